@@ -1,12 +1,8 @@
 """The papers' printed numbers as data, and our numbers beside them.
 
 `data/paper_tables/<paper>/<table>.csv` holds one printed table or figure each, a row a cell, the value exactly as
-printed; `text_claims.csv` the numbers of the running text (column: the table they speak of; numbers spelt out in the
-text are in digits) and single words that the audit compares (statistic: text); `marks.csv` the cells in bold or
-underlined, where the text keeps such marks; `relations.toml` what numbers and sentences must obey; `index.csv` every
-table and figure of a paper, numeric or not. `data/paper_claims.csv`: the papers' headline claims, judged by
-`papers.claims`. Beside the folders, `rounding.csv` names the papers' rounding habits,
-`by_construction.csv` the cells that no measurement could change.
+printed; `text_claims.csv` numbers and words of the running text (column: the table they speak of); `marks.csv` cells in
+bold or underlined; `relations.toml` what numbers and sentences must obey; `index.csv` every table and figure.
 """
 
 from __future__ import annotations

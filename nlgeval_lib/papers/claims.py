@@ -1,10 +1,9 @@
 """Which headline claims of the papers hold, and which of their differences can any test tell from chance?
 
-`data/paper_claims.csv` names the claims in our words, a row each; the verdict is always computed. A claim rests on a
-`table`; `cells` picks rows and columns of it as `relations.toml` does, `check` holds the rest of the test, or names a
-relation of the audit by one of its texts (`audit`), `inference` the test that the printed numbers allow: all three are
-TOML, "; " for a new line. `proxy` names an output whose recorded judges inform the reader; it decides nothing.
-`lacking` says what would tell where no number at hand does.
+A claim of `data/paper_claims.csv` rests on a `table`; `cells` picks rows and columns of it as `relations.toml` does,
+`check` holds the rest of the test, or names a relation of the audit by one of its texts (`audit`), `inference` the test
+that the printed numbers allow: all three are TOML, "; " for a new line. `proxy` names an output whose recorded judges
+inform the reader; it decides nothing. `lacking` says what would tell where no number at hand does.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ import pandas as pd
 
 from nlgeval_lib import files, meta
 from nlgeval_lib.papers import inference
-from nlgeval_lib.papers.audit import CONTRADICTS as AGAINST
-from nlgeval_lib.papers.audit import SAID_OF, Finding, findings, relations, written_out
-from nlgeval_lib.papers.audit import UNTOLD as UNDECIDED
+from nlgeval_lib.papers.audit import SAID_OF, findings, relations, written_out
+from nlgeval_lib.papers.audit import cells as found_by
 from nlgeval_lib.papers.audit.cells import Tables
 from nlgeval_lib.papers.audit.sentences import Lead, leads
 from nlgeval_lib.papers.tables import load, marks, nearest, strings
@@ -61,9 +59,8 @@ def judge(
     """The verdict on each claim, with its arithmetic: a row a claim, columns `RESULT`.
 
     rows: claims as `claims()` gives them (None: all). data: public data sets by name, as for `audit`. computed: for
-    claims of kind "public data", id -> label -> the `meta.Comparison` of a judge with its reverse (its difference is
-    twice the judge's correlation, and its p that of no correlation). read: gives a printed table.
-    `inference`: yes, no, what it needs, or cannot be told; about the stated comparison, not its verdict.
+    claims of kind "public data", id -> label -> the `meta.Comparison` of a judge with its reverse. read: gives a
+    printed table. `inference`: yes, no, what it needs, or cannot be told; about the stated comparison, not its verdict.
     Raises: ValueError naming the claim whose cells or check are not there.
     """
     rows = claims() if rows is None else rows
@@ -92,7 +89,7 @@ def counts(judged: pd.DataFrame) -> pd.DataFrame:
 
 def _options(one: Mapping[str, str], *columns: str) -> dict[str, Any]:
     """What the named columns of a claim hold, the paper's names written out."""
-    text = "\n".join(one[column].replace("; ", "\n") for column in columns)
+    text = "\n".join(one[column] for column in columns).replace("; ", "\n")
     return written_out(tomllib.loads(text), one["paper"])
 
 
@@ -108,7 +105,13 @@ def _decided(one: Mapping[str, str], tables: Tables, data: Any, computed: Mappin
     known = _relations(one)
     said = [it for relation in known if relation["rule"] == "sentence" for it in _sentence(relation, tables)]
     found = [it for relation in known if relation["rule"] != "sentence" for it in findings(relation, tables, data)]
-    return _together(said + [_found(it) for it in [it for it in found if it.place == wanted] or found])
+    for it in [it for it in found if it.place == wanted] or found:
+        against = IN_PART if "cut off" in it.note else FAILS  # digits cut off instead of rounded
+        verdict = {found_by.CONTRADICTS: against, found_by.UNTOLD: UNTOLD}.get(it.verdict, HOLDS)
+        printed = f", printed {it.printed}" if it.printed else ""
+        number = "" if it.value is None else f", {it.relation} {it.numbers[0]:,.5g}"
+        said.append((verdict, f"{it.place}{printed}{number}" + (f" ({it.note})" if it.note else "")))
+    return _together(said)
 
 
 def _relations(one: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -133,23 +136,12 @@ def _texts(node: Any) -> list[str]:
 
 def _together(said: list[tuple[str, str]]) -> tuple[str, str]:
     """One verdict of several: the one that all share, else in part; the evidence begins with those that fail."""
-    verdicts = {verdict for verdict, _ in said}
-    if len(verdicts) == 1:
-        verdict, lines = said[0][0], [text for _, text in said]
-    else:
-        verdict, said = IN_PART, sorted(said, key=lambda one: -VERDICTS.index(one[0]))
-        lines = [f"{mine}: {text}" for mine, text in said]
+    verdict, lines = said[0][0], [text for _, text in said]
+    if {other for other, _ in said} != {verdict}:
+        ordered = sorted(said, key=lambda one: -VERDICTS.index(one[0]))
+        verdict, lines = IN_PART, [f"{mine}: {text}" for mine, text in ordered]
     more = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
     return verdict, "; ".join(lines[:SHOWN]) + more
-
-
-def _found(it: Finding) -> tuple[str, str]:
-    """What a rule of the audit found, in the words of a claim."""
-    against = IN_PART if "cut off" in it.note else FAILS  # digits cut off instead of rounded
-    verdict = {AGAINST: against, UNDECIDED: UNTOLD}.get(it.verdict, HOLDS)
-    printed = f", printed {it.printed}" if it.printed else ""
-    number = "" if it.value is None else f", {it.relation} {it.numbers[0]:,.5g}"
-    return verdict, f"{it.place}{printed}{number}" + (f" ({it.note})" if it.note else "")
 
 
 def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str, str]]:
@@ -192,8 +184,7 @@ def _public(computed: Mapping[str, Any], lacking: str) -> tuple[str, str]:
     """Whether there is no correlation, as a claim says: a small one that no test tells from none."""
     if not computed:
         return UNTOLD, f"not computed here: {lacking}"
-    told = meta.correct({name: one.p for name, one in computed.items()})
-    said = []
+    told, said = meta.correct({name: one.p for name, one in computed.items()}), []
     for name, one in computed.items():
         verdict = FAILS if told[name] <= told.alpha else HOLDS if abs(one.first) < SMALL else UNTOLD
         why = f" ({one.reason})" if one.reason else ""

@@ -1,14 +1,10 @@
 """Our numbers beside the printed ones, a paper's rounding habits, and the three counts of what was compared.
 
 A habit is a named property of a paper with its evidence, where it does not round once to the printed digits
-(`data/paper_tables/rounding.csv`); `tried` holds each against the numbers of every paper.
-
-The counts are never added up. *Recomputed*: from public data, or by running the judge (routes `public` and `run`);
-what the paper's own authors published of their judge's outputs is public data, too. *Consistent*: follows from other
-printed numbers (route `published`). *For orientation*: outputs of another judge, prompt or run (route `recorded`). A
-printed cell may have numbers of several routes: a run stands beside what was derived or recorded and replaces none. A
-cell that is equal by construction, whatever was measured, is named in `data/paper_tables/by_construction.csv` with its
-reason and counted in none.
+(`data/paper_tables/rounding.csv`). The counts are never added up. *Recomputed*: from public data, also the authors', or
+by running the judge (routes `public` and `run`). *Consistent*: follows from other printed numbers (route `published`).
+*For orientation*: outputs of another judge, prompt or run (route `recorded`). A cell that is equal by construction,
+whatever was measured, is named in `data/paper_tables/by_construction.csv` with its reason and counted in none.
 """
 
 from __future__ import annotations
@@ -58,10 +54,8 @@ def compare(
     recorded with an interval, `within` (the printed number lies in it) or `outside`; `differs`, or `orientation` where
     a recorded number has no interval; `construction` (equal whatever was measured; the reason says why), `missing`
     (no value of any route; the reason says why), `extra`. Where ours has no such row, the reason is what `lacking` has
-    under (row, column), the column or the row, in this order, else `reason`.
-    Printed cells without a number take no part.
-    Raises: ValueError for unknown keys, keys that stand twice with one route, unknown columns, infinite or non-numeric
-    values.
+    under (row, column), the column or the row, in this order, else `reason`. Cells without a number take no part.
+    Raises: ValueError for unknown or repeated keys, unknown columns, infinite or non-numeric values.
     """
     printed = load(paper, table)
     texts: dict[Key, str] = printed.set_index([*KEY])["printed"].to_dict()

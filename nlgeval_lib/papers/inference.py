@@ -1,7 +1,6 @@
 """What printed numbers alone say about chance: the least that two judges must share, and exact tests.
 
-A test takes the `Lead`s of a sentence and answers in words that begin with yes (p at most .05 in each of the cells
-where the first is ahead), no, or what is needed.
+A test takes the `Lead`s of a sentence and answers in words that begin with yes, no, or what is needed (p at most .05).
 """
 
 from __future__ import annotations
@@ -23,17 +22,16 @@ ALPHA = 0.05
 def least_between(first: float, second: float, n: int) -> float:
     """The least correlation of two judges with each other at which Williams' test tells their correlations apart.
 
-    first, second: with the ratings, in [-1, 1]; n: items. At most what the ratings alone make them share: that product;
+    first, second: with the ratings, in [-1, 1]; n: items. At least what the ratings alone make them share, the product;
     inf where no correlation would do.
     """
     from scipy import optimize
 
-    shared = first * second
-    most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
-
     def excess(between: float) -> float:
         return meta.williams(first, second, between, n).p - ALPHA
 
+    shared = first * second
+    most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
     if excess(shared) <= 0:
         return shared
     return float(optimize.brentq(excess, shared, most)) if excess(most) <= 0 else math.inf
@@ -55,13 +53,13 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
         return "no: no cell is ahead whose correlation has such a test"
     open_ones = [least for least, shared in needs if least > shared]
     plain = f"whatever r {len(needs) - len(open_ones)} of {len(needs)} differences"
-    sizes = f"Williams, n {'by column' if isinstance(n, Mapping) else f'= {n}'}, rows as if independent"
+    sizes = f" (Williams, n {'by column' if isinstance(n, Mapping) else f'= {n}'}, rows as if independent)"
     if not open_ones:
-        return f"yes: {plain} ({sizes})"
+        return f"yes: {plain}{sizes}"
     if max(open_ones) > 1:
-        return f"no: {plain}, at no r {sum(one > 1 for one in open_ones)} ({sizes})"
+        return f"no: {plain}, at no r {sum(one > 1 for one in open_ones)}{sizes}"
     ends = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(open_ones), max(open_ones))))
-    return f"needs r >= {max(open_ones):.3f} between the judges: {plain}, {len(open_ones)} from {ends} on ({sizes})"
+    return f"needs r >= {max(open_ones):.3f} between the judges: {plain}, {len(open_ones)} from {ends} on{sizes}"
 
 
 def flips(leads: Sequence[Lead], unit: str = "tasks") -> str:

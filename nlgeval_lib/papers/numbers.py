@@ -27,11 +27,7 @@ _BLANK = {"", "-", "--", "n/a", "na", "none"}
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A printed cell, read.
-
-    `value` is None where the cell holds no single number. `decimals` counts the printed digits after the point
-    (negative where the last printed digit stands for more than one: -3 for "20K").
-    """
+    """A printed cell, read: None where it holds no single number; `decimals` after the point, -3 for "20K"."""
 
     printed: str
     value: Decimal | None
@@ -67,27 +63,20 @@ def is_blank(text: str) -> bool:
 
 
 def exact(value: Any) -> Decimal | None:
-    """The decimal that a number is written as; None where it is missing.
+    """The decimal that a number is written as (a float: its shortest form, 0.0905 itself); None where it is missing.
 
-    A float counts as its shortest decimal form, so that 0.0905 is 0.0905 and not its binary neighbour.
     Raises: ValueError for infinity and for what is no number.
     """
-    if value is None or value is pd.NA or value is pd.NaT:
+    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, str) and is_blank(value)):
         return None
-    if isinstance(value, str):
-        number = parse(value)
-        if number.value is None and not is_blank(value):
-            raise ValueError(f"not a number: {value!r}; give a float, or NaN with a reason")
-        return number.value
-    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
-        # numpy floats are registered as numbers.Real, numpy booleans are not
+    if isinstance(value, str) and (number := parse(value).value) is not None:
+        return number
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):  # a numpy boolean is none of them
         raise ValueError(f"not a number: {value!r} ({type(value).__name__}); give a float, or NaN with a reason")
     if math.isnan(value):
         return None
     if math.isinf(value):
         raise ValueError(f"not finite: {value!r}; give NaN with a reason where there is no value")
-    if isinstance(value, Decimal):
-        return value
     # str() of a numpy float32 is its own shortest form, which repr(float(x)) would not be
     return Decimal(int(value)) if isinstance(value, numbers.Integral) else Decimal(str(value))
 

@@ -32,22 +32,18 @@ def folder() -> Path:
 
 
 def tables(paper: str) -> list[str]:
-    """The transcribed tables and figures of a paper, by name.
-
-    Raises: ValueError for an unknown paper.
-    """
+    """The transcribed tables and figures of a paper, by name. Raises: ValueError for an unknown paper."""
     _known(paper, PAPERS, "paper")
     return sorted(path.stem for path in (folder() / paper).glob("*.csv") if path.stem not in ("index", "marks"))
 
 
 def load(paper: str, table: str) -> pd.DataFrame:
-    """One printed table, a row a cell: `paper, table, row, column, statistic, value`, and added to them `printed` (the
-    value as printed) and `number` (NaN where the cell holds no single number; a percentage stays in percent).
+    """One printed table, a row a cell: `COLUMNS`, and added to them `printed` (the value as printed) and `number` (NaN
+    where the cell holds no single number; a percentage stays in percent).
 
     Raises: ValueError for an unknown paper or table, naming the nearest, and for a malformed file.
     """
-    names = tables(paper)
-    _known(table, names, f"table of {paper}")
+    _known(table, tables(paper), f"table of {paper}")
     path = folder() / paper / f"{table}.csv"
     return _read(path, path.stat().st_mtime_ns).copy()
 
@@ -67,10 +63,7 @@ def marks(paper: str) -> pd.DataFrame:
 
 
 def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float:
-    """The printed number at one place; NaN where the cell holds no single number.
-
-    Raises: ValueError for an unknown name, naming the nearest.
-    """
+    """The printed number at one place; NaN for none. Raises: ValueError for an unknown name, naming the nearest."""
     frame = load(paper, table)
     for name, value in zip(KEY, (row, column, statistic), strict=True):
         _known(value, frame[name].unique(), f"{name} of {paper} {table}")
@@ -97,10 +90,7 @@ def _known(name: str, allowed: Iterable[str], what: str) -> None:
 
 
 def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    """A CSV file as text, nothing read as missing; no row where there is no file.
-
-    Raises: ValueError where its header or a row is not `columns`.
-    """
+    """A CSV file as text, nothing read as missing; no row without a file. Raises: ValueError for other columns."""
     if not path.exists():
         return pd.DataFrame(columns=list(columns), dtype=str)
     text = path.read_text(encoding="utf-8-sig")

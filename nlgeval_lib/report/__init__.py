@@ -1,10 +1,7 @@
 """What a notebook shows and saves.
 
-from nlgeval_lib import report
-out = report.Output("hdeval_table_01", mode=mode, parameters=dict(seed=seed))
-cells = out.compare(ours)      # printed beside ours
-out.table(cells)               # last line of a cell: shown
-out.save()                     # last cell: CSV, provenance, figures
+out = report.Output("hdeval_table_01", mode=mode, parameters=dict(seed=seed)); cells = out.compare(ours);
+out.table(cells) is the last line of a cell, out.save() of the last one.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The answer of an output on one page: claim, verdict, printed beside ours, figure, reading, what is missing.
 
-A page is made of what is saved: the notebook's own words and the result. Markdown beside the results, for a code host;
-`report.pages` puts the same before the notebook. Of a reading only what the saved results bear out is shown:
-`notebooks/readings.csv` has a line for each number and comparison. `said`: words of the notebook's section Reading;
-`value`: the number as it is written, a bound (`>0`, `<=.05`) or a text; `file`: a result; `where` and `take`: which of
-its rows and what of them, in pandas' query language; `of`: what makes one of several rows. A line without `value` says
-that its sentence rests on no result.
+A page is made of the notebook's own words and the saved result. Of a reading only what saved results bear out is shown:
+`notebooks/readings.csv` has a line for each number and comparison. `said`: words of the section Reading; `value`: the
+number as it is written, a bound (`>0`, `<=.05`) or a text, nothing where no result is needed; `file`: a result; `where`
+and `take`: which of its rows and what of them, in pandas' query language; `of`: what makes one of several rows.
 """
 
 from __future__ import annotations

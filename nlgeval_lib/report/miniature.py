@@ -1,7 +1,5 @@
 """The miniature judge in a paper's notebook: the notebook's question, put to a made-up world and kept apart.
 
-if miniature.show(out, made, base="LLMScore"): ...   # made: {variant: study.judge_scores(...)}
-
 With `model="mini"` a notebook asks the miniature judge about its own held-out texts. What it gives is shown under this
 module's heading only, with route `mini`, and never enters a comparison with printed numbers.
 """
@@ -31,11 +29,8 @@ RULES = {"zero": "no error at all (score 0)", "above_minus_2": "next to none (sc
 
 def was_asked(made: Mapping[str, JudgeScores] | JudgeScores) -> bool:
     """Whether a judge's scores, or any of several, have the route `mini`: of the miniature judge or a stand-in."""
-    return any(one.available and one.route == "mini" for one in _several(made))
-
-
-def _several(made: Mapping[str, JudgeScores] | JudgeScores) -> list[JudgeScores]:
-    return [made] if isinstance(made, JudgeScores) else list(made.values())
+    several = [made] if isinstance(made, JudgeScores) else made.values()
+    return any(one.available and one.route == "mini" for one in several)
 
 
 def show(
@@ -58,7 +53,11 @@ def show(
     if not mini:
         return False
     set_apart(out, mini)
-    found = variant_tests.on_shared_items(_alike(mini))
+    groups: dict[str, list[str]] = {}  # one variant for all that asked the same: they would repeat each other's rows
+    for variant, one in mini.items():
+        groups.setdefault(one.signature, []).append(variant)
+    alike = {names[0]: f" (and {len(names) - 1} asked alike)" if names[1:] else "" for names in groups.values()}
+    found = variant_tests.on_shared_items({variant + more: mini[variant] for variant, more in alike.items()})
     for variant, why in found.lacking.items():
         out.missing(f"miniature judge, {variant}", why)
     if not found.scores:
@@ -70,8 +69,7 @@ def show(
     display(out.frame(table, name, title))
     if len(tests):
         display(out.frame(tests.assign(route="mini"), f"{name}_tests", f"Each against {first}, paired, Holm"))
-        fig = variant_tests.figure(table, tests, "The miniature judge (mini)")
-        out.figure(fig, name)
+        out.figure(variant_tests.figure(table, tests, "The miniature judge (mini)"), name)
     out.record(signatures=list(found.signatures.values()))
     return True
 
@@ -81,7 +79,8 @@ def set_apart(out: Output, made: Mapping[str, JudgeScores] | JudgeScores, instea
 
     instead: it stands in the place of what the notebook shows otherwise, so that the whole run has the route `mini`.
     """
-    own = any(set(one.frame.get("dataset", ())) == {"mini_judge"} for one in _several(made) if one.available)
+    several = [made] if isinstance(made, JudgeScores) else made.values()
+    own = any(set(one.frame.get("dataset", ())) == {"mini_judge"} for one in several if one.available)
     note = NOTE if own else STAND_IN
     out.aside(WHAT)
     out.note(note)
@@ -97,10 +96,8 @@ def perfect_shares(made: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
     made: `judge_scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high` (Wilson's interval), `n`, `unscored`,
     `route, signature`. Source: TIGERScore, section 4.5, Table 6.
     """
-    keys = [name for name in ("input_id", "output") if name in made.frame]
-    found = gold_shares(made.frame.drop_duplicates(keys))
-    n = int(found["n"])
-    rows = []
+    found = gold_shares(made.frame.drop_duplicates([name for name in ("input_id", "output") if name in made.frame]))
+    n, rows = int(found["n"]), []
     for key, rule in RULES.items():
         row: dict[str, Any] = {"rule": rule, "percent": found[key], "ci_low": float("nan"), "ci_high": float("nan")}
         if n:
@@ -127,12 +124,3 @@ def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     found = found.assign(output=found["system_id"]).reset_index(drop=True)
     count = int((found["status"] == "ok").sum())
     return replace(like, frame=found, coverage=f"{count:,} of {len(found):,}", signature=f"{like.signature}|measured")
-
-
-def _alike(made: Mapping[str, JudgeScores]) -> dict[str, JudgeScores]:
-    """One variant for all that asked the same: they would only repeat each other's rows."""
-    groups: dict[str, list[str]] = {}
-    for variant, one in made.items():
-        groups.setdefault(one.signature, []).append(variant)
-    alike = {names[0]: f" (and {len(names) - 1} asked alike)" if names[1:] else "" for names in groups.values()}
-    return {variant + more: made[variant] for variant, more in alike.items()}

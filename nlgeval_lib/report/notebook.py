@@ -63,10 +63,7 @@ class Source:
     parameters: Mapping[str, Parameter]
 
     def resolve(self, given: Mapping[str, Any], automatic: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The values to inject: `given`, checked, and those of `automatic` that the notebook has a parameter for.
-
-        Raises: NotebookRefused for an unknown name or a wrong type, naming all of them.
-        """
+        """`given`, checked, and what of `automatic` the notebook has a parameter for. Raises: NotebookRefused."""
         faults = []
         values: dict[str, Any] = {}
         for name, value in {**(automatic or {}), **given}.items():
@@ -85,10 +82,8 @@ class Source:
 
 def shown(path: Path) -> str:
     """`path` relative to the checkout where it lies in it."""
-    try:
-        return path.resolve().relative_to(files.root()).as_posix()
-    except ValueError:
-        return str(path)
+    whole = path.resolve()
+    return whole.relative_to(files.root()).as_posix() if whole.is_relative_to(files.root()) else str(path)
 
 
 def read(path: Path) -> Source:
@@ -128,8 +123,7 @@ def _parameters(tree: ast.Module) -> dict[str, Parameter]:
                     default = ast.literal_eval(value)
                     kind = _kind(default)
                 case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
-                    default = ast.literal_eval(value)
-                    kind = _annotated(annotation)
+                    default, kind = ast.literal_eval(value), _annotated(annotation)
                 case _:
                     raise ValueError("only plain assignments `name = value` stand in this cell")
             found[name] = Parameter(name, default, kind)

@@ -2,17 +2,12 @@
 
 A row's status follows from its printed numbers (those of `data/paper_tables`):
 
-- `reproduced`: every printed number was compared, and every one is equal (0.51 of the last printed digit, or by the
-  paper's own rounding);
+- `reproduced`: every printed number was compared (*recomputed* or *consistent*, see `papers.comparison`), and is equal;
 - `partly`: at least half of the compared numbers are equal, or printed within a run's interval, but not all are equal;
 - `differs`: numbers were compared, and fewer than half of them are;
 - `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
-- `no numbers`: the paper prints none there that could be compared: a prompt, a text, a diagram, or a figure of
-  unlabelled curves or bars that one of our outputs draws again;
+- `no numbers`: a prompt, a text, a diagram, or a figure of unlabelled curves or bars that an output of ours draws;
 - `not built yet`: nothing of the above.
-
-Compared numbers are *recomputed* or *consistent*; numbers *for orientation* and those equal by construction are shown
-beside them (`nlgeval_lib.papers.comparison`). The counts are never added up.
 """
 
 from __future__ import annotations
@@ -158,8 +153,8 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print the headline.
 
-    A full scoreboard of this checkout's results puts its headline into the README, too, between the marks there.
-    Files that would not change are left alone. Returns their names, the README's aside.
+    That of this checkout's full results puts its headline into the README, too. Files that would not change are left
+    alone. Returns their names, the README's aside.
     """
     from nlgeval_lib import figures
 

@@ -72,10 +72,7 @@ def prose(text: str) -> str:
 
 
 def notebook_body(document: dict[str, Any], below: bool = False) -> str:
-    """The cells of a notebook as HTML in which nothing runs and nothing is fetched: prose, code, text, tables, PNGs.
-
-    below: its headings are one level lower, to stand within a page that has a title.
-    """
+    """The cells of a notebook as HTML in which nothing runs and nothing is fetched; `below`: headings a level lower."""
     import nbformat
 
     exporter, cleaner = _converters()
