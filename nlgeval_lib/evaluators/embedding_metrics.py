@@ -28,15 +28,11 @@ def _notice(metric: Any) -> str:
 
 
 class BertScore(PairMetric):
-    """BERTScore by bert-score's matching over any transformers encoder, -1 to 1.
+    """BERTScore by bert-score's matching over any transformers encoder, -1 to 1, without weights by rarity.
 
     model: None is the packaged MiniLM, else a folder or a hub id, such as `microsoft/deberta-xlarge-mnli`.
     layer: whose token vectors; None: the one that bert-score recommends for a hub model it knows, else the last.
-    value: `"f"`, `"p"` or `"r"`.
-    Tokens weigh alike: no weights by rarity.
-    batch_size: how it runs. Values are rounded to 5 decimals: the last ones of float32 would break ties at random.
-
-    Texts longer than the model takes are cut.
+    value: `"f"`, `"p"` or `"r"`. Texts longer than the model takes are cut; values are rounded to 5 decimals.
 
     Source: Zhang et al. (2020), BERTScore, section 3.
     """
@@ -122,14 +118,12 @@ def _match(
 
 
 class SemScore(PairMetric):
-    """Cosine similarity of sentence embeddings, -1 to 1.
+    """Cosine similarity of sentence embeddings, -1 to 1, rounded to 6 decimals.
 
     model: None is the packaged MiniLM; the paper's is `sentence-transformers/all-mpnet-base-v2`; a folder or hub id.
     pooling: `"model"`: the sentence transformer's own; `"mean"` over all tokens and `"cls"` (the first token) make a
-        sentence vector of any transformers encoder.
-    layer: with `"mean"` and `"cls"`, which hidden states: 0 the embeddings, 1 the first layer, -1 the last.
+    sentence vector of any encoder's hidden states: layer 0 the embeddings, 1 the first layer, -1 the last.
     max_tokens: texts are cut at this length; None is the model's own limit.
-    batch_size: how it runs. Values are rounded to 6 decimals: the last ones of float32 would break ties at random.
 
     Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; pooling variants: Table 4.
     """
@@ -159,11 +153,10 @@ class SemScore(PairMetric):
 
     def settings(self) -> dict[str, Any]:
         package = "sentence-transformers" if self.pooling == "model" else "transformers"
-        layer = {} if self.pooling == "model" else {"layer": self.layer}
         return {
             "model": encoders.locate(self.model).label,
             "pooling": self.pooling,
-            **layer,
+            "layer": None if self.pooling == "model" else self.layer,
             "max_tokens": self.max_tokens or "model",
             package: version(package),
         }
@@ -210,7 +203,5 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> Found:
     a, b = a.astype(np.float64), b.astype(np.float64)
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))
     if norm == 0 or not np.isfinite(norm):
-        return Judgment.missing(
-            Status.FAILED, f"embeddings' lengths multiply to {norm}; a cosine needs a finite one above 0"
-        )
+        return Judgment.missing(Status.FAILED, f"embeddings' lengths multiply to {norm}: no cosine")
     return (float(np.clip(a @ b / norm, -1.0, 1.0)),)

@@ -37,12 +37,9 @@ class Located:
 
 
 def locate(model: str | Path | None = None) -> Located:
-    """Where the model lies: None is the packaged MiniLM, a folder is itself, anything else an id of the model hub.
-
-    An id whose folder, or a link to it, is in `files.state("models")` lies there.
+    """Where the model lies: None is the packaged MiniLM, a folder is itself, anything else an id (see `placed`).
 
     The label of a folder is its name and a digest of its weights; that of a hub model its id and commit.
-
     Raises: Unavailable, with what to do, if the model is not here and cannot be fetched.
     """
     found = _locate(None if model is None else placed(model))
@@ -121,7 +118,7 @@ def device() -> str:
 
 
 def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
-    """What `load` gives, for the arguments that name the revision. Raises: Unavailable if it is no readable model."""
+    """What `load` gives for arguments that name the revision. Raises: Unavailable if it is no readable model."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
@@ -151,10 +148,8 @@ def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
 class TokenEncoder:
     """One layer's token vectors of a transformers encoder, in float32.
 
-    layer: index into the hidden states: 0 the embeddings, 1 the first layer, -1 the last.
-    max_tokens: texts are cut at this many tokens; None is what the model takes.
-
-    Raises: Unavailable if the model cannot be loaded; ValueError if it has no such layer.
+    layer: of the hidden states: 0 the embeddings, 1 the first layer, -1 the last. max_tokens: texts are cut there; None
+    is what the model takes. Raises: Unavailable if the model cannot be loaded; ValueError if it has no such layer.
     """
 
     def __init__(self, located: Located, *, layer: int = -1, max_tokens: int | None = None) -> None:

@@ -1,8 +1,4 @@
-"""BARTScore, GPTScore, UniEval, COMET and BLEURT: what a trained model says of an output.
-
-The first two ask how likely a language model finds the output after what it was to be written from. Packages and
-checkpoints of the others are fetched by whoever wants them.
-"""
+"""BARTScore and GPTScore (how likely is an output?), UniEval, COMET and BLEURT: what a trained model says of it."""
 
 from __future__ import annotations
 
@@ -57,13 +53,11 @@ class _Likelihood(Metric):
 
 
 class BartScore(PairMetric, _Likelihood):
-    """BARTScore: mean log-likelihood of one text's tokens given another, at most 0.
+    """BARTScore: mean log-likelihood of one text's tokens given another, at most 0; nothing is cut.
 
     model: a sequence-to-sequence model (`facebook/bart-large-cnn` in the paper), or a causal one.
     direction: `"precision"`: the output given the reference; `"recall"`: the reference given the output; `"f"`: their
-        mean; `"source"`: the output given the source (faithfulness), read from the column `source`.
-
-    A pair that is longer than the model takes has no value: nothing is cut.
+    mean; `"source"`: the output given the column `source` (faithfulness).
 
     Source: Yuan et al. (2021), BARTScore, section 3.2.
     """
@@ -97,9 +91,8 @@ class BartScore(PairMetric, _Likelihood):
 class GPTScore(_Likelihood):
     """GPTScore: mean log-likelihood of the output's tokens after a prompt that names the task and a quality, at most 0.
 
-    model: a causal or sequence-to-sequence model.
-    prompt: a text with `{{slots}}`, or the name of a template of this project. `fixed` fills slots for all items (the
-        default prompt has `task` and `quality`), the others are filled from the columns of their name.
+    model: a causal or sequence-to-sequence model. prompt: a text with `{{slots}}`, or a template's name; `fixed` fills
+    slots for all items (the default prompt has `task` and `quality`), columns fill the others.
     both: the mean with the first reference's likelihood after a prompt with the output in the reference's place.
 
     Source: Fu et al. (2023), GPTScore, section 3.
@@ -145,8 +138,7 @@ class GPTScore(_Likelihood):
 class UniEval(Metric):
     """UniEval: the probability of Yes against No to a question about the output, 0 to 1, by the published T5 models.
 
-    Consistency and fluency of a summary are means over its sentences, engagingness of a response is a sum over them
-    (and may exceed 1); these need nltk's sentence splitter `punkt_tab`.
+    Consistency and fluency of a summary are means over its sentences, engagingness of a response is a sum over them.
     model: None is the task's checkpoint; a folder or a hub id. Inputs are cut at `max_tokens`.
 
     Source: Zhong et al. (2022), UniEval, section 3; the questions are those of its released evaluator.
@@ -178,7 +170,6 @@ class UniEval(Metric):
         self.join = math.fsum if self.sentences == "sum" else statistics.fmean
 
     def settings(self) -> dict[str, Any]:
-        # the question is part of each input, so values are shared between aspects that ask the same
         model = encoders.locate(self.model).label
         return {"model": model, "max_tokens": self.max_tokens, "transformers": version("transformers")}
 
@@ -195,10 +186,8 @@ class UniEval(Metric):
             try:
                 said = nltk.sent_tokenize(sample.output)
             except LookupError:
-                raise Unavailable(
-                    "this aspect is asked of each sentence, and nltk's sentence splitter is not on this machine; fetch "
-                    "it once with `python -m nltk.downloader punkt_tab`"
-                ) from None
+                way = "fetch it once with `python -m nltk.downloader punkt_tab`"
+                raise Unavailable(f"nltk's sentence splitter is not on this machine; {way}") from None
         return [(" </s> ".join([f"question: {question}", f"{called}: {one}", *follows]),) for one in said]
 
     @functools.cached_property
@@ -249,13 +238,8 @@ class Comet(Metric):
 
     def settings(self) -> dict[str, Any]:
         package = version("unbabel-comet", "pip install unbabel-comet, in an environment of its own")
-        if not self.model.is_file():
-            raise Unavailable(
-                f"COMET's checkpoint {self.model} is not a file; give the path that "
-                "`python -c \"import comet; print(comet.download_model('Unbabel/wmt22-comet-da'))\"` prints where the "
-                "model hub can be reached"
-            )
-        return {"model": f"{self.model.name}@{encoders.digest(self.model)}", "unbabel-comet": package}
+        way = "`python -c \"import comet; print(comet.download_model('Unbabel/wmt22-comet-da'))\"` prints its path"
+        return {"model": _kept(self.model, self.model, way), "unbabel-comet": package}
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -291,12 +275,8 @@ class Bleurt(PairMetric):
 
     def settings(self) -> dict[str, Any]:
         package = version("BLEURT", "pip install git+https://github.com/google-research/bleurt.git")
-        if not (self.model / "bleurt_config.json").is_file():
-            raise Unavailable(
-                f"BLEURT's checkpoint {self.model} is not a folder with bleurt_config.json; unpack "
-                f"https://storage.googleapis.com/bleurt-oss-21/BLEURT-20.zip and name the folder"
-            )
-        return {"model": f"{self.model.name}@{encoders.digest(self.model)}", "bleurt": package}
+        way = "unpack https://storage.googleapis.com/bleurt-oss-21/BLEURT-20.zip and name the folder"
+        return {"model": _kept(self.model, self.model / "bleurt_config.json", way), "bleurt": package}
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -308,6 +288,13 @@ class Bleurt(PairMetric):
         outputs, references = map(list, zip(*items, strict=True))
         found = self._loaded.score(references=references, candidates=outputs, batch_size=self.batch_size)
         return [_finite(value) for value in found]
+
+
+def _kept(checkpoint: Path, needed: Path, way: str) -> str:
+    """The label of a checkpoint. Raises: Unavailable without the file that it needs."""
+    if not needed.is_file():
+        raise Unavailable(f"checkpoint: there is no file {needed}; {way}")
+    return f"{checkpoint.name}@{encoders.digest(checkpoint)}"
 
 
 def _finite(value: float, reason: str = "") -> Found:

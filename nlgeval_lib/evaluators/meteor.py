@@ -1,15 +1,11 @@
-"""METEOR by nltk as it is and as it was, with the synonyms of WordNet 3.0 from the compact file of the library.
-
-`tools/wordnet.py` makes that file from the full database and compares the two. It holds no glosses: for each part of
-speech a block of groups of words that share a meaning, then a block of irregular forms, each with its base forms.
-"""
+"""METEOR by nltk as it is and as it was, with WordNet 3.0's synonyms from the file that `tools/wordnet.py` makes."""
 
 from __future__ import annotations
 
 import functools
 import gzip
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +15,7 @@ from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer
 
+# for each part of speech a block of groups of words that share a meaning, and one of irregular forms with their bases
 COMPACT = Path(__file__).with_name("wordnet.txt.gz")
 # regular endings and what WordNet's look-up puts in their place
 ENDINGS = {
@@ -34,12 +31,10 @@ WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}  # nltk's: of precision, and
 class Meteor(PairMetric):
     """METEOR by nltk, 0 to 1: exact, stemmed and WordNet matches, with a penalty for broken order.
 
-    nltk looks up the stems that were left over, not the words: `feline` is `felin` by then, and finds no synonym.
-
-    synonyms: match synonyms of WordNet 3.0, which the library brings; False: exact and stemmed matches only.
+    synonyms: match synonyms of WordNet 3.0, which the library brings (of the stems that are left over, as nltk does).
     tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"` splits at white space.
     rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match once more what a stem matched,
-        which can take the value above 1.
+    which can take the value above 1.
     """
 
     name = "meteor"
@@ -51,8 +46,8 @@ class Meteor(PairMetric):
 
     def settings(self) -> dict[str, Any]:
         words = label() if self.synonyms else "none"
-        rematch = {"rematch": True} if self.rematch else {}
-        return {"wordnet": words, "tok": self.tokenize, **rematch, **WEIGHTS, "nltk": version("nltk")}
+        how = {"wordnet": words, "tok": self.tokenize, "rematch": self.rematch or None}
+        return {**how, **WEIGHTS, "nltk": version("nltk")}
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -72,41 +67,29 @@ class Meteor(PairMetric):
         return [(float(meteor([tokens(reference)], tokens(output))),) for output, reference in items]
 
 
-# -- METEOR up to nltk 3.6.2, which published numbers of that time come from -------------------------------------------
-
-
 def rematching_meteor_score(
     references: Sequence[Sequence[str]], hypothesis: Sequence[str], *, stemmer: Any, wordnet: Any, gamma: float = 0.5
 ) -> float:
-    """How well do the tokens of `hypothesis` match those of its reference? 0 to above 1: words can match twice.
+    """METEOR of nltk up to 3.6.2, 0 to above 1: what was matched by its stem can be matched by WordNet a second time.
 
-    Words that were matched by their stem were not taken out of the pool, so WordNet could match them a second time. It
-    was also given the words themselves, where later versions give it the stems. The arguments are those of nltk's.
+    The arguments are those of nltk's.
     """
-    [reference] = references
-    matched = _matches(reference, hypothesis, stemmer, wordnet)
-    if not matched:
-        return 0.0
-    precision, recall, alpha = len(matched) / len(hypothesis), len(matched) / len(reference), WEIGHTS["alpha"]
-    mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
-    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matched))
-    return mean * (1 - gamma * (chunks / len(matched)) ** WEIGHTS["beta"])
-
-
-def _matches(reference: Sequence[str], hypothesis: Sequence[str], stemmer: Any, wordnet: Any) -> list[tuple[int, int]]:
-    """Positions in (hypothesis, reference) that match: exactly, then by stem, then by synonym, in hypothesis order."""
     from nltk.translate import meteor_score as nltk_meteor
 
+    [reference] = references
     exact, *rest = nltk_meteor.exact_match(hypothesis, reference)
     left, right = ([position for position, _ in words] for words in rest)
     words, targets = ([word for _, word in side] for side in rest)
     by_stem = nltk_meteor.stem_match(words, targets, stemmer)[0]
     by_synonym = nltk_meteor.wordnetsyn_match(words, targets, wordnet)[0]  # all that is left, stem matches included
     again = [(left[i], right[j]) for i, j in [*by_stem, *by_synonym]]
-    return sorted([*exact, *again], key=lambda pair: pair[0])
-
-
-# -- synonyms ----------------------------------------------------------------------------------------------------------
+    matched = sorted([*exact, *again], key=lambda pair: pair[0])  # positions in (hypothesis, reference)
+    if not matched:
+        return 0.0
+    precision, recall, alpha = len(matched) / len(hypothesis), len(matched) / len(reference), WEIGHTS["alpha"]
+    mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
+    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matched))
+    return mean * (1 - gamma * (chunks / len(matched)) ** WEIGHTS["beta"])
 
 
 @functools.cache
@@ -116,41 +99,27 @@ def label() -> str:
         return file.readline().split()[-1]
 
 
-class _Speech:
-    """The words of one part of speech, found by any of their forms."""
-
-    def __init__(self, endings: str, groups: str, exceptions: str) -> None:
-        self._endings = [tuple(rule.split(":")) for rule in endings.split()]
-        self._exceptions = {form: bases for form, *bases in map(str.split, exceptions.splitlines())}
-        self._groups: dict[str, list[list[str]]] = defaultdict(list)
-        for line in groups.splitlines():
-            words = line.split()
-            single = [word for word in words if "_" not in word]
-            for word in words:
-                self._groups[word.lower()].append(single)
-
-    def synonyms(self, form: str) -> Iterator[str]:
-        """One-word synonyms of the form and of its base forms: the irregular ones if it has any, else those by rule."""
-        bases = self._exceptions.get(form)
-        if bases is None:
-            bases = [form.removesuffix(old) + new for old, new in self._endings if form.endswith(old)]
-        for word in (form, *bases):
-            for group in self._groups.get(word, ()):
-                yield from group
-
-
 class Synonyms:
-    """WordNet as nltk's METEOR calls it, which looks each word up once.
-
-    All one-word lemmas of all of a word's synsets stand in one: the union is what METEOR forms of them.
-    """
+    """WordNet as nltk's METEOR calls it, each word looked up once: all one-word lemmas of its synsets stand in one."""
 
     def __init__(self) -> None:
         _, *blocks = gzip.decompress(COMPACT.read_bytes()).decode().split("\n\n")
-        self._speeches = [_Speech(endings, *blocks[2 * i : 2 * i + 2]) for i, endings in enumerate(ENDINGS.values())]
+        self._speeches = []
+        for endings, lines, exceptions in zip(ENDINGS.values(), blocks[::2], blocks[1::2], strict=True):
+            groups = defaultdict[str, list[list[str]]](list)
+            for words in map(str.split, lines.splitlines()):
+                single = [word for word in words if "_" not in word]
+                for word in words:
+                    groups[word.lower()].append(single)
+            irregular = {form: bases for form, *bases in map(str.split, exceptions.splitlines())}
+            self._speeches.append(([rule.split(":") for rule in endings.split()], irregular, groups))
         self.synsets = functools.lru_cache(maxsize=1 << 17)(self._look_up)
 
     def _look_up(self, word: str) -> list[SimpleNamespace]:
-        names = {name for speech in self._speeches for name in speech.synonyms(word.lower())}
+        form, names = word.lower(), set[str]()
+        for rules, irregular, groups in self._speeches:  # base forms: the irregular ones if there are any, else by rule
+            bases = irregular.get(form) or [form.removesuffix(old) + new for old, new in rules if form.endswith(old)]
+            for one in (form, *bases):
+                names.update(*groups.get(one, ()))
         lemmas = [SimpleNamespace(name=name.__str__) for name in sorted(names)]  # a name that is called gives itself
         return [SimpleNamespace(lemmas=lambda: lemmas)] if lemmas else []

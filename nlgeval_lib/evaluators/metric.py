@@ -1,8 +1,4 @@
-"""Metrics whose value is a function of some texts: each list of texts is computed once, on any machine, in any run.
-
-`Metric` is asked about each row; `PairMetric` compares an output with its reference: what several references become,
-and what an empty text gives.
-"""
+"""Metrics whose value is a function of some texts, computed once for each: of each row, or of output and reference."""
 
 from __future__ import annotations
 
@@ -32,13 +28,12 @@ _BIG = 20_000  # items from which one process a core pays for its start
 class Metric(abc.ABC):
     """A metric with a disk cache of its values by content, which several processes fill together.
 
-    A row has one or more items, whose values are joined. cache: True: `files.state("metrics")`; a path: that file;
-    False: none. After a call, `details` says how many values were cached and computed.
+    cache: True: `files.state("metrics")`; a path: that file; False: none. After a call, `details` counts the values
+    that were cached and computed.
     """
 
     name: ClassVar[str]
-    # what one item yields, cached together: the values to choose from
-    parts: ClassVar[tuple[str, ...]] = ("value",)
+    parts: ClassVar[tuple[str, ...]] = ("value",)  # what one item yields, cached together: the values to choose from
     revision_of_code: ClassVar[int] = 1  # raised when a change of this project's code changes values
     chunk: ClassVar[int] = 1000  # items computed, then stored, at a time
     digits: ClassVar[int] = 0  # decimals that a value is rounded to: further ones hang on what it was computed beside
@@ -57,8 +52,6 @@ class Metric(abc.ABC):
         """From now on only read values that were stored under these `settings()`: no weights, nothing computed."""
         self.recalled = dict(settings)
 
-    # -- what a metric defines --
-
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
         """What determines an item's values, versions included. Raises: Unavailable if that cannot be told here."""
@@ -68,14 +61,12 @@ class Metric(abc.ABC):
         """The values of distinct items, in the order of `parts`, or why there are none. Raises: Unavailable."""
 
     def items(self, sample: Sample) -> list[Item]:
-        """The items of one row; none where its output is empty. Raises: Unavailable."""
+        """The items of one row, whose values are joined; none where its output is empty. Raises: Unavailable."""
         raise NotImplementedError(f"{type(self).__name__} has no items()")
 
     def rules(self) -> dict[str, Any]:
         """What determines how items' values become a score, for the signature."""
         return {}
-
-    # -- what a caller uses --
 
     def signature(self) -> str:
         """Everything that determines a score but the texts."""
@@ -83,8 +74,8 @@ class Metric(abc.ABC):
             settings = self.recalled or self.settings()
         except base.Unavailable:
             settings = {"settings": "unavailable"}
-        value = {"value": self.part} if len(self.parts) > 1 else {}
-        return base.signature(self.name, **value, **self.rules(), **settings, v=self.revision_of_code)
+        part = self.part if len(self.parts) > 1 else None
+        return base.signature(self.name, value=part, **self.rules(), **settings, v=self.revision_of_code)
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` of each row, same index; `attrs` hold `signature` and `details`.
@@ -102,8 +93,6 @@ class Metric(abc.ABC):
             lost = next((one for one in given if isinstance(one, Judgment)), None)
             judged.append(lost or Judgment(self.join(known) if len(known) > 1 else known[0]))
         return base.score_frame(frame.index, judged, self.signature(), self.details)
-
-    # -- how --
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         """The items whose values make each row's score, or the score where none is needed."""
@@ -158,14 +147,14 @@ class Metric(abc.ABC):
                 return {}
             found = self._stored(keys)
             todo = [item for item in keys if item not in found]
+            chunks = [todo[start : start + self.chunk] for start in range(0, len(todo), self.chunk)]
             if jobs > 1:
                 import joblib
 
-                chunks = [todo[start : start + self.chunk] for start in range(0, len(todo), self.chunk)]
                 made = joblib.Parallel(n_jobs=jobs)(joblib.delayed(self.compute)(chunk) for chunk in chunks)
-                computed = [one for values in made for one in values]
             else:
-                computed = self.compute(todo) if todo else []
+                made = [self.compute(chunk) for chunk in chunks]
+            computed = [one for values in made for one in values]
             fresh = {item: one for item, one in zip(todo, computed, strict=True) if isinstance(one, tuple)}
             if self.cache is not None and fresh:
                 self.cache.put({keys[item]: one for item, one in fresh.items()})
@@ -180,11 +169,9 @@ class Metric(abc.ABC):
 class PairMetric(Metric):
     """A metric of (output, reference) pairs, with a rule for several references and one for empty texts.
 
-    multi: what several references become. None: an item has one reference, more are an error; `"first"`; `"max"` and
-        `"mean"` of the pairwise values; `"joint"`: the metric's own way, where it has one.
+    multi: what several references become. None: several are an error, and `reference` is read before `references`;
+    `"first"`; `"max"` and `"mean"` of the pairwise values; `"joint"`: the metric's own way, where it has one.
     empty: what a text without a word gives. `"nan"`: no value but a reason; `"zero"`: 0, as some published code has.
-
-    Read are `output` and `reference` or `references`: with a rule for several `references` is preferred.
     """
 
     multi_rules: ClassVar[tuple[str, ...]] = ("first", "max", "mean")
@@ -212,8 +199,7 @@ class PairMetric(Metric):
     ) -> pd.DataFrame:
         """`value, status, reason` of each row of a frame; or of a list of outputs, each with its reference or several.
 
-        Raises: ValueError naming the column or the row, and for lists of unequal length. Warns for lists if what the
-        metric needs is not on this machine.
+        Raises: ValueError naming the column or the row. Warns for lists if what is needed is not on this machine.
         """
         if isinstance(frame, pd.DataFrame):
             return super().score(frame)

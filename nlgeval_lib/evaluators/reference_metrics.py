@@ -15,14 +15,11 @@ _PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}  # what 
 
 
 class Bleu(PairMetric):
-    """Sentence-level BLEU by sacrebleu, 0 to 100.
+    """Sentence-level BLEU by sacrebleu, 0 to 100, with its defaults.
 
-    The defaults are those of `sacrebleu.sentence_bleu`. `multi="joint"` clips n-grams against all references at once,
-    as BLEU is defined; `"max"` and `"mean"` join values of one reference each.
-
-    smooth: `"exp"`, `"floor"`, `"add-k"` or `"none"`; smooth_value: for `floor` and `add-k`.
-    effective_order: leave out n-gram orders that the output is too short for.
-    tokenize: a tokenizer of sacrebleu; lowercase: ignore case.
+    multi: `"joint"` clips n-grams against all references at once, as BLEU is defined.
+    smooth: `"exp"`, `"floor"`, `"add-k"` or `"none"`; smooth_value: for `floor` and `add-k`. effective_order: leave out
+    n-gram orders that the output is too short for. tokenize: a tokenizer of sacrebleu; lowercase: ignore case.
     """
 
     name = "bleu"
@@ -64,13 +61,9 @@ class Bleu(PairMetric):
         if not self.effective_order:
             logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it would advise against it once a sentence
         try:
-            return BLEU(
-                lowercase=self.lowercase,
-                tokenize=self.tokenize,
-                smooth_method=self.smooth,
-                smooth_value=self.smooth_value,
-                effective_order=self.effective_order,
-            )
+            smoothing = {"smooth_method": self.smooth, "smooth_value": self.smooth_value}
+            how = {"tokenize": self.tokenize, "effective_order": self.effective_order, **smoothing}
+            return BLEU(lowercase=self.lowercase, **how)
         except (ImportError, RuntimeError, OSError) as error:  # a tokenizer that wants a package or a download
             why = " ".join(str(error).split())
             raise Unavailable(f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}") from error
@@ -84,11 +77,9 @@ class Rouge(PairMetric):
 
     type: `"rouge1"`, `"rouge2"`, `"rougeL"`; package rouge_score also has `"rougeLsum"` (one sentence a line).
     package: `"rouge_score"` lower-cases, keeps only a-z and 0-9, counts repeated n-grams, and stems words of more than
-        three letters if asked (`stemmer`). `"rouge"` (PyPI, 1.0) keeps case and punctuation, splits sentences at every
-        full stop, counts each distinct n-gram once, and its ROUGE-L is the summary-level one over distinct words.
-    value: `"f"`, `"p"` or `"r"`.
-
-    Package rouge recurses once a word: a sentence that is deeper than Python goes has no value.
+    three letters if asked (`stemmer`). `"rouge"` (PyPI, 1.0) keeps case and punctuation, splits sentences at every full
+    stop, counts each distinct n-gram once, and its ROUGE-L is the summary-level one over distinct words; a sentence
+    with more words than Python recurses has no value. value: `"f"`, `"p"` or `"r"`.
     """
 
     name = "rouge"
@@ -112,9 +103,8 @@ class Rouge(PairMetric):
         self.stemmer = stemmer
 
     def settings(self) -> dict[str, Any]:
-        package = {"rouge_score": "rouge-score", "rouge": "rouge"}[self.package]
-        stemmer = {"stemmer": self.stemmer} if self.package == "rouge_score" else {"case": "kept"}
-        return {"type": self.type, **stemmer, self.package: version(package)}
+        words = {"stemmer": self.stemmer} if self.package == "rouge_score" else {"case": "kept"}
+        return {"type": self.type, **words, self.package: version(self.package.replace("_", "-"))}
 
     def blank(self, text: str) -> str:
         if not text.strip():
@@ -139,17 +129,18 @@ class Rouge(PairMetric):
         return scorer
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        if self.package == "rouge":
-            return [self._by_rouge(*item) for item in items]
-        scores = [self._loaded.score(reference, output)[self.type] for output, reference in items]
-        return [(score.fmeasure, score.precision, score.recall) for score in scores]
-
-    def _by_rouge(self, output: str, reference: str) -> Found:
-        try:
-            score = self._loaded.get_scores(output, reference)[0][_PYPI[self.type]]
-        except RecursionError:
-            return Judgment.missing(Status.FAILED, f"a sentence is too long for {self.type} of package rouge")
-        return (score["f"], score["p"], score["r"])
+        if self.package == "rouge_score":
+            scores = [self._loaded.score(reference, output)[self.type] for output, reference in items]
+            return [(score.fmeasure, score.precision, score.recall) for score in scores]
+        found: list[Found] = []
+        for output, reference in items:
+            try:
+                score = self._loaded.get_scores(output, reference)[0][_PYPI[self.type]]
+                found.append((score["f"], score["p"], score["r"]))
+            except RecursionError:
+                why = f"a sentence is too long for {self.type} of package rouge"
+                found.append(Judgment.missing(Status.FAILED, why))
+        return found
 
 
 class RememberingStemmer:

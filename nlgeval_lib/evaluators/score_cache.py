@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-
-try:
-    import fcntl
-except ImportError:  # a system without such locks: two processes may compute the same
-    fcntl = None  # type: ignore[assignment]
 
 Values = tuple[float, ...]
 _SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
@@ -24,19 +20,14 @@ class CacheError(OSError):
 
 def key(*parts: str) -> bytes:
     """The 32-byte key of some texts: sha256 over each part with its length, so that no two lists of parts collide."""
-    digest = hashlib.sha256()
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        digest.update(b"%d:" % len(raw))
-        digest.update(raw)
-    return digest.digest()
+    raw = (part.encode("utf-8", "surrogatepass") for part in parts)
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in raw)).digest()
 
 
 class ValueCache:
-    """A map from 32-byte keys to short tuples of float64, in one SQLite file.
+    """A map from 32-byte keys to short tuples of float64, in one SQLite file that several processes may use.
 
-    Each `put` is one transaction: a process killed at any moment leaves what earlier calls stored, and nothing half
-    written. Several processes may use one file. The file holds nothing that cannot be computed again.
+    Each `put` is one transaction: a process killed at any moment leaves what was stored, and nothing half written.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -44,10 +35,9 @@ class ValueCache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Values]:
         """The stored values of those `keys` that are there. Raises: CacheError."""
-        wanted = list(dict.fromkeys(keys))
+        wanted, found = list(dict.fromkeys(keys)), dict[bytes, Values]()
         if not wanted or not self.path.exists():
             return {}
-        found: dict[bytes, Values] = {}
         with self._connection() as connection:
             for start in range(0, len(wanted), _SLICE):
                 part = wanted[start : start + _SLICE]
@@ -69,12 +59,8 @@ class ValueCache:
         Each key is locked as a byte of a file beside the cache: free when the process ends, however it ends.
         Raises: CacheError.
         """
-        if fcntl is None:
-            yield True
-            return
         how = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
         with self._said():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             held = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115 - closed below, which frees the locks
         with held:
             try:
@@ -88,17 +74,16 @@ class ValueCache:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """A connection for one operation: cheap to open, and never carried into a forked process."""
-        with self._said():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.closing(sqlite3.connect(self.path, timeout=120)) as connection:
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-                )
-                yield connection
+        table = "scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+        with self._said(), contextlib.closing(sqlite3.connect(self.path, timeout=120)) as connection:
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
+            yield connection
 
     @contextlib.contextmanager
     def _said(self) -> Iterator[None]:
+        """The folder is made; what goes wrong is a CacheError."""
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             yield
         except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, cannot open
             raise CacheError(

@@ -79,11 +79,7 @@ class HDEval(Judge):
     aggregator: lr, ridge, dt, rf, mlp, or without fitting average and criterion; or an `Aggregator`, whose settings
     impute, max_missing, groups are. seed: of the aggregator and the importance.
     layers: only the criteria of these are used ((1, 2) is Table 4's "w/o Layer 3"; 0 is the overall criterion); use:
-    only these criteria.
-
-        judge = HDEval(task="summary", aggregator="mlp", engine=engine, store=store)
-        judge.fit(train_frame)            # or judge.train(train_frame), which also grows the criteria
-        scores = judge.score(test_frame)  # a long frame: one row an output and aspect
+    only these criteria. After `fit` (or `train`, which also grows the criteria), `score` rates a long frame's rows.
 
     An output that it was fitted on is marked in its details (`seen_in_training`): its score is no evidence.
     Source: HD-Eval, section 2; sampling of appendix C.3.
