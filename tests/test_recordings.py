@@ -12,7 +12,6 @@ from scipy import stats
 
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import UnknownName, recordings
-from nlgeval_lib.datasets.recordings import acloserlook
 from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
@@ -107,7 +106,7 @@ def test_acloserlook_draws_and_templates(needs):
     assert len(raw) == 353 * 20
     assert (raw.groupby(["input_id", "system_id"])["draw"].apply(list).map(tuple) == tuple(range(20))).all()
     prompts = recordings.prompts("acloserlook", aspects=["groundedness"], prompt_forms=["geval"])
-    first = datasets.fetch.text(acloserlook.template_file("groundedness", "geval")).partition("{{Document}}")[0]
+    first = datasets.fetch.text(recordings.judges.template_file("groundedness", "geval")).partition("{{Document}}")[0]
     assert len(prompts) == 357 and prompts["prompt"].str.startswith(first[:200]).all()
 
 

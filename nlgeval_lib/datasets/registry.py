@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,3 +66,13 @@ def unknown(name: str, known: Collection[str], what: str) -> UnknownName:
     close = near(name, known)
     few = "known: " + ", ".join(known) if len(known) <= 30 else f"{len(known)} names are known, none of them near"
     return UnknownName(f"unknown {what} {name!r}; {'nearest: ' + ', '.join(close) if close else few}")
+
+
+def choose(asked: Iterable[str] | None, known: Sequence[str], what: str) -> list[str]:
+    """The asked names, or all known ones, in the known order. Raises: UnknownName; TypeError for a single text."""
+    if isinstance(asked, str):
+        raise TypeError(f"{what}s is one text {asked!r}; pass a list or tuple of names")
+    asked = list(known if asked is None else asked)
+    if strange := [name for name in asked if name not in known]:
+        raise unknown(strange[0], known, what)
+    return [name for name in known if name in asked]

@@ -6,20 +6,18 @@ frame = recordings.attach(datasets.load("topical_chat"), scored, name="judge")
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib.datasets import registry
+from nlgeval_lib.datasets.recordings import judges
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 
-# a row a recording: what `Recording` says of it, and the module here that reads it
+# a row a recording: what `Recording` says of it
 _TABLE = pd.read_csv(Path(__file__).with_name("recordings.csv"), index_col="name", keep_default_na=False)
 NAMES = tuple(_TABLE.index)
 
@@ -37,25 +35,23 @@ class Recording:
     source: str
 
 
-def known(name: str, *files: str) -> Recording:
-    """The recording of these files: the table's row says the rest."""
-    return Recording(files=files, **_TABLE.loc[name].drop("module").to_dict())
-
-
 def spec(name: str) -> Recording:
     """What is known about a recording without its files. Raises: UnknownName with the nearest names."""
-    return _module(name).RECORDINGS[name]
+    if name not in NAMES:
+        raise registry.unknown(name, NAMES, "recording")
+    return Recording(files=judges.FILES[name], **_TABLE.loc[name].to_dict())
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
-    """A recording as a tidy frame: one row a judge output; `options` are those of its loader.
+    """A recording as a tidy frame: one row a judge output; `options` are those of its reader in `judges`.
 
     Columns: dataset, input_id, system_id, aspect, judge, prompt_form, draw, then `text` (raw) and/or `value` (float,
     where the publisher kept a number), then what else was kept. `frame.attrs` has its name.
 
     Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do not fit together.
     """
-    frame = _module(name).load(name, **options)
+    spec(name)  # raises for an unknown one
+    frame = judges.READERS[name](**options)
     frame = frame[[*KEYS, *frame.columns.drop(list(KEYS))]]
     frame.attrs = {"name": name}
     return frame
@@ -66,10 +62,10 @@ def prompts(name: str, **options: Any) -> pd.DataFrame:
 
     Raises: ValueError where the publisher kept no prompts; otherwise as `load`.
     """
-    module = _module(name)
-    if not hasattr(module, "prompts"):
+    spec(name)  # raises for an unknown one
+    if name not in judges.PROMPTS:
         raise ValueError(f"{name}: its publisher kept no prompts")
-    return module.prompts(name, **options)[[*KEYS[:-1], "prompt"]]
+    return judges.PROMPTS[name](**options)[[*KEYS[:-1], "prompt"]]
 
 
 def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -86,22 +82,5 @@ def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame
 
 def describe() -> pd.DataFrame:
     """One row a recording: data set, rows, what is kept, licence. Needs no data file."""
-    table = pd.DataFrame([spec(name) for name in NAMES], index=pd.Index(NAMES, name="recording"))
-    return table.rename(columns={"n_rows": "rows"})[["dataset", "title", "rows", "kept", "licence"]]
-
-
-def choose(asked: Iterable[str] | None, known: Sequence[str], what: str) -> list[str]:
-    """The asked names, or all known ones, in the known order. Raises: UnknownName; TypeError for a single text."""
-    if isinstance(asked, str):
-        raise TypeError(f"{what}s is one text {asked!r}; pass a list or tuple of names")
-    asked = list(known if asked is None else asked)
-    if unknown := [name for name in asked if name not in known]:
-        raise registry.unknown(unknown[0], known, what)
-    return [name for name in known if name in asked]
-
-
-def _module(name: str) -> ModuleType:
-    """The module that reads it: RECORDINGS, load(name, ...), and prompts(name, ...) where prompts are known."""
-    if name not in NAMES:
-        raise registry.unknown(name, NAMES, "recording")
-    return importlib.import_module(f"{__name__}.{_TABLE['module'][name]}")
+    table = _TABLE.rename_axis("recording").rename(columns={"n_rows": "rows"})
+    return table[["dataset", "title", "rows", "kept", "licence"]]

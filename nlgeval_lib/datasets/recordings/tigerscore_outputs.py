@@ -15,16 +15,13 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch
-from nlgeval_lib.datasets.recordings import known
 
 FILE = "tigerscore_outputs/tigerscore_example_usage.ipynb"
 COUNTS = "tigerscore_figures/data_dist_analysis.ipynb"
 _BAR, _LINE = (0.122, 0.467, 0.706), (1.0, 0.0, 0.0)  # colours of the drawn lengths: bars, the limit of the context
 
-RECORDINGS = {"tigerscore_outputs": known("tigerscore_outputs", FILE, COUNTS)}
 
-
-def load(name: str) -> pd.DataFrame:
+def load() -> pd.DataFrame:
     """One row an output; `value`, `n_errors` and `errors` (tuple of dicts) are what the authors' decoder read.
 
     No human scores, and no inputs: 500 are a random sample of MetricInstruct. The decoder reads a total as an integer.
@@ -33,7 +30,7 @@ def load(name: str) -> pd.DataFrame:
     results = pd.DataFrame([result for said in _kept(FILE)[1] for result in json.loads(said)])
     return pd.DataFrame(
         {
-            "dataset": name,
+            "dataset": "tigerscore_outputs",
             "input_id": [f"ts-{number:03d}" for number in results.index],
             "system_id": "unknown",
             "aspect": "overall",
