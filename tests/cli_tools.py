@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import pytest
 from hostile_server import JudgeServer
 
@@ -19,6 +21,13 @@ RUBRIC = "[Is the answer right?]\nScore 1: no\nScore 2: hardly\nScore 3: partly\
 def cases(name: str) -> list[dict[str, Any]]:
     """The lines of `cases/NAME.jsonl`."""
     return [json.loads(line) for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").open(encoding="utf-8")]
+
+
+def frame_hash(frame: pd.DataFrame) -> str:
+    """Of a frame's columns, their types, its rows in order, and what it is about."""
+    about = repr([list(frame.columns), [str(kind) for kind in frame.dtypes], frame.attrs])
+    rows = pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy().tobytes()
+    return hashlib.sha256(about.encode() + rows).hexdigest()[:16]
 
 
 class Called(NamedTuple):

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cli_tools import call
+from cli_tools import call, cases, frame_hash
 from scipy import stats
 
 from nlgeval_lib import datasets
@@ -36,7 +36,8 @@ def recorded(needs):
 @pytest.mark.parametrize("name", recordings.NAMES)
 def test_form_and_counts(recorded, name):
     frame = recorded(name)
-    assert len(frame) == recordings.spec(name).n_rows
+    [case] = [case for case in cases("frames") if case["name"] == name]
+    assert len(frame) == recordings.spec(name).n_rows and frame_hash(frame) == case["hash"]
     assert tuple(frame.columns[: len(recordings.KEYS)]) == recordings.KEYS
     assert ("text" in frame) == ("text" in recordings.spec(name).kept)
     assert ("value" in frame) == ("value" in recordings.spec(name).kept)
@@ -100,16 +101,6 @@ def test_acloserlook_stands_beside_the_right_ratings(data, needs, mirror, aspect
     assert pairs == [[r["scores"][aspect], max(map(len, r["all_responses"]))] for r in records]
 
 
-def test_acloserlook_draws_and_templates(needs):
-    needs("acloserlook")
-    raw = recordings.load("acloserlook", aspects=["groundedness"], prompt_forms=["llm_eval_no_cot"])
-    assert len(raw) == 353 * 20
-    assert (raw.groupby(["input_id", "system_id"])["draw"].apply(list).map(tuple) == tuple(range(20))).all()
-    prompts = recordings.prompts("acloserlook", aspects=["groundedness"], prompt_forms=["geval"])
-    first = datasets.fetch.text(recordings.judges.template_file("groundedness", "geval")).partition("{{Document}}")[0]
-    assert len(prompts) == 357 and prompts["prompt"].str.startswith(first[:200]).all()
-
-
 def test_llm_summeval_texts_are_those_of_the_files(recorded, mirror):
     raw = recorded("llm_summeval")
     path = mirror / "llm_summeval" / "gpt-4-0314" / "eval_M10_generations" / "coherence_rts.txt"
@@ -122,14 +113,6 @@ def test_llm_summeval_texts_are_those_of_the_files(recorded, mirror):
     assert len(repeated) == 312 and set(repeated["prompt_form"]) == {"mcq", "altmcq"}
 
 
-def test_instructscore_texts_begin_after_the_prompt(recorded):
-    wmt, webnlg = recorded("instructscore_wmt22"), recorded("instructscore_webnlg")
-    assert (wmt["text"] == "").sum() == 54
-    assert wmt.loc[wmt["text"] != "", "text"].str.match(r"Your Translation contains").all()
-    assert webnlg["text"].str.startswith("Your generation contains").mean() > 0.99
-    assert "1124" not in set(webnlg["input_id"])
-
-
 def test_gemba_rated_systems(needs, data):
     needs("gemba_wmt22")
     rated = recordings.load("gemba_wmt22", rated=True)
@@ -138,15 +121,6 @@ def test_gemba_rated_systems(needs, data):
     joined = recordings.attach(data("wmt22_zhen"), one, "gemba")
     assert joined["gemba"].notna().all()
     assert stats.kendalltau(joined["human"], joined["gemba"])[0] > 0.3
-
-
-def test_prometheus_feedback_stands_beside_its_score(recorded, data):
-    raw = recorded("prometheus_gpt4")
-    frame = data("mt_bench")
-    second = raw[(raw["dataset"] == "mt_bench") & (raw["draw"] == 1)]
-    assert second["text"].tolist() == frame["feedback_gpt4_1"].tolist()
-    assert second["value"].tolist() == frame["rater_gpt4_1"].tolist()
-    assert raw["text"].str.contains("[RESULT]", regex=False).sum() == 1  # the one that was not taken off
 
 
 def test_unknown_names_and_options_are_named():
@@ -182,10 +156,9 @@ def store(tmp_path_factory):
 
 # the parts that a test of each recording takes: small enough to be quick, all of its peculiarities in them
 PARTS = {
-    "acloserlook": {"aspects": ("groundedness",), "prompt_forms": ("analyze_rate", "geval")},
+    "acloserlook": {"aspects": ("groundedness",), "prompt_forms": ("geval",)},
     "tigerscore_outputs": {},
     "prometheus_gpt4": {},
-    "instructscore_webnlg": {},
 }
 
 

@@ -29,19 +29,8 @@ from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.normalise import Record, objects
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
-from nlgeval_lib.training import statistics
-from nlgeval_lib.training.pipeline import (
-    Filters,
-    Piece,
-    Pipeline,
-    Rule,
-    TrainingSet,
-    Unreadable,
-    answered,
-    fill,
-    lacking,
-    unique,
-)
+from nlgeval_lib.training import pipeline, statistics
+from nlgeval_lib.training.pipeline import Filters, Piece, Rule, Unreadable, answered, fill, lacking, unique
 from nlgeval_lib.training.statistics import rouge_l, words
 
 SCORES = (1, 2, 3, 4, 5)
@@ -317,7 +306,7 @@ def _levels(draft: RubricDraft) -> str:
 
 
 @dataclass
-class Collection(TrainingSet):
+class Collection(pipeline.TrainingSet):
     """A built collection, with its rubrics."""
 
     rubrics: list[RubricDraft] = field(default_factory=list)
@@ -396,7 +385,7 @@ class Collection(TrainingSet):
 
 
 @dataclass(kw_only=True)
-class FeedbackCollection(Pipeline):
+class FeedbackCollection(pipeline.Pipeline):
     """The pipeline of Prometheus' training set, with any engine as the teacher.
 
     rounds, per_round: so many rubrics are brainstormed, each once paraphrased (the paper: ten rounds to 1,000 rubrics).

@@ -29,20 +29,8 @@ from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.evaluators.tigerscore import AnalysisCheck, TigerScore, TigerScoreReferenceBased, find_task
 from nlgeval_lib.parsers.errors import LABEL, ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment, Sample
-from nlgeval_lib.training import statistics
-from nlgeval_lib.training.pipeline import (
-    Filters,
-    Piece,
-    Pipeline,
-    Rule,
-    TrainingSet,
-    Unreadable,
-    answered,
-    fill,
-    lacking,
-    no_text,
-    unique,
-)
+from nlgeval_lib.training import pipeline, statistics
+from nlgeval_lib.training.pipeline import Filters, Piece, Rule, Unreadable, answered, fill, lacking, unique
 
 TWO_STEP, WITH_ASPECTS, FREE = "two-step", "table_18", "table_19"
 LEAST, MOST = 0.5, 5.0  # of a penalty; source: TIGERScore, section 2.2
@@ -383,7 +371,7 @@ def _flat(text: str) -> str:
 # -- the set and its pipeline ------------------------------------------------------------------------------------------
 
 
-class Built(TrainingSet):
+class Built(pipeline.TrainingSet):
     """A built MetricInstruct."""
 
     title, by_part = "MetricInstruct", "Removed, by channel and task"
@@ -426,7 +414,7 @@ class Built(TrainingSet):
 
 
 @dataclass(kw_only=True)
-class MetricInstruct(Pipeline):
+class MetricInstruct(pipeline.Pipeline):
     """The pipeline of TIGERScore's training set, with any engine as the teacher.
 
     label: what stands before the reference in the prompts that print it bare. most_errors: errors of a synthetic
@@ -478,10 +466,10 @@ class MetricInstruct(Pipeline):
         again = [
             judge.second(one.sample(), draws[0].text)
             for judge, one, draws in zip(judges, found, first, strict=True)
-            if not no_text(draws[0])
+            if not pipeline.no_text(draws[0])
         ]
         second = iter((yield Stage("format", again, self.sampling, TigerScoreReferenceBased.stand_in)))
-        last = [draws if no_text(draws[0]) else next(second) for draws in first]
+        last = [draws if pipeline.no_text(draws[0]) else next(second) for draws in first]
         kept = filters.apply(heuristics, fill(found, last, read_analysis))
 
         have = Counter((one.task, error.aspect) for one in kept for error in one.errors)
