@@ -14,6 +14,7 @@ from nlgeval_lib.evaluators.hdeval import HDEval
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.prometheus import Prometheus, Rubric
 from nlgeval_lib.evaluators.tigerscore import TigerScore
+from nlgeval_lib.prompts import render
 from nlgeval_lib.records import Judgment, Sample
 from nlgeval_lib.training.mini import HIGH, INSTRUCTION, LOW, RATED, settings
 from tools.mini_judge import answers
@@ -121,7 +122,8 @@ def plain_score(rng: random.Random, item: Item) -> Example:
 def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example:
     """CoAScore, stage II: the scores of some aspects, of many with `long`."""
     chosen = _some_aspects(rng, long)
-    prompt = _coascore()._scores_prompt(sample(item), [_aspect(criterion) for criterion in chosen])
+    words = _coascore().task.words(sample(item))
+    prompt = render("coascore/score_aspects", **words, aspects="\n".join(str(_aspect(one)) for one in chosen))
     return Example("aspect scores", prompt, answers.aspect_scores(item, chosen), item)
 
 
