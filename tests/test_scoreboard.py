@@ -68,6 +68,7 @@ def test_statuses_by_what_was_compared(here, values, status, counts, largest, sa
 @pytest.mark.parametrize(
     ("ending", "change", "message"),
     [
+        (".json", lambda text: "{", "one.json is damaged"),
         (".json", lambda text: "[]", "one.json is damaged .list where an object"),
         (".json", lambda text: "{}", "one.json is damaged .no 'route'"),
         (".csv", lambda text: "", "one.csv is damaged"),
@@ -131,7 +132,12 @@ def test_two_outputs_of_one_table_join_and_the_nearer_value_is_no_argument(here)
     assert got["route"] == "public, published, recorded" and got["largest_difference"] == pytest.approx(0.15)
 
 
-def test_what_is_for_orientation_is_not_compared(here):
+def test_mini_results_show_and_those_for_orientation_too_but_neither_counts(here):
+    here.output("small", more='route = "mini"')
+    out = report.Output("small", parameters=dict(seed=0))
+    out.frame(pd.DataFrame({"x": [1.0]}), "scores")
+    out.save()
+    assert (row()["status"], row()["route"], row()["recomputed"]) == ("not built yet", "mini", 0)
     here.output("one")
     here.entries.append(state())
     here.catalogue()
@@ -154,17 +160,6 @@ def test_what_is_equal_by_construction_is_in_no_count(here):
     assert (row()["construction"], row()["recomputed"]) == (0, 2), "what fails all the same is told"
 
 
-def test_mini_results_show_but_do_not_count(here):
-    here.output("small", more='route = "mini"')
-    here.entries.append(state())
-    here.catalogue()
-    out = report.Output("small", parameters=dict(seed=0))
-    out.frame(pd.DataFrame({"x": [1.0]}), "scores")
-    out.save()
-    got = row()
-    assert (got["status"], got["route"], got["recomputed"]) == ("needs GPU", "mini", 0)
-
-
 def test_totals(here):
     here.output("one")
     save("one", BLEU=0.5, ROUGE=0.2)
@@ -184,7 +179,7 @@ def run(mode: str = "full") -> session.Outcome:
 BUILD = "from nlgeval_lib.report import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
 
 
-def test_the_day_is_that_of_the_values(here):
+def test_the_day_is_that_of_the_values_and_quick_mode_is_kept_apart(here):
     here.notebook("99_scoreboard", BUILD)
     here.output("one")
     run()
@@ -192,6 +187,14 @@ def test_the_day_is_that_of_the_values(here):
     record.write_text(record.read_text().replace(json.loads(record.read_text())["date"], "2024-05-06T00:00:00+00:00"))
     run()
     assert row()["saved"] == "2024-05-06", "the run gave the same values: the old files stand and are checked"
+    kept = [here.result(name) for name in ("scoreboard.csv", "hdeval/one.csv", "hdeval/one.json")]
+    before = [path.read_bytes() for path in kept]
+    assert run("quick").ran == ["one", "scoreboard"]
+    assert [path.read_bytes() for path in kept] == before
+    assert (here.root / "figures/quick/scoreboard.png").exists()
+    for name in ("quick/scoreboard.md", "quick/hdeval/one.csv", "executed/quick/hdeval/one.ipynb"):
+        assert here.result(name).exists()
+    assert run("quick").cached == ["one", "scoreboard"]
     here.root.joinpath("requirements/base.txt").write_text("numpy==9\n")
     here.notebook("one", "raise ValueError('boom')")
     run()
@@ -213,20 +216,6 @@ def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):
     assert pd.read_csv(here.result("scoreboard.csv"))["status"].tolist()[:2] == ["partly", "differs"]
     here.result("scoreboard.md").unlink()
     assert run().ran == ["scoreboard"]
-
-
-def test_quick_mode_is_kept_apart(here):
-    here.notebook("99_scoreboard", BUILD)
-    here.output("one")
-    run()
-    kept = [here.result(name) for name in ("scoreboard.csv", "hdeval/one.csv", "hdeval/one.json")]
-    before = [path.read_bytes() for path in kept]
-    assert run("quick").ran == ["one", "scoreboard"]
-    assert [path.read_bytes() for path in kept] == before
-    assert (here.root / "figures/quick/scoreboard.png").exists()
-    for name in ("quick/scoreboard.md", "quick/hdeval/one.csv", "executed/quick/hdeval/one.ipynb"):
-        assert here.result(name).exists()
-    assert run().cached == run("quick").cached == ["one", "scoreboard"]
 
 
 def test_markdown_survives_bars_and_line_ends(here):

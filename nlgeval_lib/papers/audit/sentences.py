@@ -130,7 +130,7 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Fin
     `also`: other tables with columns of that name. Chance is counted in the table: pairs of rows near each other there
     (within `NEAR` units in both cells, not equal), over the ways to be near. Of equal ones all but the first count.
     """
-    from scipy import stats
+    from scipy import special  # scipy.stats takes seconds to import
 
     runs: dict[Any, list[tuple[str, tuple[Key, Key]]]] = {}  # neighbours by their columns
     for name in (*also, table):
@@ -153,7 +153,7 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Fin
     words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
     if not first:
         yield Finding("all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words)
-    likely = stats.poisson.sf(len(first) - 1, expected)
+    likely = special.pdtrc(len(first) - 1, expected) if first else 1.0  # Poisson: so many or more
     for (name, keys), (other, theirs) in first.items():
         text = ", ".join(tables[name].text[key] for key in keys)
         there = place(other if other != table else "", theirs[0][0])
