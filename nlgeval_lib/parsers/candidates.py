@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nlgeval_lib.parsers import tables
 from nlgeval_lib.parsers.normalise import OTHER, TAG
 from nlgeval_lib.parsers.tables import ALONE, ASPECT, END_OF_NUMBER, ENDS, FINAL, FORM, LABEL, PHRASE
-from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places
+from nlgeval_lib.parsers.text import DIGITS, WORD, after_last, number_of, places
 
 
 @dataclass(slots=True)
@@ -103,8 +103,7 @@ def numbers(text: str, low: float, high: float) -> list[Candidate]:
     for start, end in found:
         if start >= taken:
             one, taken = _number(text, start, end, low, high)
-            if one is not None:
-                read.append(one)
+            read += [one] if one else []
     return read
 
 
@@ -121,11 +120,12 @@ def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[C
     kind = right.lastgroup or "" if right else "half" if half else ""
     used = right.end() if right else end
     sign, before, after = text[start - 1 : start], text[max(0, start - 9) : start], text[end : end + 2]
-    glued = after[:1].isalnum() and kind not in ("stars", "points", "of")
-    hyphened = after[:1] == "-" and not kind and start > 0 and after[1:].isalpha()  # "one-sided", "3-year", "4-ish"
     if kind == "date" or (sign == "/" and not right):
         return None, used
-    if glued or hyphened or _NAMED.search(before) or _counted(text, token, start, end, right):
+    glued = after[:1].isalnum() and kind not in ("stars", "points", "of")
+    hyphened = after[:1] == "-" and not kind and start > 0 and after[1:].isalpha()  # "one-sided", "3-year", "4-ish"
+    pronoun = token == "one" and _PRONOUN.search(text, max(0, start - 9), start)
+    if glued or hyphened or pronoun or _NAMED.search(before) or _counted(text, start, end, right):
         return None, end
     outer = before[-2:-1]
     if sign == "-" and not (outer.isalpha() or (outer and outer in "->")):
@@ -143,13 +143,11 @@ def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[C
     return one, used
 
 
-def _counted(text: str, token: str, start: int, end: int, right: re.Match | None) -> bool:
-    """Whether a number counts something, is the pronoun "one", or where a score moved from."""
-    if token == "one" and _PRONOUN.search(text, max(0, start - 9), start):
-        return True
-    if right is not None:
-        to = right["range"] is not None and "to" in right.group()
-        return to and _MOVED_FROM.search(text, max(0, start - 60), start) is not None
+def _counted(text: str, start: int, end: int, right: re.Match | None) -> bool:
+    """Whether a number counts something, or is where a score moved from."""
+    if right:
+        moved = right["range"] and "to" in right.group() and _MOVED_FROM.search(text, max(0, start - 60), start)
+        return bool(moved)
     counted = _COUNTED.match(text, end)
     return counted is not None and (counted["part"] is not None or not ENDS.match(text, end))
 
@@ -188,7 +186,7 @@ def _follow(one: Candidate, text: str, right: re.Match | None, low: float, high:
 
 
 class Tables:
-    """The tables of `cues`, ready to search: cues by the word before the number, vetoes by scope."""
+    """The tables ready to search: cues by the word before the number, vetoes by scope."""
 
     def __init__(self, rows: Mapping[tables.Cue, str] = tables.CUES, taken: Mapping[str, tables.Rows] = tables.VETOES):
         self.by_last: dict[str, list[tuple[tables.Cue, re.Pattern, re.Pattern]]] = {}
@@ -206,15 +204,12 @@ class Tables:
 
     def veto(self, scope: str, text: str) -> str:
         """The name of the row of `scope` that is found in `text` (of "after": at its start); empty where none is."""
-        anchored = scope in ("after", "would", "opening")
-        if not (self.any[scope].match(text) if anchored else self.any[scope].search(text)):
-            return ""
-        for name, pattern in self.rows[scope]:
-            match = pattern.match(text) if anchored else pattern.search(text)
-            if match and not (
-                scope in tables.UNLESS and tables.UNLESS[scope].search(text, 0 if scope == "standard" else match.end())
-            ):
-                return name
+        look = re.Pattern.match if scope in ("after", "would", "opening") else re.Pattern.search
+        if look(self.any[scope], text):
+            for name, pattern in self.rows[scope]:
+                found, excused = look(pattern, text), tables.UNLESS.get(scope)
+                if found and not (excused and excused.search(text, 0 if scope == "standard" else found.end())):
+                    return name
         return ""
 
 
@@ -354,7 +349,7 @@ def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None
 
 def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
     """`a score of 4`, `Score 4`, `I rate it a 4`: the first row of the table of cues that fits."""
-    sentence = f" {left[_sentence_start(left) :]}"
+    sentence = f" {after_last(tables.SENTENCE, left)}"
     last = sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2]
     quality = tables.QUALITY_LAST.search(sentence[-60:])
     by_last = TABLES.by_last
@@ -386,24 +381,21 @@ def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
 
 
 _GETS = re.compile(
-    r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:a|an|"
-    r"the))?(?: [a-z]+)? \Z"
+    r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:an?|the))?(?: [a-z]+)? \Z"
 )
-
-
 _WORD_BEFORE = re.compile(r"([^\W\d_][\w'-]*) \Z")
 
 
 def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
     """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`; not the score of a game."""
-    left = _WORD_BEFORE.search(sentence[max(0, found.start("noun") - 40) : found.start("noun")])
+    at, groups = found.start("noun"), found.groupdict()
+    left = _WORD_BEFORE.search(sentence[max(0, at - 40) : at])
     before = left[1] if left else ""
-    groups = found.groupdict()
     mid = _WORD.findall(groups.get("mid") or "")
     odd = {before, *mid} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED
     if odd or before in tables.CONTESTS or (mid and mid[-1] in tables.CONTESTS):
         return
-    gets = _GETS.search(sentence[: found.start("noun")])
+    gets = _GETS.search(sentence[:at])
     if gets and not _own(sentence, gets.start("verb"), gets["verb"]):
         return one.spoil("the number is the score of something else")
     aspect = "" if before in tables.NOT_ASKED or before.endswith(("ly", "ing", "ed")) else before
@@ -424,8 +416,7 @@ def _own(sentence: str, at: int, verb: str) -> bool:
     """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
     if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
         return True
-    said = re.split(r"[,:(]", sentence[:at])[-1]
-    said = _NOT_THE_HEAD.sub(" ", said)
+    said = _NOT_THE_HEAD.sub(" ", re.split(r"[,:(]", sentence[:at])[-1])
     words = [word.partition("'")[0] for word in _WORD.findall(said)[-7:]]
     while words and (words[-1] in tables.AUXILIARIES or words[-1] in tables.FILL or words[-1].endswith("ly")):
         words.pop()
@@ -436,9 +427,8 @@ def _own(sentence: str, at: int, verb: str) -> bool:
 def _aspect_after(text: str, at: int, search: bool = False) -> str:
     """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
     after = tables.ASPECT_AFTER.search(text, at) if search else tables.ASPECT_AFTER.match(text, at)
-    return (
-        after["word"] if after and after["word"] not in tables.NO_ASPECT and not after["word"].endswith("ing") else ""
-    )
+    word = after["word"] if after else ""
+    return "" if word in tables.NO_ASPECT or word.endswith("ing") else word
 
 
 def _form(one: Candidate, text: str, window: str, core: str) -> None:
@@ -447,6 +437,8 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
     first = len(window) == one.start and not window.strip(_OPENERS + ">#-|.")
     lead = tables.AFTER_LEAD.match(text, one.used) if first else None
     scored = one.kind in ("of", "stars")
+    digits = one.token[0].isdigit()
+    closes = window[-1:] != "(" and not one.kind and tables.TEXT_END.match(text, one.used)
     if (first or (len(line) < 40 and _LINE_LEFT.match(line))) and _LINE_RIGHT.match(text, one.used):
         one.present(ALONE, "alone")
     elif lead:
@@ -457,21 +449,16 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
         _label(one, text, f"{window.rstrip(' (')}:", True)  # "Depth (2/5): it barely ..."
     elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
         clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
-        words = {word.partition("'")[0] for word in clause}
-        if clause and (clause[-1] in tables.NOT_A_SCORE or clause[-1] == "turn"):  # "This is part 4/5"
-            return
+        part = clause and (clause[-1] in tables.NOT_A_SCORE or clause[-1] == "turn")  # "This is part 4/5"
         stars = one.kind == "stars" or text.startswith(" star", one.used)
-        if stars and len(clause) > 2 and tables.OWN.isdisjoint(words):  # "the customer left 2 stars"
-            return
-        aspect = _aspect_after(text, one.used)
-        one.present(ASPECT if aspect else FORM, "form", aspect)
-    elif one.token[0].isdigit() and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):
+        words = {word.partition("'")[0] for word in clause}
+        others = stars and len(clause) > 2 and tables.OWN.isdisjoint(words)  # "the customer left 2 stars"
+        if not part and not others:
+            aspect = _aspect_after(text, one.used)
+            one.present(ASPECT if aspect else FORM, "form", aspect)
+    elif digits and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):
         one.present(ALONE, "bracketed")
-    elif (
-        (one.token[0].isdigit() and window[-1:] != "(" and not one.kind)
-        and tables.TEXT_END.match(text, one.used)
-        and (tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window))
-    ):
+    elif digits and closes and (tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window)):
         one.present(ALONE, "closing")
 
 
@@ -480,19 +467,13 @@ SPLIT = "several aspects are scored at once"
 _ASKED = re.compile(r"[^.!?\n,;:()\"\d]{0,25}\(?\?")  # "A 4?", "Assigning a 4 here?"
 
 
-def _sentence_start(window: str) -> int:
-    return max((end.end() for end in tables.SENTENCE.finditer(window)), default=0)
-
-
 def doubt(one: Candidate, text: str) -> None:
     """Spoil a number that its clause, its sentence or what follows takes back."""
     used = one.used if one.kind in ("of", "stars", "points") else one.end
     after = text[used : used + 160]
     after = after.lstrip(f"{TAG} ") if TAG in after[:2] else after
     window = text[max(0, one.start - 300) : one.start]
-    cut = _sentence_start(window)
-    sentence = window[cut:]
-    labelled = sentence.rstrip(_OPENERS).endswith((":", "=", "|"))
+    sentence = after_last(tables.SENTENCE, window)
     if one.cue == "a 4 than a 3":
         return None
     if _ASKED.match(after):
@@ -502,9 +483,10 @@ def doubt(one: Candidate, text: str) -> None:
     flaw = TABLES.veto("after", after) or (one.kind == "points" and TABLES.veto("after", text[one.end : used + 80]))
     if flaw or one.strength == ALONE:
         return one.spoil(f"the number is {flaw}") if flaw else None
-    if OTHER in window and not one.based and (OTHER in sentence or window[:cut].rstrip(" .\n").endswith(OTHER)):
+    last_said = window[: len(window) - len(sentence)].rstrip(" .\n")
+    if OTHER in window and not one.based and (OTHER in sentence or last_said.endswith(OTHER)):
         return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
-    if labelled:
+    if sentence.rstrip(_OPENERS).endswith((":", "=", "|")):
         flaw = TABLES.veto("label", sentence)
     elif tables.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
         flaw = "in a question"
@@ -517,7 +499,7 @@ def doubt(one: Candidate, text: str) -> None:
 
 def _taken_back(sentence: str, after: str) -> str:
     sentence = f" {tables.ASIDE.sub('', sentence) if sentence.count(',') > 1 else sentence}"
-    clause = " " + sentence[max((found.end() for found in tables.CLAUSE.finditer(sentence)), default=0) :]
+    clause = f" {after_last(tables.CLAUSE, sentence)}"
     if flaw := TABLES.veto("clause", clause) or TABLES.veto("opening", sentence):
         return flaw
     if TABLES.beyond_clause.search(sentence):

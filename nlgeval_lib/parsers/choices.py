@@ -15,7 +15,7 @@ from typing import Any
 
 from nlgeval_lib.parsers.normalise import made_plain, without_example
 from nlgeval_lib.parsers.tables import CLAUSE, CORRECTION, SENTENCE, WITHDRAWN
-from nlgeval_lib.parsers.text import Parsed, check_text, readable, why
+from nlgeval_lib.parsers.text import Parsed, after_last, check_text, readable, why
 from nlgeval_lib.records import Status
 
 # --- forms: {X} is an option with what may stand around it, {S} may stand before one in a sentence -------------------
@@ -133,9 +133,10 @@ def _stands(match: re.Match, rule: str) -> bool:
     """Whether nothing takes a match back: a negation in its clause, a condition after it, a quotation around it."""
     text = match.string
     window = text[max(0, match.start() - 200) : match.start()]
-    sentence = window[max((end.end() for end in SENTENCE.finditer(window)), default=0) :]
-    clause = sentence[max((end.end() for end in CLAUSE.finditer(sentence)), default=0) :]
-    flaw = _TAKEN_BACK.search(clause) or _IF.search(sentence) or _CONDITION.match(text, match.end())
+    sentence = after_last(SENTENCE, window)
+    flaw = (
+        _TAKEN_BACK.search(after_last(CLAUSE, sentence)) or _IF.search(sentence) or _CONDITION.match(text, match.end())
+    )
     return not (flaw or _quoted(match, rule) or (rule == "phrase" and _IN_RESPECT.match(sentence)))
 
 

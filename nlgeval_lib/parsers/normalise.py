@@ -1,8 +1,7 @@
 """The first stage: JSON, tables, tags and TeX become lines `name: value`, and the scale itself is taken off.
 
-JSON is read as models write it: in fences and prose, single quotes, trailing commas, bare words, cut off at the end. A
-library for repairing JSON would not do: which keys came twice with different values, and whether the text was cut off,
-decide whether a score may be read.
+JSON is read as models write it: in fences and prose, single quotes, trailing commas, bare words, cut off at the end. No
+library for repairing it tells which keys came twice with different values, or that it was cut off, as must be known.
 """
 
 from __future__ import annotations
@@ -112,7 +111,6 @@ def _token_text(token: re.Match) -> str:
 OTHER = "\x01"
 # behind a number that stood in a tag: it ends the number, not the clause
 TAG = "\x02"
-_BLANKS = re.compile(r"[ \t]{2,}")
 
 
 def normalised(content: str, low: float, high: float) -> str:
@@ -146,7 +144,7 @@ def normalised(content: str, low: float, high: float) -> str:
 
 
 def _one_blank(text: str) -> str:
-    return _BLANKS.sub(" ", text) if "  " in text or "\t" in text else text
+    return re.sub(r"[ \t]{2,}", " ", text) if "  " in text or "\t" in text else text
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
@@ -156,23 +154,22 @@ _SCORE_KEY = re.compile(
     r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|overall|final|total|result"
 )
 _SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
-_NUMBER = re.compile(DIGITS)
 _ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
 _GENERIC = words("score rating grade value result results scores ratings evaluation output response")
 
 
 def _json(text: str) -> str:
-    kept: list[str] = []
-    at = 0
+    kept, at = "", 0
     for item, start, end in objects(text):
         records = [one for one in (item if isinstance(item, list) else [item]) if isinstance(one, Record)]
         said = [line for record in records for line in _json_lines(record)]
+        before = text[at:start]
         if said and _EXAMPLE.search(text, max(0, start - 60), start):
-            kept, at = [*kept, text[at:start], "quoted"], end
+            kept, at = f"{kept}{before}quoted", end
         elif any(number for _, number in said):
-            kept += [text[at:start], ".\n" if text[at:start].strip() else "\n", *(f"{line}\n" for line, _ in said)]
-            at = end
-    return "".join([*kept, text[at:]])
+            lines = "\n".join(line for line, _ in said)
+            kept, at = f"{kept}{before}{'.' * bool(before.strip())}\n{lines}\n", end
+    return kept + text[at:]
 
 
 def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[str, bool]]:
@@ -186,18 +183,14 @@ def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[s
         said = own if own and name in _GENERIC else f"{own} {name}" if own and scorish else name
         if not any(char.isalpha() for char in name):
             continue
-        if (
-            _SCALE_KEY.fullmatch(name)
-            and not isinstance(value, bool)
-            and not (name == "range" and value.__class__ is float)
-        ):
-            ends = [number_of(number) for number in _NUMBER.findall(str(value))]
+        if _SCALE_KEY.fullmatch(name) and not (name == "range" and isinstance(value, float)):
+            ends = [number_of(number) for number in re.findall(DIGITS, str(value))]
             top = next((f" / {number:g}" for number in ends[::-1] if number is not None), "")
             continue
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, Record) and depth < 6:
                 found += _json_lines(one, own if name in _GENERIC else said, depth + 1)
-            elif isinstance(one, float) and not isinstance(one, bool):
+            elif isinstance(one, float):
                 found.append((f"{said}: {one:g}", True))
             elif one is None and scorish:
                 found.append((f"{said}: null", False))
@@ -216,18 +209,16 @@ def table_lines(text: str, made: Table) -> str:
     """The text with each markdown table that `made` makes lines of (from its head and its rows) replaced by them."""
     if "--" not in text and ":-" not in text:
         return text
-    given, kept, at = text.split("\n"), [], 0
-    while at < len(given):
-        if "|" in given[at] and at + 1 < len(given) and "-" in given[at + 1] and not given[at + 1].strip("|:- \t"):
-            end = at + 2
-            while end < len(given) and "|" in given[end]:
-                end += 1
+    given, kept, at = [*text.split("\n"), ""], [], 0
+    while at < len(given) - 1:
+        end = at + 1
+        if "|" in given[at] and "-" in given[end] and not given[end].strip("|:- \t"):
+            end = next(row for row in range(at + 2, len(given)) if "|" not in given[row])
             found = made(_cells(given[at]), [_cells(row) for row in given[at + 2 : end]])
             kept += ["", *found, ""] if found else given[at:end]
-            at = end
         else:
             kept.append(given[at])
-            at += 1
+        at = end
     return "\n".join(kept)
 
 
@@ -322,8 +313,9 @@ def _without_sum(match: re.Match, high: float) -> str:
 
 def _unquoted(match: re.Match) -> str:
     """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
-    alone = match.start() < 3 and not _LETTER.search(match.string[: match.start()] + match.string[match.end() :])
-    own = _BARE_QUOTE.fullmatch(match[1]) and not _WRITES.search(match.string, max(0, match.start() - 9), match.start())
+    text, start = match.string, match.start()
+    alone = start < 3 and not _LETTER.search(text[:start] + text[match.end() :])
+    own = _BARE_QUOTE.fullmatch(match[1]) and not _WRITES.search(text, max(0, start - 9), start)
     return match.group() if alone or own else _ANY.sub("#", match.group())
 
 

@@ -60,8 +60,8 @@ def rating(text: str | None, low: float, high: float, label: str | None = None) 
     Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where there is no value.
     Raises: ValueError for a bad scale or a blank label; TypeError where `text` is neither str nor None.
     """
-    short = isinstance(text, str) and len(text) < _SHORT
-    return _remembered(text, low, high, label) if short else _read_fast(text, low, high, label)
+    short = isinstance(text, str) and len(text) < 200
+    return (_remembered if short else _read_fast)(text, low, high, label)
 
 
 def _read_fast(text: str | None, low: float, high: float, label: str | None) -> Rating:
@@ -70,10 +70,7 @@ def _read_fast(text: str | None, low: float, high: float, label: str | None) -> 
 
 
 # judges say the same short thing again and again
-_SHORT = 200
 _remembered = functools.lru_cache(maxsize=4096, typed=True)(_read_fast)
-
-
 # most recorded texts: one number in all, behind "Score:" after a sentence or at the start, that ends its line
 _PROSE = r"[^\d{}|\\<>=$#&*_`\[]*"
 _PLAIN = re.compile(
@@ -85,20 +82,19 @@ _PLAIN = re.compile(
 
 def _plain(text: str, low: float, high: float) -> Rating | None:
     """The verdict of such a text, None of any other: with no second number and no markup nothing can take it back."""
-    plain = _PLAIN.match(text)
+    plain, said = _PLAIN.match(text), text.lower()
     if (
         plain is None
         or without_example(text) != text
-        or spelled(text.lower())
-        or tables.WITHDRAWN.search(text.lower(), plain.end("value"))
+        or spelled(said)
+        or tables.WITHDRAWN.search(said, plain.end("value"))
     ):
         return None
     low, high = check_scale(low, high)
-    value, base = float(plain["value"]), plain["base"]
-    if base and float(base) != high:
+    if plain["base"] and float(plain["base"]) != high:
         return None
-    matched = text[max(0, plain.start("value") - 30) : plain.end("value") + 8].lower().strip()
-    return _within(value, "final" if plain["rank"] else "label", low, high, "", matched)
+    matched = said[max(0, plain.start("value") - 30) : plain.end("value") + 8].strip()
+    return _within(float(plain["value"]), "final" if plain["rank"] else "label", low, high, "", matched)
 
 
 def _within(value: float, rule: str, low: float, high: float, label: str, matched: str) -> Rating:
@@ -115,15 +111,11 @@ def trace(text: str | None, low: float, high: float, label: str | None = None) -
     told = [f"text     {line}" for line in lines if line.strip()]
     for one in found:
         cue = f"{RULES[one.strength]} ({one.cue}{f', {one.label}' if one.label else ''})" if one.strength else "no cue"
-        fate = one.veto or ("won" if verdict.ok and one.value == verdict.value else "weaker than another")
-        told.append(
-            f"number   {one.token!r} at {one.start}: {cue}; "
-            f"{fate if one.strength or one.veto else 'not presented as a score'}"
-        )
-    return [
-        *told,
-        f"verdict  {shown(verdict.value) if verdict.ok else verdict.status.value}: {verdict.reason or verdict.rule}",
-    ]
+        lost = "weaker than another" if one.strength else "not presented as a score"
+        won = one.strength and verdict.ok and one.value == verdict.value
+        told.append(f"number   {one.token!r} at {one.start}: {cue}; {one.veto or ('won' if won else lost)}")
+    said = shown(verdict.value) if verdict.ok else verdict.status.value
+    return [*told, f"verdict  {said}: {verdict.reason or verdict.rule}"]
 
 
 def read_text(text: str | None, low: float, high: float, label: str | None) -> tuple[Rating, str, list[Candidate]]:
@@ -178,10 +170,16 @@ def _decide(body: str, found: list[Candidate], low: float, high: float, label: s
             # "4/5 ... 3/5 for style", "4 ... Response: 2": one aspect is no more than another number of its own
             values |= {one.value for one in live if one.strength <= FORM and low <= one.value <= high}
         if len(values) > 1 and standing != (ASPECT,):
-            verdicts = _after_turn(verdicts, body)
-            values = {one.value for one in verdicts}
+            # only the last, where the judge takes back the one before it in between
+            last = verdicts[-1]
+            earlier = max((one for one in verdicts if one.value != last.value), key=lambda one: one.start)
+            if last.start - earlier.end < 400 and tables.CORRECTION.search(body, earlier.end, last.start):
+                verdicts, values = [last], {last.value}
         if len(values) > 1:
-            return Status.UNPARSED, _several(verdicts, sorted(values)), "conflict"
+            named = sorted({f"{one.label} {shown(one.value)}" for one in verdicts if one.label})
+            several = f"scores under several labels and none overall: {', '.join(named[:6])[:120]}"
+            different = f"different verdicts: {', '.join(map(shown, sorted(values)[:6]))}"
+            return Status.UNPARSED, several if len(named) > 1 else different, "conflict"
         if stops and not (values and all(one.rescaled for one in stops)):
             if all(one.rescaled for one in stops) and any(one.based for one in live):
                 live = [one for one in live if one.based]  # "8/10, that is 4/5"
@@ -239,14 +237,6 @@ def _corrected(found: list[Candidate], body: str) -> list[Candidate]:
     return found
 
 
-def _after_turn(verdicts: list[Candidate], body: str) -> list[Candidate]:
-    """The last of different verdicts, where the judge takes back the one before it in between; else all."""
-    last = verdicts[-1]
-    earlier = max((one for one in verdicts if one.value != last.value), key=lambda one: one.start)
-    turned = tables.CORRECTION.search(body, earlier.end, last.start)
-    return [last] if turned and last.start - earlier.end < 400 else verdicts
-
-
 _CONCLUDES = re.compile(
     r"(?:(?P<so>\b(?:so|thus|hence|therefore|as (?:it|things) stands?|as is|which averages (?:out )?to|"
     r"which makes):?,?|->)|(?P<sign>[:;]|\s-)|(?<!thing )\bbut|\A)"
@@ -287,13 +277,6 @@ def _without_echo(found: list[Candidate], body: str) -> list[Candidate]:
     return [one for one in found if one is not lead] if echo else found
 
 
-def _several(verdicts: list[Candidate], values: list[float]) -> str:
-    labelled = sorted({f"{one.label} {shown(one.value)}" for one in verdicts if one.label})
-    if len(labelled) > 1:
-        return f"scores under several labels and none overall: {', '.join(labelled[:6])[:120]}"
-    return f"different verdicts: {', '.join(map(shown, values[:6]))}"
-
-
 # --- under a label --------------------------------------------------------------------------------------------------
 _SECTION = re.compile(
     r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*"
@@ -308,7 +291,6 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
     Numbers right at the label come first, then the section that it heads; where the label is nowhere, what the text
     scores without any label, but that not where `strict`.
     """
-
     words, before, after = _around(label)
     named = tables.NOT_ASKED.union(words)
     own = [
@@ -354,7 +336,7 @@ def under(body: str, found: list[Candidate], low: float, high: float, label: str
         reason = f"nothing is labelled {label!r}"
     else:
         return _rated(_decide(body, rest, low, high, label), body, low, high, label)
-    return Rating(math.nan, Status.UNPARSED, reason, "aspect", low, high, label)
+    return _rated((Status.UNPARSED, reason, "aspect"), body, low, high, label)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -389,9 +371,7 @@ def _section(text: str, words: list[str]) -> tuple[int, str | None]:
     return (0, None) if start is None else (found or 0, text[start:])
 
 
-MODES = ("verbalizer", "strict")
-
-
+# --- feedback with a score behind a mark ----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Feedback(Parsed):
     """A score with the feedback that leads to it; `feedback` is kept also where the score is missing."""
@@ -402,13 +382,13 @@ class Feedback(Parsed):
     mode: str = "verbalizer"
 
 
-_RESULT = {
-    "strict": re.compile(r"\[RESULT\]", re.I),
+_MARKS = {  # by mode
     "verbalizer": re.compile(
         r"\[\s{0,5}(?:(?:final|overall)\s)?(?:results?|scores?|ratings?|grade|"
         r"verdict)\s{0,5}[:=]?\s{0,5}(?P<inner>[^\[\]\n]{0,40})\]",
         re.I,
     ),
+    "strict": re.compile(r"\[RESULT\]", re.I),
 }
 _STRICT_SCORE = re.compile(
     r"[ \t]{0,9}\n?[ \t]{0,9}\(?(?P<score>\d{1,6})\)?[ \t]{0,9}\.?[ \t]{0,9}(?=\n|\Z|</s>)", re.ASCII
@@ -427,6 +407,7 @@ _NEXT_PROMPT = re.compile(
 _SAID = re.compile(r"[\s(*:=-]*(?:\w+:\s*)?(?:\d+(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?)?[)\s.*]*")
 _HEADS = re.compile(r"eedback(?<=\b[Ff]eedback)\s?:")
 _HEAD = re.compile(r"\A[\s\"'*#]*feedback\s?:?[\s*]*", re.I)
+_IN_JSON = re.compile(r'"(?:feedback|reason|explanation|rationale|analysis)"\s?:\s?"((?:[^"\\]|\\.)*)"', re.I)
 _QUOTED_ON = re.compile(r"[^\n\w\"']{0,6}(?:\d[\d./]{0,5}\s?)?(?P<quote>[\"'])[,.]?[ ]+[a-z]", re.I)
 
 
@@ -443,31 +424,29 @@ def feedback(text: str | None, low: float = 1, high: float = 5, mode: str = "ver
     Source: Prometheus, section 3.2 and appendix J (format), Table 9 (verbaliser).
     """
     low, high = check_scale(low, high)
-    if mode not in MODES:
-        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    if mode not in _MARKS:
+        raise ValueError(f"mode must be one of {', '.join(_MARKS)}, got {mode!r}")
     content = check_text(text, "feedback")
     if content is None:
         return Feedback(math.nan, Status.EMPTY, "no text", "empty", "", low, high, mode)
     source = readable(content)
     read, rule, start, end = None, "", len(source), len(source)
-    marks = list(_RESULT[mode].finditer(source))
-    for mark in marks[:100] + marks[max(100, len(marks) - 100) :]:
-        if read is not None and read.ok and _NEXT_PROMPT.search(source, end, mark.start()):
+    marks = list(_MARKS[mode].finditer(source))
+    for mark in marks[:100] + marks[100:][-100:]:
+        known = read is not None and read.ok
+        if known and _NEXT_PROMPT.search(source, end, mark.start()):
             break
         said, said_end = (_strict if mode == "strict" else _marked)(source, mark, low, high)
-        if said is None or (said.rule == "cut" and mode != "strict" and read is not None and read.ok):
-            continue  # the prompt's format line, a quotation; or begun again and cut off
-        read, start, end = said, mark.start(), said_end
+        if said is not None and not (known and said.rule == "cut" and mode != "strict"):
+            read, start, end = said, mark.start(), said_end  # no format line of a prompt, not begun again and cut off
     if read is None and mode == "verbalizer":
         found, *_ = read_text(source, low, high, None)
         if not found.ok or found.rule in ("final", "label", "phrase", "form"):  # not a number that only stands alone
             read, rule = found, "verbalizer:"
     if read is None:
-        status, reason = why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")
-        read = Rating(math.nan, status, reason, "none")
-    return Feedback(
-        read.value, read.status, read.reason, f"{rule}{read.rule}", _words(source, start, end), low, high, mode
-    )
+        read = Rating(math.nan, *(why(source.lower()) or (Status.UNPARSED, "no [RESULT] with a score")), "none")
+    words = _words(source, start, end)
+    return Feedback(read.value, read.status, read.reason, f"{rule}{read.rule}", words, low, high, mode)
 
 
 def _strict(source: str, mark: re.Match, low: float, high: float) -> tuple[Rating | None, int]:
@@ -486,15 +465,13 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
     said = mark["inner"] if inside else source[mark.end() : mark.end() + 160]
     opening = source[max(0, mark.start() - 2) : mark.start()].strip()[-1:]
     quoted = _QUOTED_ON.match(source, mark.end())
-    if quoted and quoted["quote"] == opening and source[: mark.start() - 1].strip("\"' \n"):
-        return None, 0
-    if not inside and _FORMAT.match(said) and not _HOLDS_NUMBER.search(normalised(said.split("\n", 1)[0], low, high)):
+    quoted_on = quoted and quoted["quote"] == opening and source[: mark.start() - 1].strip("\"' \n")
+    form = not inside and _FORMAT.match(said)
+    if quoted_on or (form and not _HOLDS_NUMBER.search(normalised(said.split("\n", 1)[0], low, high))):
         return None, 0
     if not said.strip():
         return Rating(math.nan, Status.TRUNCATED, "the text ends after its mark", "cut"), len(source)
-    stop = _NEXT_PROMPT.search(said)
-    said = (said[: stop.start()] if stop else said).replace("</s>", " ").strip()
-    said = said.lstrip("\"': =>")
+    said = _NEXT_PROMPT.split(said, maxsplit=1)[0].replace("</s>", " ").strip().lstrip("\"': =>")
     read = rating(f"score: {said}", low, high)
     end = mark.end() if inside else _SAID.match(source, mark.end()).end()  # type: ignore[union-attr]  # matches nothing too
     return Rating(read.value, read.status, read.reason, f"result:{read.rule}"), end
@@ -502,17 +479,9 @@ def _marked(source: str, mark: re.Match, low: float, high: float) -> tuple[Ratin
 
 def _words(source: str, start: int, end: int) -> str:
     """The feedback itself: before the verdict, or after it where nothing is before."""
-    if start == len(source) and source.lstrip().startswith(("{", "```")):
-        said = re.search(
-            r'"(?:feedback|reason|explanation|rationale|analysis)"\s?:\s?"((?:[^"\\]|\\.)*)"', source, re.I
-        )
-        if said:
-            return said[1].strip()
+    json = start == len(source) and source.lstrip().startswith(("{", "```"))
+    if json and (said := _IN_JSON.search(source)):
+        return said[1].strip()
     heads = list(_HEADS.finditer(source, 0, start))
-    before = _bare(source[heads[-1].end() if heads else 0 : start])
-    return before if before.strip(" \t\n#*-\"'") else _bare(source[end:])
-
-
-def _bare(text: str) -> str:
-    head = _HEAD.match(text)
-    return text[head.end() if head else 0 :].strip()
+    before = _HEAD.sub("", source[heads[-1].end() if heads else 0 : start]).strip()
+    return before if before.strip(" \t\n#*-\"'") else _HEAD.sub("", source[end:]).strip()

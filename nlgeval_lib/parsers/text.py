@@ -218,6 +218,11 @@ def shown(value: float) -> str:
     return f"{value:g}"
 
 
+def after_last(pattern: re.Pattern, text: str) -> str:
+    """The text from where the last match of a pattern ends; all of it without one."""
+    return text[max((found.end() for found in pattern.finditer(text)), default=0) :]
+
+
 _JUDGE = r"(?:rated?|scored?|evaluated?|assess(?:ed)?|judged?|graded?)"
 _WILL_NOT = (
     r"(?:(?:'m| am|'re| are) (?:sorry|afraid|unable|not able|not in a position)\b|"
