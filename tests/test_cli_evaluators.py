@@ -114,9 +114,6 @@ def test_every_metric_from_the_command_line(tmp_path, tiny_folder):
             assert codes[name] == 0 and set(frame["status"]) == {"ok"}, (name, frame["reason"][0])
 
 
-# -- a judge that was fitted on ratings is never evaluated on them unawares --------------------------------------------
-
-
 N = 30
 
 

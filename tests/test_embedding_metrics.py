@@ -54,9 +54,6 @@ def test_equals_the_package(model: str) -> None:
     ours = [BertScore(value=value).score(OUTPUTS, REFERENCES)["value"] for value in ("f", "p", "r")]
     np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES), atol=1e-5)
     assert ours[0][4] == pytest.approx(1, abs=1e-6)
-
-
-def test_the_best_of_several_references_equals_the_package(model: str) -> None:
     several = [[r, o + " indeed"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
     ours = [BertScore(value=value, multi="max").score(OUTPUTS, several)["value"] for value in ("f", "p", "r")]
     np.testing.assert_allclose(ours, theirs(model, OUTPUTS, several), atol=1e-5)
@@ -158,9 +155,6 @@ def test_the_limit_counts_positions_as_the_architecture_does(tmp_path: Path, kin
     assert states.shape[0] == 20 - offset and torch.isfinite(states).all()
 
 
-# -- SemScore ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def transformer():
     from sentence_transformers import SentenceTransformer
@@ -194,7 +188,7 @@ def hidden_states(model: str):
         }
 
 
-@pytest.mark.parametrize("layer", [-1, 0, 4, -3])
+@pytest.mark.parametrize("layer", [-1, 0, 4])
 def test_pooling_equals_transformers(hidden_states, layer: int) -> None:
     states = {text: layers[layer][0].numpy() for text, layers in hidden_states.items()}
     for pooling, pool in (("mean", lambda s: s.mean(0)), ("cls", lambda s: s[0])):
@@ -230,8 +224,8 @@ def test_a_lower_limit_is_another_metric() -> None:
 METRIC = functools.cache(lambda: SemScore(cache=False))  # one loaded model for all examples
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=4, max_size=8))
 def test_any_text_gets_a_cosine_or_a_reason(pairs: list[tuple[str, str]]) -> None:
     frame = pd.DataFrame(pairs, columns=["output", "reference"]).astype(object)
     metric = METRIC()

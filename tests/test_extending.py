@@ -69,9 +69,6 @@ def test_commands_of_the_page_exist():
     assert set(re.findall(r"`?nlgeval ([a-z-]+) ", PAGE.read_text(encoding="utf-8"))) <= known.keys()
 
 
-# -- `nlgeval new-ablation`: what it writes runs at once, what it refuses leaves nothing -------------------------------
-
-
 [TRANSCRIPT] = [text for language, text in BLOCKS if language == "bash"]
 MADE = [line for line in TRANSCRIPT.splitlines() if "new-ablation" in line]
 

@@ -60,18 +60,19 @@ def test_predictions_are_those_of_scikit_learn(kind, targets):
     np.testing.assert_allclose(ours.predict(X).to_numpy(), expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("targets", [["a"], ["a", "b"]])
-def test_any_regressor_is_an_aggregator(targets, monkeypatch):
+def test_any_regressor_is_an_aggregator(monkeypatch):
     """Predictions are scikit-learn's own, a target at a time; attribution knows it; a name makes it one to keep."""
     monkeypatch.setattr(aggregator, "_MAKERS", dict(aggregator._MAKERS))
     X, Y = scores_and_ratings()
-    ours = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[targets][:80])
-    for target in targets:
+    ours = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[:80])
+    alone = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[["a"]][:80])
+    assert alone.predict(X)["a"].equals(ours.predict(X)["a"])
+    for target in Y:
         theirs = GradientBoostingRegressor(random_state=0).fit(X[:80].to_numpy(), Y[target][:80])
         assert ours.predict(X[80:])[target].to_numpy() == pytest.approx(theirs.predict(X[80:].to_numpy()), abs=1e-9)
     assert ours.signature()["agg"] == "GradientBoostingRegressor(random_state=0)"
-    assert ours.fresh().fit(X[:80], Y[targets][:80]).predict(X[80:]).equals(ours.predict(X[80:]))
-    assert permutation_importance(ours, X, Y[targets])["a"].idxmax() == "c0"
+    assert ours.fresh().fit(X[:80], Y[:80]).predict(X[80:]).equals(ours.predict(X[80:]))
+    assert permutation_importance(ours, X, Y)["a"].idxmax() == "c0"
     shapley = shap_values(ours, X, rows=5, rounds=2)
     assert shapley.base + shapley.values.sum(axis=1) == pytest.approx(ours.predict_array(shapley.data), abs=1e-6)
     with pytest.raises(ValueError, match="kept by a name"):
@@ -79,7 +80,7 @@ def test_any_regressor_is_an_aggregator(targets, monkeypatch):
     register("gb", lambda seed: GradientBoostingRegressor(random_state=seed))
     with pytest.raises(ValueError, match="already"):
         register("gb", lambda seed: GradientBoostingRegressor())
-    named = Aggregator("gb", seed=0).fit(X[:80], Y[targets][:80])
+    named = Aggregator("gb", seed=0).fit(X[:80], Y[:80])
     assert Aggregator.from_json(named.to_json()).predict(X[80:]).equals(ours.predict(X[80:]))
     assert named.signature() == {"agg": "gb", "impute": "drop", "agg_seed": 0}
 

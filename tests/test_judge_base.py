@@ -61,9 +61,6 @@ def by_output(request: Request, draw: int) -> str:
     return {"good": "Score: 5", "bad": "no idea"}.get(request.text().partition("-> ")[2], "2")
 
 
-# -- samples -----------------------------------------------------------------------------------------------------------
-
-
 def test_samples_take_the_usual_columns_and_no_rating():
     ids = {"input_id": ["a", "b"], "system_id": ["x", "y"], "aspect": "fluency", "human": [1, 2]}
     texts = {"input": ["in", "in2"], "output": ["o", "o2"], "references": [("r", "r2"), []], "fact": ["f", "g"]}
@@ -103,9 +100,6 @@ def test_a_missing_column_is_named():
         Terse(engine=ScriptedEngine([])).score([Sample("q", "text")])
 
 
-# -- chat formats ------------------------------------------------------------------------------------------------------
-
-
 def test_chat_formats():
     assert ChatFormat().request("p", "i") == Request.chat("p", id="i")
     assert ChatFormat("messages", "be fair").request("p").messages[0] == {"role": "system", "content": "be fair"}
@@ -119,21 +113,16 @@ def test_chat_formats():
     assert prometheus.label == "llama2+system" and ChatFormat().label == "messages"
 
 
-# -- draws -------------------------------------------------------------------------------------------------------------
-
 OK = Judgment(4.0)
 LOST = Judgment.missing(Status.UNPARSED, "no number")
 FAILED = Judgment.missing(Status.FAILED, "no answer")
 
 
-def test_draws_are_averaged_and_missing_ones_counted():
+def test_draws_are_averaged_by_the_missing_policy():
     found = combine([OK, LOST, Judgment(1.0)])
     assert found.value == 2.5 and found.details["n"] == 3 and found.details["n_missing"] == 1
     assert found.details["statuses"] == ("ok", "unparsed", "ok")
     assert combine([Judgment(2.0, details={"feedback": "f"})]).details == {"feedback": "f", "n": 1, "n_missing": 0}
-
-
-def test_missing_policies():
     found = combine([FAILED, LOST, LOST])  # the most frequent reason
     assert found.status is Status.UNPARSED and found.reason == "3 of 3 draws missing: no number"
     assert combine([]).status is Status.FAILED
@@ -177,9 +166,6 @@ def test_any_completion_gives_a_value_of_the_scale_or_a_reason(text):
         assert low <= judgment.value <= high if judgment.status is Status.OK else judgment.reason
 
 
-# -- scoring -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_frame_is_scored_row_by_row():
     scores = Terse(engine=ScriptedEngine(by_output)).score(FRAME)
     assert scores.index.tolist() == [10, 11, 12]
@@ -191,6 +177,8 @@ def test_a_frame_is_scored_row_by_row():
     listed = Terse(engine=ScriptedEngine(by_output)).score([Sample("q", "good", source="s")])
     assert listed.index.tolist() == ["q"] and listed["value"].tolist() == [5]
     assert Terse(engine=ScriptedEngine([])).score(FRAME.head(0)).empty
+    with pytest.raises(ValueError, match="terse: no engine; pass engine="):
+        Terse(sampling=Sampling(max_tokens=7)).score(FRAME)
 
 
 def test_failed_cut_and_empty_completions_are_told_apart():
@@ -205,15 +193,6 @@ def test_failed_cut_and_empty_completions_are_told_apart():
     assert "out of memory" in scores["reason"].iloc[0]
 
 
-def test_an_engine_is_needed_and_settings_are_checked():
-    with pytest.raises(ValueError, match="terse: no engine; pass engine="):
-        Terse().score(FRAME)
-    assert Terse(sampling=Sampling(max_tokens=7)).sampling.max_tokens == 7
-
-
-# -- stages ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_plan_asks_nothing_and_says_what_is_an_estimate(tmp_path):
     engine, store = ScriptedEngine(lambda request, draw: "nice" if "remark" in request.text() else "3"), Store(tmp_path)
     judge = TwoSteps(engine=engine, store=store)
@@ -224,9 +203,6 @@ def test_a_plan_asks_nothing_and_says_what_is_an_estimate(tmp_path):
     stages = judge.plan(FRAME)  # what the store has makes the later stage exact
     assert [s.exact for s in stages] == [True, True]
     assert stages[1].requests[0].text() == "score, given: nice"
-
-
-# -- what judges make of answers, one case a line in `tests/cases/judge_answers.jsonl` ---------------------------------
 
 
 POLITE: dict[str, Any] = {
@@ -266,9 +242,6 @@ def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
     prompts = list(dict.fromkeys(ask.request.text() for ask in engine.asked))
     for prompt, marks in zip(prompts, case.get("asked", [[]] * len(prompts)), strict=True):
         assert [mark for mark in marks if (mark.lstrip("!") in prompt) == mark.startswith("!")] == []
-
-
-# -- G-Eval weighted by probabilities ----------------------------------------------------------------------------------
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4))

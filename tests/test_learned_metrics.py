@@ -82,9 +82,6 @@ def test_gptscores_default_prompt_names_task_and_quality(tiny_folder: Path) -> N
         GPTScore(model=str(tiny_folder), fixed={"task": "x"}).score(frame)
 
 
-# -- UniEval -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random T5."""
@@ -143,9 +140,6 @@ def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -
     assert set(scored["status"]) == {"unavailable"} and "punkt_tab" in scored["reason"][0]
     with pytest.raises(ValueError, match="needs a column 'references' or 'reference'"):
         UniEval("summarization", "relevance", model=t5).score(frame)
-
-
-# -- COMET and BLEURT: packages that are not installed here, stood in for by their interfaces --------------------------
 
 
 @pytest.fixture

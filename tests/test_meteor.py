@@ -85,8 +85,6 @@ def test_it_is_what_coascore_printed(mirror, rematch):
     assert equal == [rematch] * 3
 
 
-# -- equal to nltk -----------------------------------------------------------------------------------------------------
-
 OUTPUTS = ["The cat sat on the mat. It was happy.", "A dog runs.", "one two three four five six", "x"]
 REFERENCES = ["The Cat sat on a mat. It was sad.", "Dogs are running.", "one two 3 four six", "y z"]
 

@@ -140,8 +140,6 @@ def test_no_cache_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(path.name for path in (tmp_path / "metrics").iterdir()) == ["scores.claims", "scores.sqlite"]
 
 
-# -- who computes what: claims -----------------------------------------------------------------------------------------
-
 SCORER = """
 import sys, time
 from pathlib import Path

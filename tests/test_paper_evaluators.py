@@ -25,8 +25,6 @@ from nlgeval_lib.evaluators.prometheus import Rubric, family
 from nlgeval_lib.evaluators.tigerscore import PERFECT, analysis_form, find_task, gold_shares, tasks
 from nlgeval_lib.records import Completion, Sample, Status
 
-# -- Prometheus --------------------------------------------------------------------------------------------------------
-
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
 
 line = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\n\r"), max_size=20)
@@ -89,9 +87,6 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
     assert Prometheus(structured=True, low=1, high=10).form()["regex"].endswith("|9|10)")
 
 
-# -- TIGERScore --------------------------------------------------------------------------------------------------------
-
-
 def test_the_authors_decoder_agrees_with_their_published_scores(needs):
     """502 outputs of TIGERScore-7B."""
     needs("tigerscore_outputs")
@@ -100,13 +95,6 @@ def test_the_authors_decoder_agrees_with_their_published_scores(needs):
     theirs = outputs["value"].to_numpy()
     there = ~np.isnan(theirs)
     assert there.sum() == 496 and (ours[there] == theirs[there]).all()
-
-
-def test_one_instruction_for_rows_that_have_none():
-    with pytest.raises(ValueError, match="tigerscore needs a column 'instruction'"):
-        TigerScore(engine=ScriptedEngine([PERFECT])).score(pd.DataFrame({"source": ["a"], "output": ["b"]}))
-    signatures = [TigerScore(instruction=text).signature() for text in ("Sum up.", "Shorten.", "")]
-    assert len(set(signatures)) == 3
 
 
 def test_tasks_are_known_by_label_and_name():
@@ -159,16 +147,10 @@ def test_what_the_forms_allow_is_read():
 
 @pytest.mark.parametrize("room", [200, 250, 400, 700, 1024])
 def test_the_longest_analysis_of_a_form_fits(room):
-    longest = 0
-    for count in range(1, 6):
-        for length in range(1, room):
-            text = analysis(count, "x" * length)
-            if re.fullmatch(analysis_form(room), text):
-                longest = max(longest, len(text))
-    assert 0 < longest <= room
+    texts = (analysis(count, "x" * length) for count in range(1, 6) for length in range(1, room))
+    longest = max(len(text) for text in texts if re.fullmatch(analysis_form(room), text))
+    assert longest <= room
 
-
-# -- CoAScore ----------------------------------------------------------------------------------------------------------
 
 FACT = 'Bill murray thinks kung fu hustle is "the supreme achievement of the modern age in terms of comedy".'
 TALK = Sample("t1", "Yeah bill murray loved it", source="A: Morning !\nB: Morning !", context=FACT, aspect="overall")

@@ -30,9 +30,6 @@ SENTENCES = WORDS.map(" ".join)
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-# -- equal to the packages ---------------------------------------------------------------------------------------------
-
-
 BLEUS = [
     # ours, sacrebleu's
     ({}, {}),
@@ -77,9 +74,6 @@ def test_one_shared_word_of_seven_has_the_values_of_semscore_table_1() -> None:
     printed = papers.load("semscore", "table_01").set_index("column")["printed"]
     for metric, column in ((Bleu(), "BLEU"), (Rouge("rougeL"), "ROUGE-L")):
         assert papers.agrees(metric.score([RESPONSE], [TARGET])["value"][0], printed[column])
-
-
-# -- rules -------------------------------------------------------------------------------------------------------------
 
 
 def test_rules_for_several_references() -> None:
@@ -139,14 +133,11 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert two.score(outputs, references)["value"].tolist() == expected
 
 
-# -- ranges ------------------------------------------------------------------------------------------------------------
-
-
 ROUGES = [Rouge(t, package=p, cache=False) for t in ("rouge1", "rouge2", "rougeL") for p in ("rouge", "rouge_score")]
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=6, max_size=12))
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=15, max_size=30))
 def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[str, str]]) -> None:
     outputs, references = map(list, zip(*pairs, strict=True))
     for metric in (Bleu(cache=False), Meteor(synonyms=False, cache=False), *ROUGES):
@@ -160,9 +151,6 @@ def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[
             assert (np.isnan(values) | np.isnan(copies) | (values <= copies + 1e-6)).all()
 
 
-# -- what is refused ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["a", None], [float("nan")], {"a": 1}])
 def test_what_is_no_text_names_the_row(bad: object) -> None:
     with pytest.raises(ValueError, match=r"row 1: output is .*a text is needed"):
@@ -172,9 +160,6 @@ def test_what_is_no_text_names_the_row(bad: object) -> None:
     frame = pd.DataFrame({"output": ["a", bad], "reference": ["a", "b"]}, index=["i", "j"])
     with pytest.raises(ValueError, match=r"row 1 \(index 'j'\): output is"):
         Bleu().score(frame)
-
-
-# -- by name -----------------------------------------------------------------------------------------------------------
 
 
 def test_evaluators_by_name() -> None:
@@ -194,9 +179,6 @@ def test_the_score_frame_holds_only_numbers_and_reasons() -> None:
         evaluators.score_frame(index, [Judgment(math.nan, Status.FAILED)])
     with pytest.raises(ValueError, match="0 judgments for 1 rows"):
         evaluators.score_frame(index, [])
-
-
-# -- published cells ---------------------------------------------------------------------------------------------------
 
 
 def test_coascore_table_12_bleu_and_rouge(data) -> None:

@@ -67,6 +67,7 @@ def test_a_metric_without_weights_says_how_to_get_them(here):
 @pytest.mark.parametrize("small", [True, False])
 def test_what_was_made_is_read_without_the_weights_and_under_its_own_name(here, tmp_path, monkeypatch, small):
     folder = tiny_model.build_seq2seq(tmp_path / "tiny", positions=512)
+    monkeypatch.setattr(metrics, "QUICK_INPUTS", 3)
     if not small:
         monkeypatch.setattr(encoders, "SMALL", 0)
     metrics.place(MODEL, folder)
@@ -90,9 +91,6 @@ def test_what_was_made_is_read_without_the_weights_and_under_its_own_name(here, 
     if len(items) > len(quick):
         rows = judged_rows.judged_rows("one", items, {})
         assert not rows.scores and "the metric cache has" in rows.lacking["BARTScore"]
-
-
-# -- tables over several data sets -------------------------------------------------------------------------------------
 
 
 def test_a_table_over_data_sets_takes_what_is_there_and_says_what_lacks(monkeypatch):

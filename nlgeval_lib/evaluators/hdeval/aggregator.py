@@ -97,8 +97,6 @@ class Aggregator:
         settings |= {"options": {**self.options, **options}} | ({} if self.given is None else {"kind": self.given})
         return Aggregator(**settings)
 
-    # -- fitting --------------------------------------------------------------------------------------------------
-
     def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
         """Fit on criteria scores X and human ratings Y, rows aligned by position; both may hold NaN.
 
@@ -191,8 +189,6 @@ class Aggregator:
         filled[gaps.mean(axis=1) > self.max_missing] = np.nan
         return filled
 
-    # -- predicting -----------------------------------------------------------------------------------------------
-
     def predict(self, X: pd.DataFrame) -> pd.DataFrame:
         """The ratings [rows, targets] that follow from criteria scores; NaN in rows that stay missing.
 
@@ -217,8 +213,6 @@ class Aggregator:
         for columns, estimator in self.estimators if len(rows) else ():
             out[rows[:, None], columns] = estimator.predict(filled[rows]).reshape(len(rows), -1)
         return out if self.kind in ("dt", "rf", "average") else np.round(out, _DECIMALS)
-
-    # -- who said it, keeping -------------------------------------------------------------------------------------
 
     def signature(self) -> dict[str, Any]:
         """What a signature says of the aggregator."""

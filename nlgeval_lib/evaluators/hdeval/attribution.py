@@ -177,9 +177,6 @@ def top(importance: pd.DataFrame, among: Sequence[str], k: int) -> list[str]:
     return list(shares.sort_values(ascending=False, kind="stable").index[:k])
 
 
-# -- sweeps over criteria scores that are there already ----------------------------------------------------------------
-
-
 def predictions(
     X: pd.DataFrame,
     Y: pd.DataFrame,

@@ -167,8 +167,6 @@ def _criterion(entry: Mapping[str, Any]) -> Criterion:
     return Criterion(**texts, children=tuple(_criterion(child) for child in entry.get("children", ())))
 
 
-# -- tasks and prompts -------------------------------------------------------------------------------------------------
-
 DECOMPOSE = "hdeval/decompose"
 
 
