@@ -130,12 +130,6 @@ def test_a_side_that_varies_by_rounding_only_is_constant_for_pearson():
         assert math.isnan(result.value) and "constant" in result.reason
 
 
-def test_one_input_is_enough_for_a_level():
-    one_input = np.array([[1.0], [2.0], [4.0]])
-    assert meta.correlate(one_input, one_input, level="input").n_units == 1
-    assert meta.correlate(one_input, one_input, level="system").value == 1.0
-
-
 messy = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True), st.integers(-3, 3).map(float), st.just(float("nan")), st.just(0.0)
 )

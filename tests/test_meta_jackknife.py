@@ -138,16 +138,6 @@ def test_auto_chooses_by_level_and_size(case):
     assert f"|test:{case['test']}|" in test.signature()
 
 
-def test_the_default_is_the_same_everywhere():
-    x, y = judged(8, 20, 0)
-    judges = {"a": x, "b": judged(8, 20, 3)[0]}
-    after = meta.league(judges, y, ci=True)
-    assert "test:jack-both|df:3.5" in after.signature() and "ci:jack-both" in after.correlations[0].signature()
-    assert "ci:jack-rows" in meta.human_ceiling(np.stack([x[0], y[0], y[1]]), ci=True).signature()
-    assert "ci:jack-both" in meta.length_bias(x, y, judges["b"]).signature()
-    assert after.to_frame()[["name", "rank"]].shape == (2, 2)
-
-
 def test_edges_have_a_reason():
     x, y = judged(6, 10, 0)
     same = meta.compare(x, 2 * x, y, units="jack-both")

@@ -31,10 +31,7 @@ inner = numba.njit(error_model="numpy") if numba else lambda function: function
 
 
 def kept(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled once a machine, and kept beside this file or in the user's cache; nowhere if neither can be written.
-
-    Without numba it runs as it stands, to the same numbers, and it is said once where that takes long.
-    """
+    """Compiled once a machine and kept, where that can be written; without numba as it stands, to the same numbers."""
     if numba is None:
 
         def plain(*args: Any) -> None:
@@ -60,33 +57,16 @@ def add(to, row):
 
 
 @inner
-def add_twice(to, row):
-    for j in range(len(to)):
-        to[j] += row[j] + row[j]  # a whole number 2 would make it float64
-
-
-@inner
 def add_product(to, a, b):
+    kind = to.dtype.type
     for j in range(len(to)):
-        to[j] += np.float64(a[j]) * b[j]
-
-
-@inner
-def add_cube(to, row):
-    for j in range(len(to)):
-        to[j] += np.float64(row[j]) * row[j] * row[j]
+        to[j] += kind(a[j]) * kind(b[j])
 
 
 @inner
 def add_present(to, row):
     for j in range(len(to)):
         to[j] += row[j] > 0
-
-
-@inner
-def add_weight(to, a, b):
-    for j in range(len(to)):
-        to[j] += a[j] * b[j]
 
 
 @inner
@@ -141,7 +121,7 @@ def careful_pearson(x, y, w):
 
 @kept
 def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, out):
-    """Any coefficient of ranks of each list: (lists, b), as `levels.Lists` prepares it.
+    """Any coefficient of ranks of each list: (lists, b), as `lists.Lists` prepares it.
 
     Cells hold the items that are tied on both sides. Where `base` is one half, an item is in or out, and a second row
     of results, (2 * lists, b), is that of all that the first leaves out.
@@ -150,7 +130,7 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
     most, values = (bounds[1:] - bounds[:-1]).max(), y.max() + 1
     cells = scratch[: most * m].reshape(most, m)  # given, as fresh memory costs more than the arithmetic on it
     held = scratch[most * m : (most + values) * m].reshape(values, m)
-    tree = scratch[(most + values) * m : (most + 2 * values + 1) * m].reshape(values + 1, m)
+    tree = scratch[(most + values) * m :].reshape(-1, m)
     counts, sums, cubes = np.empty((3, m), a.dtype), np.empty((6, m)), np.empty(m)
     for one in range(len(bounds) - 1):
         start, stop = bounds[one], bounds[one + 1]
@@ -161,7 +141,7 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
             for j in range(m):
                 weight[j] = rest + row_a[j] * row_b[j]
             for i in range(cell[c] + 1, cell[c + 1]):
-                add_weight(weight, a[left[i]], b[right[i]])
+                add_product(weight, a[left[i]], b[right[i]])
         for half in range(1 if base == 0 else 2):
             if half:
                 for c in range(start, stop):
@@ -179,20 +159,20 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
                     for j in range(m):
                         rank[j] += weight[j] if base == 0 else kind(base * size)
                 doubled(held, counts, cubes)
-            spearman(own_x, own_y, cells, held, counts, sums, cubes, row)
+            spearman(own_x, own_y, cells, tree, held, counts, sums, cubes, row)
 
 
 @inner
 def doubled(held, counts, cubes):
-    """From the weight of each value to twice its mid-rank; and the sum of the weights' third powers."""
+    """From the weight of each value to twice its mid-rank; the sum of all, and of the third powers, into the last."""
     counts[:] = 0
     cubes[:] = 0
     below = counts[0]
     for k in range(len(held)):
         rank = held[k]
-        add_cube(cubes, rank)
         for j in range(len(rank)):
             count = rank[j]
+            cubes[j] += np.float64(count) * count * count
             rank[j] = below[j] + below[j] + count
             below[j] += count
 
@@ -221,7 +201,8 @@ def kendall(coef, x, y, cells, held, tree, counts, sums, turned, out):
                 lead[j] = level[j] - n[j]
             node = y[c]
             while node > 0:
-                add_twice(lead, tree[node])
+                for j in range(len(n)):
+                    lead[j] += tree[node, j] + tree[node, j]  # a whole number 2 would make it float64
                 node &= node - 1
             add_product(agree, cells[c], lead)
             if coef == ACC_EQ:
@@ -257,35 +238,21 @@ def kendall(coef, x, y, cells, held, tree, counts, sums, turned, out):
 
 
 @inner
-def spearman(x, y, cells, ranks, counts, sums, cubes_y, out):
+def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, cubes_y, out):
     """Spearman's coefficient of one list of cells, in order of x: (b,). Twice a mid-rank is a whole number: exact."""
-    counts[:] = 0
-    sums[:] = 0
-    below, group, cross, cubes_x, share = counts[0], counts[1], sums[0], sums[1], sums[2]
-    c = 0
-    while c < len(x):
-        first = c
-        c += 1
-        if c == len(x) or x[c] != x[first]:
-            own, rank = cells[first], ranks[y[first]]
-            add_cube(cubes_x, own)
-            for j in range(len(own)):
-                cross[j] += np.float64(own[j]) * (below[j] + below[j] + own[j]) * rank[j]
-            add(below, own)
-            continue
-        counts[1] = 0
-        sums[2] = 0
-        c = first
-        while c < len(x) and x[c] == x[first]:
-            add(group, cells[c])
-            add_product(share, cells[c], ranks[y[c]])
-            c += 1
-        add_cube(cubes_x, group)
-        for j in range(len(group)):
-            cross[j] += share[j] * (below[j] + below[j] + group[j])
-        add(below, group)
-    for j in range(len(below)):
-        cube = np.float64(below[j]) * below[j] * below[j]
+    ranks_x = ranks_x[: x[-1] + 1] if len(x) else ranks_x[:0]
+    ranks_x[:] = 0
+    for c in range(len(x)):
+        add(ranks_x[x[c]], cells[c])
+    n, cross, cubes_x = counts[0], sums[0], sums[1]
+    doubled(ranks_x, counts, cubes_x)
+    cross[:] = 0
+    for c in range(len(x)):
+        own, rank_x, rank_y = cells[c], ranks_x[x[c]], ranks_y[y[c]]
+        for j in range(len(n)):
+            cross[j] += np.float64(own[j]) * rank_x[j] * rank_y[j]
+    for j in range(len(n)):
+        cube = np.float64(n[j]) * n[j] * n[j]
         square_x, square_y = (cube - cubes_x[j]) / 3, (cube - cubes_y[j]) / 3
         value = from_moments(cross[j] - cube, square_x, square_y)
         out[j] = value if square_x > 0 and square_y > 0 else np.nan
@@ -295,29 +262,22 @@ def spearman(x, y, cells, ranks, counts, sums, cubes_y, out):
 def pearson(left, right, bounds, x, y, a, b, base, out):
     """Pearson's coefficient of each list: (lists, m); again in two passes where one loses digits. As `ranked`."""
     m, kind = a.shape[1], a.dtype.type
-    sums, whole, rows = np.empty((6, m)), np.empty(6), np.empty((1, m), a.dtype)
-    row = rows[0]
+    sums, row = np.empty((6, m)), np.empty(m, a.dtype)
     for one in range(len(bounds) - 1):
         start, stop = bounds[one], bounds[one + 1]
         own_x, own_y = x[start:stop], y[start:stop]
         middle_x, middle_y = own_x.sum() / max(len(own_x), 1), own_y.sum() / max(len(own_y), 1)
         sums[:] = 0
-        whole[:] = 0
+        whole = np.zeros(6)
         for i in range(start, stop):
             dx, dy = x[i] - middle_x, y[i] - middle_y
-            xx, yy, xy = dx * dx, dy * dy, dx * dy
-            for j in range(m):
-                row[j] = kind(base)
-            add_weight(row, a[left[i]], b[right[i]])
-            for j in range(m):
-                sums[0, j] += row[j]
-                sums[1, j] += row[j] * dx
-                sums[2, j] += row[j] * dy
-            for j in range(m):
-                sums[3, j] += row[j] * xx
-                sums[4, j] += row[j] * yy
-                sums[5, j] += row[j] * xy
-            add(whole, np.array((1.0, dx, dy, xx, yy, xy)))
+            moments = (1.0, dx, dy, dx * dx, dy * dy, dx * dy)
+            row[:] = kind(base)
+            add_product(row, a[left[i]], b[right[i]])
+            for k in range(6):
+                whole[k] += moments[k]
+                for j in range(m):
+                    sums[k, j] += row[j] * moments[k]
         for other in range(1 if base == 0 else 2):
             for j in range(m):
                 if other:

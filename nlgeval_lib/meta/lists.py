@@ -84,12 +84,13 @@ class Lists:
         return out
 
     def _scratch(self, a: Weights) -> Weights:
-        """Room for the weights of all cells of a list and of all values, twice."""
-        _, bounds, _, y = self.prepared
-        size = a.shape[1] * int(np.diff(bounds).max() + 2 * y.max() + 3)
+        """Room for the weights of all cells of a list and of all values of either side."""
+        _, bounds, x, y = self.prepared
+        rows = np.diff(bounds).max() + y.max() + (x if self.coef == "spearman" else y).max() + 3
+        size = a.shape[1] * int(rows)
         if len(self.space) < size or self.space.dtype != a.dtype:
             self.space = np.empty(size, dtype=a.dtype)
-        return self.space
+        return self.space[:size]
 
     def without_each(self, value: float, size: int) -> Floats:
         """The coefficient of a single list without each of `size` items; of an absent one `value`, that of all."""
