@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -65,8 +64,7 @@ def finetune(asked: Finetune) -> None:
         config = config.changed(base=asked.base, size="")
     config = config.changed(gpu=asked.gpu or config.gpu, gpus=asked.gpus or config.gpus)
     if asked.dry_run:
-        known = _measured(config, asked.data)
-        made = tuning.plan(config, micro_batch=asked.micro_batch, mfu=asked.mfu, **known)
+        made = tuning.plan(config, asked.data or None, micro_batch=asked.micro_batch, mfu=asked.mfu)
         command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
         typer.echo("\n".join([*made.lines, f"  command       {command}"]))
         return
@@ -79,28 +77,6 @@ def finetune(asked: Finetune) -> None:
     if len(done.log):
         typer.echo(f"loss {done.log['loss'].iloc[0]:.3f} at first, {done.log['loss'].iloc[-1]:.3f} at last")
     typer.echo(f"model: {done.model}")
-
-
-def _measured(config: Any, data: str) -> dict[str, Any]:
-    """What is known of the base and the data, for a plan: size, examples, tokens, and how they were counted."""
-    from nlgeval_lib.training import finetune as tuning
-
-    local = Path(config.base).is_dir()
-    known: dict[str, Any] = {"size": tuning.size_of(config.base)} if local else {}
-    if not data:
-        return known
-    frame = tuning.examples(data)
-    if local:
-        from transformers import AutoTokenizer
-
-        tokens = tuning.tokenized(frame, AutoTokenizer.from_pretrained(config.base), config)
-        known |= {"examples": len(tokens.rows), "tokens": tokens.total}
-        note = f"{tokens.answers:,} tokens of answers; longest example {tokens.longest:,}"
-    else:
-        kept = tuning.chosen(frame, config)
-        known |= {"examples": len(kept), "tokens": int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4}
-        note = "tokens: characters divided by four, as the base's tokenizer is not here"
-    return {**known, "notes": (f"{note}; {len(frame) - known['examples']:,} examples left out",)}
 
 
 # -- training sets -----------------------------------------------------------------------------------------------------

@@ -170,37 +170,40 @@ class Plan:
 
 
 def plan(
-    config: Config,
-    *,
-    examples: int | None = None,
-    tokens: int | None = None,
-    size: Size | None = None,
-    micro_batch: int = 1,
-    mfu: float = 0.4,
-    notes: tuple[str, ...] = (),
+    config: Config, data: Path | str | pd.DataFrame | None = None, *, micro_batch: int = 1, mfu: float = 0.4
 ) -> Plan:
-    """What the run would take, nothing loaded.
+    """What the run would take, no weights loaded.
 
-    examples, tokens: of the data at hand, one epoch; without them the paper's number of examples, each at the length
-    limit, which is an upper bound. size: of the base; by the configuration's `size` without one. mfu: the share of the
-    peak speed that a run reaches, an assumption; .3 to .5 is common. Memory is for bf16 with fp32 weights and AdamW
-    states sharded over all GPUs, activations recomputed layer by layer.
+    data: as for `examples`, counted by the tokenizer where the base is a folder; without data the paper's number of
+    examples, each at the length limit, which is an upper bound. mfu: the share of the peak speed that a run reaches, an
+    assumption; .3 to .5 is common. Memory is for bf16 with fp32 weights and AdamW states sharded over all GPUs,
+    activations recomputed layer by layer.
     Raises: ValueError for an unknown GPU or base, or without any number of examples.
     Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020; Korthikanti et al. 2022).
     """
-    c, said, size = config, list(notes), size or Size.named(config.size)
+    c, local = config, Path(config.base).is_dir()
+    size = size_of(c.base) if local else Size.named(c.size)
     if c.gpu not in GPUS:
         raise ValueError(f"gpu {c.gpu!r}; allowed: {', '.join(GPUS)}")
     if not 0 < mfu <= 1:
         raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
-    if examples is None:
+    if data is not None:
+        frame = examples(data)
+        kept = chosen(frame, c)
+        n, tokens = len(kept), int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4
+        note = "tokens: characters divided by four, as the base's tokenizer is not here"
+        if local:
+            from transformers import AutoTokenizer
+
+            found = tokenized(frame, AutoTokenizer.from_pretrained(c.base), c)
+            n, tokens = len(found.rows), found.total
+            note = f"{found.answers:,} tokens of answers; longest example {found.longest:,}"
+        said = [f"{note}; {len(frame) - n:,} examples left out"]
+    else:
         if not c.examples:
             raise ValueError(f"{c.name}: how many examples? Give the data, or a number")
-        examples = c.examples
-        said.append("examples: the paper's number")
-    if tokens is None:
-        tokens = examples * c.max_length
-        said.append("tokens: upper bound, every example at the length limit")
+        n, tokens = c.examples, c.examples * c.max_length
+        said = ["examples: the paper's number", "tokens: upper bound, every example at the length limit"]
     accumulation = max(1, round(c.batch / (c.gpus * micro_batch)))
     batches, together = f"{c.gpus} GPUs x {micro_batch} x {accumulation}", accumulation * c.gpus * micro_batch
     if together != c.batch:
@@ -223,12 +226,12 @@ def plan(
     fits = needed < 0.92 * room  # the rest is the runtime's and fragmentation
     # all weights: forward 2, backward 4, recomputed forward 2; adapters need no gradient of the base's weights
     hours = (6 if c.lora else 8) * size.parameters * tokens * c.epochs / (peak * mfu * c.gpus) / 3600
-    updates = math.ceil(math.ceil(examples / c.batch) * c.epochs)
+    updates = math.ceil(math.ceil(n / c.batch) * c.epochs)
 
     parts = ", ".join(f"{name} {share / 1e9:.1f}" for name, share in memory.items())
     told = [
         ("base", c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights")),
-        ("examples", f"{examples:,}; {tokens:,} tokens an epoch, {c.epochs:g} epochs"),
+        ("examples", f"{n:,}; {tokens:,} tokens an epoch, {c.epochs:g} epochs"),
         ("updates", f"{updates:,} of {c.batch} examples: {batches} accumulated"),
         ("memory a GPU", f"{needed / 1e9:.1f} GB ({parts}); {'fits' if fits else 'DOES NOT FIT'} into {c.gpu}"),
         ("time", f"{hours:.1f} hours{f' ({hours / 24:.1f} days)' if hours > 48 else ''} on {c.gpus} x {c.gpu}"),
