@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -149,30 +149,28 @@ def read_rubric(_: RubricDraft, completion: Completion) -> dict[str, Any]:
     return {"texts": {key: " ".join(text.split()) if isinstance(text, str) else "" for key, text in texts.items()}}
 
 
-def two_parts(**labels: str) -> Callable[[Piece, Completion], dict[str, Any]]:
-    """Reads the two labelled parts of a text `First: ... [NEXT] Second: ... [END]`. labels: field -> its label.
-
-    The labels may be missing; `[NEXT]` may not, and may stand there only once. A text that was cut off before `[END]`
-    has no value: what reads raises Unreadable.
-    """
-
-    def read(_: Piece, completion: Completion) -> dict[str, Any]:
-        body, *rest = _END.split(completion.text, maxsplit=1)
-        if completion.finish_reason == "length" and not rest:
-            raise Unreadable("no [END]")
-        parts = _NEXT.split(body)
-        if len(parts) != 2:
-            raise Unreadable("no [NEXT]" if len(parts) == 1 else f"[NEXT] {len(parts) - 1} times")
-        return {
-            name: re.sub(_HEAD.format(label), "", part, count=1, flags=re.I).strip()
-            for (name, label), part in zip(labels.items(), parts, strict=True)
-        }
-
-    return read
+def read_problem(_: Problem, completion: Completion) -> dict[str, Any]:
+    """The instruction and its answer. Raises: Unreadable."""
+    return _two_parts(completion, instruction="problem", reference="response")
 
 
-read_problem = two_parts(instruction="problem", reference="response")
-read_graded = two_parts(response="response", feedback="feedback")
+def read_graded(_: Graded, completion: Completion) -> dict[str, Any]:
+    """The response and its feedback. Raises: Unreadable."""
+    return _two_parts(completion, response="response", feedback="feedback")
+
+
+def _two_parts(completion: Completion, **labels: str) -> dict[str, str]:
+    """The parts of `First: ... [NEXT] Second: ... [END]`, by field (field=label); labels may be missing."""
+    body, *rest = _END.split(completion.text, maxsplit=1)
+    if completion.finish_reason == "length" and not rest:
+        raise Unreadable("no [END]")
+    parts = _NEXT.split(body)
+    if len(parts) != 2:
+        raise Unreadable("no [NEXT]" if len(parts) == 1 else f"[NEXT] {len(parts) - 1} times")
+    return {
+        name: re.sub(_HEAD.format(label), "", part, count=1, flags=re.I).strip()
+        for (name, label), part in zip(labels.items(), parts, strict=True)
+    }
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------
@@ -315,20 +313,12 @@ class Collection(pipeline.TrainingSet):
 
     def frame(self) -> pd.DataFrame:
         """A row a response: `criteria, rubric, instruction, reference, response, feedback, score`, and ids."""
-        rows = [
-            {
-                "id": one.id,
-                "rubric_id": one.of.rubric.id,
-                "criteria": one.of.rubric.criteria,
-                "rubric": one.of.rubric.rubric().text(),
-                "instruction": one.of.instruction,
-                "reference": one.of.reference,
-                "response": one.response,
-                "feedback": one.feedback,
-                "score": one.score,
-            }
-            for one in self.kept
-        ]
+        rows = []
+        for one in self.kept:
+            rubric = one.of.rubric
+            row = {"id": one.id, "rubric_id": rubric.id, "criteria": rubric.criteria, "rubric": rubric.rubric().text()}
+            row |= {"instruction": one.of.instruction, "reference": one.of.reference, "response": one.response}
+            rows.append({**row, "feedback": one.feedback, "score": one.score})
         return pd.DataFrame(rows)
 
     def examples(self, view: str = "full") -> list[dict[str, Any]]:

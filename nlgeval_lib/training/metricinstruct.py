@@ -115,15 +115,11 @@ def analysis(errors: Sequence[ErrorItem]) -> str:
     """
     total = sum(error.reduction for error in errors)
     lines = [f"The model-generated output contains {len(errors)} errors, with a total score reduction of {total:g}."]
+    labels = ("Error location", "Error aspect", "Explanation", "Severity", "Score reduction")
     for number, error in enumerate(errors, start=1):
-        location, aspect, why = (" ".join(text.split()) for text in (error.location, error.aspect, error.explanation))
-        lines += [
-            f"Error location {number}: {location}",
-            f"Error aspect {number}: {aspect}",
-            f"Explanation {number}: {why}",
-            f"Severity {number}: {error.severity}",
-            f"Score reduction {number}: {error.reduction:g}",
-        ]
+        texts = (" ".join(text.split()) for text in (error.location, error.aspect, error.explanation))
+        values = (*texts, error.severity, f"{error.reduction:g}")
+        lines += [f"{label} {number}: {value}" for label, value in zip(labels, values, strict=True)]
     return "\n".join(lines)
 
 
@@ -190,12 +186,10 @@ def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
 def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]:
     """The output, without a fence or quotation marks around all of it, and the errors. Raises: Unreadable."""
     text = completion.text.replace("\r\n", "\n")
-    head = _OUTPUT.search(text)
-    if head is None:
+    if (head := _OUTPUT.search(text)) is None:
         raise Unreadable("no line 'Generated incorrect output:'")
     rest = f"\n{text[head.end() :]}"
-    first = LABEL.search(rest)
-    if first is None:
+    if (first := LABEL.search(rest)) is None:
         raise Unreadable("no error is listed after the output")
     output, found = rest[: first.start()].strip(), error_analysis(rest[first.start() :])
     if inside := re.fullmatch(r"```[a-z]*\n(.*?)\n?```", output, re.S) or re.fullmatch(r'"([^"]*)"', output):
@@ -221,14 +215,12 @@ def tokens(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def input_rules() -> list[Rule]:
-    """What is removed before anything is asked."""
+def _lacks(candidate: Candidate) -> str:
+    given = ["output"] if candidate.channel == "real" else []
+    return lacking(candidate, "instruction", "reference", *given, said="no {}")
 
-    def empty(candidate: Candidate) -> str:
-        given = ["output"] if candidate.channel == "real" else []
-        return lacking(candidate, "instruction", "reference", *given, said="no {}")
 
-    return [Rule("empty_input", "instruction, reference or system output is empty", empty, "ours")]
+_INPUT = Rule("empty_input", "instruction, reference or system output is empty", _lacks, "ours")
 
 
 def heuristic_rules(
@@ -254,6 +246,17 @@ def heuristic_rules(
         beyond = f", above {high:g}" if error.reduction > high else f", below {low:g}"
         return "" if low <= error.reduction <= high else said + beyond
 
+    def nowhere(error: ErrorItem, candidate: Candidate) -> str:
+        return "" if located(error.location, candidate.output) else f": {error.location[:60]!r} is not in the output"
+
+    def leaning(error: ErrorItem, _: Candidate) -> str:
+        found = _REFERENCE.search(_QUOTED.sub(" ", error.explanation))  # quotations do not count
+        return f": {found.group()!r}" if found else ""
+
+    def unchanged(candidate: Candidate) -> str:
+        same = candidate.channel == "synthetic" and _flat(candidate.output) == _flat(candidate.reference)
+        return "the output is the reference" if same else ""
+
     def severities(candidate: Candidate) -> str:
         minor, major = ([e.reduction for e in candidate.errors if e.severity == severity] for severity in limits)
         swapped = minor and major and max(minor) > min(major)
@@ -275,11 +278,11 @@ def heuristic_rules(
         Rule("empty_field", "an error without location, aspect or explanation, or an empty output", _empty, "ours"),
         Rule("severity", "severity and penalty do not fit each other, or are none of the scale", severities),
         Rule("aspect", "an error of an aspect that the task does not have", _aspects, "ours"),
-        Rule("location", "an error's location is not in the output", _first(_nowhere)),
+        Rule("location", "an error's location is not in the output", _first(nowhere)),
         Rule("repeated", "the same error twice in one analysis", _repeated, "ours"),
         Rule("over_long", "output or analysis is longer than the limit", long),
-        Rule("reference", "an explanation leans on the reference", _first(_leaning)),
-        Rule("unchanged", "a synthetic output that is its reference", _unchanged, "ours"),
+        Rule("reference", "an explanation leans on the reference", _first(leaning)),
+        Rule("unchanged", "a synthetic output that is its reference", unchanged, "ours"),
         Rule("unreadable", "the analysis as it would be written cannot be read back", _unreadable, "ours"),
         unique(key, "the same output of one input"),
     ]
@@ -287,12 +290,15 @@ def heuristic_rules(
 
 def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
     """What the second question to the teacher removes; verdicts: by a candidate's id, 1 for reasonable, 0 for not."""
-    unread = {id: "" if said.value in (0, 1) else said.reason or said.status.value for id, said in verdicts.items()}
-    no = {id: "the teacher says no" if said.value == 0 else "" for id, said in verdicts.items()}
-    says = "whether the analysis is reasonable could not be had or read"
+
+    def unread(candidate: Candidate) -> str:
+        said = verdicts[candidate.id]
+        return "" if said.value in (0, 1) else said.reason or said.status.value
+
+    says = "the teacher calls the analysis unreasonable (Table 20)"
     return [
-        Rule("unchecked", says, lambda one: unread[one.id], "ours"),
-        Rule("unreasonable", "the teacher calls the analysis unreasonable (Table 20)", lambda one: no[one.id]),
+        Rule("unchecked", "whether the analysis is reasonable could not be had or read", unread, "ours"),
+        Rule("unreasonable", says, lambda one: "" if verdicts[one.id].value else "the teacher says no"),
     ]
 
 
@@ -318,10 +324,6 @@ def _aspects(candidate: Candidate) -> str:
     return f"{wrong[0][:60]!r} is no aspect of {task.label}" if wrong else ""
 
 
-def _nowhere(error: ErrorItem, candidate: Candidate) -> str:
-    return "" if located(error.location, candidate.output) else f": {error.location[:60]!r} is not in the output"
-
-
 def located(location: str, output: str) -> bool:
     """Whether a location is a part of the output, quotation marks around it and white space apart.
 
@@ -344,16 +346,6 @@ def _repeated(candidate: Candidate) -> str:
         if seen[place, aspect] > max(1, text.count(place) if place else 1):  # what is said three times is wrong twice
             return f"error {number} has the location and the aspect of an earlier one"
     return ""
-
-
-def _leaning(error: ErrorItem, _: Candidate) -> str:
-    found = _REFERENCE.search(_QUOTED.sub(" ", error.explanation))  # quotations do not count
-    return f": {found.group()!r}" if found else ""
-
-
-def _unchanged(candidate: Candidate) -> str:
-    same = candidate.channel == "synthetic" and _flat(candidate.output) == _flat(candidate.reference)
-    return "the output is the reference" if same else ""
 
 
 def _unreadable(candidate: Candidate) -> str:
@@ -456,7 +448,7 @@ class MetricInstruct(pipeline.Pipeline):
             "synthetic, chosen aspects": candidates_of(synthetic, "synthetic", WITH_ASPECTS, teacher),
             "synthetic, free aspects": candidates_of(free, "synthetic", FREE, teacher),
         }
-        found, aspects, freely = (filters.apply(input_rules(), part) for part in own.values())
+        found, aspects, freely = (filters.apply([_INPUT], part) for part in own.values())
 
         # who is asked about a system's output, with the reference in view: freely, then as JSON (Tables 11 to 17)
         by_task = {task: TigerScoreReferenceBased(task=task, label=self.label) for task in {one.task for one in found}}
