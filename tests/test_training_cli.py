@@ -9,7 +9,7 @@ import pytest
 from cli_tools import jsonl, refused
 
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.training.feedback_collection import FeedbackCollection
+from nlgeval_lib.training.feedback_collection import FeedbackCollection, seed_rubrics
 from nlgeval_lib.training.metricinstruct import MetricInstruct
 from nlgeval_lib.training.pipeline import load
 from notebooks.meta import scripted_teachers as scripted
@@ -43,15 +43,14 @@ def test_metricinstruct_is_built_from_a_file_and_a_store(command, inputs, tmp_pa
     assert report["teacher"] == teacher.model
 
 
-def test_a_feedback_collection_is_built_in_a_view(command, tmp_path) -> None:
+def test_a_feedback_collection_is_built_in_a_view_of_own_seeds(command, tmp_path) -> None:
     teacher = scripted.FeedbackTeacher(every=0).engine()
     settings = {name: json.loads(value) for name, value in (text.split("=") for text in SMALL)}
-    direct = FeedbackCollection(**settings).build(teacher, Store(tmp_path / "store"))
-    options = [part for text in SMALL for part in ("-s", text)]
-    done = command(
-        "build", "feedback-collection", *options, *replay(tmp_path / "store", teacher.model),
-        "--view", "no_reference", "-o", tmp_path / "set", "--quiet",
-    )  # fmt: skip
+    own = [draft.content() for draft in seed_rubrics()[:4]]
+    direct = FeedbackCollection(**settings).build(teacher, Store(tmp_path / "store"), seeds=seed_rubrics(own))
+    seeds = ("--seeds", jsonl(tmp_path / "seeds.jsonl", own), *(part for text in SMALL for part in ("-s", text)))
+    how = (*replay(tmp_path / "store", teacher.model), "--view", "no_reference", "-o", tmp_path / "set", "--quiet")
+    done = command("build", "feedback-collection", *seeds, *how)
     assert done.code == 0, done.err
     examples, _ = load(tmp_path / "set")
     assert len(examples) == len(direct.kept) > 0 and set(examples["view"]) == {"no_reference"}

@@ -55,37 +55,3 @@ def test_length_by_score_is_what_numpy_says() -> None:
     for score, lengths in ((1, [2, 3]), (5, [1, 4])):
         described = [2, np.mean(lengths), np.std(lengths, ddof=1), *np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1])]
         np.testing.assert_allclose(table.loc[score], described)
-
-
-INSTANCES = pd.DataFrame(
-    {
-        "task": ["Summ", "Summ", "Trans", "Summ"],
-        "channel": ["real", "real", "real", "synthetic"],
-        "dataset": ["SummEval", "XSum", "WMT-22", "XSum"],
-        "system_id": ["a", "b", "a", "GPT-4"],
-        "errors": [
-            [],
-            [{"severity": "Minor", "aspect": "Fluency"}],
-            [{"severity": "Major", "aspect": "Style"}] * 2,
-            [{"severity": "Major", "aspect": "Fluency"}],
-        ],
-    }
-)
-
-
-def test_channel_table_counts_data_sets_sources_and_samples() -> None:
-    table = stats.channel_table(INSTANCES)
-    assert table.loc["Summ"].to_dict() == {
-        "Real-World datasets": 2, "Real-World sources": 2, "Real-World samples": 2,
-        "Synthetic datasets": 1, "Synthetic sources": 1, "Synthetic samples": 1,
-    }  # fmt: skip
-    assert table.loc["Total", "Real-World sources"] == 2  # "a" serves two tasks
-    assert table.loc["Trans", "Synthetic samples"] == 0
-
-
-def test_errors_severities_and_aspects() -> None:
-    errors = stats.errors_per_instance(INSTANCES)
-    assert errors.loc["Summ"].tolist() == [1, 2, 0] and errors.loc["Trans"].tolist() == [0, 0, 1]
-    severities = stats.error_counts(INSTANCES, "severity", ("Major", "Minor"))
-    assert severities.loc["Trans"].to_dict() == {"Major": 2, "Minor": 0}
-    assert stats.error_counts(INSTANCES, "aspect").sum().to_dict() == {"Fluency": 2, "Style": 2}
