@@ -61,12 +61,9 @@ def texts(path: str, format: str = "", column: str = "", delimiter: str = "") ->
         return found, chosen
     if column:
         raise InputError("--column is for tables; this is plain text")
-    name = table_files.called(path)
     content = table_files.plain_text(path)
-    if not content.strip():
-        raise InputError(f"{name} is empty: there is no text in it")
     lines = content.splitlines() if format == "lines" else [content]
-    return rows.of_frame(pd.DataFrame({"text": lines}), name).whole(), "text"
+    return rows.of_frame(pd.DataFrame({"text": lines}), table_files.called(path)).whole(), "text"
 
 
 def stored(folder: str, model: str = "") -> tuple[Rows, str]:

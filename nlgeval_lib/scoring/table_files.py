@@ -48,41 +48,38 @@ def called(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def _opened(path: str) -> Any:
-    """The bytes of a file, or of standard input for "-", to be read as often as wanted. Raises: InputError."""
+def _opened(path: str, text: bool = True) -> Any:
+    """The bytes of a file, or of standard input for "-", to be read as often as wanted.
+
+    Raises: InputError for what cannot be read, is empty, or cannot be UTF-8 where it is to be text.
+    """
     try:
-        if path != STDIN:
-            file: Any = open(path, "rb")  # noqa: SIM115 - read in parts, as long as its reader lives
-        elif sys.stdin is None or sys.stdin.closed:
+        if path == STDIN and (sys.stdin is None or sys.stdin.closed):
             raise InputError("standard input is closed: there is nothing to read; name a file, or pipe the rows in")
-        else:
-            file = sys.stdin.buffer
-        if path != STDIN and file.seekable():
-            return file
-        kept = tempfile.TemporaryFile()  # noqa: SIM115
-        shutil.copyfileobj(file, kept)
+        file: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")  # noqa: SIM115 - read in parts
+        if path == STDIN or not file.seekable():
+            kept = tempfile.TemporaryFile()  # noqa: SIM115
+            shutil.copyfileobj(file, kept)
+            file = kept
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    kept.seek(0)
-    return kept
+    file.seek(0)
+    if not any(block.strip() for block in iter(lambda: file.read(1 << 20), b"")):
+        raise InputError(f"{called(path)} is empty")
+    file.seek(0)
+    head = file.read(4096) if text else b""
+    for mark, packed in _PACKED.items():
+        if head.startswith(mark):
+            raise InputError(f"{called(path)} is packed ({packed}); unpack it, or save it as UTF-8 text")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
+        raise InputError(f"{called(path)} is UTF-16 or UTF-32; save it as UTF-8")
+    return file
 
 
 def plain_text(path: str) -> str:
     """The text of a file, or of standard input for "-". Raises: InputError naming the line that is not UTF-8."""
     with _opened(path) as file:
-        _check_head(file, called(path))
         return "".join(line for _, line in _lines(file, called(path)))
-
-
-def _check_head(file: Any, name: str) -> None:
-    """Passes for what may be UTF-8. Raises: InputError saying what the file is instead."""
-    file.seek(0)
-    head = file.read(4096)
-    for mark, packed in _PACKED.items():
-        if head.startswith(mark):
-            raise InputError(f"{name} is packed ({packed}); unpack it, or save it as UTF-8 text")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
-        raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
 
 
 def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
@@ -109,23 +106,21 @@ class TableFile:
         self.delimiter = delimiter or ("\t" if self.kind == "tsv" else ",")
         if len(self.delimiter) != 1:
             raise InputError(f"delimiter {delimiter!r}; one character is needed")
-        self._file = _opened(path)
-        if not any(block.strip() for block in iter(lambda: self._file.read(1 << 20), b"")):
-            raise InputError(f"{self.name} is empty: there is no row in it")
+        self._file = _opened(path, text=self.kind != "parquet")
         self._file.seek(0)
         self.sha256 = hashlib.file_digest(self._file, "sha256").hexdigest()
         columns: dict[str, None] = {}
         self.rows = 0
         if self.kind == "parquet":
             with self._parquet() as found:
-                columns, self.rows = dict.fromkeys(found.schema_arrow.names), found.metadata.num_rows
-                _once(found.schema_arrow.names, f"{self.name}: ")
+                names, self.rows = found.schema_arrow.names, found.metadata.num_rows
+            _once(names, f"{self.name}: ")
+            columns = dict.fromkeys(name for name in names if not name.startswith("__index_level_"))
         else:
-            _check_head(self._file, self.name)
             for _, record in self._records():
                 columns.update(dict.fromkeys(record))
                 self.rows += 1
-        self.columns = [name for name in columns if self.kind != "parquet" or not name.startswith("__index_level_")]
+        self.columns = [*columns]
         if not self.rows:
             raise InputError(f"{self.name} has no rows")
 
@@ -151,10 +146,7 @@ class TableFile:
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each row with its place."""
-        if self.kind in ("csv", "tsv"):
-            yield from self._csv()
-            return
-        for place, record in self._json():
+        for place, record in self._csv() if self.kind in ("csv", "tsv") else self._json():
             if not isinstance(record, dict):
                 said = f"{type(record).__name__} where an object with named columns is needed"
                 raise InputError(f"{self.name}, {place}: {said}")
@@ -197,10 +189,10 @@ class TableFile:
         except csv.Error as error:
             said = f"{error}; is a double quote not closed, or not doubled?"
             raise InputError(f"{self.name}, line {line}: {said}") from None
-        except UnicodeDecodeError as error:
+        except UnicodeDecodeError:
             for _ in _lines(self._file, self.name):  # says which line
                 pass
-            raise InputError(f"{self.name}: {error}") from None
+            raise
         finally:
             csv.field_size_limit(limit)
             text.detach()
@@ -211,10 +203,9 @@ class TableFile:
                 said = f"field {number} of the header is empty; every column needs a name"
                 raise InputError(f"{self.name}, line 1: {said}")
         _once(header, f"{self.name}, line 1: ")
-        marks = ";\t|," if len(header) == 1 else ""
-        other = next((mark for mark in marks if mark != self.delimiter and mark in header[0]), None)
-        if other is not None:
-            raise InputError(f"{self.name}, line 1: one column {header[0][:60]!r}; is the delimiter {other!r}?")
+        for mark in ";\t|," if len(header) == 1 else "":
+            if mark != self.delimiter and mark in header[0]:
+                raise InputError(f"{self.name}, line 1: one column {header[0][:60]!r}; is the delimiter {mark!r}?")
 
     @contextlib.contextmanager
     def _parquet(self) -> Iterator[Any]:
@@ -232,10 +223,10 @@ class TableFile:
             held = sum(found.metadata.row_group(i).total_byte_size for i in range(found.metadata.num_row_groups))
             rows = max(1, min(ROWS, BYTES * self.rows // max(1, held)))
             for batch in found.iter_batches(rows, columns=columns):
-                cells = {name: pd.Series(values, dtype=object) for name, values in batch.to_pydict().items()}
-                places = [f"row {number}" for number in range(row + 1, row + len(batch) + 1)]
+                places = pd.Index([f"row {number}" for number in range(row + 1, row + len(batch) + 1)], dtype=object)
                 row += len(batch)
-                yield pd.DataFrame(cells, columns=columns).set_axis(pd.Index(places, dtype=object))
+                cells = {name: pd.Series(values, places, dtype=object) for name, values in batch.to_pydict().items()}
+                yield pd.DataFrame(cells, places, columns)
 
 
 def _loaded(text: str, place: str, more: str = "") -> Any:
