@@ -99,7 +99,7 @@ def correlations(asked: Meta) -> None:
 def shown(result: Result, format: str) -> str:
     """Both tables and the notes, as text, csv (the correlations, then the differences with their own header), markdown
     or jsonl (a `table` a line)."""
-    from nlgeval_lib.files import json_lines, markdown_table
+    from nlgeval_lib.files import json_lines
     from nlgeval_lib.report import show
 
     if format == "jsonl":
@@ -108,16 +108,11 @@ def shown(result: Result, format: str) -> str:
         return "".join(json_lines(rows))
     parts = []
     for title, table in (("Correlation with human ratings", result.correlations), ("Differences", result.differences)):
-        if table.empty:
-            continue
-        if format == "csv":
+        if format == "csv" and len(table):
             parts.append(table.map(_inert).to_csv(index=False, lineterminator="\n"))
-        elif format == "markdown":
-            table = _joined(table)
-            lines = markdown_table(table.columns, (map(_cell, row) for row in table.itertuples(index=False)))
-            parts.append(f"**{title}**\n\n{lines}\n")
-        else:
-            parts.append(f"{title}\n{show(_joined(table), rows=len(table)).text}\n")
+        elif len(table):
+            one = show(_joined(table), title, rows=len(table))
+            parts.append(f"{one.markdown if format == 'markdown' else one.text}\n")
     if result.notes and format != "csv":
         parts.append("".join(f"note: {note}\n" for note in result.notes))
     return "\n".join(parts)
@@ -139,15 +134,3 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.drop(columns=["ci_low", "ci_high"])
     shown.insert(shown.columns.get_loc("value") + 1, "95% interval", both)
     return shown
-
-
-def _cell(value: Any) -> str:
-    """A value in a table of Markdown."""
-    from nlgeval_lib.report.tables import for_markdown
-    from nlgeval_lib.scoring.table_files import is_missing
-
-    if is_missing(value):
-        return "–"
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return for_markdown(" ".join(str(value).split()))

@@ -61,11 +61,10 @@ class Job:
         if not self.judge:
             return str(self.evaluator.notice()) if hasattr(self.evaluator, "notice") else ""
         n = self.evaluator.sampling.n
-        if n != self.evaluator.defaults.get("n"):  # asked for, or one
-            return ""
-        return (
+        said = (
             f"{self.name} draws {n} times a row and takes the mean, {n * len(self.data):,} completions; -s n=1 for one"
         )
+        return said if n == self.evaluator.defaults.get("n") else ""  # asked for, or one
 
     def check(self) -> None:
         """Passes where all rows can be scored; `repeated` then says which are there twice.
@@ -245,11 +244,7 @@ class Job:
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": {
-                ours: theirs
-                for ours, theirs in self.data.theirs.items()
-                if ours in rows.KNOWN or ours.startswith(rows.RATINGS)
-            },
+            "columns": {ours: theirs for ours, theirs in self.data.theirs.items() if rows.known(ours)},
             "rows": tally.rows,
             "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -224,6 +224,11 @@ def _of_file(path: str, format: str, delimiter: str) -> Parts:
     return Parts(name=file.name, columns=file.columns, rows=file.rows, frames=file.parts, sha256=file.sha256)
 
 
+def known(name: str) -> bool:
+    """Whether it is the name of a column that has a meaning here."""
+    return name in KNOWN or name.startswith(RATINGS)
+
+
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     given = frame.rename(columns=str).astype(object)
     return given.where(given.notna(), None)

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,12 @@ from nlgeval_lib import files
 from nlgeval_lib.records import Status
 from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Rows
 from nlgeval_lib.scoring.table_files import InputError, format_of, is_missing
+
+_SCORED = ("value", "status", "reason")
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+_REASONS = 10_000
+_LISTS = (list, tuple)
+_KINDS = (str, bool, int, float, *_LISTS)
 
 
 def score_columns(column: str) -> tuple[str, ...]:
@@ -42,28 +48,25 @@ class ScoreFile:
         self.path, self.column, self.only_scores, self.resumes = Path(path), column, only_scores, bool(key)
         mark = hashlib.sha256((key or os.urandom(8).hex()).encode()).hexdigest()[:12]
         self._folder = self.path.with_name(f".{self.path.name[:100]}.{mark}.parts")
-        self._kinds: dict[str, set[type]] = {}  # of all columns but those of details
-        self._details: dict[str, set[type]] = {}
+        self._kinds = defaultdict[str, set[type]](set)  # of all columns but those of details
+        self._details = defaultdict[str, set[type]](set)
         self._told: set[str] = set()  # details that say something, for some row
 
     def scores(self, number: int, part: Rows, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         """The scores of a part that an earlier run has made; else those of `make`, which are kept. Raises: OSError."""
         place = self._folder / f"{number}.json"
         if place.exists():
-            held = json.loads(place.read_text(encoding="utf-8"))
-            cells = held["cells"]
-            columns = {name: pd.Series(values, part.given.index, dtype=object) for name, values in cells.items()}
-            scored = pd.DataFrame(columns).astype({"value": float})
-            scored.attrs.update(held["attrs"])
+            cells, signature = json.loads(place.read_text(encoding="utf-8"))
+            scored = pd.DataFrame(cells, part.given.index, dtype=object).astype({"value": float})
+            scored.attrs["signature"] = signature
         else:
             scored = make()
             cells = {name: files.plain(scored[name].tolist()) for name in scored.columns}
-            attrs = {"signature": scored.attrs.get("signature", "")}
-            files.write_text(place, json.dumps({"cells": cells, "attrs": attrs}))
+            files.write_text(place, json.dumps([cells, scored.attrs.get("signature", "")]))
         for name, values in self._own(part, cells).items():
-            self._kinds.setdefault(name, set()).update(kinds(values))
+            self._kinds[name] |= kinds(values)
         for name, value in (cell for row in cells.get("details", ()) for cell in row.items()):
-            self._details.setdefault(name, set()).update(kinds((value,)))
+            self._details[name] |= kinds((value,))
             if value not in _NOTHING:
                 self._told.add(name)
         return scored
@@ -73,15 +76,15 @@ class ScoreFile:
         rest = score_columns(self.column)[-1]
         columns = dict(self._kinds)
         single: dict[str, str] = {}  # of details that are a column: its name
-        for name, found in self._details.items():
+        for name in filter(self._told.__contains__, self._details):
             own = name if self.column == "value" else f"{self.column}_{name}"
-            if own not in columns and found <= {str, bool, int, float} and name in self._told:
-                columns[own], single[name] = found, own
+            if own not in columns and self._details[name] <= {str, bool, int, float}:
+                columns[own], single[name] = self._details[name], own
         if self._told - {*single}:
             columns[rest] = {object}
         with writing(path or str(self.path), columns) as add:
             for number, part in enumerate(data):
-                cells = json.loads((self._folder / f"{number}.json").read_text(encoding="utf-8"))["cells"]
+                cells, _ = json.loads((self._folder / f"{number}.json").read_text(encoding="utf-8"))
                 cells["value"] = np.array(cells["value"], dtype=float)
                 kept, details = self._own(part, cells), cells.get("details", ())
                 kept |= {own: [row.get(name) for row in details] for name, own in single.items()}
@@ -107,15 +110,10 @@ class ScoreFile:
         return kept | dict(zip(score_columns(self.column), (cells[one] for one in _SCORED), strict=False))
 
 
-_SCORED = ("value", "status", "reason")
-_NOTHING: tuple[Any, ...] = (None, "", [], {})
-
-
 @dataclass
 class Tally:
     """What came of the rows so far."""
 
-    rows: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)  # those seen first, where there are very many
     total: float = 0.0
@@ -125,7 +123,6 @@ class Tally:
 
     def add(self, scored: pd.DataFrame) -> None:
         """The next part."""
-        self.rows += len(scored)
         self.signature = scored.attrs.get("signature", "")
         self.statuses.update(scored["status"].tolist())
         lost = scored.loc[scored["status"] != Status.OK.value, "reason"].tolist()
@@ -136,6 +133,11 @@ class Tally:
             self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
 
     @property
+    def rows(self) -> int:
+        """How many rows."""
+        return self.statuses.total()
+
+    @property
     def ok(self) -> int:
         """Rows with a score."""
         return self.statuses[Status.OK.value]
@@ -143,14 +145,11 @@ class Tally:
     def lines(self) -> list[str]:
         """Coverage, and the most frequent reason for a gap."""
         said = f"{self.rows:,} rows: {self.ok:,} scored ({self.ok / self.rows:.1%})"
-        others = [(status, count) for status, count in self.statuses.most_common() if status != Status.OK.value]
-        said += "".join(f", {count:,} {status}" for status, count in others)
+        lost = self.statuses.most_common()
+        said += "".join(f", {count:,} {status}" for status, count in lost if status != Status.OK.value)
         if self.ok:
             said += f"; mean {self.total / self.ok:.4g}, from {self.low:.4g} to {self.high:.4g}"
         return [said, *(f"most frequent reason: {reason}" for reason, _ in self.reasons.most_common(1))]
-
-
-_REASONS = 10_000
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -237,21 +236,18 @@ def kinds(values: Iterable[Any]) -> set[type]:
     return {list if kind is tuple else kind for kind in found}
 
 
-_LISTS = (list, tuple)
-_KINDS = (str, bool, int, float, *_LISTS)
-
-
 def _arrow(found: set[type]) -> Any:
     """The type of a column of parquet: its own where it has one; else JSON text."""
     import pyarrow
 
-    types = {str: pyarrow.string(), bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64()}
-    types |= {list: pyarrow.list_(pyarrow.string())}
-    if found == {int, float}:
-        return types[float]
-    if len(found) == 1:
-        return types.get(next(iter(found)), types[str])
-    return types[str] if found else pyarrow.null()
+    types = {
+        bool: pyarrow.bool_(),
+        int: pyarrow.int64(),
+        float: pyarrow.float64(),
+        list: pyarrow.list_(pyarrow.string()),
+    }
+    [kind, *others] = {float} if found == {int, float} else found or {None}
+    return pyarrow.null() if kind is None else pyarrow.string() if others else types.get(kind, pyarrow.string())
 
 
 def _of_type(values: Iterable[Any], found: set[type]) -> list[Any]:
