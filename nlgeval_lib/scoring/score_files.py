@@ -240,14 +240,11 @@ def _arrow(found: set[type]) -> Any:
     """The type of a column of parquet: its own where it has one; else JSON text."""
     import pyarrow
 
-    types = {
-        bool: pyarrow.bool_(),
-        int: pyarrow.int64(),
-        float: pyarrow.float64(),
-        list: pyarrow.list_(pyarrow.string()),
-    }
-    [kind, *others] = {float} if found == {int, float} else found or {None}
-    return pyarrow.null() if kind is None else pyarrow.string() if others else types.get(kind, pyarrow.string())
+    if found == {list}:
+        return pyarrow.list_(pyarrow.string())
+    kind = float if found == {int, float} else str if len(found) > 1 else next(iter(found), None)
+    names = {None: "null", bool: "bool", int: "int64", float: "float64"}
+    return pyarrow.type_for_alias(names.get(kind, "string"))
 
 
 def _of_type(values: Iterable[Any], found: set[type]) -> list[Any]:
