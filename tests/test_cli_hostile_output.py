@@ -53,11 +53,6 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(mine, monkeypa
     assert (tmp_path / "taken").read_text() == "here" and not list(tmp_path.glob(".*"))
 
 
-def test_a_reference_of_100_000_brackets_is_a_text(mine, tmp_path):
-    jsonl(tmp_path / "deep.jsonl", rows(1, references="[" * 100_000))
-    assert mine("score", "-e", "bleu", "-i", "deep.jsonl", "-o", "s.csv").code == 0
-
-
 def test_ratings_may_be_decimals(mine, tmp_path):
     ratings = [Decimal("1.5"), Decimal("2"), None, Decimal("3.25")]
     pd.DataFrame({"value": [1, 2, 3, 4], "human": ratings}).to_parquet(tmp_path / "d.parquet")

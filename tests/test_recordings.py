@@ -233,14 +233,6 @@ def test_the_command(needs, tmp_path, monkeypatch, capsys):
     assert got.code == 0 and "960 stored, 0 made" in got.out
     frame = pd.read_csv("gpt4.csv")
     assert frame["value"].tolist() == pytest.approx(datasets.load("vicuna_bench")["gpt4"].tolist())
-    got = call(monkeypatch, capsys, "recordings", "alttest_summeval", "--output", "alt.csv")
-    assert got.code == 0 and "6,400 rows, 6 judges" in got.out
-    assert {"gpt-4o", "gpt-4o_status", "human", "aspect"} <= set(pd.read_csv("alt.csv", nrows=5).columns)
-    for arguments, said in (
-        (["alttest_summeval"], "no recording 'alttest_summeval' with known prompts"),
-        (["acloserlok"], "did you mean"),
-        (["acloserlook", "-o", "x.csv"], "has texts only"),
-        (["gemba_wmt22", "-o", "x.csv"], "several"),
-    ):
-        got = call(monkeypatch, capsys, "recordings", *arguments)
+    for name, said in (("alttest_summeval", "with known prompts"), ("acloserlok", "did you mean")):
+        got = call(monkeypatch, capsys, "recordings", name)
         assert got.code == 2 and said in got.err

@@ -45,26 +45,21 @@ def said(prompt: str) -> str:
 
 
 COUNTS = ("date", "completions", "made_now")
-CASES = {
-    "bleu": (),
-    "rouge": ("--only-scores", "--column", "r"),
-    "prometheus": ("-s", "n=2", "--engine-set", "dialect=vllm"),
-    "coascore": ("-s", "n=2", "--fill", "aspect=overall", "--map", "input_id=doc"),
-    "llmscore": ("--column", "judged"),
-}
+LISTED = ("-s", "n=2", "--fill", "aspect=overall", "--map", "input_id=doc")
+CASES = [
+    ("bleu", "csv", ()),
+    ("rouge", "parquet", ("--only-scores", "--column", "r")),
+    ("prometheus", "jsonl", ("-s", "n=2", "--engine-set", "dialect=vllm")),
+    ("coascore", "csv", LISTED),
+    ("coascore", "parquet", LISTED),
+    ("llmscore", "jsonl", ("--column", "judged")),
+]
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize("name", CASES)
-def test_parts_give_what_the_whole_gives(nl, judge, monkeypatch, tmp_path, name, ending):
-    server = judge(said)
-    more = {
-        "references": lambda i: "an answer" if i else None,
-        "rubric": RUBRIC,
-        "source": "s",
-        "doc": lambda i: f"n{i}",
-    }
-    mine = rows(7, **more)
+@pytest.mark.parametrize(("name", "ending", "options"), CASES)
+def test_parts_give_what_the_whole_gives(nl, judge, monkeypatch, tmp_path, name, ending, options):
+    server, reference = judge(said), lambda i: "an answer" if i else None
+    mine = rows(7, references=reference, rubric=RUBRIC, source="s", doc=lambda i: f"n{i}")
     mine[4]["later"] = "a column that the first rows do not have"
     pd.DataFrame(mine).to_parquet("in.parquet")
     jsonl(tmp_path / "in.jsonl", mine)
@@ -74,7 +69,7 @@ def test_parts_give_what_the_whole_gives(nl, judge, monkeypatch, tmp_path, name,
     for size in (table_files.ROWS, 2):
         monkeypatch.setattr(table_files, "ROWS", size)
         asked = asks(server, "--store", f"store {size}") if name in ("prometheus", "coascore", "llmscore") else ()
-        got = nl(*call, *asked, *CASES[name], "-o", f"s.{ending}")
+        got = nl(*call, *asked, *options, "-o", f"s.{ending}")
         assert got.code == 0, got.err
         record = json.loads((tmp_path / f"s.{ending}.meta.json").read_text())["scores"]
         facts = {key: one for key, one in next(iter(record.values())).items() if key not in COUNTS}
@@ -114,7 +109,7 @@ def test_what_was_done_of_another_input_is_not_taken(own, tmp_path):
     (tmp_path / "stop").unlink()
     jsonl(tmp_path / "in.jsonl", rows(3))
     assert own().code == 0 and own("--limit", "2").code == 0
-    assert len((tmp_path / "asked").read_text().split("\n")[:-1]) == 4 + 3 + 2
+    assert (tmp_path / "asked").read_text().count("\n") == 4 + 3 + 2
 
 
 def test_an_evaluator_that_needs_all_rows_gets_them_at_once(own, monkeypatch, tmp_path):

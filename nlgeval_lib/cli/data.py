@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli._options import Several, StoreFolder, app, option
+from nlgeval_lib.cli._options import Several, StoreFolder, app
 
 FIRST = {"rows.jsonl": "rows.jsonl", "rubric.toml": "rubric.toml", "README.md": "commands.txt"}  # of the folder `first`
 
@@ -71,9 +71,8 @@ def data(
 def recordings(
     names: Annotated[Several, typer.Argument(help="Recordings; none: list them.", show_default=False)] = None,
     store: StoreFolder = "",
-    output: Annotated[str, option("--output", "-o", help="Write published scores here (one recording).")] = "",
 ) -> None:
-    """List recorded judge outputs, put texts of known prompts into a store, or write scores that were published.
+    """List recorded judge outputs, or put texts of known prompts into a store.
 
     What is in a store is replayed by --engine replay, with any evaluator that asks the same prompts.
 
@@ -82,7 +81,6 @@ def recordings(
       nlgeval recordings acloserlook prometheus_gpt4            into the store
       nlgeval score -e prometheus --data mt_bench --engine replay -m gpt-4-0613 --store recorded/ \\
           -s repetition_penalty=1 -s seed=none -o gpt4.csv
-      nlgeval recordings alttest_summeval --output alttest.csv  a column a judge beside the ratings; then: nlgeval meta
     """
     from nlgeval_lib import datasets
     from nlgeval_lib.scoring import named
@@ -95,11 +93,6 @@ def recordings(
             asked = "prompts known" if name in recorded_judges.ASKED else asked
             typer.echo(f"{name:22} {row['rows']:>8,}  {here:9} {asked:16} {row['title']}")
         return
-    if output and len(names) > 1:
-        raise ValueError("--output takes one recording")
-    if output:
-        _scores(names[0], output)
-        return
     for name in names:
         recorded_judges.of(name)  # raises for an unknown one
     kept = named.store(store)
@@ -110,25 +103,3 @@ def recordings(
             f"{name}: {done.completions:,} completions of {', '.join(done.judges)} for {done.requests:,} requests, "
             f"{done.new:,} new{repeated if done.repeated else ''}"
         )
-
-
-def _scores(name: str, path: str) -> None:
-    """The rated rows of the recording's data set, with a column of scores for each judge."""
-    from nlgeval_lib import datasets
-    from nlgeval_lib.scoring import score_files
-
-    frame = datasets.recordings.load(name)
-    if "value" not in frame:
-        raise ValueError(f"{name} has texts only: put them into a store, without --output, and read them with a parser")
-    sets = frame["dataset"].unique()
-    if len(sets) > 1 or frame["draw"].nunique() > 1 or frame["prompt_form"].nunique() > 1:
-        raise ValueError(f"{name} has several data sets, draws or prompt forms: no column a judge can be made of it")
-    rows = datasets.load(sets[0])
-    shown = ["dataset", "input_id", "system_id", "aspect", "human"]
-    shown += [column for column in rows.columns if str(column).startswith("rater_")]
-    for judge, part in frame.groupby("judge", sort=False):
-        rows = datasets.recordings.attach(rows, part, str(judge))
-        rows[f"{judge}_status"] = rows[judge].notna().map({True: "ok", False: "unavailable"})
-        shown += [str(judge), f"{judge}_status"]
-    score_files.write(rows[shown], path)
-    typer.echo(f"{len(rows):,} rows, {frame['judge'].nunique()} judges; written: {path}")

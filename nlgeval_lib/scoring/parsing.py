@@ -74,10 +74,8 @@ def stored(folder: str, model: str = "") -> tuple[Rows, str]:
     if not mine:
         models = ", ".join(sorted({one.model for one in found})) or "no completions"
         raise InputError(f"the store {folder} has nothing{f' of {model!r}' if model else ''}; it has {models}")
-    names = ("key", "model", "revision", "text")
-    return rows.of_frame(
-        pd.DataFrame({name: [getattr(one, name) for one in mine] for name in names}), folder
-    ).whole(), "text"
+    frame = pd.DataFrame({name: [getattr(one, name) for one in mine] for name in ("key", "model", "revision", "text")})
+    return rows.of_frame(frame, folder).whole(), "text"
 
 
 def readings(texts: Rows, column: str, parse: Callable[[str | None], Parsed]) -> pd.DataFrame:
