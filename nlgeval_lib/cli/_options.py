@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from nlgeval_lib.scoring.rows import Parts
 
 SOME_MISSING = 1
+EXIT = """Exit codes: 0 all is well (data that cannot be had is no failure); 1 something failed, or has no score, and
+was named; 2 the call, a file or the catalogue is wrong, and nothing was asked; 130 stopped by Ctrl-C."""
 app = typer.Typer(
     name="nlgeval",
     help="Reproduce five papers on evaluating generated text, table by table.",
-    epilog="""
-    Exit codes: 0 all is well (data that cannot be had is no failure); 1 something failed, and was named;
-    2 the call or the catalogue is wrong; 130 stopped by Ctrl-C.
-    """,
+    epilog=EXIT,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -186,7 +185,8 @@ def command(
 
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = types
-        group.command(name, help=inspect.cleandoc(function.__doc__ or "") + f"\n{more}")(called)
+        said = inspect.cleandoc(function.__doc__ or "") + f"\n{more}"
+        group.command(name, help=said if "Exit codes" in said else f"{said}\n\n\b\n{EXIT}")(called)
         return function
 
     return add

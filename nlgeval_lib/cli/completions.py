@@ -45,10 +45,6 @@ def completions(asked: Completions) -> None:
       nlgeval completions --engine vllm --on ray --replicas 8      eight GPUs; more machines in docs/scale.md
       nlgeval completions -e coascore -s task=dialogue --data topical_chat --fill aspect=overall --engine openai \\
           -m gpt-4o --price 2.5,10 -n
-
-    \b
-    Exit codes: 0 all are stored; 1 some could not be had (named; the same command asks them again); 2 the call or the
-    data are wrong, and nothing was asked.
     """
     from nlgeval_lib.scoring import ProgressBar, named
 

@@ -58,9 +58,6 @@ def correlations(asked: Meta) -> None:
       nlgeval meta scores.csv --human rating --level dataset --level input --coef kendall-b
       nlgeval meta scores.csv --score value --score rouge --correct bh --n-perm 5000
       nlgeval meta mine.csv --score judge --human gold --map input_id=doc --map system_id=model --by ""
-
-    \b
-    Exit codes: 0 every score has a coefficient; 1 one has none; 2 the call, the file or a column is wrong.
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files
@@ -126,7 +123,6 @@ def _inert(value: Any) -> Any:
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
-    """The table for reading: an interval in one column."""
     if "ci_low" not in table.columns:
         return table
     ends = zip(table["ci_low"], table["ci_high"], strict=True)

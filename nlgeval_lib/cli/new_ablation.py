@@ -86,7 +86,6 @@ def new_ablation(
 
 
 def _notebook(template: str, name: str, title: str, given: dict[str, Any]) -> str:
-    """The template with these parameters, as an output of the catalogue."""
     document = json.loads(template)
     for cell in document["cells"]:
         source = "".join(cell["source"])
@@ -105,7 +104,6 @@ def _notebook(template: str, name: str, title: str, given: dict[str, Any]) -> st
 
 
 def _value(text: str) -> Any:
-    """A number where the text is one."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

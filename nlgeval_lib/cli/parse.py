@@ -42,9 +42,6 @@ def parse(asked: Parse) -> None:
       echo "The answer is fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
       nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text raw.jsonl --output read.csv
       nlgeval parse -p rating --low 1 --high 5 --store .nlgeval/completions --model NAME     everything that is stored
-
-    \b
-    Exit codes: 0 read, whatever came of it; 1 no text has a value; 2 the call, the file or a column is wrong.
     """
     from nlgeval_lib import parsers
     from nlgeval_lib.files import plain

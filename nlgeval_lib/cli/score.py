@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,10 +46,8 @@ def score(asked: Score) -> None:
     An evaluator that was fitted (hdeval) marks the rows that it was fitted on: nlgeval meta leaves them out. With
     --cross-fit 5 each row of the rated input is scored by an evaluator that saw none of its input's.
 
-    \b
-    Exit codes: 0 scored; 1 completions failed (the same command asks them again), more rows than --max-missing have no
-    score, or none has one (a file that is there stays then, and NAME.unscored is written beside it); 2 the call, the
-    file or a column is wrong, and nothing was asked.
+    Failed are completions that did not come (the same command asks them again), more rows without a score than
+    --max-missing, or all of them: a file that is there stays then, and NAME.unscored is written beside it.
     """
     import pandas as pd
 
@@ -97,7 +96,7 @@ def score(asked: Score) -> None:
         job.fit(asked.rows(asked.fit), bar)
     file = score_files.ScoreFile(asked.output, asked.column, asked.only_scores, "" if asked.cross_fit else job.key())
     with contextlib.ExitStack() as stack:
-        stack.push(lambda kind, *_: file.clear(ended=kind is None))
+        stack.enter_context(file)
         raw = None
         if asked.raw:
             tmp = stack.enter_context(files.replacing(asked.raw))
@@ -107,7 +106,9 @@ def score(asked: Score) -> None:
             if raw is not None:
                 raw.writelines(files.json_lines(job.run.raw or ()))
                 job.run.raw = []
-        place = asked.output if tally.ok else score_files.beside(asked.output)
+        place = asked.output
+        if not tally.ok and Path(place).exists():
+            place = str(Path(place).with_suffix(f".unscored{Path(place).suffix}"))
         file.write(job.data, place)
     provenance.write_record(place, data.earlier, asked.column, job.record(tally))
     if asked.save:

@@ -83,7 +83,6 @@ class Job:
         self.repeated = rows.repeated(self.data, keys)
 
     def _lacking(self, part: Rows) -> dict[int, str]:
-        """The positions in a part that cannot be scored, and why."""
         if self.judge:
             return rows.incomplete(part, ("output", *self.evaluator.needs), self.name)
         if isinstance(self.evaluator, PairMetric):
@@ -300,9 +299,12 @@ def prepared(
         more["engine"] = choice.start()
     elif not asks and choice.model:
         more["model"] = choice.model
-    if name == "prometheus" and not load:
+    trained = Path(choice.model) / "nlgeval.json"  # of a checkpoint that `finetune` made: what its examples showed
+    if name == "prometheus" and not load and trained.is_file():
+        views = json.loads(trained.read_text(encoding="utf-8"))["keep"].get("view", [])
+        part = views[0].removeprefix("no_") if len(views) == 1 else ""
         told = {*more, *(pair(text)[0] for text in settings)}
-        settings = [*settings, *(f"{part}=no" for part in _untrained(choice.model) if part not in told)]
+        settings = [*settings, f"{part}=no"] if part and part != views[0] and part not in told else settings
     made = named.evaluator(name, settings, load, **more)
     whole = getattr(made, "whole_file", False)
     job = Job(name, data.whole() if whole else data, made, skip_incomplete=skip_incomplete)
@@ -322,10 +324,3 @@ def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     whole = pd.concat(parts) if len(parts) > 1 else parts[0]
     whole.attrs = dict(parts[0].attrs)
     return whole
-
-
-def _untrained(model: str) -> list[str]:
-    """What the examples of a checkpoint that `finetune` made did not show, by the name of Prometheus' setting."""
-    path = Path(model) / "nlgeval.json"
-    views = json.loads(path.read_text(encoding="utf-8"))["keep"].get("view", []) if path.is_file() else []
-    return [view.removeprefix("no_") for view in views if len(views) == 1 and view.startswith("no_")]

@@ -95,13 +95,14 @@ class ScoreFile:
                     ]
                 add(pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in kept.items()}))
 
-    def clear(self, ended: bool = True) -> None:
-        """Remove what was kept of the parts, unless a run that did not come to its end can go on from it."""
-        if ended or not self.resumes:
+    def __enter__(self) -> ScoreFile:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:  # who did not come to the end can go on from what was kept
+        if kind is None or not self.resumes:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _own(self, part: Rows, cells: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns but those of details."""
         texts = {part.theirs.get(name, name) for name in (*TEXTS, *REFERENCES) if name != "aspect" and self.only_scores}
         kept: dict[str, Any] = {name: part.given[name].tolist() for name in part.given.columns if name not in texts}
         for name in (*IDS, "aspect", RATING):
@@ -170,11 +171,6 @@ def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None
         files.check(path)
     except OSError as error:
         raise InputError(error.strerror or str(error)) from None
-
-
-def beside(path: str) -> str:
-    """Where a run without a score writes: another name, where there is a file already."""
-    return str(Path(path).with_suffix(f".unscored{Path(path).suffix}")) if os.path.exists(path) else path
 
 
 def write(frame: pd.DataFrame, path: str) -> None:
@@ -248,7 +244,6 @@ def _arrow(found: set[type]) -> Any:
 
 
 def _of_type(values: Iterable[Any], found: set[type]) -> list[Any]:
-    """The values as the column's type has them."""
     held = [None if is_missing(value) else files.plain(value) for value in values]
     if found == {int, float}:
         return [None if value is None else float(value) for value in held]

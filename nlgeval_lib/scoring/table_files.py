@@ -145,7 +145,6 @@ class TableFile:
             yield pd.DataFrame(cells, pd.Index(places, dtype=object), wanted, dtype=object)
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Each row with its place."""
         for place, record in self._csv() if self.kind in ("csv", "tsv") else self._json():
             if not isinstance(record, dict):
                 said = f"{type(record).__name__} where an object with named columns is needed"
@@ -230,7 +229,6 @@ class TableFile:
 
 
 def _loaded(text: str, place: str, more: str = "") -> Any:
-    """The value of a JSON text. Raises: InputError naming the place."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
