@@ -64,18 +64,6 @@ def test_a_map_is_remembered_for_the_next_commands(nl, tmp_path):
     assert "output = " not in other.err and "1, from 1 to 1" in other.out
 
 
-def test_what_is_not_known_is_asked_for_by_the_nearest_name(nl, tmp_path):
-    jsonl(tmp_path / "a.jsonl", [{"quest": "why?", "model_output": "so", "answer": "so", "prediction": "so"}])
-    got = nl("score", "-e", "bleu", "-i", "a.jsonl", "-o", "s.csv")
-    assert got.code == 2 and "--map references=answer" in got.err
-    jsonl(tmp_path / "b.jsonl", [{"predicted": "so", "gold": "so"}])
-    got = nl("score", "-e", "bleu", "-i", "b.jsonl", "-o", "s.csv")
-    assert got.code == 2 and "(--map output=predicted)" in got.err
-    assert nl("score", "-e", "bleu", "-i", "b.jsonl", "-o", "s.csv", "--map", "output=predicted").code == 0
-    jsonl(tmp_path / "c.jsonl", [{"value": 1, "rating": 2}, {"value": 2, "rating": 3}])
-    assert "--human rating" in nl("meta", "c.jsonl").err
-
-
 def test_a_guess_that_does_not_read_is_none(nl, tmp_path):
     rows = [{"value": n, "human": n % 3, "answer": n, "id": None, "model": {"a": 1}} for n in range(6)]
     jsonl(tmp_path / "a.jsonl", rows)

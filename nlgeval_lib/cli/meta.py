@@ -55,8 +55,8 @@ def correlations(asked: Meta) -> None:
 
     \b
     Examples:
+      nlgeval meta scores.csv
       nlgeval meta scores.csv --human rating --level dataset --level input --coef kendall-b
-      nlgeval meta scores.csv --score value --score rouge --correct bh --n-perm 5000
       nlgeval meta mine.csv --score judge --human gold --map input_id=doc --map system_id=model --by ""
     """
     from nlgeval_lib import files

@@ -38,7 +38,7 @@ def score(asked: Score) -> None:
 
     \b
     Examples:
-      nlgeval score -e rouge -i scores.csv -o scores.csv --column rouge      a second score beside the first
+      nlgeval score -e bleu -i my.csv -o scores.csv
       nlgeval score -e llmscore -i my.jsonl -s task=summary --engine openai -m gpt-4o --map output=answer \\
           --fill aspect=fluency -o s.csv
       nlgeval score -e hdeval --fit rated.csv -i my.csv --engine openai -m gpt-4o -o scores.csv --save hdeval.json

@@ -239,7 +239,7 @@ def _arrow(found: set[type]) -> Any:
     if found == {list}:
         return pyarrow.list_(pyarrow.string())
     kind = float if found == {int, float} else str if len(found) > 1 else next(iter(found), None)
-    names = {None: "null", bool: "bool", int: "int64", float: "float64"}
+    names: dict[Any, str] = {None: "null", bool: "bool", int: "int64", float: "float64"}
     return pyarrow.type_for_alias(names.get(kind, "string"))
 
 
