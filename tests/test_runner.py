@@ -66,9 +66,8 @@ def test_parameters_are_typed(here, case):
 
 def test_all_faults_are_told_at_once_and_automatic_parameters_given_where_there_are_some(here):
     assert source(here, 'mode = "full"').resolve({}, {"mode": "quick", "more": 1}) == {"mode": "quick"}
-    with pytest.raises(notebook.NotebookRefused) as caught:
+    with pytest.raises(notebook.NotebookRefused, match=r"(?s)'n' is True.*'other'"):
         source(here, TYPED).resolve(dict(n=True, other=1))
-    assert "'n' is True" in str(caught.value) and "'other'" in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"cells": [', '{"nbformat": 3, "cells": []}', '{"nbformat": 4}'])
@@ -177,12 +176,6 @@ def test_a_lost_or_altered_result_is_made_again(here, end):
         assert path.read_bytes() == whole
 
 
-def test_a_notebook_without_mode_has_no_quick_mode(here):
-    here.output("one", parameters="seed = 0")
-    outcome, said = run(mode="quick")
-    assert outcome.failed == ["one"] and "no parameter 'mode'" in said
-
-
 def test_an_output_after_another_waits_and_follows_its_result(here):
     reads = "from nlgeval_lib import files\ntext = (files.results() / 'hdeval/first.csv').read_text()\n"
     here.output("later", reads + SAVES.format(id="later", value=0.5), more='after = ["first"]')
@@ -233,6 +226,9 @@ def test_failures_go_aside_and_leave_the_last_good_run_alone(here):
     assert sorted(path.name for path in here.result("executed/hdeval").iterdir()) == ["bad.ipynb", "good.ipynb"]
     assert here.result("executed/hdeval/bad.ipynb").read_bytes() == before and here.result("hdeval/bad.csv").exists()
     assert run("bad")[0].failed == ["bad"], "tried again"
+    here.output("modeless", parameters="seed = 0")
+    outcome, said = run("modeless", mode="quick")
+    assert outcome.failed == ["modeless"] and "no parameter 'mode'" in said
     path.write_text(good)
     assert run("bad")[0].ran == ["bad"] and not aside.exists()
 
@@ -241,9 +237,8 @@ def test_a_notebook_that_saves_nothing_or_another_output_has_failed(here):
     here.output("one", "x = 1")
     here.output("two", SAVES.format(id="one", value=0.5))
     outcome, said = run()
-    assert (
-        outcome.failed == ["one", "two"] and "saved nothing" in said and "out.save()" in said and "saved 'one'" in said
-    )
+    assert outcome.failed == ["one", "two"]
+    assert all(text in said for text in ("saved nothing", "out.save()", "saved 'one'"))
 
 
 @pytest.mark.parametrize(
@@ -279,12 +274,8 @@ def test_missing_data_cost_what_needs_them_and_was_not_run(here, gone, monkeypat
     here.output("three")
     gone["summeval"] = "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
     outcome, said = run()
-    assert (outcome.cached, outcome.ran, set(outcome.unavailable), outcome.code) == (
-        ["done"],
-        ["three"],
-        {"one", "two"},
-        0,
-    )
+    assert (outcome.cached, outcome.ran, {*outcome.unavailable}) == (["done"], ["three"], {"one", "two"})
+    assert outcome.code == 0
     lines = [line for line in said.splitlines() if line.startswith("unavailable:")]
     assert lines == [
         "unavailable: summeval: summeval.csv is unavailable: not in data/raw; h.org is unreachable; not run: one, two"
@@ -346,10 +337,8 @@ def real(tmp_path, monkeypatch) -> Checkout:
 
 def test_real_kernels(real):
     """Two at a time: a good notebook, one that fails, and one whose kernel is killed."""
-    told = "import sys, os, json\nfrom pathlib import Path\n" + (
-        f"Path({str(real.counts / 'told.json')!r}).write_text(json.dumps("
-        "dict(python=sys.executable, cwd=os.getcwd(), seed=seed, threads=os.environ['OMP_NUM_THREADS'])))\n"
-    )
+    facts = "dict(python=sys.executable, cwd=os.getcwd(), seed=seed, threads=os.environ['OMP_NUM_THREADS'])"
+    told = f"import json, os, sys\njson.dump({facts}, open({str(real.counts / 'told.json')!r}, 'w'))\n"
     real.output("good", told + SAVES.format(id="good", value=0.5), more="parameters = {seed = 5}")
     real.output("bad", "x = 1", "def f():\n    raise ValueError('boom')\nf()")
     kill = "import os, signal, time\nos.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(60)"
@@ -365,8 +354,7 @@ def test_real_kernels(real):
     executed = json.loads(real.result("executed/hdeval/good.ipynb").read_text())
     assert any("injected-parameters" in cell["metadata"]["tags"] for cell in executed["cells"] if cell["metadata"])
     assert executed["metadata"]["kernelspec"]["name"] == "python3"
-    failed = json.loads((real.root / ".nlgeval/failed/bad.ipynb").read_text())
-    assert "boom" in json.dumps(failed)
+    assert "boom" in (real.root / ".nlgeval/failed/bad.ipynb").read_text()
     assert not list(real.result("").rglob(".*")) and not list((real.root / ".nlgeval/runs").rglob(".*"))
     assert run(jobs=2)[0].cached == ["good"]
 
@@ -375,10 +363,8 @@ def test_real_kernels(real):
 def test_ctrl_c_stops_everything(real):
     """The runner ends soon, with 130, and leaves no process and no half-made file."""
     mark = real.counts / "kernel.pid"
-    real.output(
-        "slow",
-        f"import os, time\nfrom pathlib import Path\nPath({str(mark)!r}).write_text(str(os.getpid()))\ntime.sleep(120)",
-    )
+    sleeps = f"import os, time\nwith open({str(mark)!r}, 'w') as f:\n    f.write(str(os.getpid()))\ntime.sleep(120)"
+    real.output("slow", sleeps)
     command = [sys.executable, "-c", "from nlgeval_lib.cli import main; main()", "run"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     deadline = time.monotonic() + 180

@@ -73,8 +73,7 @@ class Forked(LocalProvisioner):
         except OSError as error:
             if wanted():
                 print(f"a kernel is started, not forked: {error}", file=sys.stderr)
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            found = await super().launch_kernel(cmd, **{**kwargs, **quiet})
+            found = await super().launch_kernel(cmd, **kwargs | dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL))
             TEMPLATE.started.add(self)
             return found
         self.process = cast(Any, process)
@@ -175,18 +174,14 @@ def template() -> Iterator[None]:
 # ---- the template process: a JSON request a line in, the process number of the kernel that it became out
 
 
-def preload() -> None:
-    """Import what is shared; a package that is not here is left to the notebook that wants it."""
+def main() -> None:
+    """Import what is shared and answer requests until standard input ends; a forked child becomes its kernel."""
     os.environ.setdefault("MPLBACKEND", _INLINE)
     for name in PRELOADED:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError):  # a package that is not here is left to the notebook that wants it
             importlib.import_module(name)
     gc.collect()
     gc.freeze()  # a collection in a kernel need not touch, and so copy, what all of them share
-
-
-def serve() -> Mapping[str, Any] | None:
-    """Answer requests until standard input ends; in a forked child, return the request that it is to become."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library or a kernel prints goes nowhere, and not between the answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -195,9 +190,9 @@ def serve() -> Mapping[str, Any] | None:
     for line in sys.stdin:
         if (pid := os.fork()) == 0:
             answers.close()
-            return {**json.loads(line), "template": here}
+            become({**json.loads(line), "template": here})
+            return
         print(pid, file=answers, flush=True)
-    return None
 
 
 def become(request: Mapping[str, Any]) -> None:
@@ -226,6 +221,4 @@ def become(request: Mapping[str, Any]) -> None:
 if __name__ == "__main__":
     if sys.path and sys.path[0] in ("", os.getcwd()):
         del sys.path[0]  # as ipykernel_launcher does: a notebook's own folder comes first, set by the kernel
-    preload()
-    if (request := serve()) is not None:
-        become(request)
+    main()

@@ -135,14 +135,13 @@ def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
 
 def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, but those of its notebook and of the library."""
-    shared = _shared()
     inputs: dict[str, Any] = {}
     for name in entry.inputs:
         try:
             inputs |= checksums(name)
         except ValueError as error:
             raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
-    questions = catalogue.questions_of(entry.id)
+    questions, shared = catalogue.questions_of(entry.id), _shared()
     if entry.route == "mini" or questions or "mini" in entry.inputs:  # a judge may be the miniature one
         inputs["data/mini"] = shared["mini"]
     if own := file_hash(files.data() / "simulated" / f"{entry.id}.csv"):

@@ -19,7 +19,6 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pandas as pd
@@ -107,7 +106,7 @@ def sweep(
     """
     if lacking := stale.missing(entry.inputs):
         raise SweepError("; ".join(f"{name} cannot be had here: {why}" for name, why in lacking.items()))
-    show, failed = session.Progress(len(todo)), []
+    show, failed = session.Progress(len(todo)), list[Point]()
     waiting = {point.label: point for point in todo if force or not point.saved}
     for point in todo:
         if point.label not in waiting:
@@ -115,11 +114,15 @@ def sweep(
     following = (_job(point, timeout) for point in waiting.values())
     try:
         for job, answer, seconds in pool.executed(jobs, lambda: next(following, None), show.tick):
-            problem = _keep(waiting[job.name], answer, seconds)
-            show.outcome(job.name, "failed" if problem else "ran", seconds)
-            if problem:
-                failed.append(waiting[job.name])
-                show.say(textwrap.indent(problem, "    "))
+            point = waiting[job.name]
+            saved, said = session.came(entry, answer, point.folder / "saved.json")
+            if not said:
+                code = stale.code(saved.get("modules", ()))
+                stale.Record("ok", point.step.parts, code, round(seconds, 2), saved).write(point.folder / "point.json")
+            show.outcome(job.name, "failed" if said else "ran", seconds)
+            failed += [point] if said else []
+            for line in said:
+                show.say(textwrap.indent(line, "    "))
     finally:
         show.close()
     return [point for point in todo if point not in failed], failed
@@ -133,9 +136,7 @@ def joined(entry: Entry, done: Sequence[Point]) -> dict[str, pd.DataFrame]:
     """
     found: dict[str, list[pd.DataFrame]] = {}
     for point in done:
-        for path in point.saved:
-            if path.suffix != ".csv":
-                continue
+        for path in (path for path in point.saved if path.suffix == ".csv"):
             frame = pd.read_csv(path)
             for number, (parameter, text) in enumerate(point.given.items()):
                 value = point.step.values[parameter]
@@ -149,9 +150,8 @@ def save(entry: Entry, tables: Mapping[str, pd.DataFrame], mode: str = "full") -
     """Write the joined frames below `results/sweeps/<id>/`; the paths."""
     written = []
     for name, frame in tables.items():
-        path = _folder(entry, mode) / f"{entry.id}{'' if name == CELLS else f'__{name}'}.csv"
-        files.write_text(path, saving.csv_text(frame))
-        written.append(path)
+        written.append(_folder(entry, mode) / f"{entry.id}{'' if name == CELLS else f'__{name}'}.csv")
+        files.write_text(written[-1], saving.csv_text(frame))
     return written
 
 
@@ -185,15 +185,6 @@ def _job(point: Point, timeout: int | None) -> pool.Job:
     return pool.Job(point.label, source, place / "executed.ipynb", point.step.values, environment, timeout)
 
 
-def _keep(point: Point, answer: Mapping[str, Any], seconds: float) -> str:
-    """Note a finished point; what is wrong with it, in words."""
-    saved, said = session.came(point.step.entry, answer, point.folder / "saved.json")
-    if not said:
-        code = stale.code(saved.get("modules", ()))
-        stale.Record("ok", point.step.parts, code, round(seconds, 2), saved).write(point.folder / "point.json")
-    return "\n".join(said)
-
-
 # ---- do the saved results come out again?
 
 
@@ -217,8 +208,7 @@ def check(catalogue: Catalogue, entries: Sequence[Entry], jobs: int, say: Callab
 
 def _verdict(entry: Entry, saved: Path, fresh: Path) -> tuple[str, list[str]]:
     folder = Path("mini" if entry.route == "mini" else "", entry.paper)
-    lines: list[str] = []
-    lacking: list[str] = []
+    lines, lacking = list[str](), list[str]()
     for path in sorted([*(fresh / folder).glob(f"{entry.id}.csv"), *(fresh / folder).glob(f"{entry.id}__*.csv")]):
         before, found, gaps = saved / folder / path.name, list[str](), ["nothing saved to compare with"]
         if before.exists():
