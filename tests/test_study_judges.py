@@ -120,14 +120,14 @@ def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
 
 
 def test_refused_prompts_are_failed_rows_and_not_a_gap(here, engine, monkeypatch):
-    usual, longest = engine._script, max(len(text) for text in datasets.load("mini")["source"])
+    usual, longest = engine._answers, max(len(text) for text in datasets.load("mini")["source"])
 
     def refusing(request, draw):
         if longest - 3 < max(len(part) for part in request.text().split("\n")):
             raise ValueError("the prompt has 9000 tokens")
         return usual(request, draw)
 
-    monkeypatch.setattr(engine, "_script", refusing)
+    monkeypatch.setattr(engine, "_answers", refusing)
     ran = study.judge_scores("one", "terse", engine="transformers")
     read = study.judge_scores("one", "terse")
     lost = read.frame[read.frame["status"] == "failed"]
@@ -148,14 +148,14 @@ def test_a_lost_connection_is_no_refusal(here, engine):
 
 
 def test_too_many_refusals_are_no_scores(here, engine, monkeypatch):
-    usual, turns = engine._script, itertools.count()
+    usual, turns = engine._answers, itertools.count()
 
     def every_fifth(request, draw):
         if next(turns) % 5 == 0:
             raise ValueError("no room")
         return usual(request, draw)
 
-    monkeypatch.setattr(engine, "_script", every_fifth)
+    monkeypatch.setattr(engine, "_answers", every_fifth)
     study.judge_scores("one", "terse", engine="vllm", mode="quick")
     made = study.judge_scores("one", "terse", mode="quick")
     assert not made.available and "could not be made, such as: ValueError: no room" in made.why
