@@ -40,7 +40,6 @@ def least_between(first: float, second: float, n: int) -> float:
 def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
     """Which differences of correlations are significant, given how far the judges agree; rows as if independent.
 
-    "Whatever r": already where the judges share no more than both following the ratings makes them share.
     n: items, or column -> items; other columns and taus are left out. scale: what a printed 1 stands for.
     """
     needs = []
@@ -146,6 +145,4 @@ def p_in_words(p: float) -> str:
     return "no p" if math.isnan(p) else "p < .001" if p < 0.001 else f"p = {p:.3f}"
 
 
-TESTS: dict[str, Callable[..., str]] = {
-    "williams": williams, "flips": flips, "preferred": preferred, "accuracies": accuracies,
-}  # fmt: skip
+TESTS: dict[str, Callable[..., str]] = {one.__name__: one for one in (williams, flips, preferred, accuracies)}

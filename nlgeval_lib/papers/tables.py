@@ -33,7 +33,7 @@ def folder() -> Path:
 
 def tables(paper: str) -> list[str]:
     """The transcribed tables and figures of a paper, by name. Raises: ValueError for an unknown paper."""
-    _known(paper, PAPERS, "paper")
+    known(paper, PAPERS, "paper")
     return sorted(path.stem for path in (folder() / paper).glob("*.csv") if path.stem not in ("index", "marks"))
 
 
@@ -43,7 +43,7 @@ def load(paper: str, table: str) -> pd.DataFrame:
 
     Raises: ValueError for an unknown paper or table, naming the nearest, and for a malformed file.
     """
-    _known(table, tables(paper), f"table of {paper}")
+    known(table, tables(paper), f"table of {paper}")
     path = folder() / paper / f"{table}.csv"
     return _read(path, path.stat().st_mtime_ns).copy()
 
@@ -66,7 +66,7 @@ def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float
     """The printed number at one place; NaN for none. Raises: ValueError for an unknown name, naming the nearest."""
     frame = load(paper, table)
     for name, value in zip(KEY, (row, column, statistic), strict=True):
-        _known(value, frame[name].unique(), f"{name} of {paper} {table}")
+        known(value, frame[name].unique(), f"{name} of {paper} {table}")
         frame = frame[frame[name] == value]
     return float(frame["number"].iloc[0])
 
@@ -83,9 +83,9 @@ def nearest(name: str, allowed: Iterable[str]) -> list[str]:
     return near(name, known) or sorted(known)[:8]
 
 
-def _known(name: str, allowed: Iterable[str], what: str) -> None:
-    allowed = list(allowed)
-    if name not in allowed:
+def known(name: str, allowed: Iterable[str], what: str = "name") -> None:
+    """Raises: ValueError naming the nearest of `allowed`, where `name` is none of them."""
+    if name not in (allowed := list(allowed)):
         raise ValueError(f"unknown {what}: {name!r}; nearest: {nearest(name, allowed)}")
 
 

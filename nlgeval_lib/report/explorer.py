@@ -113,9 +113,8 @@ def packed(frame: pd.DataFrame) -> str:
 
 
 def of_question(output: str, name: str, *, mode: str = "full", **asked: Any) -> Explorer:
-    """The judgments of the judge that a catalogue's output reads as `name`.
+    """The judgments of the judge that a catalogue's output reads as `name`; asked: as `study.judge_scores` takes it.
 
-    asked: engine, model, revision, aspects, as `study.judge_scores` takes them; replay reads the store alone.
     Raises: Unavailable where the store lacks some; what `study.judge_scores` raises.
     """
     question = catalogue.load().question(output, name)
@@ -191,8 +190,7 @@ def of_recording(name: str, judge: str = "", **options: Any) -> Explorer:
 def recorded(name: str, **options: Any) -> Iterator[Explorer]:
     """The judgments of each judge and prompt form of a recording. options: those of its loader.
 
-    The value is what our parser reads in the texts (the mean of several draws), else the publisher's.
-    Raises: UnknownName; DataUnavailable.
+    The value is what our parser reads (the mean of several draws), else the publisher's. Raises: DataError.
     """
     texts = recordings.load(name, **options)
     items = [datasets.load(one) for one in texts["dataset"].unique() if one in datasets.NAMES]
@@ -241,10 +239,7 @@ def _recorded_parser(name: str, form: str, low: float, high: float) -> Callable[
 
 
 def of_miniature() -> Iterator[Explorer]:
-    """What the miniature judge said of its held-out outputs when it was measured, by the form of its answer.
-
-    Its texts were not kept: of error analyses there is what was read.
-    """
+    """What the miniature judge said when it was measured, by form: of error analyses what was read, no texts."""
     said, analyses = mini.read()
     items = datasets.load("mini_judge")
     told = {

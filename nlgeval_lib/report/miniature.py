@@ -43,9 +43,8 @@ def show(
 ) -> bool:
     """Show and save what the miniature judge gave as each variant; False, and nothing, where it was not asked.
 
-    A row a variant: the correlation with the ratings that the texts were made with, n, interval, rows with a score,
-    signature; variants that ask the very same are one row. With two rows or more, paired tests against `base` (by
-    default the first), Holm over the table, and a figure. The run is then saved apart (`Output.aside`).
+    A row a variant (one for all that ask the very same): the correlation with the ratings, n, interval, signature. With
+    two rows or more, paired tests against `base` (else the first), Holm, and a figure. The run is saved apart.
     """
     from IPython.display import display
 
@@ -110,8 +109,8 @@ def perfect_shares(made: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
 def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     """What the miniature judge said of its held-out outputs when it was measured, read and not asked again.
 
-    form: one of its card's, such as "error analysis". like: scores that it was just asked for; the same inputs, and the
-    same model and revision, are taken. Raises: Unavailable without its checkpoint; ValueError for another form.
+    form: one of its card's, such as "error analysis". like: scores just asked for; the same inputs, model and revision
+    are taken. Raises: Unavailable without its checkpoint; ValueError for another form.
     """
     from nlgeval_lib.training import mini
 

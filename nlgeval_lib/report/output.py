@@ -28,10 +28,9 @@ class Output:
     """Collects the cells, frames and figures of one output and saves them together.
 
     id: an entry of `notebooks/catalogue.toml`. mode: "full" or "quick" (results kept apart). parameters: the values
-    that the notebook ran with, all but `mode`; with others than the catalogue's, results go to
-    `results/partial/`. route: where the numbers come from in this run, if not as the catalogue says.
-    scratch: for an id that is in no catalogue; results go to `results/partial/`, and `route` must be given.
-
+    that the notebook ran with, all but `mode`; with others than the catalogue's, results go to `results/partial/`.
+    route: where the numbers come from, if not as the catalogue says. scratch: for an id that is in no catalogue;
+    results go to `results/partial/`, and `route` must be given.
     Raises: CatalogueError for an unknown id; ValueError for an unknown mode or route.
     """
 
@@ -113,10 +112,7 @@ class Output:
         return tables.comparison(cells, caption or self.entry.title, notes, layout)
 
     def frame(self, frame: pd.DataFrame, name: str, caption: str = "", digits: int = 3) -> tables.Table:
-        """Save an extra table as `<id>__<name>.csv` (the index is left out), and show it.
-
-        Raises: ValueError for a bad name or an empty frame.
-        """
+        """Save an extra table as `<id>__<name>.csv`, and show it. Raises: ValueError for a bad name, or no row."""
         _named(name)
         if frame.empty:
             raise ValueError(f"{self.id}: the frame {name!r} is empty; say out.missing({name!r}, 'why') instead")
@@ -124,9 +120,8 @@ class Output:
         return tables.show(frame, caption, digits, rows=60)
 
     def audit(self) -> tables.Table:
-        """Do the printed numbers of the covered tables agree with each other? See `papers.audit`.
+        """What of the covered tables contradicts, and how many relations were checked (`papers.audit`); both are saved.
 
-        Shows what contradicts, a line a finding, and how many relations were checked; both are saved with the result.
         Raises: ValueError where the output covers no table.
         """
         if not self.entry.covers:
@@ -179,11 +174,9 @@ class Output:
     def save(self) -> None:
         """Save everything, or nothing, and print one line.
 
-        Full runs go to `results/<paper>/`; quick ones to `results/quick/`, those of route mini to `results/mini/`.
-        A run with other parameters than the catalogue's, or with less than the result already there, goes to
-        `results/partial/` ; figures likewise. Files whose values did not change (1e-6) are left alone.
-
-        Raises: ValueError where there is nothing to save; OSError where the folder cannot be written.
+        Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of route mini to `results/mini/`, with
+        other parameters than the catalogue's, or less than is already there, to `results/partial/`; figures likewise.
+        Files whose values did not change (1e-6) are left alone. Raises: ValueError for nothing to save; OSError.
         """
         cells = self._all_cells()
         if cells is None and not self._frames and not self._figures:

@@ -41,9 +41,8 @@ class Built:
 def build(folder: Path | None = None, mode: str = "full", explorers: bool = True) -> Built:
     """Write the site into `folder` (`results/report/`, of quick results `results/quick/report/`) and return it.
 
-    explorers: whether every judge whose judgments are on this machine has its page, too; they take minutes. Pages of
-    earlier builds are removed. Raises: ValueError for an unknown mode, or for a folder that holds something else;
-    CatalogueError; OSError where it cannot be written.
+    explorers: whether judges whose judgments are on this machine have pages; they take minutes. Pages of earlier builds
+    go. Raises: ValueError for an unknown mode, or a folder that holds something else; CatalogueError; OSError.
     """
     board = scoreboard.build(mode)
     folder = folder or files.results() / ("quick" if mode == "quick" else "") / "report"

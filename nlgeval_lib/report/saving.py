@@ -115,9 +115,8 @@ def same_record(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def write(contents: Mapping[str, bytes], obsolete: Iterable[str] = ()) -> None:
-    """Write all files, or none: each goes to a temporary name, and only when all are written are they renamed.
+    """Write all files, or none: renamed only when all are written, the first last; then `obsolete` ones are removed.
 
-    The first of `contents` is renamed last. Files named in `obsolete` are removed at the end.
     Raises: OSError naming the file and the way out.
     """
     try:
@@ -181,8 +180,7 @@ def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
 def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], alone: bool) -> str:
     """Why a result with the record `new`, lacking `losses`, must not replace that of `old`; empty where it may.
 
-    alone: the notebook runs without the runner. An editor saves a changed parameters cell by itself, so that the
-    notebook's own defaults say nothing then; those of the saved result do.
+    alone: without the runner. An editor saves a changed parameters cell by itself: its defaults say nothing then.
     """
     if old.get("route") == "run" and new["route"] != "run":
         return f"the result there was made by running the judge, this one is {new['route']!r}"
@@ -201,9 +199,8 @@ def lesser(old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], a
 def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
     """What the files of the saved result hold that `contents` does not.
 
-    old: the saved record, which names its files. contents: what this run would write, by the same names. Rows are
-    known by their first columns of text, as many as tell them apart; numbers by row and column. A drawing has less
-    where fewer names stand in it. Texts and values that differ are no loss.
+    old: the saved record. contents: what this run would write, by name. Rows are known by their first columns of text,
+    as many as tell them apart. A drawing has less where fewer names stand in it. Other texts and values are no loss.
     """
     found = []
     for name in old.get("files", ()):

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.papers.audit import attainable, sentences, values
-from nlgeval_lib.papers.tables import PAPERS, folder, index, load, marks, nearest
+from nlgeval_lib.papers.tables import PAPERS, folder, index, known, load, marks
 from nlgeval_lib.papers.tables import tables as printed_tables
 
 from .cells import CONTRADICTS, HOLDS, ROUNDED, UNTOLD, VERDICTS, Finding, Quantity, Tables, joined
@@ -79,18 +79,18 @@ def relations(paper: str) -> list[dict[str, Any]]:
     return out
 
 
-def _filled(node: Any, known: Mapping[str, Any], within: bool = False) -> Any:
+def _filled(node: Any, given: Mapping[str, Any], within: bool = False) -> Any:
     """A part of a relation with known names put in, also `within` a text; a list in a list is put in item by item."""
     if isinstance(node, Mapping):
-        return {_filled(key, known, within): _filled(item, known, within) for key, item in node.items()}
+        return {_filled(key, given, within): _filled(item, given, within) for key, item in node.items()}
     if isinstance(node, list):
-        return [_filled(item, known, within) for item in node]
-    if isinstance(node, str) and node in known:
-        return known[node] if within else _filled(known[node], known)
+        return [_filled(item, given, within) for item in node]
+    if isinstance(node, str) and node in given:
+        return given[node] if within else _filled(given[node], given)
     if isinstance(node, str) and not within and node.startswith("@"):
-        raise ValueError(f"no name {node!r} among {sorted(known)}")
-    for name in known if isinstance(node, str) and within else ():
-        node = node.replace(name, str(known[name]))
+        raise ValueError(f"no name {node!r} among {sorted(given)}")
+    for name in given if isinstance(node, str) and within else ():
+        node = node.replace(name, str(given[name]))
     return node
 
 
@@ -118,11 +118,10 @@ def audit(
     tables: str | Iterable[str] | None = None,
     data: Callable[..., Any] | None = None,
 ) -> pd.DataFrame:
-    """Every relation that printed numbers and sentences of the papers must obey, and whether they do.
+    """Every relation that printed numbers and sentences of the papers must obey, and whether they do: a row each.
 
-    One row a relation: `paper, table, place, rule, relation, printed, recomputed, allowed_low, allowed_high, verdict,
-    note, finding`; rows of one `finding` show the same fact. `recomputed` takes the other cells at face value; allowed
-    is what they give when each is anything that rounds to what is printed; both are NaN where words or marks are
+    Columns `COLUMNS`; rows of one `finding` show one fact. `recomputed` takes the other cells at face value; allowed is
+    what they give when each is anything that rounds to what is printed; both are NaN where words or marks are
     compared. Verdicts: "holds", "holds within rounding", "cannot be told" (the note says why), "contradicts".
     `paper`: one or several (None: all five); `verdict`: only rows with it; `tables`: only relations of these tables;
     `data`: gives a public data set as a frame by name, or None where it is not at hand.
@@ -130,14 +129,11 @@ def audit(
     """
     papers = [paper] if isinstance(paper, str) else list(PAPERS if paper is None else paper)
     chosen = [tables] if isinstance(tables, str) else list(tables or ())
-    known = [
-        *index().query("paper in @papers")["id"],
-        *(n for one in papers if one in PAPERS for n in printed_tables(one)),
-    ]
-    allowed = [(one, PAPERS) for one in papers] + [(one, known) for one in chosen]
+    listed = [name for one in papers if one in PAPERS for name in printed_tables(one)]
+    listed += [*index().query("paper in @papers")["id"]]
+    allowed = [(one, PAPERS) for one in papers] + [(one, listed) for one in chosen]
     for name, names in allowed + ([(verdict, VERDICTS)] if verdict else []):
-        if name not in names:
-            raise ValueError(f"unknown name: {name!r}; nearest: {nearest(name, names)}")
+        known(name, names)
     rows = []
     for one in papers:
         of_paper = Tables(functools.partial(load, one), marks(one))
