@@ -53,30 +53,35 @@ RULES: dict[str, Callable[..., Iterable[Finding]]] = {
     "not printed": sentences.not_printed,
 }
 SAID_OF = ("note", "finding", "assumes")
-_parsed = functools.lru_cache(maxsize=16)(tomllib.loads)  # as it is asked for with every claim
 
 
-def _read(paper: str) -> dict[str, Any]:
-    return _parsed((folder() / paper / "relations.toml").read_text(encoding="utf-8"))
+@functools.lru_cache(maxsize=16)  # as it is asked for with every claim
+def _read(paper: str, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What stands for each "@name" in a paper's file, and its relations, names and repetitions written out."""
+    held = tomllib.loads(text)
+    names, out = {f"@{name}": value for name, value in held.get("names", {}).items()}, []
+    for one in held["relation"]:
+        plain = {key: value for key, value in one.items() if key != "each"}
+        for settings in one.get("each", [{}]):
+            filled = _filled(plain, {f"{{{name}}}": value for name, value in settings.items()}, within=True)
+            out.append(_filled(filled, names))
+            if (rule := out[-1].get("rule")) not in RULES:
+                raise ValueError(f"{paper}, relations.toml: no rule {rule!r}; allowed: {list(RULES)}")
+    return names, out
+
+
+def _of(paper: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    return _read(paper, (folder() / paper / "relations.toml").read_text(encoding="utf-8"))
 
 
 def written_out(options: Mapping[str, Any], paper: str) -> dict[str, Any]:
     """Options with the entries of a paper's `[names]` put where "@name" stands. Raises: ValueError for another name."""
-    return _filled(options, {f"@{name}": value for name, value in _read(paper).get("names", {}).items()})
+    return _filled(options, _of(paper)[0])
 
 
 def relations(paper: str) -> list[dict[str, Any]]:
     """The relations of a paper, names and repetitions written out. Raises: ValueError for an unknown rule or name."""
-    out = []
-    for one in _read(paper)["relation"]:
-        plain = {key: value for key, value in one.items() if key != "each"}
-        for settings in one.get("each", [{}]):
-            filled = _filled(plain, {f"{{{name}}}": value for name, value in settings.items()}, within=True)
-            relation = written_out(filled, paper)
-            if relation.get("rule") not in RULES:
-                raise ValueError(f"{paper}, relations.toml: no rule {relation.get('rule')!r}; allowed: {list(RULES)}")
-            out.append(relation)
-    return out
+    return _of(paper)[1]
 
 
 def _filled(node: Any, given: Mapping[str, Any], within: bool = False) -> Any:

@@ -5,6 +5,7 @@ Intervals give every value that a result may have had before it was rounded; rat
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class Quantity:
         return cls(value, value, value)
 
     @classmethod
+    @functools.lru_cache(maxsize=65536)
     def printed(cls, text: str, exact: bool = False) -> Quantity:
         """What a printed number may stand for: half a unit of its last digit either way; a whole one itself if `exact`.
 
