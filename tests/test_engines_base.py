@@ -10,9 +10,9 @@ import json
 import multiprocessing
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from cli_tools import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,10 +31,7 @@ def echo(request, draw):
 # -- settings ---------------------------------------------------------------------------------------------------------
 
 
-REFUSED = [json.loads(line) for line in (Path(__file__).parent / "cases" / "asks_refused.jsonl").open()]
-
-
-@pytest.mark.parametrize("case", REFUSED, ids=json.dumps)
+@pytest.mark.parametrize("case", cases("asks_refused"), ids=json.dumps)
 def test_settings_and_requests_out_of_range_are_refused(case):
     with pytest.raises((ValueError, TypeError), match=case["says"]):
         getattr(engines, case["of"])(**case["given"])

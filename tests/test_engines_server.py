@@ -9,10 +9,10 @@ import logging
 import random
 import re
 import threading
-from pathlib import Path
 
 import hostile_server
 import pytest
+from cli_tools import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,11 +133,6 @@ def test_json_schemas_are_sent_in_the_dialect():
     assert body("vllm")["structured_outputs"] == {"json": schema} and not {"logprobs", "seed", "stop"} & set(openai)
 
 
-def test_token_counts_that_are_none_count_nothing(server):
-    [[made]] = engines.complete(Patient(server()), ["miscounted"], GREEDY)
-    assert (made.prompt_tokens, made.completion_tokens) == (0, 0)
-
-
 def test_concurrency_is_used_and_bounded(server):
     s = server()
     for _ in range(20):  # on a busy machine each answer can be there before the next request
@@ -169,11 +164,8 @@ def test_the_pace_finds_what_a_server_takes(slots, queues, most):
 # -- failures ---------------------------------------------------------------------------------------------------------
 
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "server_faults.jsonl").open()]
-
-
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@pytest.mark.parametrize("case", cases("server_faults"), ids=lambda case: case["name"])
 def test_whatever_a_server_does_has_its_end(server, tmp_path, monkeypatch, case, chat):
     """Of three prompts asked one after another the second is met with the fault; what fails is named, the rest kept."""
     monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
@@ -192,6 +184,8 @@ def test_whatever_a_server_does_has_its_end(server, tmp_path, monkeypatch, case,
         else:
             wanted = said.replace("ELSEWHERE", place) if end == "failed" else end
             assert wanted in reasons[prompt] and not answers[prompts.index(prompt)][0].text
+    counts = {(one.prompt_tokens, one.completion_tokens) for one in answers.flat if one.finish_reason != "error"}
+    assert counts <= {(7, 5), *([(0, 0)] if "miscounted" in case["prompt"] else [])}
     assert len(store) == 3 - len(reasons) and e.calls == case.get("calls", e.calls)
     assert e.now - 1000 >= case.get("waits", 0) and not elsewhere.bodies and not elsewhere.sent_keys
 
@@ -225,10 +219,7 @@ def test_a_server_that_hangs_is_told_and_given_up(server, monkeypatch):
 # -- where the key and the prompts may go -----------------------------------------------------------------------------
 
 
-WAYS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "key_ways.jsonl").open()]
-
-
-@pytest.mark.parametrize("case", WAYS, ids=json.dumps)
+@pytest.mark.parametrize("case", cases("key_ways"), ids=json.dumps)
 def test_a_key_is_sent_as_a_header_can_hold_it_and_over_plain_http_to_this_machine_alone(case, monkeypatch):
     # a word such as EMPTY is for a server that wants no key
     key = case.get("key", "{start}{end}").format(start=KEY[:20], end=KEY[20:])
@@ -325,10 +316,7 @@ def test_without_a_key_the_real_server_is_not_asked(monkeypatch):
         engines.complete(OpenAIEngine("gpt-x"), ["a"], GREEDY)
 
 
-WAITS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "retry_after.jsonl").open()]
-
-
-@pytest.mark.parametrize("case", WAITS, ids=json.dumps)
+@pytest.mark.parametrize("case", cases("retry_after"), ids=json.dumps)
 def test_retry_after_is_read_in_all_its_forms(case):
     assert retry_after(case["headers"], 1_700_000_000.0) == case["seconds"]
 

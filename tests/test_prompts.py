@@ -125,17 +125,6 @@ def test_binding_first_changes_nothing(parts, values, early):
     assert bound.render(**late) == template.render(**used)
 
 
-@pytest.mark.parametrize("name", prompts.names())
-def test_data_change_nothing_but_their_own_slot(name):
-    template = prompts.template(name)
-    for nasty in NASTY:
-        for variable in template.variables:
-            text = template.render(**filled(template, **{variable: nasty}))
-            assert text == nasty.join(template.render(**filled(template, **{variable: "\0@\0"})).split("\0@\0"))
-        everywhere = template.render(**{variable: nasty for variable in template.variables})
-        assert everywhere == nasty.join(template.parts[::2])
-
-
 def test_numbers_and_text_subclasses_are_their_characters():
     class Loud(str):
         def __str__(self) -> str:
