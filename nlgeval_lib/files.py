@@ -86,8 +86,7 @@ def way_out(error: OSError) -> str:
 def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it onto `path` on success, remove it on any error.
 
-    private: for its owner only; else as the process makes files.
-    Raises: OSError naming `path` where the folder cannot be written or the disk is full.
+    private: for its owner only. Raises: OSError naming `path` where the folder cannot be written or the disk is full.
     """
     path = Path(path)
     tmp: Path | None = None
@@ -131,10 +130,7 @@ def whole(text: str) -> str:
 
 
 def check(path: Path | str) -> None:
-    """Passes where a file can be written at `path`, which needs its folder to be there: that is made.
-
-    Raises: OSError naming `path`.
-    """
+    """Passes where a file can be written at `path`, whose folder is made. Raises: OSError naming `path`."""
     try:
         if Path(path).is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
@@ -149,12 +145,6 @@ def write_text(path: Path | str, text: str) -> None:
     """Write `text` to `path` as UTF-8, whole or not at all; half characters are spelt out, as JSON does."""
     with replacing(path) as tmp:
         tmp.write_text(text, encoding="utf-8", errors="backslashreplace")
-
-
-def write_bytes(path: Path | str, content: bytes) -> None:
-    """Write `content` to `path`, whole or not at all."""
-    with replacing(path) as tmp:
-        tmp.write_bytes(content)
 
 
 def plain(value: Any) -> Any:

@@ -15,8 +15,8 @@ from nlgeval_lib import engines
 from nlgeval_lib.engines import EngineError, Request, Sampling, UnsupportedSetting, models
 from nlgeval_lib.engines.store import Store
 
-PROMPTS = [f"Rate response {i}: it is {'very ' * (i % 5)}good. Score:" for i in range(20)]
-CHATS = [Request.chat(f"Is this coherent? {'yes ' * i}", "You are a judge.") for i in range(6)]
+PROMPTS = [f"Rate response {i}: it is {'very ' * (i % 5)}good. Score:" for i in range(10)]
+CHATS = [Request.chat(f"Is this coherent? {'yes ' * i}", "You are a judge.") for i in range(4)]
 BATCH = [*PROMPTS, *CHATS]
 GREEDY = Sampling(max_tokens=24)
 LONG = Request(prompt="word " * 1200, id="long")

@@ -39,7 +39,7 @@ def test_a_full_disk_and_a_read_only_folder_are_named(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match=rf"cannot write .*a\.txt: {os.strerror(code)}; .*{said}") as raised:
-        files.write_bytes(tmp_path / "a.txt", b"x")
+        files.write_text(tmp_path / "a.txt", "x")
     assert raised.value.errno == code
     assert left(tmp_path) == []
 

@@ -176,7 +176,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.check:
         sys.exit(0 if check(given.folder) else "not equal")
-    files.write_bytes(meteor.COMPACT, packed(compact(given.folder)))
+    with files.replacing(meteor.COMPACT) as tmp:
+        tmp.write_bytes(packed(compact(given.folder)))
     for path, text in cases(reader(given.folder)):
         files.write_text(path, text)
     print(f"written: {meteor.COMPACT.relative_to(ROOT)} and the expected values in {CASES.relative_to(ROOT)}")

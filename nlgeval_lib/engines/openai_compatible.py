@@ -26,7 +26,7 @@ MOST_BYTES = 64 << 20  # of an answer
 _BEYOND = ("top_k", "repetition_penalty", "choice", "regex")  # settings that OpenAI's own protocol does not have
 _HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
 _BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
-_APART, _RAMP = 0.004, 0.25  # seconds between the first requests of two workers, and of the first and the last
+_APART = 0.004  # seconds between requests while more are open than ever: what starts together stays together
 _FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
 
 
@@ -189,21 +189,20 @@ class OpenAIEngine(Engine):
 
 
 class _Run:
-    """One call of `generate`: the workers, what they have finished, and what ends them."""
+    """One call of `generate`: the requests that are open, what they came to, and what ends them."""
 
     def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
         self.engine, self.sampling, self.key = engine, sampling, key
-        self.todo, self.arrived = deque(asks), deque[Completion]()
+        self.asks, self.arrived = asks, deque[Completion]()
         self.hopeless = ""
         self.in_a_row = self.silent = 0  # requests that failed; attempts since the last answer of any kind
         self.quiet_until = 0.0  # the server wants no request before
-        self.pace = Pace(min(engine.concurrency, len(self.todo)))
-        self.workers = 0
+        self.pace, self.open, self.freed = Pace(min(engine.concurrency, len(asks))), 0, asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
 
     def stop(self) -> None:
-        """End the workers, from any thread; nothing happens if they have ended."""
+        """End it, from any thread; nothing happens if it has ended."""
         self._stopped = True
         if self._task is not None:
             with contextlib.suppress(RuntimeError):
@@ -223,35 +222,35 @@ class _Run:
         limits = httpx2.Limits(max_connections=self.pace.most, max_keepalive_connections=self.pace.most)
         how: dict[str, Any] = {"timeout": self.engine.timeout, "limits": limits, "follow_redirects": False}
         self._client = httpx2.AsyncClient(headers={"authorization": f"Bearer {self.key or 'none'}"}, **how)
+        most = 0
         with contextlib.suppress(asyncio.CancelledError):
-            async with self._client, asyncio.TaskGroup() as self._group:
-                self._hire()
+            async with self._client, asyncio.TaskGroup() as group:
+                for ask in self.asks:
+                    while self.open >= self.pace.open:
+                        self.freed.clear()
+                        await self.freed.wait()
+                    self.open += 1
+                    group.create_task(self._finish(ask))
+                    if self.open > most:
+                        most = self.open
+                        await asyncio.sleep(_APART)
 
-    def _hire(self) -> None:
-        """As many workers as the pace allows. Those that start together stay together, and queue up."""
-        for number in range(min(self.pace.open - self.workers, len(self.todo))):
-            self.workers += 1
-            self._group.create_task(self._work(after=min(number * _APART, _RAMP)))
-
-    async def _work(self, after: float) -> None:
-        """Ask until nothing is left to ask, or there are more workers than the pace allows."""
-        await asyncio.sleep(after)
-        while self.todo and self.workers <= self.pace.open:
-            ask = self.todo.popleft()
-            try:
-                if self.hopeless:
-                    raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
-                made = await self._answer(ask)
-                self.in_a_row = 0
-                self.pace.answered()
-            except AttemptFailed as error:
-                self.in_a_row += 1
-                if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
-                    self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
-                made = failed(ask, str(error), error.passing)
-            self.arrived.append(made)
-            self._hire()
-        self.workers -= 1
+    async def _finish(self, ask: Ask) -> None:
+        """Ask, unless nothing can come of it, and hand over what it came to."""
+        try:
+            if self.hopeless:
+                raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
+            made = await self._answer(ask)
+            self.in_a_row = 0
+            self.pace.answered()
+        except AttemptFailed as error:
+            self.in_a_row += 1
+            if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
+                self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
+            made = failed(ask, str(error), error.passing)
+        self.arrived.append(made)
+        self.open -= 1
+        self.freed.set()
 
     async def _answer(self, ask: Ask) -> Completion:
         """What one request comes to after as many attempts as it takes. Raises: AttemptFailed."""
@@ -284,7 +283,7 @@ class _Run:
             fault = _server.fault(error, engine.timeout, self.key)
             self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
             self.silent = self.silent + 1 if fault.silent else 0
-            if self.silent >= 2 * self.workers and not self.hopeless:
+            if self.silent >= 2 * self.open and not self.hopeless:
                 said = f"no request was answered within {2 * engine.timeout:g} s"
                 self.hopeless = f"{said}: the server hangs, or needs a longer --engine-set timeout=SECONDS"
             if fault.wait is not None:

@@ -1,10 +1,7 @@
 """The published prompts, and the aspects and criteria that fill them.
 
-`render("prometheus/absolute", instruction=..., response=..., ...)` gives the text for the judge.
-
-A template file has a header of `# key: value` lines that say where its prompt comes from, a line `---`, and the body. A
-slot is `{{name}}`; the file's last line break is not part of the body. The body is split into parts when it is read and
-rendering joins the parts, so text that comes from data is never looked at, whatever it contains.
+A template file has a header of `# key: value` lines that say where its prompt comes from, a line `---`, and the body
+with slots `{{name}}`, which is split when it is read: rendering joins parts, and never looks at text that data have.
 """
 
 from __future__ import annotations
@@ -92,10 +89,8 @@ class Template:
             raise ValueError(f"prompt {self.name}: unknown {', '.join(unknown)}; it takes {takes}")
         for name, value in variables.items():
             if isinstance(value, bool) or not isinstance(value, str | int):
-                raise ValueError(
-                    f"prompt {self.name}: variable {name!r} is {value!r} ({type(value).__name__}); give text or a "
-                    f"whole number, other values formatted as text. It takes {takes}"
-                )
+                said = f"is {value!r} ({type(value).__name__}); give text or a whole number, others formatted as text"
+                raise ValueError(f"prompt {self.name}: variable {name!r} {said}. It takes {takes}")
         # str(...) of a str subclass may be overridden; str.__str__ gives the characters themselves
         return {name: str.__str__(v) if isinstance(v, str) else str(v) for name, v in variables.items()}
 
@@ -125,8 +120,8 @@ def template(name: str) -> Template:
         raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(near(name, names()) or names())}")
     with open(TEMPLATES / f"{name}.txt", encoding="utf-8", newline="") as file:  # newline="": kept, part of a prompt
         head, _, body = file.read().replace("\r\n", "\n").partition("\n---\n")
-    lines = (line.removeprefix("# ").partition(": ") for line in head.split("\n"))
-    return of_text(body.removesuffix("\n"), name, {key: value for key, _, value in lines})
+    header = dict(line.removeprefix("# ").split(": ", 1) for line in head.split("\n"))
+    return of_text(body.removesuffix("\n"), name, header)
 
 
 def render(name: str, /, **variables: str | int) -> str:
