@@ -15,23 +15,19 @@ from nlgeval_lib.parsers.text import DIGITS, WORD, after_last, number_of, places
 
 @dataclass(slots=True)
 class Candidate:
-    """A number in its place: `start` to `end` of the normalised text; `used` is where what belongs to it ends.
-
-    `kind` says what follows it (of, range, series, percent, stars, points, half, sum), `cue` and `strength` what
-    presents it, `label` under which name, `veto` why it is no verdict. A veto that `blocks` leaves weaker ones no say.
-    """
+    """A number from `start` to `end` of the normalised text, and what presents it as a verdict or takes it back."""
 
     value: float
     start: int
     end: int
-    used: int
+    used: int  # where what belongs to it ends
     token: str
-    kind: str = ""
+    kind: str = ""  # what follows: of, range, series, percent, stars, points, half, sum
     strength: int = 0
     cue: str = ""
-    label: str = ""
+    label: str = ""  # under which name
     veto: str = ""
-    blocks: bool = False
+    blocks: bool = False  # the veto leaves weaker ones no say
     rescaled: bool = False  # given on another scale, or in per cent
     based: bool = False  # "out of high" stands beside it
     enumerated: bool = False  # "Score 2: ...", as in a rubric
@@ -78,11 +74,10 @@ _RIGHT = re.compile(
 _COUNTED = re.compile(
     r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b(?! (?:possible|total|maximum|"
     r"available|max|best)\b)(?! (?:rubric|scale)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|"
-    r"\Z))))|(?:(?:[a-z-]+(?:al|"
-    r"ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|other) ){0,2}(?:errors?|mistakes?|issues?|"
-    r"problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|omissions?|inconsistenc(?:y|ies)|contradictions?|"
-    r"repetitions?|statements?|claims?|events?|people|persons|times|reasons?|points (?:are|were|is|was|have|has|not)|"
-    r"(?:key|main) (?:points|aspects|ideas|details))\b(?![ \t]*[:(]))"
+    r"\Z))))|(?:(?:[a-z-]+(?:al|ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|"
+    r"other) ){0,2}(?:errors?|mistakes?|issues?|problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|"
+    r"omissions?|inconsistenc(?:y|ies)|contradictions?|repetitions?|statements?|claims?|events?|people|persons|times|"
+    r"reasons?|points (?:are|were|is|was|have|has|not)|(?:key|main) (?:points|aspects|ideas|details))\b(?![ \t]*[:(]))"
 )
 _ENDS = frozenset(("", *"\n.!?)]\"'"))  # of these nothing goes on with the number but ".."
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
@@ -488,8 +483,6 @@ def doubt(one: Candidate, text: str) -> None:
         return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
     if sentence.rstrip(_OPENERS).endswith((":", "=", "|")):
         flaw = TABLES.veto("label", sentence)
-    elif tables.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
-        flaw = "in a question"
     else:
         flaw = _taken_back(sentence, after)
     if not flaw and "'" in sentence and tables.QUOTED_LEFT.search(sentence) and tables.QUOTED_RIGHT.match(after):

@@ -1,8 +1,4 @@
-"""A verdict that is one of a few words: the better of two responses, yes or no, one of several options.
-
-One table of forms for all three, in the order in which they count. What its clause takes back does not count, and two
-different verdicts of one form are none.
-"""
+"""A verdict that is one of a few words: the better of two responses, yes or no, one of several options."""
 
 from __future__ import annotations
 
@@ -26,13 +22,14 @@ _LABEL = (
     r"(?:better|best|preferred|selected|chosen|winning)[\s_](?:response|one|output|assistant|model))"
 )
 _HEDGE = (
-    r"(?:(?:overall|clear(?:ly)?|slightly|much|far|the|therefore|thus|still|also|considered|marginally|significantly|a|bit|"
-    r"somewhat|definitely|generally)\s)"
+    r"(?:(?:overall|clear(?:ly)?|slightly|much|far|the|therefore|thus|still|also|considered|marginally|significantly|a|"
+    r"bit|somewhat|definitely|generally)\s)"
 )
 _NAMED = rf"(?:the\s)?(?:(?:first|second|better|preferred|winning)\s)?{_NOUN}"
 _LINK = (
     r"\s{0,9}(?::|=|->|=>|-|\b(?:is|are|would\sbe|should\sbe|must\sbe)\b){1,3}\s{0,9}(?:(?:therefore|thus|hence)\s)?"
 )
+# in the order in which they count; two different verdicts of one rule are none
 _FORMS = {  # rule -> for whom (all, letters, letters that are options, two responses, yes or no) -> patterns
     "tag": {
         "all": [
@@ -41,7 +38,8 @@ _FORMS = {  # rule -> for whom (all, letters, letters that are options, two resp
             r"\[x\]{X}",
         ],
         "two": [
-            rf"(?:\[\[|^)[^\w\n]{{0,9}}(?:{_NOUN}\s)?(?P<x>[ab])\s?>{{1,3}}\s?(?:{_NOUN}\s)?[ab][^\w\n]{{0,9}}(?:\]\]|$)",
+            rf"(?:\[\[|^)[^\w\n]{{0,9}}(?:{_NOUN}\s)?(?P<x>[ab])\s?>{{1,3}}\s?(?:{_NOUN}\s)?[ab][^\w\n]{{0,9}}(?:\]\]|"
+            r"$)",
             r"(?:\[\[|^)[^\w\n]{0,9}a\s?(?P<x>=)\s?b[^\w\n]{0,9}(?:\]\]|$)",
         ],
     },
@@ -66,10 +64,10 @@ _FORMS = {  # rule -> for whom (all, letters, letters that are options, two resp
             r"(?:my\s)?(?:final\s|overall\s)?(?:choice|pick|preference)\b)",
         ],
         "two": [
-            rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|takes\sthis\sone|has\sthe\sedge|"
-            r"(?:gets|has)\smy\svote|(?:does|did)\s(?:a|the)\sbetter\sjob|(?:provide|give|offer|deliver|write)s\s"
-            rf"(?:a|the)\s(?:clearly\s|overall\s)?(?:better|best|stronger|superior)\s(?:overall\s)?"
-            rf"(?:{_NOUN}|one|reply|summary))\b",
+            rf"{{S}}\s{{1,3}}{_HEDGE}{{0,3}}(?:outperforms|beats|surpasses|wins|outshines|takes\sthis\sone|"
+            r"has\sthe\sedge|(?:gets|has)\smy\svote|(?:does|did)\s(?:a|the)\sbetter\sjob|(?:provide|give|offer|deliver|"
+            rf"write)s\s(?:a|the)\s(?:clearly\s|overall\s)?(?:better|best|stronger|superior)\s(?:overall\s)?(?:{_NOUN}|"
+            r"one|reply|summary))\b",
             rf"{_NOUN}\s[ab](?:'s\s{_NOUN})?\s(?:is|was|seems)\s{_HEDGE}{{0,6}}"
             r"(?:(?:worse|weaker|inferior)\s(?:than|to)|not\sas\sgood\sas)\s{X}",
             rf"\b(?:both|they|the\stwo)\s(?:{_NOUN}s\s)?(?:are|were|seem)\s(?:(?:roughly|about|almost|nearly|overall|"
@@ -91,9 +89,8 @@ _FORMS = {  # rule -> for whom (all, letters, letters that are options, two resp
     "closing": {"all": [r"(?:[:?]|->)[^\w\n+]{1,9}(?:{N}\s)?{O}(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"]},
 }
 _PROSE = {  # "a" is an article too, and "no" a determiner
-    "a": r"(?=\s{0,3}(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when|here|"
-    r"on|in|this|to|due|given|again|overall|despite|at|"
-    r"from)\b)|\n)",
+    "a": r"(?=\s{0,3}(?:[^\w\s]|\Z|(?:is|was|as|because|since|over|with|by|for|if|when|here|on|in|this|to|due|given|"
+    r"again|overall|despite|at|from)\b)|\n)",
     "no": r"(?!\s(?:doubt|matter|wonder|one|idea|way|problem|worries)\b)"
     r"(?![^\n]{0,200}\b(?:so|thus|therefore|hence),? yes\b)",
 }
@@ -101,11 +98,10 @@ _PROSE = {  # "a" is an article too, and "no" a determiner
 # --- what takes a statement back: in its clause before it, or right after it -----------------------------------------
 _TAKEN_BACK = re.compile(
     r"\b(?:not|never|cannot|[a-z]+n't|neither|nor|rather than|instead of|unlike|if|unless|whether|would have|"
-    r"could have|might|could be|in that case|"
-    r"wrong to|inclined|tempted|refus\w+|either|please|choose between|example|e\.g)\b|"
-    r"\bor\W{0,4}\Z|\bon [a-z]{3,20}\s?\Z|\b(?:sa(?:id|ys?)|wrote|writes?|claim(?:s|ed)?)\W{0,3}\"\W?\Z|"
-    r"\b(?:judge|grader|annotator|expert|reviewer|rater|gpt-?\d\S*|claude|gemini)s?\s(?:[a-z]+\s){0,2}"
-    r"(?:chose|rated|graded|gave|gives|picked|prefer\w*|sa(?:id|ys)|wrote|writes?|thinks?|considers?)\b"
+    r"could have|might|could be|in that case|wrong to|inclined|tempted|refus\w+|either|please|choose between|example|"
+    r"e\.g)\b|\bor\W{0,4}\Z|\bon [a-z]{3,20}\s?\Z|\b(?:sa(?:id|ys?)|wrote|writes?|claim(?:s|ed)?)\W{0,3}\"\W?\Z|"
+    r"\b(?:judge|grader|annotator|expert|reviewer|rater|gpt-?\d\S*|claude|gemini)s?\s(?:[a-z]+\s){0,2}(?:chose|rated|"
+    r"graded|gave|gives|picked|prefer\w*|sa(?:id|ys)|wrote|writes?|thinks?|considers?)\b"
 )
 _IF = re.compile(
     r"(?<!even )\b(?:(?:if|unless|whether|when)\b(?! (?:i|we) (?:had|have|must|were)\b)|initially|at first|about to|"
@@ -179,11 +175,9 @@ def preference(text: str | None, tie: bool = False) -> Choice:
 # "response 1", "the first answer", "better answer: 2"
 _JUDGED = "response|answer|output|assistant|model|candidate|reply|summary|translation"
 _PLACED = re.compile(
-    rf"\b(?P<noun>{_JUDGED})[ _]#?(?P<digit>[12])\b(?![.,]\d)|"
-    rf"\b(?:the )?(?P<place>first|1st|second|2nd) (?:{_JUDGED}|one)\b|"
-    r"(?P<lead>\b(?:better|best|preferred|winner|verdict|choice|output|answer)\b"
-    r"(?: (?:response|answer|output|one|is))?: )"
-    r"(?P<bare>[12])(?:st|nd)?(?=\W{0,9}(?:\Z|\n))|\bthe (?P<last>former|latter)\b",
+    rf"\b(?P<noun>{_JUDGED})[ _]#?(?P<digit>[12])\b(?![.,]\d)|\b(?:the )?(?P<place>first|1st|second|2nd) (?:{_JUDGED}|"
+    r"one)\b|(?P<lead>\b(?:better|best|preferred|winner|verdict|choice|output|answer)\b(?: (?:response|answer|output|"
+    r"one|is))?: )(?P<bare>[12])(?:st|nd)?(?=\W{0,9}(?:\Z|\n))|\bthe (?P<last>former|latter)\b",
     re.I,
 )
 

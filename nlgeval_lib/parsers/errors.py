@@ -1,7 +1,4 @@
-"""Error analyses: TIGERScore's errors, their penalties and the total that the header announces; InstructScore.
-
-Lines, tables and JSON become fields (what, of which error, content); fields make up errors; errors have a sum.
-"""
+"""Error analyses (TIGERScore, InstructScore): lines, tables and JSON to fields, fields to errors, errors to a sum."""
 
 from __future__ import annotations
 
@@ -44,11 +41,10 @@ _INSIDE = re.compile(
 )
 _XML = re.compile(rf"<({_NAME})>\s*([^<]*)</\1>", re.I)
 _AMOUNT = re.compile(
-    r"[\s\"'`(\[*_]*+(?:(?:a |an )?(?:score )?(?:reduction|deduction|penalty) of |"
-    r"(?:deduct(?:ed|s)?|minus|subtract(?:ed|s)?) )?"
-    rf"[+-]?\s?(?P<number>\.\d{{1,4}}|{DIGITS}|{WORD})(?P<half> and a half\b| ?½| 1/2(?![\d/]))?(?![\w%])"
-    rf"(?![ \t]?(?:-|->|=>|to|or|and|/(?!\s?5(?:\.0)?(?![\d.]))|,)[ \t]?(?:(?:reduced|lowered|raised|changed) to )?"
-    rf"(?:{DIGITS}|{WORD})\b|[ \t]+\d)",
+    r"[\s\"'`(\[*_]*+(?:(?:a |an )?(?:score )?(?:reduction|deduction|penalty) of |(?:deduct(?:ed|s)?|minus|"
+    rf"subtract(?:ed|s)?) )?[+-]?\s?(?P<number>\.\d{{1,4}}|{DIGITS}|{WORD})(?P<half> and a half\b| ?½|"
+    r" 1/2(?![\d/]))?(?![\w%])(?![ \t]?(?:-|->|=>|to|or|and|/(?!\s?5(?:\.0)?(?![\d.]))|,)[ \t]?(?:(?:reduced|lowered|"
+    rf"raised|changed) to )?(?:{DIGITS}|{WORD})\b|[ \t]+\d)",
     re.I,
 )
 _SEVERITY = re.compile(r"\b(?:critical|major|minor|neutral|trivial|none)\b|\d", re.I)
@@ -80,11 +76,10 @@ _NO_ERRORS = re.compile(
 )
 # "I am not sure that there are no errors", "The source contains no errors"
 _DENIED = re.compile(
-    r"(?:\b(?:almost|nearly|virtually|practically|next to|close to|barely)(?: has| have| contains?)?"
-    r"|(?:\b(?:not|no (?:evidence|proof|guarantee)|never|doubt\w*|unsure|unlikely|untrue|false|hardly|wish|claim\w*"
-    r"|say\w*|whether)|n't)\b[^.!?,;\n]{0,60}"
-    r"|\b(?:source|reference|original|input|instruction|prompt|question|article)"
-    r"(?: (?:text|article|sentence|output|answer|translation|summary))?\s(?:contains?|has|have|is|shows?))\s?\Z",
+    r"(?:\b(?:almost|nearly|virtually|practically|next to|close to|barely)(?: has| have| contains?)?|(?:\b(?:not|"
+    r"no (?:evidence|proof|guarantee)|never|doubt\w*|unsure|unlikely|untrue|false|hardly|wish|claim\w*|say\w*|whether)|"
+    r"n't)\b[^.!?,;\n]{0,60}|\b(?:source|reference|original|input|instruction|prompt|question|article)(?: (?:text|"
+    r"article|sentence|output|answer|translation|summary))?\s(?:contains?|has|have|is|shows?))\s?\Z",
     re.I,
 )
 _RESERVE = re.compile(
@@ -116,14 +111,11 @@ class ErrorItem:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalysis(Parsed):
-    """A score of 0 or less, the errors it is the sum of (kept also where it is missing), and what the header says.
-
-    `header_errors` and `header_total` (the announced reduction, 0 or more) are None where the text announces none.
-    """
+    """A score of 0 or less, its errors (also where it is missing), and what the header announces (None: nothing)."""
 
     errors: tuple[ErrorItem, ...] = ()
     header_errors: int | None = None
-    header_total: float | None = None
+    header_total: float | None = None  # the announced reduction, 0 or more
 
     @property
     def agrees(self) -> bool | None:

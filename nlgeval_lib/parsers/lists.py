@@ -1,7 +1,4 @@
-"""Lists as models write them: aspects, nested criteria, and the scores of named aspects.
-
-Lines, tables, JSON and running text become entries (level, name, definition); levels make a tree of them.
-"""
+"""Lists as models write them: aspects, criteria as a tree of entries (level, name, definition), scores of aspects."""
 
 from __future__ import annotations
 
@@ -42,11 +39,10 @@ class CriteriaList(Parsed):
 # --- lines ----------------------------------------------------------------------------------------------------------
 _KIND = r"(?:sub-?)?(?:aspect|criterion|dimension|metric|factor|name)[ _]?#?"
 _LINE = re.compile(
-    r"(?P<indent>[ \t]*)"
-    rf"(?P<mark>(?i:{_KIND})\d{{0,3}}(?:\.\d{{1,3}})?[ ]?[.:)-](?=\s+[^:?!.,]{{1,60}}(?:\Z|:|\s-\s))|#{{1,6}}(?=\s)|"
-    r"[A-Z]\.\d{1,2}[.)]?(?=\s)|\[\d{1,2}(?:\.\d{1,2})*\](?=\s)|(?:[-+*•]|[\u2190-\u27bf\U0001f300-\U0001faff])(?=\s)|"
-    r"\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|[,.)](?=[^\W\d_]))|\(?(?:[a-zA-Z]|[IVX]{2,4})[.)](?=\s))?"
-    r"[ \t]*(?P<rest>[^\n]*)"
+    rf"(?P<indent>[ \t]*)(?P<mark>(?i:{_KIND})\d{{0,3}}(?:\.\d{{1,3}})?[ ]?[.:)-](?=\s+[^:?!.,]{{1,60}}(?:\Z|:|\s-\s))|"
+    r"#{1,6}(?=\s)|[A-Z]\.\d{1,2}[.)]?(?=\s)|\[\d{1,2}(?:\.\d{1,2})*\](?=\s)|(?:[-+*•]|[\u2190-\u27bf\U0001f300-\U0001f"
+    r"aff])(?=\s)|\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|[,.)](?=[^\W\d_]))|\(?(?:[a-zA-Z]|"
+    r"[IVX]{2,4})[.)](?=\s))?[ \t]*(?P<rest>[^\n]*)"
 )
 _SPLITS = [
     re.compile(pattern, re.S)
@@ -72,8 +68,7 @@ _BRANCH = re.compile(r"^([│| \t]{0,40})[├└|`][─-]{1,3}[ \t]+", re.M)  # 
 _BOLD_NUMBER = re.compile(r"^([ \t]*)(\*\*|__|\*)(\d{1,3}(?:\.\d{1,3})*[.)]?[ ]+)", re.M)  # "**1.1 Warmth**"
 # what stands under a name, and what is no entry at all
 _PART = re.compile(
-    r"(?:definition|description|explanation|meaning|what it (?:means|measures)|criteria|question)s?"
-    r"(?:\s?:\s*|\Z)",
+    r"(?:definition|description|explanation|meaning|what it (?:means|measures)|criteria|question)s?(?:\s?:\s*|\Z)",
     re.I,
 )
 _ASIDE = re.compile(
@@ -93,9 +88,8 @@ _NEXT = re.compile(r"[ ](?=\(?\d{1,2}[.)][ ])")
 _INLINE = re.compile(r"(?<=\D[.?!;])\s(?=[A-Z][A-Za-z][A-Za-z /&'-]{0,48}:\s)")
 _COMMAS = re.compile(r"\s?(?:,|;|/|\||\band\b|&)\s?", re.I)
 _LEAD = re.compile(
-    r"\A(?:(?:sure|certainly|of course)[!,.]\s+)?"
-    r"(?:[^:\n]{0,160}:\s*|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b"
-    r"[\w' ]{0,40}?\b(?:are|include)\s+)?",
+    r"\A(?:(?:sure|certainly|of course)[!,.]\s+)?(?:[^:\n]{0,160}:\s*|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|"
+    r"metrics|factors)\b[\w' ]{0,40}?\b(?:are|include)\s+)?",
     re.I,
 )
 _NAMES_ONLY = re.compile(r"[A-Z][\w'-]*(?: [\w'-]+){0,2}(?:[,;] [A-Z][\w'-]*(?: [\w'-]+){0,2})*[.;]?")
@@ -209,11 +203,7 @@ def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _in_lines(text: str) -> list[Entry]:
-    """The entries of the lists in a text by lines.
-
-    Lead-in sentences and closing remarks are no entries; lines that go on, and "Definition: ..." under a name, belong
-    to the text of the entry above.
-    """
+    """The entries of the lists in a text by lines; what goes on, and "Definition: ...", belongs to the entry above."""
     lines = [match for line in text.split("\n") if (match := _LINE.match(line))]
     marked = any(line["mark"] and not line["mark"].startswith("#") for line in lines)
     full = [line for line in lines if line["rest"].strip()]
@@ -348,10 +338,7 @@ def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
 # --- scores of named aspects ----------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class AspectScores(Parsed):
-    """Scores by aspect: `value` is their mean where every aspect has one.
-
-    `scores` has every aspect that was asked for, NaN where missing; `reasons` says why.
-    """
+    """Scores of all aspects asked for, NaN where missing; `reasons` says why; `value` is their mean if all have one."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)

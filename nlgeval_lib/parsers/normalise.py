@@ -1,8 +1,4 @@
-"""The first stage: JSON, tables, tags and TeX become lines `name: value`, and the scale itself is taken off.
-
-JSON is read as models write it: in fences and prose, single quotes, trailing commas, bare words, cut off at the end. No
-library for repairing it tells which keys came twice with different values, or that it was cut off, as must be known.
-"""
+"""The first stage: JSON, tables, tags and TeX become lines `name: value`, and the scale itself is taken off."""
 
 from __future__ import annotations
 
@@ -14,6 +10,8 @@ from typing import Any
 
 from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, readable, words
 
+# JSON as models write it: in fences, with single quotes, trailing commas, bare words, cut off. A library that repairs
+# it would not tell which keys came twice with different values, or that it was cut off.
 MAX_DEPTH = 40
 MAX_FAILURES = 50  # so many starts that are no JSON, and the text is none
 MAX_OBJECTS = 500
@@ -242,10 +240,9 @@ def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
 
 # --- tags, TeX, markup --------------------------------------------------------------------------------------------
 _TAG = re.compile(
-    r"(?P<quote>(?<=[\"'])|(?<=[\"'] ))?(?:\[\[\s{0,9}(?P<double>[^\[\]\n]{1,30})\]\]"
-    r"|<(?P<name>[a-z][a-z_ -]{2,30})>\s{0,9}(?P<inner>[^<>]{1,40})</(?P=name)>"
-    r"|\[\s{0,9}(?:(?:final|overall) )?(?:result|score|rating|grade|verdict)s?\s{0,9}(?::\s{0,9}|\s(?=\d))?"
-    r"(?P<said>[^\[\]\n]{0,40})\]\s{0,9}(?:[:=]|-(?=\s))?)"
+    r"(?P<quote>(?<=[\"'])|(?<=[\"'] ))?(?:\[\[\s{0,9}(?P<double>[^\[\]\n]{1,30})\]\]|<(?P<name>[a-z][a-z_ -]{2,30})"
+    r">\s{0,9}(?P<inner>[^<>]{1,40})</(?P=name)>|\[\s{0,9}(?:(?:final|overall) )?(?:result|score|rating|grade|"
+    r"verdict)s?\s{0,9}(?::\s{0,9}|\s(?=\d))?(?P<said>[^\[\]\n]{0,40})\]\s{0,9}(?:[:=]|-(?=\s))?)"
 )
 _QUOTE_GOES_ON = re.compile(r"[ .0-9/]*[\"'][ .,0-9/\"']*[^\W\d_]")
 _SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
@@ -260,9 +257,8 @@ _UNCHECKED = re.compile(r"(?:^[ *-]{0,9}|(?<=[ \t]))[\[(] ?[\])][^\n\[(]*", re.M
 _ARROWS = re.compile(r"[<>=-]{2,4} ?(\d+(?:\.\d+)?) ?[<>=-]{2,4}")  # "==> 5 <=="
 # "- name: style\n  score: 4" of YAML, '<aspect name="style" score="4"/>', '<aspect name="style">4</aspect>'
 _NAMED = re.compile(
-    r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?(?:\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?|>\s{0,3})"
-    r"([\d.]{1,5})\b"
-    r"[\"'/>]*"
+    r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?(?:\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?|"
+    r">\s{0,3})([\d.]{1,5})\b[\"'/>]*"
 )
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
@@ -276,9 +272,8 @@ _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
 _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
 _TEX = re.compile(
-    r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}|"
-    r"\$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})\}\$?"
-    r"|\$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$|\\\(\s?([^\\\n]{1,20})\\\)"
+    r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}|\$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})"
+    r"\}\$?|\$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$|\\\(\s?([^\\\n]{1,20})\\\)"
 )
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,30})\}\$?")
 

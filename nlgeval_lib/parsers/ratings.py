@@ -286,11 +286,7 @@ _INNER = (tables.NOUNS | tables.PARTS | tables.RANKS) - {"conversation", "histor
 
 
 def under(body: str, found: list[Candidate], low: float, high: float, label: str, strict: bool = False) -> Rating:
-    """The score of a normalised text under `label`; a number under another label is never taken.
-
-    Numbers right at the label come first, then the section that it heads; where the label is nowhere, what the text
-    scores without any label, but that not where `strict`.
-    """
+    """The score right at `label`, else in the section that it heads, else (if not `strict`) under no label at all."""
     words, before, after = _around(label)
     named = tables.NOT_ASKED.union(words)
     own = [
@@ -345,11 +341,10 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     words = re.findall(r"[^\W_]+", readable(label).lower())
     name = r"[\W_]+".join(map(re.escape, words))
     before = re.compile(
-        rf"\b{name}\b(?: (?:is|was|seems) (?:[a-z]+ ){{1,3}}\(\Z|"
-        rf"(?: of (?:the|this|its) [a-z]+(?=\s?[:=|]))?(?:[ _](?:score|rating|quality|level|grade))*"
-        rf"[\s\"'*)\]★☆]{{0,12}}(?:\([^()\n]{{0,40}}\))?"
-        r"(?: only| just)?\s?(?::|\?|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}"
-        r"(?:(?:an? )?(?:score|rating|grade) of|a|an|about)?[\s\"'*(\[]{0,5}\Z)"
+        rf"\b{name}\b(?: (?:is|was|seems) (?:[a-z]+ ){{1,3}}\(\Z|(?: of (?:the|this|its) [a-z]+(?=\s?[:=|"
+        r"]))?(?:[ _](?:score|rating|quality|level|grade))*[\s\"'*)\]★☆]{0,12}(?:\([^()\n]{0,40}\))?(?: only|"
+        r" just)?\s?(?::|\?|=|\||,|-|->|=>|is|was|would be|of|at|gets|receives|scores|as)?\s{0,4}(?:(?:an? )?(?:score|"
+        r"rating|grade) of|a|an|about)?[\s\"'*(\[]{0,5}\Z)"
     )
     after = re.compile(
         r"\s?(?:(?:/|out of)\s?\d+)?\s?(?:stars?|points?)?\s?(?:for|in|on|regarding|in terms of)\s"

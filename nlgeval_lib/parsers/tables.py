@@ -358,9 +358,8 @@ VETOES: dict[str, Rows] = {
         (
             "a standard",
             "It lacks the detail required for a score of 4.",
-        ): r"(?:needed|necessary|requires?|required|expected|"
-        r"requirements?|threshold|bar|room|definition|description|characteristic\w*|aim\w*|target\w*|missing for|"
-        r"lack\w* for|worthy of)\b",
+        ): r"(?:needed|necessary|requires?|required|expected|requirements?|threshold|bar|room|definition|description|"
+        r"characteristic\w*|aim\w*|target\w*|missing for|lack\w* for|worthy of)\b",
     },
     # in its whole sentence, unless the judge speaks, or settles it, after it
     "reported": {
@@ -394,15 +393,14 @@ VETOES: dict[str, Rows] = {
         (
             "unfit",
             "A score of 4 is too generous.",
-        ): r"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a "
-        r"bit|a little|somewhat|slightly|way|far|much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|"
-        r"low|generous|harsh|lenient|much|strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|"
-        r"inappropriate|out of (?:reach|the question)|off the table|generous|harsh|reserved|impossible|wrong|only for|"
-        r"considered|rejected|ruled out|an? (?:[a-z]+ )?(?:exaggeration|overstatement|stretch))\b|would (?:ignore|"
-        r"overlook|hide|overstate|understate)\b|as (?:the|its|their|an?) (?:[a-z]+ )?(?:solution|answer|result|"
-        rf"value)\b|(?:would|might) be (?!(?:an? )?(?:{FIT}|(?:more|most|my|our|the|what|right|given|assigned|awarded|"
-        r"good|better|enough|accurate|correct|quite|well)\b))|(?:is|was|would|could|can|should|does|seem)(?:n't|"
-        r" not)\b|cannot\b|can't\b)",
+        ): r"[ \t]+(?:(?:is|was|would be|seems?|feels?|appears?)(?: to be)?(?: (?:a bit|a little|somewhat|slightly|way|"
+        r"far|much|rather|clearly|certainly|simply|also))* (?:not|never|too (?:high|low|generous|harsh|lenient|much|"
+        r"strict|severe|kind)|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate|out of (?:reach|"
+        r"the question)|off the table|generous|harsh|reserved|impossible|wrong|only for|considered|rejected|ruled out|"
+        r"an? (?:[a-z]+ )?(?:exaggeration|overstatement|stretch))\b|would (?:ignore|overlook|hide|overstate|"
+        r"understate)\b|as (?:the|its|their|an?) (?:[a-z]+ )?(?:solution|answer|result|value)\b|(?:would|"
+        rf"might) be (?!(?:an? )?(?:{FIT}|(?:more|most|my|our|the|what|right|given|assigned|awarded|good|better|enough|"
+        r"accurate|correct|quite|well)\b))|(?:is|was|would|could|can|should|does|seem)(?:n't| not)\b|cannot\b|can't\b)",
         ("hypothetical", "I would give it a 4 if it were fluent."): r"[^.!?;\n\d]{0,80}?\b(?<!even )(?<!only )(?<!as )"
         r"(?:if(?! (?:i|we) (?:had|have|must) to\b)|had (?:it|the|there|this|they)|were (?:it|the|there)|unless|"
         r"once (?:it|the)|provided that|but for|save for|were it not)\b",
@@ -456,10 +454,6 @@ SENTENCE = re.compile(r"[\n.!?;](?:(?<=\n)|(?<!\.[eg].)[\"')\]]{0,3}(?=\s|(?<=[.
 TURN = re.compile(
     r"\W(?:therefore|thus|hence|resulting|which results|earning|scoring|receiving|making (?:it|this)|which gives|"
     r"giving (?:it|this)|leading (?:me )?to|so (?:i|it|the|this|my)|but (?:i|it|the|this|i'd|i'll))\b"
-)
-QUESTION = re.compile(
-    r"\W*(?:do|does|did|is|are|was|should|could|would|can|might|may|will|why|what|how|who|which|has|have|isn't|"
-    r"doesn't)\b"
 )
 QUOTED_LEFT = re.compile(r"(?<!\w)'(?=[a-z])(?:[^'\n]|(?<=\w)'(?=\w)){0,100}\Z")
 QUOTED_RIGHT = re.compile(r"(?:[^'\n]|(?<=\w)'(?=\w)){0,60}'(?!\w)")

@@ -66,11 +66,7 @@ _PROMPT = re.compile(r"\s*+(?:<s>)?\s*+\[INST\].*?\[/INST\]", re.S)
 
 
 def answer(text: str) -> str:
-    """The text without its reasoning in tags (<think>) and without a prompt repeated before it ([INST]).
-
-    Reasoning whose tag is not closed goes on to the end. Of a text that is nothing else "answer:" is left, which every
-    parser takes for cut off.
-    """
+    """The text without reasoning in tags, closed or not, and a prompt before it; "answer:" (so cut off) for nothing."""
     kept: list[str] = []
     at, inside = 0, False
     for mark in _REASONING.finditer(text):
@@ -141,10 +137,7 @@ def with_lines(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The same text with every decimal digit as 0-9 and one form of quotes, dashes, blanks and line ends.
-
-    Superscripts, circled digits and fractions such as ½ are no decimal digits and stay as they are.
-    """
+    """The same text with every decimal digit (not ², ½) as 0-9 and one form of quotes, dashes, blanks and line ends."""
     text = with_lines(text)
     if "&" in text:
         text = html.unescape(text)
@@ -198,10 +191,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 @functools.lru_cache(maxsize=4096)
 def number_of(token: str) -> float | None:
-    """The number that a token of digits or a number word stands for, None where it is none (1.2.3).
-
-    A comma before one or two digits is a decimal comma, before groups of three a thousands separator.
-    """
+    """The number that digits (1,5 is 1.5 and 1,500 is 1500) or a number word stand for, None where none (1.2.3)."""
     if len(token) > 40:
         return None
     if token.isdigit() or token.replace(".", "", 1).isdigit():
@@ -250,23 +240,20 @@ _UNABLE = (
 # both are searched in a text with a blank before it: what begins with \W is found fast
 DECLINED = re.compile(rf"\W(?:{_UNABLE})")
 _REFUSED = re.compile(
-    r"\W(?:as an? (?:ai|artificial intelligence|(?:large )?language "
-    rf"model)\b[^.\n]{{0,80}}\b(?:i|we)\b|sorry,? (?:but )?i\b|i apologi[sz]e\b|"
-    rf"{_each('score,rating,grade,verdict,result,answer', _NO_SCORE)}|{_UNABLE})"
+    r"\W(?:as an? (?:ai|artificial intelligence|(?:large )?language model)\b[^.\n]{0,80}\b(?:i|we)\b|"
+    rf"sorry,? (?:but )?i\b|i apologi[sz]e\b|{_each('score,rating,grade,verdict,result,answer', _NO_SCORE)}|{_UNABLE})"
 )
 _NOTHING = re.compile(r"\W*(?:n/?a|not applicable|none|null|unknown)\W*\Z")
 # asking back, or missing what is to be judged: only where the text says little else
 _ASKS_BACK = re.compile(
-    r"\b(?:insufficient|not enough) (?:information|context|data)\b|"
-    r"\b(?:please|could you|can you) (?:provide|share|specify|clarify|supply)\b|"
-    r"\b(?:no|without an?) (?:response|summary|output|text|fact|conversation|context|translation|answer)\b"
-    r"[^.\n]{0,30}\b(?:provided|given|supplied|available)\b"
+    r"\b(?:insufficient|not enough) (?:information|context|data)\b|\b(?:please|could you|can you) (?:provide|share|"
+    r"specify|clarify|supply)\b|\b(?:no|without an?) (?:response|summary|output|text|fact|conversation|context|"
+    r"translation|answer)\b[^.\n]{0,30}\b(?:provided|given|supplied|available)\b"
 )
 _AT_CUE = re.compile(
-    r"(?:\b(?:score|rating|grade|verdict|result|answer|stars?|mark|evaluation|coherence|consistency|fluency|relevance)\b"
-    r"[^\n.!?]{0,40}?(?::|=|\bis|\bof|\bas|\bat)|\[result\]|\[\[|"
-    r"\b(?:give|rate|score|assign|deserves|receives|earns|gets|earning|receiving)"
-    r"(?: (?:it|this|the [a-z]+))?(?: (?:a|an|as|as a))?)[\s\"'(\[]*\Z"
+    r"(?:\b(?:score|rating|grade|verdict|result|answer|stars?|mark|evaluation|coherence|consistency|fluency|"
+    r"relevance)\b[^\n.!?]{0,40}?(?::|=|\bis|\bof|\bas|\bat)|\[result\]|\[\[|\b(?:give|rate|score|assign|deserves|"
+    r"receives|earns|gets|earning|receiving)(?: (?:it|this|the [a-z]+))?(?: (?:a|an|as|as a))?)[\s\"'(\[]*\Z"
 )
 _OPEN_END = re.compile(
     r"(?:[,(\[\-]|\b(?:the|a|an|of|to|and|or|in|on|for|with|that|which|is|are|was|by|as|at|from|but|because|its|it's|"
