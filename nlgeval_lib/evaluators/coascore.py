@@ -188,14 +188,14 @@ class CoAScore(LLMScore):
                 drawn[name].append(lost or one or Judgment(found.scores[name]))
         return {name: combine(judgments, self.missing) for name, judgments in drawn.items()}
 
-    def form(self, stage: str = "score") -> dict[str, Any]:
+    def form(self, stage: str = "score") -> Mapping[str, Any]:
         if stage == "aspects":
             return {"regex": rf"([A-Z][a-z]{{3,12}}: [A-Z][a-z ]{{8,40}}[.]\n){{{self.n}}}"}
         return super().form(stage)
 
     def _scores_form(self, aspects: Sequence[Aspect]) -> str:
         """A regular expression for one JSON object with a number for each aspect."""
-        number = "|".join(self.scores)
+        number = "|".join(self.choices)
         names = [re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", json.dumps(aspect.name)) for aspect in aspects]
         return r"\{" + ", ".join(f"{name}: ({number})" for name in names) + r"\}"
 

@@ -49,14 +49,14 @@ class GEval(Judge):
         **common: Any,
     ) -> None:
         self.method, self.low, self.high, self.flip = method, low, high, flip
-        self.numbers = numbers(low, high)
+        self.choices = numbers(low, high)
         self.defaults = METHODS[choose("method", method, METHODS)]
         self.template: Template = prompts.template(template) if isinstance(template, str) else template
         if unknown := [slot for slot in self.template.variables if slot not in _SLOTS]:
             raise ValueError(f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_SLOTS)}")
         self.needs = tuple("references" if slot == "reference" else slot for slot in self.template.variables)
         super().__init__(**common)
-        if method == "weighted" and max(len(self.numbers[0]), len(self.numbers[-1])) > 1:
+        if method == "weighted" and max(len(self.choices[0]), len(self.choices[-1])) > 1:
             raise ValueError(
                 f"method weighted on {low} to {high}: numbers of more than one digit may be several tokens"
             )
@@ -66,14 +66,11 @@ class GEval(Judge):
     def render(self, sample: Sample) -> str:
         return self.template.render(**{slot: field_of(sample, slot) for slot in self.template.variables})
 
-    def form(self, stage: str = "score") -> dict[str, Any]:
-        return {"choice": self.numbers}
-
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score that a completion states, or for `weighted` the mean under the probabilities beside it."""
         judgment = rating(completion.text, self.low, self.high).judgment()
         if self.method == "weighted" and judgment.status is Status.OK:
-            judgment = weigh(completion, judgment, self.numbers)
+            judgment = weigh(completion, judgment, self.choices)
         if self.flip and judgment.status is Status.OK:
             judgment = dataclasses.replace(judgment, value=self.low + self.high - judgment.value)
         return judgment

@@ -81,6 +81,7 @@ class Judge:
     template: Template | None = None  # the prompt, where there is one alone: its hash is in the signature
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 256})
     stand_in = "3"  # what a completion looks like, for planning
+    choices: tuple[str, ...] = ()  # what a completion may be, where that is a few words
 
     def __init__(
         self,
@@ -118,10 +119,12 @@ class Judge:
         return [self.judged(draws, sample) for draws, sample in zip(answers, samples, strict=True)]
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """What `structured` holds a completion to: {"choice": (...)}, {"regex": ...} or {"json_schema": ...}.
+        """What `structured` holds a completion to: {"choice": choices}, {"regex": ...} or {"json_schema": ...}.
 
         Raises: ValueError where the evaluator names no form for the stage.
         """
+        if self.choices:
+            return {"choice": self.choices}
         raise ValueError(f"{self.name} has no form for the completions of stage {stage!r}; leave structured off")
 
     def settings(self) -> Mapping[str, Any]:

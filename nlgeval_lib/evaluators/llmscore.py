@@ -121,7 +121,7 @@ class LLMScore(Judge):
     ) -> None:
         super().__init__(**judge)
         self.task = RatingTask.named(task, low, high, targets)
-        self.scores = numbers(self.task.low, self.task.high)
+        self.choices = numbers(self.task.low, self.task.high)
         # all inputs, but none where any of several may be empty
         self.needs = ("output", *(() if task == "general" else self.task.inputs.values()))
         self.template: Template = prompts.template(self.prompt)
@@ -133,9 +133,6 @@ class LLMScore(Judge):
         """The score that the completion gives; one labelled with another aspect than the sample's is not taken."""
         label = None if sample is None else self.task.target(sample.aspect).name
         return rating(completion.text, self.task.low, self.task.high, label).judgment()
-
-    def form(self, stage: str = "score") -> dict[str, Any]:
-        return {"choice": self.scores}
 
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}

@@ -287,7 +287,7 @@ class AnalysisCheck(Judge):
 
     name = "tigerscore-check"
     defaults = MappingProxyType({"temperature": 0.0, "max_tokens": 256})
-    stand_in = "No"
+    stand_in, choices = "No", ("Yes", "No")
 
     def __init__(self, question: str = "hallucination", **common: Any) -> None:
         super().__init__(**common)
@@ -319,9 +319,6 @@ class AnalysisCheck(Judge):
         elif read.ok and len(said) == 1 and read.value not in said:
             return Judgment.missing(Status.UNPARSED, "the answer and a sentence after it contradict each other")
         return (dataclasses.replace(read, value=1.0 - read.value) if read.ok else read).judgment()
-
-    def form(self, stage: str = "score") -> dict[str, Any]:
-        return {"choice": ("Yes", "No")}
 
     def settings(self) -> dict[str, Any]:
         return {"question": self.question}

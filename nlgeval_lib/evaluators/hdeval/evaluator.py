@@ -87,6 +87,7 @@ class HDEval(Judge):
 
     name = "hdeval"
     defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "top_p": 1.0, "max_tokens": 32})
+    choices = numbers(LOW, HIGH)
 
     def __init__(
         self,
@@ -166,10 +167,10 @@ class HDEval(Judge):
         """The score of one criterion, 1 to 5, at the beginning of its completion."""
         return rating(completion.text, LOW, HIGH).judgment()
 
-    def form(self, stage: str = "score") -> dict[str, Any]:
+    def form(self, stage: str = "score") -> Mapping[str, Any]:
         if stage == "decompose":
             return {"regex": r"(- [A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n){2,4}"}
-        return {"choice": numbers(LOW, HIGH)}
+        return super().form(stage)
 
     # -- learning -------------------------------------------------------------------------------------------------
 
