@@ -144,8 +144,10 @@ def test_edges_have_a_reason():
     assert same.p == 1 and same.difference == 0 and math.isnan(same.detectable())
     nothing = meta.compare(y, -y, y, "spearman", units="jack-both")
     assert math.isnan(nothing.p) and "same whatever is left out" in nothing.reason
-    for pair in ((np.ones_like(x), x), (x, np.ones_like(x))):
-        assert math.isnan(meta.compare(*pair, y, units="jack-both").p)
+    for which, pair in (("first", (np.ones_like(x), x)), ("second", (x, np.ones_like(x)))):
+        none = meta.compare(*pair, y, units="jack-both")
+        assert math.isnan(none.p) and f"{which} judge" in none.reason
+    assert not math.isnan(meta.compare(np.ones_like(x), x, y, "acc-eq").p)
     assert "nothing can be said across both" in meta.compare(x[:2], x[2:4], y[:2], units="jack-both").reason
     rare, often = np.zeros((6, 10)), np.zeros((6, 10))
     rare[0, 0] = often[0, 0] = often[1, 3] = often[1, 4] = 1  # without system 1, the first is constant

@@ -20,12 +20,6 @@ def test_the_level_is_at_most_10_and_coverage_at_least_90_percent(world, coef):
     assert rates["level"] <= 0.10 and rates["coverage"] >= 0.90
 
 
-def test_these_worlds_tell_a_valid_test_from_others():
-    rows = simulated.measure("struct", "16x60", "dataset", "pearson", ["perm-both", "jack-rows"], ["boot-rows"], 60)
-    rates = {row["method"]: row["rate"] for row in rows}
-    assert rates["perm-both"] > 0.25 and rates["jack-rows"] > 0.25 and rates["boot-rows"] < 0.75
-
-
 def test_the_long_run_says_where_the_bars_are_met():
     """And its rates are those of this library: the first simulations of a cell come again."""
     runs = simulated.committed()
@@ -43,7 +37,7 @@ def test_the_long_run_says_where_the_bars_are_met():
 @pytest.mark.parametrize("world", list(simulated.WORLDS))
 def test_the_worlds_have_the_truth_that_they_state(world):
     """Flat data are the worlds with as many systems and inputs as rows."""
-    first, second, ratings = simulated.draw(world, (200_000,), np.random.default_rng(0))
+    first, second, ratings = simulated.draw(world, (60_000,), np.random.default_rng(0))
     for coef in ("pearson", "kendall-b"):
         target = simulated.truth(world, coef)
         assert meta.correlate(first, ratings, coef).value == pytest.approx(target, abs=0.015)

@@ -91,14 +91,6 @@ def test_draws_do_not_depend_on_the_chunks(units, monkeypatch):
     np.testing.assert_equal(drawn(100), drawn(4))
 
 
-def test_seeds_decide_everything():
-    x, y = judged(6, 20, 0, "ordinal")
-    for method in ("boot", "wide"):
-        one, two = (meta.correlate(x, y, "spearman", ci=f"{method}-both", n_boot=200, seed=5) for _ in range(2))
-        assert one == two and (one.replicates == two.replicates).all()
-        assert meta.correlate(x, y, "spearman", ci=f"{method}-both", n_boot=200, seed=6).low != one.low
-
-
 def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
     x = np.array([[1.0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 2]])
     y = np.arange(12.0).reshape(3, 4)

@@ -97,13 +97,6 @@ def test_first_and_second_are_the_plain_correlations_on_common_items():
         assert result.n_missing == 2 and result.n == 70
 
 
-def test_undefined_judges_give_nan_and_a_reason():
-    x, y = judged(4, 6, 0)
-    result = meta.compare(np.ones_like(x), x, y)
-    assert math.isnan(result.p) and "first judge" in result.reason
-    assert not math.isnan(meta.compare(np.ones_like(x), x, y, "acc-eq").p)
-
-
 def test_williams_equals_nlpstats_and_its_formula():
     nlpstats = pytest.importorskip("nlpstats.correlations")
     first, y = judged(5, 20, 0)

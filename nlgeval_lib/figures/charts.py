@@ -32,9 +32,7 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     """A dot plot of printed numbers and ours with their intervals: a panel a column and statistic, a line a row.
 
     cells: as `papers.compare` returns them; those without a printed number or without ours are left out, and the title
-    says how many. Cells for orientation are crosses. Draw one table at a time where tables have different rows.
-    Returns the figure.
-    Raises: ValueError where no cell has both numbers.
+    says how many. Returns the figure. Raises: ValueError where no cell has both numbers.
     """
     both = cells[cells["ours"].notna() & (cells["verdict"] != "extra")].copy()
     if both.empty:
@@ -79,9 +77,10 @@ def paper_vs_ours(cells: pd.DataFrame, title: str = "", xlabel: str = "", width:
     said = papers.in_words(found) + (f"; missing: {found['missing']}" if found["missing"] else "")
     said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 13))
     fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    handles, names = _legend(axes.flat)
+    drawn = {name: handle for ax in axes.flat for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+    names = [name for name in _LEGEND if name in drawn]
     across = int(width / (0.4 + 0.062 * max(map(len, names))))  # as many names beside each other as there is room for
-    fig.legend(handles, names, loc="outside lower left", ncols=max(1, min(4, across)))
+    fig.legend([drawn[name] for name in names], names, loc="outside lower left", ncols=max(1, min(4, across)))
     return fig
 
 
@@ -91,12 +90,6 @@ def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     if 1 < heads <= _MAX_HEADS and both["row"].nunique() > 1:
         return both["row"], both["column"].str.replace(" | ", ", ", regex=False)
     return (both["row"] if heads == 1 else both["row"] + ", " + both["column"]), both["column"].map(lambda _: "")
-
-
-def _legend(axes: Any) -> tuple[list[Any], list[str]]:
-    found = {name: handle for ax in axes for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
-    shown = [name for name in _LEGEND if name in found]
-    return [found[name] for name in shown], shown
 
 
 def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
@@ -236,14 +229,11 @@ def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
         for place, status, printed in zip(y, part["status"], part["printed"], strict=True):
             ax.text(101, place, f"{status}, {printed}", fontsize=7, va="center")
         ax.set(xlim=(0, 100), ylim=(len(part) - 0.4, -0.6), title=names.get(paper, paper))
-        ax.set_title(_counted(part), loc="right", fontsize=7, fontweight="normal")
+        sums = part.select_dtypes("number").sum()
+        of = [f"{name} {sums[f'{name}_equal']:,.0f} of {sums[name]:,.0f}" for name in ("recomputed", "consistent")]
+        said = f"equal: {', '.join(of)}; for orientation {sums['orientation']:,.0f}; printed {sums['printed']:,.0f}"
+        ax.set_title(said, loc="right", fontsize=7, fontweight="normal")
         ax.grid(axis="y", visible=False)
     axes[-1, 0].set_xlabel("share of the printed numbers, %")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower left", ncols=3)
     return fig
-
-
-def _counted(part: pd.DataFrame) -> str:
-    sums = part.select_dtypes("number").sum()
-    said = [f"{name} {sums[f'{name}_equal']:,.0f} of {sums[name]:,.0f}" for name in ("recomputed", "consistent")]
-    return f"equal: {', '.join(said)}; for orientation {sums['orientation']:,.0f}; printed {sums['printed']:,.0f}"

@@ -23,17 +23,16 @@ PALETTE = {
     "black": "#000000",
     "grey": "#999999",
 }
-# what a colour means, the same in every figure
 ROLES = {
-    "ours": PALETTE["blue"],
-    "printed": PALETTE["black"],
-    "equal": PALETTE["blue"],
-    "differs": PALETTE["vermilion"],
-    "missing": "#BDBDBD",
-    "human": PALETTE["green"],
-    "baseline": PALETTE["grey"],
+    "ours": "blue",
+    "printed": "black",
+    "equal": "blue",
+    "differs": "vermilion",
+    "human": "green",
+    "baseline": "grey",
 }
-CYCLE = ("blue", "vermilion", "green", "orange", "purple", "sky", "grey")
+COLORS = {**{role: PALETTE[name] for role, name in ROLES.items()}, "missing": "#BDBDBD", **PALETTE}
+CYCLE = [PALETTE[name] for name in ("blue", "vermilion", "green", "orange", "purple", "sky", "grey")]
 _RC: Any = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure is the same everywhere
     "font.size": 8,
@@ -64,10 +63,8 @@ _RC: Any = {
     "figure.constrained_layout.use": True,
     "savefig.dpi": DPI,
     "savefig.facecolor": "white",
-    "figure.facecolor": "white",
     "svg.fonttype": "path",
     "svg.hashsalt": "nlgeval",
-    "axes.unicode_minus": True,
     "text.parse_math": False,  # names from data may hold a dollar sign
 }
 
@@ -79,7 +76,7 @@ def use() -> None:
 
     mpl.rcdefaults()
     mpl.rcParams.update(_RC)
-    mpl.rcParams["axes.prop_cycle"] = cycler(color=[PALETTE[name] for name in CYCLE])
+    mpl.rcParams["axes.prop_cycle"] = cycler(color=CYCLE)
 
 
 def color(name: str | int) -> str:
@@ -88,11 +85,10 @@ def color(name: str | int) -> str:
     Raises: ValueError for an unknown name.
     """
     if isinstance(name, int):
-        return PALETTE[CYCLE[name % len(CYCLE)]]
-    found = ROLES.get(name) or PALETTE.get(name)
-    if found is None:
-        raise ValueError(f"no colour {name!r}; one of {', '.join([*ROLES, *PALETTE])}, or a number")
-    return found
+        return CYCLE[name % len(CYCLE)]
+    if name not in COLORS:
+        raise ValueError(f"no colour {name!r}; one of {', '.join(COLORS)}, or a number")
+    return COLORS[name]
 
 
 def new(width: float = WIDE, height: float = 3.2, rows: int = 1, columns: int = 1, **options: Any):

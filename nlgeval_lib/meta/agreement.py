@@ -185,10 +185,7 @@ def _within(given: Floats, nominal: bool) -> Floats:
 
 
 def _between(values: Floats, p: Floats, q: Floats, nominal: bool = False) -> float:
-    """The distance (squared, or 0 and 1) of each pair of values times `p` of the one and `q` of the other, summed.
-
-    Exactly 0 where p and q lie on one and the same value. Time and room grow with the number of values.
-    """
+    """The distance (squared, or 0 and 1) of each pair of values times `p` of the one and `q` of the other, summed."""
     if nominal:
         return float(p.sum() * q.sum() - (p * q).sum())
     used = np.flatnonzero((p > 0) | (q > 0))

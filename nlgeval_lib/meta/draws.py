@@ -1,7 +1,4 @@
-"""Which items each resample holds: bootstrap counts, left-out units, swap masks. All from a seed, in chunks.
-
-The numbers drawn do not depend on how they are cut into chunks.
-"""
+"""Which items each resample holds: counts, left-out units, swap masks. In chunks, which do not change what is drawn."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ class Draws:
         return next(a.shape[1] for a in (self.systems, self.inputs, self.rows) if a is not None)
 
     def factors(self, places: Ints, inputs: int) -> tuple[Ints, Weights, Ints, Weights]:
-        """Rows and weights of both factors of the items' weights; ones where there is but one factor.
-
-        places: of the items, in row-major order; inputs: how many there are.
-        """
+        """Rows and weights of both factors of the weights of items, by their places in row-major order."""
         given = next(a for a in (self.rows, self.systems, self.inputs) if a is not None)
         alone = np.zeros_like(places), np.ones((1, len(self)), dtype=given.dtype)
         if self.rows is not None:
@@ -47,10 +41,7 @@ class Draws:
 
 
 def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> None:
-    """Passes silently where data of this shape have the units.
-
-    Raises: ValueError for an unknown word, or for anything but "rows" on flat data.
-    """
+    """Raises: ValueError for an unknown word, or for anything but "rows" on flat data."""
     arrays.choice(units, UNITS, name)
     if len(shape) == 1 and units != "rows":
         raise ValueError(f"{name}: got {units!r} for a flat vector; pass x[system, input], or choose 'rows'")
@@ -85,10 +76,7 @@ def resamples(shape: tuple[int, ...], units: str, n: int, seed: int, swap: bool 
 
 
 def every_pattern(here: npt.NDArray[np.bool_], most: int) -> Weights | None:
-    """All ways to exchange the scores of some systems with items, but for mirror images: (systems, patterns).
-
-    here: `[system, input]`. The first such system keeps its own; pattern 0 exchanges nothing. None: more than `most`.
-    """
+    """All ways to exchange some systems' scores but for mirror images, none first: (systems, patterns), if not too many."""
     there = np.flatnonzero(here.any(axis=1))[1:]
     if 2 ** len(there) > most:
         return None

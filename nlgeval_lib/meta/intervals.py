@@ -1,7 +1,4 @@
-"""How far a value would move with other inputs, other systems or other splits: bootstrap and closed-form intervals.
-
-And which interval and which test are taken where none is named: two constants, and what "auto" stands for.
-"""
+"""How far a value would move with other inputs, systems or splits; which interval and test are taken unasked."""
 
 from __future__ import annotations
 
@@ -88,10 +85,9 @@ def known(ci: str | bool | None, level: str, coef: str, here: Any, what: str) ->
 
 
 def chosen(what: str, level: str, coef: str, here: npt.NDArray[np.bool_]) -> tuple[str, str]:
-    """What "auto" stands for: the name of a test or an interval, or none ("") and the reason.
+    """What "auto" stands for: the name of the test or of the interval of a "value" or "difference", or "" and why.
 
-    what: "test", the paired test; "value" or "difference", the interval of one coefficient or of a difference. here:
-    which items take part.
+    here: which items take part.
     """
     systems, inputs = (int(here.any(axis=axis).sum()) for axis in (1, 0)) if here.ndim == 2 else (1, here.size)
     if level == "system":

@@ -141,10 +141,7 @@ def interval(value: float, of: Spread, confidence: float = 0.95, ends: tuple[flo
 
 
 def mean_of(statistics: Sequence[Statistic], of: Spread) -> Spread:
-    """The spread of the mean of several statistics, of the kind that one of them has.
-
-    Data of one shape are taken as the same items; else each has its own, and the mean of independent ones is meant.
-    """
+    """The spread of their mean, of one's kind: data of one shape are the same items, others are independent."""
     if len({one.here.shape for one in statistics}) == 1:
         mean = Combined(lambda *parts: np.mean(parts, axis=0), statistics)
         return spread(mean, of.units, of.added)

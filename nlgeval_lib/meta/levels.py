@@ -1,8 +1,4 @@
-"""A coefficient at one level as a function of the resample: prepared once, evaluated for many resamples at once.
-
-dataset: all items in one list; input: a list an input, over its systems, then the mean; system: one list of the
-systems' means.
-"""
+"""A coefficient at one level as a function of the resample: prepared once, evaluated for many resamples at once."""
 
 from __future__ import annotations
 
@@ -28,10 +24,7 @@ def named(coef: str, level: str) -> str:
 
 
 def check(side: Floats, level: str) -> None:
-    """Passes silently where the level can be had from one side of the common items, NaN elsewhere.
-
-    Raises: ValueError for fewer than 3 items, flat data at input or system level, too few systems.
-    """
+    """Raises: ValueError for fewer than 3 common items, flat data at input or system level, too few systems."""
     here = ~np.isnan(side)
     n = int(here.sum())
     if n < 3:
@@ -61,10 +54,7 @@ class Statistic:
         raise NotImplementedError
 
     def without(self, unit: str) -> Floats:
-        """That without each system, each input, or each cell (row-major; for flat data, each item) in turn.
-
-        (units,); an absent one changes nothing.
-        """
+        """That without each system, input, or cell (row-major; of flat data, item): (units,), unchanged if absent."""
         return np.concatenate([self.values(chunk) for chunk in draws.left_out(self.here.shape, unit)])
 
 
@@ -165,8 +155,7 @@ class Systems(Statistic):
     def across(self, x: Floats, y: Floats, weights: Weights) -> Floats:
         """The coefficient over systems, whose means differ by resample: x, y, weights (systems, b) to (b,).
 
-        Means that differ by no more than rounding are tied: sums of thirds taken in another order differ in the last
-        bit.
+        Means no further apart than rounding are tied: sums of thirds in another order differ in the last bit.
         """
         from . import _kernels
 
@@ -194,8 +183,7 @@ class Systems(Statistic):
 
 
 class Swapped:
-    """Two judges' coefficients after exchanging some of their scores: both judges' scores are pooled, and each judge
-    holds the half that the mask gives it.
+    """Two judges' coefficients after exchanges: their scores are pooled, and each holds the half that a mask gives it.
 
     first, second, y: flat or `[system, input]`, NaN in all three where an item takes no part.
     """

@@ -1,7 +1,4 @@
-"""A coefficient of each of many lists of items as a function of the items' weights: prepared once, for all of them.
-
-And that of one list without each item in turn, in closed form: the others are not looked at again for each.
-"""
+"""A coefficient of many lists of items as a function of the items' weights; that of one without each item in turn."""
 
 from __future__ import annotations
 

@@ -196,10 +196,7 @@ def soft_pairwise_accuracy(x: Any, y: Any, n_perm: int = 1000, seed: int = 0, na
 
 
 def _p_values(side: Floats, signs: Floats) -> Floats:
-    """One-sided p of "the first system is better" for each pair of systems: `X[system, input]` to (pairs,).
-
-    signs: (permutations, inputs) of +1 and -1: an input's two scores stay or are exchanged. NaN where none is shared.
-    """
+    """One-sided p of "the first is better" of each pair of systems, by exchanging inputs; NaN where none is shared."""
     first, second = np.triu_indices(len(side), 1)
     alone: Any = False
     if np.isnan(side).any():  # each pair has inputs of its own
