@@ -76,7 +76,7 @@ def resamples(shape: tuple[int, ...], units: str, n: int, seed: int, swap: bool 
 
 
 def every_pattern(here: npt.NDArray[np.bool_], most: int) -> Weights | None:
-    """All ways to exchange some systems' scores but for mirror images, none first: (systems, patterns), if not too many."""
+    """All ways to exchange some systems' scores but for mirror images, none first: (systems, patterns), if few."""
     there = np.flatnonzero(here.any(axis=1))[1:]
     if 2 ** len(there) > most:
         return None
