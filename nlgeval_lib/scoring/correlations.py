@@ -155,14 +155,14 @@ def table(
                 statistic = "kendall" if coef.startswith("kendall") else coef
                 sides = np.array([grid.matrix(side).ravel() for side in (values, ratings[label])])
                 usable = int((~np.isnan(sides)).all(axis=0).sum())
+                cell: dict[str, Any] = {"row": row, "column": label, "statistic": statistic}
                 if nan == "drop" and usable < FEWEST:  # of one cell: the others of the table stand
                     why = f"{usable} of {grid.n:,} outputs have a score and a rating; {FEWEST} are needed"
-                    cell = {"row": row, "column": label, "statistic": statistic, "value": np.nan, "n": usable}
-                    found.append(cell | {"ci_low": np.nan, "ci_high": np.nan, "signature": "", "reason": why})
+                    cell |= {"value": np.nan, "n": usable, "ci_low": np.nan, "ci_high": np.nan}
+                    found.append(cell | {"signature": "", "reason": why})
                     continue
                 one, drawn = grid.correlate(values, ratings[label], coef, level, nan, ci, n_boot, seed)
-                cell = {"row": row, "column": label, "statistic": statistic, "value": one.value * scale, "n": one.n}
-                cell |= {"ci_low": one.low * scale, "ci_high": one.high * scale}
+                cell |= {"value": one.value * scale, "n": one.n, "ci_low": one.low * scale, "ci_high": one.high * scale}
                 cell |= {"signature": one.signature(), "reason": one.reason}
                 found.append(cell if drawn is None else cell | {"replicates": meta.intervals.times(drawn, scale)})
     made = pd.DataFrame(found)

@@ -145,25 +145,23 @@ class TableFile:
             yield pd.DataFrame(cells, pd.Index(places, dtype=object), wanted, dtype=object)
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        for place, record in self._csv() if self.kind in ("csv", "tsv") else self._json():
+        return self._csv() if self.kind in ("csv", "tsv") else self._json()
+
+    def _json(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The value of each line, or those of the list that the file is."""
+        lines = _lines(self._file, self.name)
+        if self.kind == "jsonl":
+            found = ((f"line {n}", _loaded(line, self.name, n)) for n, line in lines if line.strip())
+        else:
+            listed = _loaded("".join(line for _, line in lines), self.name)
+            if not isinstance(listed, list):
+                raise InputError(f"{self.name} holds one {type(listed).__name__}; a list of objects is needed")
+            found = ((f"row {n}", record) for n, record in enumerate(listed, start=1))
+        for place, record in found:
             if not isinstance(record, dict):
                 said = f"{type(record).__name__} where an object with named columns is needed"
                 raise InputError(f"{self.name}, {place}: {said}")
             yield place, record
-
-    def _json(self) -> Iterator[tuple[str, Any]]:
-        """The value of each line, or those of the list that the file is."""
-        lines = _lines(self._file, self.name)
-        if self.kind == "jsonl":
-            for number, line in lines:
-                if line.strip():
-                    yield f"line {number}", _loaded(line, f"{self.name}, line {number}")
-            return
-        more = "; a file of one object a line is named .jsonl"
-        found = _loaded("".join(line for _, line in lines), self.name, more)
-        if not isinstance(found, list):
-            raise InputError(f"{self.name} holds one {type(found).__name__}; a list of objects is needed")
-        yield from ((f"row {number}", record) for number, record in enumerate(found, start=1))
 
     def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
         limit = csv.field_size_limit(sys.maxsize)
@@ -177,7 +175,7 @@ class TableFile:
                 begins, line = line, reader.line_num + 1
                 if not header:
                     header = row
-                    self._check_header(header)
+                    _check_header(header, self.delimiter, f"{self.name}, line 1")
                 elif row and len(row) != len(header):
                     raise InputError(
                         f"{self.name}, line {begins}: {len(row)} fields where the header has {len(header)}; "
@@ -195,16 +193,6 @@ class TableFile:
         finally:
             csv.field_size_limit(limit)
             text.detach()
-
-    def _check_header(self, header: list[str]) -> None:
-        for number, column in enumerate(header, start=1):
-            if not column.strip():
-                said = f"field {number} of the header is empty; every column needs a name"
-                raise InputError(f"{self.name}, line 1: {said}")
-        _once(header, f"{self.name}, line 1: ")
-        for mark in ";\t|," if len(header) == 1 else "":
-            if mark != self.delimiter and mark in header[0]:
-                raise InputError(f"{self.name}, line 1: one column {header[0][:60]!r}; is the delimiter {mark!r}?")
 
     @contextlib.contextmanager
     def _parquet(self) -> Iterator[Any]:
@@ -228,15 +216,27 @@ class TableFile:
                 yield pd.DataFrame(cells, places, columns)
 
 
-def _loaded(text: str, place: str, more: str = "") -> Any:
+def _check_header(header: list[str], delimiter: str, place: str) -> None:
+    gone = next((number for number, column in enumerate(header, start=1) if not column.strip()), 0)
+    if gone:
+        raise InputError(f"{place}: field {gone} of the header is empty; every column needs a name")
+    _once(header, f"{place}: ")
+    for mark in ";\t|," if len(header) == 1 else "":
+        if mark != delimiter and mark in header[0]:
+            raise InputError(f"{place}: one column {header[0][:60]!r}; is the delimiter {mark!r}?")
+
+
+def _loaded(text: str, name: str, line: int = 0) -> Any:
+    """The value of a line of JSON Lines, or of a whole file."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         said = str(error)
         if isinstance(error, json.JSONDecodeError):
             near = text[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
-            said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}{more}"
-        raise InputError(f"{place}: {said}") from None
+            said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
+            said += "" if line else "; a file of one object a line is named .jsonl"
+        raise InputError(f"{name}, line {line}: {said}" if line else f"{name}: {said}") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
