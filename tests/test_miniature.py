@@ -68,26 +68,21 @@ def test_variants_are_correlated_tested_and_kept_apart(apart, capsys):
     assert not (apart / "results" / "quick").exists() and miniature.WHAT in capsys.readouterr().out
 
 
-def test_where_it_was_not_asked_nothing_is_shown(apart):
+def test_where_it_was_not_asked_or_gave_nothing_nothing_is_shown_and_a_stand_in_is_called_one(apart, capsys):
     out = report.Output("coascore_figure_04", mode="quick")
     variants = {"run": made(1.0, "a", route="run"), "gone": JudgeScores(False, "no completions", route="mini")}
     assert not miniature.was_asked(variants) and not miniature.show(out, variants) and not out._frames
     assert miniature.was_asked(made(1.0, "a")) and not miniature.was_asked(variants["gone"])
 
-
-def test_one_variant_and_one_without_scores(apart):
-    out = report.Output("coascore_figure_04", mode="quick")
     empty = made(1.0, "c")
     empty.frame["value"] = np.nan
     assert miniature.show(out, {"one": made(1.0, "a"), "none": empty})
     assert out._frames["mini"]["variant"].tolist() == ["one"] and "mini_tests" not in out._frames
     assert any("none" in gap["what"] for gap in out._missing)
 
-
-def test_a_stand_in_is_called_one(apart, capsys):
-    one = made(1.0, "a")
-    one.frame["dataset"] = "summeval"
-    miniature.set_apart(report.Output("coascore_figure_04", mode="quick"), one)
+    empty.frame["dataset"] = "summeval"
+    capsys.readouterr()
+    miniature.set_apart(out, empty)
     assert miniature.STAND_IN in capsys.readouterr().out
 
 

@@ -80,8 +80,6 @@ def test_the_edge_does_not_depend_on_binary_fractions():
     assert papers.agrees(np.float32(0.09051), "0.090") and papers.agrees(np.int64(5), "5")
     assert papers.agrees(20_510, "20K") and not papers.agrees(20_511, "20K")
 
-
-def test_nothing_agrees_with_a_missing_number():
     assert not papers.agrees(math.nan, "0.5") and not papers.agrees(None, "0.5") and not papers.agrees(0.5, "-")
 
 
@@ -199,7 +197,7 @@ def test_what_is_unknown_or_malformed_is_refused(case, request):
             getattr(papers, call)(*given)
 
 
-def test_compare_gives_a_verdict_for_every_printed_number(small):
+def test_compare_gives_a_verdict_for_every_printed_number_and_a_missing_value_keeps_its_reason(small):
     mine = ours(("a", "x", "pearson", -0.56), ("b", "x", "pearson", 0.0905), n=300, route="public", signature="s")
     cells = papers.compare("hdeval", "table_01", mine, reason="no GPU")
     assert tuple(cells.columns) == RESULT
@@ -210,8 +208,6 @@ def test_compare_gives_a_verdict_for_every_printed_number(small):
     assert cells["n"].tolist()[:2] == [300, 300] and cells["n"].isna()[2]
     assert cells["route"].tolist() == ["public", "public", ""]
 
-
-def test_a_missing_value_keeps_its_reason(small):
     mine = ours(("a", "x", "pearson", math.nan), ("b", "x", "pearson", None)).assign(reason=["constant scores", None])
     cells = papers.compare("hdeval", "table_01", mine).set_index(["row", "column", "statistic"])
     assert cells.loc[("a", "x", "pearson"), "reason"] == "constant scores"

@@ -134,14 +134,12 @@ def test_the_committed_pages_are_what_the_results_say(pages):
     assert not stale, "run: nlgeval scoreboard"
 
 
-def test_links_and_pictures_are_there(pages):
+def test_links_and_pictures_are_there_and_the_answer_stands_first(pages):
     for name, page in pages.items():
         linked = [part.partition(")")[0] for part in page.split("](")[1:]]
         places = [files.located(name).parent / link for link in linked if not link.startswith("http")]
         assert places and all(place.is_file() for place in places), name
 
-
-def test_the_answer_stands_first(pages):
     page = pages["results/coascore/coascore_tables_04_13.md"]
     verdict, table, reading = (page.index(mark) for mark in ("**Verdict.** ", "| --- |", "## Reading"))
     assert page.index("**The claim.**") < verdict < table < reading < page.index("## How it was made")
