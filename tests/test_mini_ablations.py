@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -87,10 +88,8 @@ def test_a_stopped_study_goes_on_to_the_same_judgments(tmp_path, monkeypatch, si
         assert one == two
     columns = ["digest", "base", "judgments", "examples", "tokens", "steps"]
     pd.testing.assert_frame_equal(tables.runs(tmp_path / "one")[columns], tables.runs(tmp_path / "two")[columns])
-    assert (
-        not list((tmp_path / "b").glob("run-*"))
-        and ablate.run(runs, TINY, work=tmp_path / "b", out=tmp_path / "two", **how) == 0
-    )
+    assert not list((tmp_path / "b").glob("run-*"))
+    assert ablate.run(runs, TINY, work=tmp_path / "b", out=tmp_path / "two", **how) == 0
 
 
 # -- what is kept -----------------------------------------------------------------------------------------------------
@@ -127,9 +126,8 @@ def test_the_committed_judgments_are_whole(study):
         seeds = sorted(lines.loc[(lines["study"] == study) & (lines["arm"] == arm.name), "seed"])
         assert len(seeds) >= 3
         for seed in seeds:
-            assert ablate.done(arm, seed, scale.digest(arm, seed), tables.folder()), (
-                f"{arm.name}, seed {seed}: not of this recipe"
-            )
+            told = f"{arm.name}, seed {seed}: not of this recipe"
+            assert ablate.done(arm, seed, scale.digest(arm, seed), tables.folder()), told
             mine = rows[(rows["arm"] == arm.name) & (rows["seed"] == seed)]
             wanted = ablate.questions(frame) if study == "grading" else frame[frame["aspect"] == "overall"]
             wanted = wanted[wanted["domain"] == arm.domain] if arm.domain else wanted
@@ -147,15 +145,11 @@ def test_the_committed_judgments_are_whole(study):
 def made(noise: dict[str, float], seeds: int = 3) -> pd.DataFrame:
     """Judgments of make-believe arms: gold and some noise."""
     frame = datasets.load("mini_judge")
-    outputs = frame[frame["aspect"] == "overall"]
-    parts_ = []
-    for arm, much in noise.items():
-        for seed in range(seeds):
-            rng = np.random.default_rng([seed, len(arm)])
-            value = -outputs["penalty"] + rng.normal(0, much, len(outputs)).round()
-            row = outputs[KEYS].assign(value=value, status="ok", told="", arm=arm, seed=seed)
-            parts_.append(row)
-    return tables.with_gold(pd.concat(parts_, ignore_index=True), "channels")
+    outputs, parts = frame[frame["aspect"] == "overall"], []
+    for arm, seed in itertools.product(noise, range(seeds)):
+        drawn = np.random.default_rng([seed, len(arm)]).normal(0, noise[arm], len(outputs)).round()
+        parts.append(outputs[KEYS].assign(value=-outputs["penalty"] + drawn, status="ok", told="", arm=arm, seed=seed))
+    return tables.with_gold(pd.concat(parts, ignore_index=True), "channels")
 
 
 def test_values_are_scipys_and_seeds_are_told_apart():
@@ -163,9 +157,8 @@ def test_values_are_scipys_and_seeds_are_told_apart():
     rows.loc[rows.index[:7], ["value", "status"]] = [np.nan, "unparsed"]
     table, drawn, points = tables.correlations(rows, "spearman", n_boot=80)
     for line in table.itertuples():
-        by_seed = []
-        for _, part in rows[rows["arm"] == line.variant].dropna(subset="value").groupby("seed"):
-            by_seed.append(stats.spearmanr(part["value"], part["gold"])[0])
+        mine = rows[rows["arm"] == line.variant].dropna(subset="value")
+        by_seed = [stats.spearmanr(part["value"], part["gold"])[0] for _, part in mine.groupby("seed")]
         np.testing.assert_allclose(points[line.variant], by_seed)
         assert line.value == pytest.approx(np.mean(by_seed)) and line.seed_sd == pytest.approx(np.std(by_seed, ddof=1))
         assert line.ci_low < line.value < line.ci_high and line.seeds == 3 and line.n == 300

@@ -102,17 +102,9 @@ def test_papermill_alone(tmp_path, monkeypatch, copied, played) -> None:
     for name in ("RESULTS", "FIGURES", "HOME"):
         monkeypatch.setenv(f"NLGEVAL_{name}", str(tmp_path / name.lower()))
     monkeypatch.setenv("NLGEVAL_FORK", "0")
+    how = {"kernel_name": kernels.NAME, "language": "python", "kernel_manager_class": kernels.manager({})}
     with kernels.template():
-        papermill.execute_notebook(
-            path,
-            where,
-            played,
-            kernel_name=kernels.NAME,
-            language="python",
-            progress_bar=False,
-            cwd=str(path.parent),
-            kernel_manager_class=kernels.manager({}),
-        )
+        papermill.execute_notebook(path, where, played, progress_bar=False, cwd=str(path.parent), **how)
     last = [out["text"] for cell in cells_of(where, "code") for out in cell["outputs"] if "text" in out][-1]
     assert len(before) > 3
     if played:

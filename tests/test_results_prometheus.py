@@ -98,9 +98,8 @@ def test_counts_that_the_win_rates_can_be():
     shares = committed("prometheus_human_study__shares")
     for what, part in shares.groupby("what"):
         printed = part["printed"].iloc[0]
-        fits = {
-            n for n in range(10, 136) if any(round(float(Fraction(100 * k, n)), 2) == printed for k in range(n + 1))
-        }
+        shares_of = {n: {round(float(Fraction(100 * k, n)), 2) for k in range(n + 1)} for n in range(10, 136)}
+        fits = {n for n, some in shares_of.items() if printed in some}
         assert set(part["votes"]) == fits, what
     over_gpt4 = shares[shares["what"].str.contains("caption")]
     assert (over_gpt4["p against one half"] > 0.05).all() and len(over_gpt4) == 4

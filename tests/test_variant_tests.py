@@ -99,13 +99,8 @@ def test_a_mean_takes_the_aspects_that_have_a_score():
 def test_the_ways_that_a_target_has(chats, spoken):
     human = chats["human_coherence"].to_numpy(float)
     ways = aspect_scores.combined(chats, spoken, "coherence", human)
-    assert list(ways) == [
-        aspect_scores.DIRECT,
-        aspect_scores.OTHERS,
-        aspect_scores.ALL,
-        aspect_scores.RIDGE_OTHERS,
-        aspect_scores.RIDGE_ALL,
-    ]
+    names = ("DIRECT", "OTHERS", "ALL", "RIDGE_OTHERS", "RIDGE_ALL")
+    assert list(ways) == [getattr(aspect_scores, name) for name in names]
     rest = [values for name, values in spoken.items() if name != "coherence"]
     np.testing.assert_allclose(ways[aspect_scores.OTHERS], np.nanmean(rest, axis=0))
     assert list(aspect_scores.combined(chats, spoken, "overall", human, fitted=False)) == [aspect_scores.OTHERS]

@@ -140,12 +140,7 @@ def _rated(name: str, items: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _criteria(
-    name: str,
-    items: pd.DataFrame,
-    X: pd.DataFrame,
-    own: Mapping[str, tuple[str, ...]],
-    what: str,
-    layers: Mapping[str, int] | None = None,
+    name: str, items: pd.DataFrame, X: pd.DataFrame, own: Mapping[str, tuple[str, ...]], what: str, layers: Any = None
 ) -> CriteriaScores:
     aspects = _rated(name, items)
     groups = (aspects[:3], aspects[3:]) if name == CHAT else None
@@ -187,9 +182,9 @@ def tables_4_and_5(
 ) -> pd.DataFrame:
     """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half of one row split.
 
-    given: of `criteria_scores.of_judge`. column: the table's name of the data set. alone: {aspect: what the judge says
-    of each item, asked for the aspect alone}, for the row without any layer. Returns the cells of both tables, with
-    intervals, in the keys of the printed ones: the average over the aspects.
+    given: of `of_judge`. column: the table's name of the data set. alone: {aspect: what the judge says of each item,
+    asked for the aspect alone}, for the row without any layer. Returns the cells of both tables, with intervals, in the
+    keys of the printed ones: the average over the aspects.
     """
     names = {kind: f"HD-Eval-{PRINTED_NAMES.get(kind, kind)}" for kind in kinds}
     rows: dict[str, Any] = {f"50% data | {name}": {"kind": kind} for kind, name in names.items()}
@@ -315,9 +310,9 @@ def over_splits(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     rows = []
     for key, part in found.groupby([*by, "coef"], sort=False):
         one = meta.resampled_t(part["value"], part["n"].mean(), part["n"].mean())
-        row = dict(zip([*by, "coef"], key, strict=True)) | {"value": one.value, "ci_low": one.low, "ci_high": one.high}
-        row |= {"sd": one.sd, "n": int(part["n"].min())}
-        rows.append(row | {"signature": f"level:dataset|coef:{key[-1]}|{one.signature()}"})
+        row = {**dict(zip([*by, "coef"], key, strict=True)), "value": one.value, "ci_low": one.low, "ci_high": one.high}
+        signature = f"level:dataset|coef:{key[-1]}|{one.signature()}"
+        rows.append({**row, "sd": one.sd, "n": int(part["n"].min()), "signature": signature})
     return pd.DataFrame(rows)
 
 

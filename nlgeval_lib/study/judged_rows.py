@@ -159,10 +159,10 @@ def correlated(parts: Mapping[str, Part], scores: Mapping[str, Mapping[str, Any]
 
 def averaged(parts: Mapping[str, Part], found: pd.DataFrame) -> pd.DataFrame:
     """The same correlations in the table's columns: of a part with one column alone, the mean over its aspects."""
-    made = []
-    for name, rows in found.groupby("part", sort=False):
-        part = parts[str(name)]
-        made.append(correlations.averaged(rows, part.average, digits=part.digits) if part.average else rows)
+    made = [
+        correlations.averaged(rows, part.average, digits=part.digits) if part.average else rows
+        for part, rows in ((parts[str(name)], rows) for name, rows in found.groupby("part", sort=False))
+    ]
     return pd.concat(made, ignore_index=True)
 
 

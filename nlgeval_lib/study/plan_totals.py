@@ -40,8 +40,7 @@ def totals(planned: pd.DataFrame, rate: float | None = None, prices: str = "") -
     Raises: ValueError for a file of prices without `model, prompt, new`; OSError.
     """
     known, cost, filled = _table("models.csv").set_index("model"), _prices(prices), _table("judged_cells.csv")
-    entries = {one.id: one for one in catalogue.load().outputs}
-    rows = []
+    entries, rows = {one.id: one for one in catalogue.load().outputs}, []
     for (model, paper), part in planned.groupby(["model", "paper"], sort=False):
         row = {"model": model, "paper": paper, **part[list(COUNTS)].sum().to_dict()}
         size, number, weights, speed = 0, 0, 0.0, SERVED
