@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "human")
@@ -56,8 +57,12 @@ def expect(name: str, what: str, got: object, expected: object) -> None:
         )
 
 
-def build(spec: Spec, rows: Sequence[Mapping[str, Any]], counts: tuple[int, int, int] | None = None) -> pd.DataFrame:
-    """The long frame of `spec` from one row an output: what is known of it, by column.
+def build(
+    spec: Spec,
+    rows: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]],
+    counts: tuple[int, int, int] | None = None,
+) -> pd.DataFrame:
+    """The long frame of `spec` from one row an output (or a list a column, where there are many): what is known of it.
 
     A row has input_id, system_id, output and `human`. A value that is itself a mapping (aspect -> value) is the
     aspect's own, such as `human`, `rater_...` or predictions; any other is repeated for each aspect. Of `reference` and
@@ -74,11 +79,12 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]], counts: tuple[int, int,
         wide["references"] = [(text,) if text else () for text in wide["reference"]]
     own = [column for column in wide if isinstance(wide[column][0], Mapping)]
     rated = [column for column in own if _rated(column)]
-    long = wide.drop(columns=own).loc[wide.index.repeat(len(aspects))].reset_index(drop=True)
+    places = np.repeat(np.arange(len(wide)), len(aspects))
+    long = wide.drop(columns=own).take(places).reset_index(drop=True)
     long["dataset"], long["aspect"] = spec.name, aspects * len(wide)
     for column in own:
-        values = pd.DataFrame(wide[column].tolist())[aspects]
-        long[column] = values.to_numpy(float if column in rated else None).ravel()
+        cells = [value[aspect] for value in wide[column] for aspect in aspects]
+        long[column] = np.array(cells, dtype=float) if column in rated else cells
     order = dict.fromkeys([*KEYS, *rated, *(text for text in TEXTS if text in long and text not in own), *long])
     return _counted(long[list(order)], {"name": spec.name, "scale": dict(spec.scale), "aspects": tuple(aspects)})
 

@@ -43,23 +43,18 @@ def load(systems: str = "mt") -> pd.DataFrame:
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
     chosen = SYSTEMS if systems == "mt" else (*SYSTEMS, HUMAN_SYSTEM)
     # only a line feed ends a segment
-    texts = [fetch.text(path).removesuffix("\n").split("\n") for path in (SOURCE, *REFERENCES)]
-    rows = [
-        {
-            "input_id": input_id(number),
-            "system_id": system,
-            "human": {"mqm": one["output"] + 0.0},  # -0.0 becomes 0.0
-            "source": source,
-            "references": tuple(references),
-            "output": _output(one["input"], references[0]),
-            "segment": number,
-        }
-        for system in chosen
-        for number, (one, source, *references) in enumerate(
-            zip(fetch.json_file(prepared(system))["instances"], *texts, strict=True)
-        )
-    ]
-    return frame.build(SPEC, rows, (len(chosen) * SEGMENTS, SEGMENTS, len(chosen)))
+    source, *references = (fetch.text(path).removesuffix("\n").split("\n") for path in (SOURCE, *REFERENCES))
+    n, instances = len(chosen), [one for system in chosen for one in fetch.json_file(prepared(system))["instances"]]
+    columns: dict[str, list] = {
+        "input_id": list(map(input_id, range(SEGMENTS))) * n,
+        "system_id": [system for system in chosen for _ in range(SEGMENTS)],
+        "human": [{"mqm": one["output"] + 0.0} for one in instances],  # -0.0 becomes 0.0
+        "source": source * n,
+        "references": list(zip(*references, strict=True)) * n,
+        "output": [_output(one["input"], text) for one, text in zip(instances, references[0] * n, strict=True)],
+        "segment": list(range(SEGMENTS)) * n,
+    }
+    return frame.build(SPEC, columns, (n * SEGMENTS, SEGMENTS, n))
 
 
 def _output(prompt: str, reference: str) -> str:
