@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.datasets import registry
-from nlgeval_lib.datasets.recordings import judges
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 
@@ -39,6 +38,8 @@ def spec(name: str) -> Recording:
     """What is known about a recording without its files. Raises: UnknownName with the nearest names."""
     if name not in NAMES:
         raise registry.unknown(name, NAMES, "recording")
+    from nlgeval_lib.datasets.recordings import judges  # which imports the data sets
+
     return Recording(files=judges.FILES[name], **_TABLE.loc[name].to_dict())
 
 
@@ -50,6 +51,8 @@ def load(name: str, **options: Any) -> pd.DataFrame:
 
     Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do not fit together.
     """
+    from nlgeval_lib.datasets.recordings import judges
+
     spec(name)  # raises for an unknown one
     frame = judges.READERS[name](**options)
     frame = frame[[*KEYS, *frame.columns.drop(list(KEYS))]]
@@ -62,6 +65,8 @@ def prompts(name: str, **options: Any) -> pd.DataFrame:
 
     Raises: ValueError where the publisher kept no prompts; otherwise as `load`.
     """
+    from nlgeval_lib.datasets.recordings import judges
+
     spec(name)  # raises for an unknown one
     if name not in judges.PROMPTS:
         raise ValueError(f"{name}: its publisher kept no prompts")
