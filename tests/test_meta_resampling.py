@@ -28,11 +28,11 @@ from nlgeval_lib.meta import _kernels, classical, draws, levels
 def test_value_and_every_resample_equal_a_loop(kind, level, units):
     for seed, (systems, inputs) in enumerate([(4, 5), (7, 11), (70, 6)]):
         x, y = judged(systems, inputs, seed, kind)
-        index = indices(x.shape, units, 12, seed)
+        index = indices(x.shape, units, 6, seed)
         for coef in COEFFICIENTS:
-            found = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=12, seed=seed)
+            found = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=6, seed=seed)
             assert found.value == pytest.approx(at_level(x, y, coef, level), abs=1e-12, nan_ok=True)
-            expected = [meta_oracles.redrawn(x, y, index, b, coef, level) for b in range(12)]
+            expected = [meta_oracles.redrawn(x, y, index, b, coef, level) for b in range(6)]
             np.testing.assert_allclose(found.replicates, expected, rtol=0, atol=1e-11, err_msg=coef)
 
 

@@ -134,7 +134,8 @@ def compare(
         if patterns is not None:
             step = draws.chunk_size(2 * here.size)
             masks = (draws.Draws(patterns[:, at : at + step]) for at in range(0, patterns.shape[1], step))
-        pool = levels.Swapped(*alike(*map(standardised, sides)), ratings, coef, level, nan)
+        one, two = map(standardised, sides)
+        pool = levels.Swapped(one, joined(two, one), ratings, coef, level, nan)
         nobody = draws.Draws(rows=np.zeros((ratings.size, 1), dtype=draws.exact(2 * ratings.size)))
         observed = float(np.subtract(*pool.values(nobody))[0])  # as the rest, on the common scale
         null = np.concatenate([np.subtract(*pool.values(mask)) for mask in masks])
@@ -169,8 +170,8 @@ def standardised(side: Floats) -> Floats:
     return (above - known.mean()) / spread if known.max() > 0 and spread > 0 else above * 0
 
 
-def alike(one: Floats, two: Floats) -> tuple[Floats, Floats]:
-    """Both judges' standardised scores, values of the two that differ by rounding error only made one.
+def joined(two: Floats, one: Floats) -> Floats:
+    """A judge's standardised scores, those that differ by rounding error only from one of the other's made that one.
 
     Standardising the same scores in another order, or on another scale, moves their last bits; exchanged scores would
     otherwise tie or not at random. Values of one judge are never joined.
@@ -180,7 +181,7 @@ def alike(one: Floats, two: Floats) -> tuple[Floats, Floats]:
         np.searchsorted((among[1:] + among[:-1]) / 2, values) for values, among in ((theirs, mine), (mine, theirs))
     )
     slack = 64 * np.finfo(float).eps * np.maximum(1.0, np.abs(theirs))
-    joined = (back[near] == np.arange(len(theirs))) & (np.abs(theirs - mine[near]) <= slack)
+    same = (back[near] == np.arange(len(theirs))) & (np.abs(theirs - mine[near]) <= slack)
     here, out = ~np.isnan(two), two.copy()
-    out[here] = np.where(joined, mine[near], theirs)[np.searchsorted(theirs, two[here])]
-    return one, out
+    out[here] = np.where(same, mine[near], theirs)[np.searchsorted(theirs, two[here])]
+    return out

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import arrays, draws, jackknife
 from .classical import special
 from .levels import Combined, Statistic
-from .result import NAN, NO_INTERVAL, Floats, Interval, Result
+from .result import NAN, Floats, Interval, Result
 
 DEFAULT_TEST = DEFAULT_CI = "auto"  # the jackknife, and permutation of systems at system level
 METHODS = ("boot", "wide", "jack")
@@ -113,14 +113,13 @@ def of_mean(parts: Sequence[Any], value: float) -> Interval:
     if parts and all(isinstance(part, tuple) for part in parts) and len({part[1].units for part in parts}) == 1:
         statistics, (_, found, limits) = [part[0] for part in parts], parts[0]
         return jackknife.interval(value, jackknife.mean_of(statistics, found), ends=limits)
-    if not parts or np.isnan(value):
-        return NO_INTERVAL
-    return Interval(reason="no interval of the mean: those of its parts are not of one kind, or cannot be joined")
+    why = "no interval of the mean: those of its parts are not of one kind, or cannot be joined"
+    return Interval(reason=why if parts and value == value else "")
 
 
 def of_difference(first: Sequence[Any], second: Sequence[Any], value: float) -> Interval:
     """The interval of the difference of two means of as many parts, as one statistic. first, second: as `of_mean`."""
-    parts = [times(one, 2) for one in first] + [times(one, -2) for one in second]
+    parts = [times(one, factor) for side, factor in ((first, 2), (second, -2)) for one in side]
     if all(isinstance(part, tuple) for part in parts):
         parts = [(one, replace(found, added=False), limits) for one, found, limits in parts]
     return of_mean(parts, value)

@@ -62,8 +62,7 @@ class Spread:
         if self.units != "both":
             raise ValueError(f"units {self.units!r}: only a spread over both says what more systems and inputs give")
         counts = {"systems": systems, "inputs": inputs, "cells": systems * inputs}
-        whole = self.counts["systems"] * self.counts["inputs"]
-        before = self.counts | {"cells": whole}
+        before = self.counts | {"cells": self.counts["systems"] * self.counts["inputs"]}
         parts = {kind: value * before[kind] / counts[kind] for kind, value in self.parts.items()}
         return replace(self, parts=parts, counts=counts, reason="")
 
@@ -116,9 +115,8 @@ def p_value(difference: float, of: Spread, alternative: str = "two-sided") -> tu
     if of.undefined:
         return NAN, f"no test: {of.reason}"
     if of.variance <= 0:
-        if abs(difference) <= NOTHING:
-            return 1.0, of.reason
-        return NAN, "no test: the difference is the same whatever is left out"
+        same = "no test: the difference is the same whatever is left out"
+        return (1.0, of.reason) if abs(difference) <= NOTHING else (NAN, same)
     t = difference / np.sqrt(of.variance)
     tail = {"two-sided": -abs(t), "greater": -t, "less": t}[alternative]
     return float(special.stdtr(of.df, tail) * (2 if alternative == "two-sided" else 1)), of.reason
@@ -127,10 +125,9 @@ def p_value(difference: float, of: Spread, alternative: str = "two-sided") -> tu
 def interval(value: float, of: Spread, confidence: float = 0.95, ends: tuple[float, float] = (-1, 1)) -> Interval:
     """Value -+ t standard errors, cut at the ends."""
     name, how = f"jack-{of.units}", f"|df:{of.df:g}"
-    if np.isnan(value):
-        return Interval(name=name, how=how, reason="no interval: the coefficient itself is not defined")
-    if of.undefined or of.variance <= 0:
+    if np.isnan(value) or of.undefined or of.variance <= 0:
         why = of.reason if of.undefined else "the value is the same whatever is left out"
+        why = "the coefficient itself is not defined" if np.isnan(value) else why
         return Interval(name=name, how=how, reason=f"no interval: {why}")
     reach = float(special.stdtrit(of.df, (1 + confidence) / 2) * np.sqrt(of.variance))
     if of.fisher:
