@@ -66,7 +66,7 @@ class Answer:
         """What the paper claims, or what is asked: Markdown."""
         return self._sections.get("", "")
 
-    @property
+    @cached_property
     def reading(self) -> str:
         """What the result means: Markdown, only what the saved numbers bear out."""
         said = self._sections.get("Reading", "")
