@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import operator
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -255,9 +255,7 @@ READERS = {
     "feedback": parsers.feedback,
     "feedback, strict": lambda text: parsers.feedback(text, 1, 5, "strict"),
     "error_analysis": parsers.error_analysis,
-    "instructscore": parsers.instructscore,
     "tigerscore_authors": parsers.tigerscore_authors,
-    "aspects": parsers.aspects,
     "criteria": parsers.criteria,
     "aspect_scores": lambda text: parsers.aspect_scores(text, ["Coherence"], 1, 5),
     "preference": parsers.preference,
@@ -270,12 +268,10 @@ READERS = {
 def test_no_text_explodes(unit):
     """Every parser takes less than half a second of processor time for a hundred kilobytes."""
     body = unit * (100_000 // len(unit))
-    for text in (body, f"Score {body}: 4"):
-        for name, read in READERS.items():
-            assert any(_seconds(read, text) < 0.5 for _ in range(3)), name  # a busy machine may need another try
-
-
-def _seconds(read: Callable[[str], object], text: str) -> float:
-    begun = time.process_time()
-    read(text)
-    return time.process_time() - begun
+    for text, (name, read) in itertools.product((body, f"Score {body}: 4"), READERS.items()):
+        seconds = []
+        while min(seconds, default=1.0) >= 0.5:
+            assert len(seconds) < 3, name  # a busy machine may need another try
+            begun = time.process_time()
+            read(text)
+            seconds.append(time.process_time() - begun)

@@ -433,7 +433,7 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
     lead = tables.AFTER_LEAD.match(text, one.used) if first else None
     scored = one.kind in ("of", "stars")
     digits = one.token[0].isdigit()
-    closes = window[-1:] != "(" and not one.kind and tables.TEXT_END.match(text, one.used)
+    closes = digits and window[-1:] != "(" and not one.kind and tables.TEXT_END.match(text, one.used)
     if (first or (len(line) < 40 and _LINE_LEFT.match(line))) and _LINE_RIGHT.match(text, one.used):
         one.present(ALONE, "alone")
     elif lead:
@@ -453,7 +453,7 @@ def _form(one: Candidate, text: str, window: str, core: str) -> None:
             one.present(ASPECT if aspect else FORM, "form", aspect)
     elif digits and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):
         one.present(ALONE, "bracketed")
-    elif digits and closes and (tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window)):
+    elif closes and (tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window)):
         one.present(ALONE, "closing")
 
 
@@ -478,11 +478,14 @@ def doubt(one: Candidate, text: str) -> None:
     flaw = TABLES.veto("after", after) or (one.kind == "points" and TABLES.veto("after", text[one.end : used + 80]))
     if flaw or one.strength == ALONE:
         return one.spoil(f"the number is {flaw}") if flaw else None
-    last_said = window[: len(window) - len(sentence)].rstrip(" .\n")
-    if OTHER in window and not one.based and (OTHER in sentence or last_said.endswith(OTHER)):
-        return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
+    if OTHER in window and not one.based:
+        last_said = window[: len(window) - len(sentence)].rstrip(" .\n")
+        if OTHER in sentence or last_said.endswith(OTHER):
+            return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
     if sentence.rstrip(_OPENERS).endswith((":", "=", "|")):
         flaw = TABLES.veto("label", sentence)
+    elif tables.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
+        flaw = "in a question"
     else:
         flaw = _taken_back(sentence, after)
     if not flaw and "'" in sentence and tables.QUOTED_LEFT.search(sentence) and tables.QUOTED_RIGHT.match(after):

@@ -240,7 +240,7 @@ def _not_none(body: str, count: int | None, total: float | None) -> Flaw | None:
 
 # --- lines and tables -----------------------------------------------------------------------------------------------
 def _in_text(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
-    read = _listed(_XML.sub(r"\n\1: \2\n", body), weights)
+    read = _listed(_XML.sub(r"\n\1: \2\n", body) if "</" in body else body, weights)
     amounts = "eduction" in body or "enalty" in body
     if read.ok or not (amounts or weights) or any(_weight(error, weights) >= 0 for error in read.errors):
         return read
@@ -267,7 +267,9 @@ def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     head = readable(body[: labels[0].start()] if listed else body)
     counts = [(match["count"] or match["count2"]).lower() for match in _COUNT.finditer(head)]
     said = 0.0 if counts[-1:] == ["no"] else number_of(counts[-1]) if counts else None
-    totals = _TOTAL.findall(head.lower()) or (_TOTAL.findall(readable(body).lower()) if listed else [])
+    totals = _TOTAL.findall(head.lower()) or (
+        _TOTAL.findall(readable(body).lower()) if listed and "total" in body.lower() else []
+    )
     count, total = None if said is None else int(said), number_of(totals[-1]) if totals else None
     errors = _errors(fields)
     if count == 0 and all(not (e.location or e.severity or e.aspect) and math.isnan(e.reduction) for e in errors):
