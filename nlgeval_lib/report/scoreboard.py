@@ -70,9 +70,10 @@ def build(mode: str = "full") -> pd.DataFrame:
 def cells(mode: str = "full") -> pd.DataFrame:
     """The cells that the scoreboard counts, as they were saved: one a printed number that an output speaks of.
 
-    Raises: ValueError for an unknown mode, or where there is none; CatalogueError.
+    Raises: ValueError for an unknown mode; CatalogueError.
     """
-    return pd.concat([one.cells for one in _gathered(mode) if one.cells is not None], ignore_index=True)
+    made = [one.cells for one in _gathered(mode) if one.cells is not None]
+    return pd.concat(made or [pd.DataFrame(columns=papers.comparison.RESULT)], ignore_index=True)
 
 
 class _Printed(NamedTuple):
