@@ -73,5 +73,7 @@ fi
 # Running a notebook is no change for git (.gitattributes); a folder that is no checkout of its own needs none of it
 if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$here" ]; then
     git config filter.nlgeval-notebook.clean "python3 tools/notebook_filter.py" || say "git keeps its settings"
+    # of files as old as git's index, as after a clone, git would ask the filter at every look: seconds for each run
+    git update-index -q --refresh || true
 fi
 say "ready"
