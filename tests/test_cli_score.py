@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import signal
 import sqlite3
@@ -66,7 +67,9 @@ def test_interrupted_and_resumed_asks_nothing_twice(judge, tmp_path):
     assert process.returncode == 130 and "the same command goes on from there" in errors
     assert "Traceback" not in errors and not (tmp_path / "s.csv").exists()
     kept = Store(tmp_path / "kept")
-    stored = [body["messages"][-1]["content"] for body in kept.requests()]
+    with sqlite3.connect(kept.path) as database:
+        asked = database.execute("SELECT record FROM records WHERE model IS NULL").fetchall()
+    stored = [json.loads(record)["request"]["messages"][-1]["content"] for (record,) in asked]
     assert kept.verify() == [] and len(kept) == len(stored) >= 13, "of 15 answers, two may have been on their way"
     assert f"{len(stored)} completions made now are stored" in errors
     go_on.set()
