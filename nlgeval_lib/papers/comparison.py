@@ -100,9 +100,13 @@ def compare(
 
 
 def _fits(
-    paper: str, table: str, printed: pd.DataFrame, texts: Mapping[Key, str], rows: Mapping[Key, Any],
+    paper: str,
+    table: str,
+    printed: pd.DataFrame,
+    texts: Mapping[Key, str],
+    rows: Mapping[Key, Any],
     lacking: Mapping[Any, str],
-) -> None:  # fmt: skip
+) -> None:
     """Refuse what speaks of cells that are not printed, and extras that are."""
     places = {place for row, column, _ in texts for place in ((row, column), row, column)}
     if unprinted := sorted({*lacking} - places, key=str):

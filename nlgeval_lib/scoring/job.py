@@ -89,18 +89,16 @@ class Job:
             return rows.incomplete(part, ("output", "references"), self.name, empty_is_missing=False)
         return {}
 
-    def _asked(self, part: Rows, criteria: bool = False) -> tuple[Judge, pd.Index, list[Sample], Stages[Any]]:
-        """The judge as it asks the engine, the rows that can be scored as it is given them, and what it asks."""
+    def _complete(self, part: Rows) -> tuple[pd.DataFrame, dict[int, str]]:
+        """The rows of a part that can be scored; and the positions of the others, with why."""
         gone = self._lacking(part)
-        frame = part.frame.iloc[[at for at in range(len(part)) if at not in gone]] if gone else part.frame
+        return part.frame.iloc[[at for at in range(len(part)) if at not in gone]] if gone else part.frame, gone
+
+    def _asked(self, frame: pd.DataFrame, criteria: bool = False) -> tuple[Judge, list[Sample], Stages[Any]]:
+        """The judge as it asks the engine, the rows as it is given them, and what it asks."""
         judge = self.evaluator.for_engine(self.engine)
         given = judge.given(frame)
-        return (
-            judge,
-            frame.index,
-            given,
-            judge.criteria_stages(given, judge.used()) if criteria else judge.stages(given),
-        )
+        return judge, given, judge.criteria_stages(given, judge.used()) if criteria else judge.stages(given)
 
     def parts(self, bar: ProgressBar, kept: ScoreFile | None = None) -> Iterator[pd.DataFrame]:
         """`value, status, reason` and perhaps `details` for every row, part by part; those in `kept` are made already.
@@ -120,12 +118,12 @@ class Job:
         return _joined(list(self.parts(bar)))
 
     def _scored(self, part: Rows, bar: ProgressBar) -> pd.DataFrame:
-        gone, index = self._lacking(part), part.frame.index
+        (frame, gone), index = self._complete(part), part.frame.index
         if self.judge:
-            judge, there, given, stages = self._asked(part)
-            scored = judge.framed(there, self._ask(stages, judge, given, bar), self.engine)
+            judge, given, stages = self._asked(frame)
+            scored = judge.framed(frame.index, self._ask(stages, judge, given, bar), self.engine)
         else:
-            scored = self.evaluator.score(part.frame.drop(index[[*gone]]) if gone else part.frame)
+            scored = self.evaluator.score(frame)
         if not gone:
             return scored
         lost = score_frame(index[sorted(gone)], [Judgment.missing(Status.EMPTY, gone[at]) for at in sorted(gone)])
@@ -183,12 +181,14 @@ class Job:
         """
         from nlgeval_lib.evaluators import hdeval
 
-        judge, index, given, stages = self._asked(self.data.whole(), criteria=True)
-        return hdeval.values(self._ask(stages, judge, given, bar), index)
+        frame, _ = self._complete(self.data.whole())
+        judge, given, stages = self._asked(frame, criteria=True)
+        return hdeval.values(self._ask(stages, judge, given, bar), frame.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked. Raises: ValueError for what the evaluator refuses."""
-        *_, asked = self._asked(self.data.whole(), self.unfitted())
+        frame, _ = self._complete(self.data.whole())
+        *_, asked = self._asked(frame, self.unfitted())
         stages = staged.plan(asked, self.engine, self.store)
         for stage in stages:
             self.engine.check(stage.sampling)  # what the run would refuse, the plan does
