@@ -22,7 +22,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots check-results completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
+.PHONY: help setup data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -82,8 +82,17 @@ report: $(READY)  ## the results as a static site, results/report/index.html (wh
 screenshots: $(READY)  ## the report's pages and four notebooks in a headless Chromium: pictures, and what must hold of each [ARGS="--axe axe.min.js"]
 	@$(PY) tools/screenshots.py $(ARGS)
 
+numbers: $(READY)  ## make data/numbers anew: ratings, lengths, hashes and scores of the sets, no text (needs the data)
+	@$(NLGEVAL) numbers --jobs $(JOBS)
+
+check-numbers: $(READY)  ## recompute data/numbers from the texts and compare
+	@$(NLGEVAL) numbers --check --jobs $(JOBS)
+
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)
 	@$(NLGEVAL) check --jobs $(JOBS)
+
+verify: $(READY)  ## which results, figures, pages, printed numbers or counts were edited by hand (seconds, no data) [ARGS="--adopt FILE"]
+	@$(NLGEVAL) verify $(ARGS)
 
 completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--dry-run"]; or one: EVALUATOR=prometheus DATA=vicuna_bench MODEL=...; many GPUs: CLUSTER=ray[=ADDRESS]
 	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(if $(CLUSTER),--on "$(CLUSTER)") $(ARGS)

@@ -1,4 +1,7 @@
-"""Where folders are, in a checkout or without one; a file is written whole or not at all; any value as JSON has it."""
+"""Where folders are, in a checkout or without one; how files are written.
+
+A file is written whole or not at all. Any value becomes one that JSON has.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +16,55 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+MIRROR = "NLGEVAL_DATA_MIRROR"
+BESIDE = "shared/data"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_PATH_IS_FILE = "a part of its path is a file; name another place"
+
+
+_NO_RIGHT = "make the folder writable, or name another one"
+
+
 _WAYS_OUT = {
-    **dict.fromkeys(NO_ROOM, "free some space and run again; nothing half-written was left"),
-    errno.EFBIG: "raise the limit on the size of files (ulimit -f) and run again; nothing half-written was left",
-    errno.ENOTDIR: "a part of its path is a file; name another place",
-    errno.EEXIST: "a part of its path is a file; name another place",
-    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make the folder writable, or name another one"),
+    **dict.fromkeys(
+        NO_ROOM, "free some space and run again; nothing half-written was left"
+    ),
+    errno.EFBIG: (
+        "raise the limit on the size of files (ulimit -f) and run again; "
+        "nothing half-written was left"
+    ),
+    errno.ENOTDIR: _PATH_IS_FILE,
+    errno.EEXIST: _PATH_IS_FILE,
+    errno.EROFS: _NO_RIGHT,
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
 }
 
 
 def root() -> Path:
-    """The checkout: `NLGEVAL_ROOT` if set, else the folder that holds the package; without one, the working folder."""
-    if override := os.environ.get("NLGEVAL_ROOT"):
+    """The checkout: `NLGEVAL_ROOT` if set, else the folder that holds the package.
+
+    Without a checkout it is the working folder.
+    """
+    override = os.environ.get("NLGEVAL_ROOT")
+    if override:
         return Path(override).resolve()
     holding = Path(__file__).resolve().parent.parent
-    return holding if (holding / "data" / "registry.csv").exists() else Path.cwd()
+    if (holding / "data" / "registry.csv").exists():
+        return holding
+    return Path.cwd()
 
 
 def committed(path: Path) -> Path:
-    """A file that only the repository has. Raises: FileNotFoundError saying so, where it is not there."""
+    """A file that only the repository has.
+
+    Raises: FileNotFoundError saying so, where it is not there.
+    """
     if not path.is_file():
-        said = "this needs the repository: run it in a clone, or name the clone's folder in NLGEVAL_ROOT"
-        raise FileNotFoundError(f"{path} is missing; {said}")
+        raise FileNotFoundError(
+            f"{path} is missing; this needs the repository: run it in a clone, "
+            "or name the clone's folder in NLGEVAL_ROOT"
+        )
     return path
 
 
@@ -47,6 +76,18 @@ def data() -> Path:
 def raw() -> Path:
     """`data/raw/`: downloads, git-ignored."""
     return data() / "raw"
+
+
+def mirror() -> Path | None:
+    """The folder with copies of the public files: NLGEVAL_DATA_MIRROR, or None where
+    that is set and empty; where it is not set, the folder `shared/data` beside the
+    checkout, if there is one.
+    """
+    value = os.environ.get(MIRROR)
+    if value is not None:
+        return Path(value.strip()).expanduser() if value.strip() else None
+    beside = root().parent / BESIDE
+    return beside if beside.is_dir() else None
 
 
 def notebooks() -> Path:
@@ -65,48 +106,60 @@ def figures() -> Path:
 
 
 def state(*parts: str) -> Path:
-    """`.nlgeval/` (or the folder named by `NLGEVAL_HOME`): caches, completions, runner state; git-ignored."""
+    """`.nlgeval/`, or the folder named by `NLGEVAL_HOME`; git-ignored.
+
+    It holds caches, completions and the runner's state.
+    """
     return Path(os.environ.get("NLGEVAL_HOME") or root() / ".nlgeval").joinpath(*parts)
 
 
 def located(name: str) -> Path:
-    """The place of a file by the name that records give it: `results/...`, `figures/...`, or committed `data/...`."""
-    top, _, rest = name.partition("/")
-    return {"results": results(), "figures": figures(), "data": data()}[top] / rest
+    """The place of a file by the name that records give it.
+
+    Such names are `results/...`, `figures/...`, or committed `data/...`.
+    """
+    top, _, inner = name.partition("/")
+    folders = {"results": results(), "figures": figures(), "data": data()}
+    return folders[top] / inner
 
 
 def way_out(error: OSError) -> str:
     """What went wrong with a file, and what to do about it."""
-    said = error.strerror or str(error)
+    problem = error.strerror or str(error)
     advice = _WAYS_OUT.get(error.errno or 0, "")
-    return f"{said}; {advice}" if advice else said
+    return f"{problem}; {advice}" if advice else problem
 
 
 @contextlib.contextmanager
 def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it onto `path` on success, remove it on any error.
+    """Yield a temporary path beside `path`; rename it onto `path` on success.
 
-    private: for its owner only. Raises: OSError naming `path` where the folder cannot be written or the disk is full.
+    It is removed on any error.
+
+    private: for its owner only. Raises: OSError naming `path` where the folder cannot
+    be written or the disk is full.
     """
     path = Path(path)
-    tmp: Path | None = None
+    partial: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"
+        )
         os.close(handle)
-        tmp = Path(name)
-        yield tmp
-        with open(tmp, "rb+") as written:
-            os.fsync(written.fileno())
+        partial = Path(name)
+        yield partial
+        with open(partial, "rb+") as file:
+            os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(tmp, 0o600 if private else 0o666 & ~umask)
-        os.replace(tmp, path)
+        os.chmod(partial, 0o600 if private else 0o666 & ~umask)
+        os.replace(partial, path)
     except OSError as error:
         raise OSError(error.errno, f"cannot write {path}: {way_out(error)}") from error
     finally:
-        if tmp is not None:
-            tmp.unlink(missing_ok=True)
+        if partial is not None:
+            partial.unlink(missing_ok=True)
 
 
 def private_folder(path: Path) -> None:
@@ -120,35 +173,59 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text with control characters, which could steer a terminal or break a line, spelt out, all but `keep`."""
-    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1], text)
+    """The text with control characters, all but `keep`, spelt out.
+
+    They could steer a terminal or break a line.
+    """
+
+    def spelt_out(match: re.Match) -> str:
+        sign = match[0]
+        return sign if sign in keep else repr(sign)[1:-1]
+
+    return _CONTROL.sub(spelt_out, text)
 
 
 def whole(text: str) -> str:
-    """A text as a file can hold it: half characters (lone surrogates), which JSON can escape, are spelt out."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    """A text as a file can hold it.
+
+    Half characters (lone surrogates), which JSON can escape, are spelt out.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def check(path: Path | str) -> None:
-    """Passes where a file can be written at `path`, whose folder is made. Raises: OSError naming `path`."""
+    """Passes where a file can be written at `path`, whose folder is made.
+
+    Raises: OSError naming `path`.
+    """
+    place = Path(path)
     try:
-        if Path(path).is_dir():
+        if place.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=Path(path).parent, prefix=f".{Path(path).name}."):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place.parent, prefix=f".{place.name}."):
             pass
     except OSError as error:
         raise OSError(error.errno, f"cannot write {path}: {way_out(error)}") from error
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write `text` to `path` as UTF-8, whole or not at all; half characters are spelt out, as JSON does."""
-    with replacing(path) as tmp:
-        tmp.write_text(text, encoding="utf-8", errors="backslashreplace")
+    """Write `text` to `path` as UTF-8, whole or not at all.
+
+    Half characters are spelt out, as JSON does.
+    """
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: NaN and other marks of a missing one are null, numpy's and our types are plain ones."""
+    """The value as JSON has it.
+
+    NaN and other marks of a missing value are null, numpy's and our types are plain
+    ones.
+    """
     if isinstance(value, str):
         return whole(str(value))
     if isinstance(value, float):
@@ -160,10 +237,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(each) for each in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        fields = value.__dataclass_fields__
+        return {name: plain(getattr(value, name)) for name in fields}
     if hasattr(value, "tolist"):  # numpy's numbers and arrays
         return plain(value.tolist())
-    return None if type(value).__name__ in ("NAType", "NaTType") else str(value)
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' missing values
+        return None
+    return str(value)
 
 
 def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -173,7 +253,12 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def markdown_table(heads: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
-    """A table in Markdown, a row a line; what a cell holds is escaped by whoever made it, where it comes from data."""
-    lines = [list(heads)]
-    lines += [["---"] * len(lines[0]), *map(list, rows)]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+    """A table in Markdown, a row a line.
+
+    Whoever makes a cell from data escapes it.
+    """
+    head = list(heads)
+    lines = []
+    for cells in (head, ["---"] * len(head), *rows):
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)

@@ -16,7 +16,7 @@ class Status(StrEnum):
     """What became of one judgment. Only `ok` carries a number."""
 
     OK = "ok"
-    UNPARSED = "unparsed"  # text there, no value that can be read from it with certainty
+    UNPARSED = "unparsed"  # no value can be read from the text with certainty
     OUT_OF_RANGE = "out_of_range"  # a value was read, but not one of the scale
     REFUSED = "refused"  # the judge declined
     TRUNCATED = "truncated"  # the completion ended before its verdict
@@ -53,14 +53,16 @@ class Completion:
     model: str = ""
     revision: str = ""
     error: str = ""
-    passing: bool = False  # of an error: it says nothing about the prompt, as a lost connection
+    # of an error that says nothing about the prompt, such as a lost connection
+    passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """One score, or the reason why there is none.
 
-    `value` is NaN unless `status` is ok. `details` holds what else was read (feedback, errors, aspect scores).
+    `value` is NaN unless `status` is ok. `details` holds what else was read (feedback,
+    errors, aspect scores).
     """
 
     value: float
@@ -70,7 +72,10 @@ class Judgment:
 
     def __post_init__(self) -> None:
         if (self.status is Status.OK) == math.isnan(self.value):
-            raise ValueError(f"status {self.status.value!r} with value {self.value}: a number is ok, NaN has a reason")
+            raise ValueError(
+                f"status {self.status.value!r} with value {self.value}: "
+                "a number is ok, NaN has a reason"
+            )
 
     @classmethod
     def missing(cls, status: Status, reason: str, **details: Any) -> Judgment:

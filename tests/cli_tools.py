@@ -20,13 +20,22 @@ RUBRIC = "[Is the answer right?]\nScore 1: no\nScore 2: hardly\nScore 3: partly\
 
 def cases(name: str) -> list[dict[str, Any]]:
     """The lines of `cases/NAME.jsonl`."""
-    return [json.loads(line) for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").open(encoding="utf-8")]
+    return [
+        json.loads(line)
+        for line in (Path(__file__).parent / "cases" / f"{name}.jsonl").open(
+            encoding="utf-8"
+        )
+    ]
 
 
 def frame_hash(frame: pd.DataFrame) -> str:
     """Of a frame's columns, their types, its rows in order, and what it is about."""
-    about = repr([list(frame.columns), [str(kind) for kind in frame.dtypes], frame.attrs])
-    rows = pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy().tobytes()
+    about = repr(
+        [list(frame.columns), [str(kind) for kind in frame.dtypes], frame.attrs]
+    )
+    rows = (
+        pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy().tobytes()
+    )
     return hashlib.sha256(about.encode() + rows).hexdigest()[:16]
 
 
@@ -58,7 +67,9 @@ def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def rows(n: int = 6, **more: Any) -> list[dict[str, Any]]:
-    """Rows of two systems; `more` adds columns, the same text for all or a function of the row's number."""
+    """Rows of two systems; `more` adds columns, the same text for all or a function
+    of the row's number.
+    """
     return [
         {
             "input_id": i // 2,
@@ -79,7 +90,11 @@ def asks(server: Any, *more: str) -> tuple[str, ...]:
 
 def refused(of: str) -> list[tuple[list[str], str]]:
     """Calls that end with 2, and what they say: `cases/calls_refused.jsonl`."""
-    return [(one["arguments"], one["said"]) for one in cases("calls_refused") if one["of"] == of]
+    return [
+        (one["arguments"], one["said"])
+        for one in cases("calls_refused")
+        if one["of"] == of
+    ]
 
 
 @pytest.fixture
@@ -90,7 +105,9 @@ def command(monkeypatch, capsys):
 
 @pytest.fixture
 def nl(command, tmp_path, monkeypatch):
-    """`nl("score", ...)` calls the command line in an empty folder, with a state folder of its own and a key."""
+    """`nl("score", ...)` calls the command line in an empty folder, with a state
+    folder of its own and a key.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -1,9 +1,12 @@
-"""What the tests share: where the public data are, and how a test says that it needs them."""
+"""What the tests share: where the public data are, and how a test says that it needs
+them.
+"""
 
 from __future__ import annotations
 
 import signal
 
+import public_data
 import pytest
 from cli_tools import command, judge, nl  # noqa: F401
 from engine_fixtures import (  # noqa: F401
@@ -20,12 +23,17 @@ from runner_tools import here  # noqa: F401
 from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import base
 
-# Property tests draw the same examples in every run, so that a failure can be had again; `make fuzz` draws others.
+# Property tests draw the same examples in every run, so that a failure can be had
+# again; `make fuzz` draws others.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("fuzz", derandomize=False, deadline=None, print_blob=True)
 settings.load_profile("same")
 
-# A shell that starts the suite in the background has interrupts ignored, and children inherit that; the tests of Ctrl-C
+public_data.hide()
+public_data.cut_off_the_network()
+
+# A shell that starts the suite in the background has interrupts ignored, and children
+# inherit that; the tests of Ctrl-C
 # need them.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,47 +41,44 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_report_header() -> str:
     """Which data the suite sees."""
-    return datasets.fetch.mirror_line()
+    return public_data.HEADER
 
 
 def pytest_make_parametrize_id(val, argname):
-    """Bytes give a test no name: packed ones may hold the time, and two workers must collect the same names."""
-    return argname if isinstance(val, bytes) else None
-
-
-def needs(*names: str) -> None:
-    """Skip the running test, with the reason, where a data set or recording is not on this machine.
-
-    A file that is here but wrong is no reason to skip: that raises.
+    """Bytes give a test no name: packed ones may hold the time, and two workers must
+    collect the same names.
     """
-    for name in names:
-        for relpath in datasets.files(name):
-            if datasets.fetch.local(relpath) is None:
-                pytest.skip(f"{name} is not here: {relpath} is neither in data/raw nor in a data mirror")
+    return argname if isinstance(val, bytes) else None
 
 
 @pytest.fixture(name="needs", scope="session")
 def _needs():
     """`needs("summeval")` inside a test: skip where the data are not here."""
-    return needs
+    return public_data.needs
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def mirror():
-    """The folder with the public data: the mirror, or data/raw where it has the SummEval file. Skips where neither."""
-    for folder in (datasets.fetch.mirror(), datasets.fetch.files.raw()):
-        if folder is not None and (folder / "summeval" / "bartscore_data.pkl").is_file():
-            return folder
-    pytest.skip("no public data here: neither a data mirror nor data/raw")
+    """The folder with the public data; skips where there is none."""
+    return public_data.folder()
+
+
+@pytest.fixture(autouse=True)
+def _data_are_hidden_again():
+    """What one test asked for, the next one does not see."""
+    yield
+    public_data.hide()
 
 
 @pytest.fixture(scope="session")
 def data():
-    """`data("summeval")` loads a data set once a session, or skips the test; do not change the frame."""
+    """`data("summeval")` loads a data set once a session, or skips the test; do not
+    change the frame.
+    """
     frames: dict = {}
 
     def load(name: str, **options):
-        needs(name)
+        public_data.needs(name)
         key = (name, tuple(sorted(options.items())))
         if key not in frames:
             frames[key] = datasets.load(name, **options)
@@ -97,7 +102,9 @@ def own_state(tmp_path, monkeypatch):
 
 @pytest.fixture
 def one_thread():
-    """Threads that wait for each other take a busy machine's time, where models are tiny."""
+    """Threads that wait for each other take a busy machine's time, where models are
+    tiny.
+    """
     import torch
 
     threads = torch.get_num_threads()

@@ -1,4 +1,6 @@
-"""Loopback servers that speak OpenAI's protocol: one that misbehaves as the prompt tells it to, and a judge."""
+"""Loopback servers that speak OpenAI's protocol: one that misbehaves as the prompt
+tells it to, and a judge.
+"""
 
 from __future__ import annotations
 
@@ -7,60 +9,50 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from loopback import LoopbackServer, QuietHandler
 
 BIG = 2_000_000
 
 
-class HostileServer(ThreadingHTTPServer):
-    """A prompt `<what> <times>: ...` is met with `what` the first `times` times it is asked, then answered.
+class HostileServer(LoopbackServer):
+    """A prompt `<what> <times>: ...` is met with `what` the first `times` times it is
+    asked, then answered.
 
-    `what`: one of the methods `do_<what>` of the handler, or an HTTP status. Any other prompt is answered at once.
+    `what`: one of the methods `do_<what>` of the handler, or an HTTP status. Any other
+    prompt is answered at once.
     """
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self, headers: dict[str, str] | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
         self.headers = headers or {}
         self.asked: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.sent_keys: set[str] = set()
         self.most_at_once = self.at_once = 0
         self.lock = threading.Lock()
-        self.over = threading.Event()
         self.models: dict[str, Any] = {}  # what `/v1/models` tells
         self.mute = False  # it takes what is asked, and is silent
-        self.says: tuple[int, bytes] | None = None  # status and body of every answer, whatever is asked
-        threading.Thread(target=self.serve_forever, daemon=True, kwargs={"poll_interval": 0.02}).start()
+        self.says: tuple[int, bytes] | None = (
+            None  # status and body of every answer, whatever is asked
+        )
+        super().__init__(Handler)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that hang up are part of the play."""
-
-    def stop(self) -> None:
-        self.over.set()
-        self.shutdown()
-        self.server_close()
+        return f"http://127.0.0.1:{self.port}/v1"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     server: HostileServer
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
     def taken(self) -> tuple[dict[str, Any], str, int]:
         """What is asked, its prompt, and the how-manieth time; noted."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        prompt, server = prompt_of(body), self.server
+        prompt = prompt_of(body)
+        server = self.server
         with server.lock:
             server.asked[prompt] += 1
             server.bodies.append(body)
@@ -91,10 +83,14 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.server.mute:
             self.server.over.wait()
-        told = {"/v1/models": self.server.models, "/version": {"version": "1.2.3"}}.get(self.path)
+        told = {"/v1/models": self.server.models, "/version": {"version": "1.2.3"}}.get(
+            self.path
+        )
         self.send(200, told) if told else self.send(404, {})
 
-    def send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
+    def send(
+        self, status: int, content: Any, headers: dict[str, str] | None = None
+    ) -> None:
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
@@ -106,7 +102,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_status(self, body: dict, what: str) -> None:
         key = self.headers["authorization"]
-        self.send(int(what), {"error": {"message": f"no luck with {key}", "code": None}}, self.server.headers)
+        self.send(
+            int(what),
+            {"error": {"message": f"no luck with {key}", "code": None}},
+            self.server.headers,
+        )
 
     def do_hang(self, body: dict, what: str) -> None:
         self.server.over.wait()
@@ -142,15 +142,23 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def do_bad(self, body: dict, what: str) -> None:
-        """One of the answers that are no completion, by the prompt's text after the colon."""
+        """One of the answers that are no completion, by the prompt's text after the
+        colon.
+        """
         self.send(200, BAD[prompt_of(body).split(": ", 1)[1]])
 
 
 def _bad(case: dict[str, Any]) -> Any:
-    return (case["raw"] * case.get("times", 1)).encode("latin-1") if "raw" in case else case["answer"]
+    return (
+        (case["raw"] * case.get("times", 1)).encode("latin-1")
+        if "raw" in case
+        else case["answer"]
+    )
 
 
-CASES = Path(__file__).parent / "cases" / "bad_answers.jsonl"  # what is no completion: as it is sent, or as JSON
+CASES = (
+    Path(__file__).parent / "cases" / "bad_answers.jsonl"
+)  # what is no completion: as it is sent, or as JSON
 BAD = {case["name"]: _bad(case) for case in map(json.loads, CASES.open())}
 
 
@@ -166,27 +174,42 @@ def choice(body: dict[str, Any], said: str) -> dict[str, Any]:
         one: dict[str, Any] = {"message": {"role": "assistant", "content": said}}
         table: dict[str, Any] = {"content": [{**rows[0], "top_logprobs": rows}]}
     else:
-        one, table = {"text": said}, {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [likely]}
-    return {"index": 0, "finish_reason": "stop", **one, **({"logprobs": table} if "logprobs" in body else {})}
+        one = {"text": said}
+        table = {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [likely]}
+    return {
+        "index": 0,
+        "finish_reason": "stop",
+        **one,
+        **({"logprobs": table} if "logprobs" in body else {}),
+    }
 
 
 def answer(body: dict[str, Any], text: str) -> dict[str, Any]:
     """A proper answer that echoes the prompt."""
     n = body.get("n", 1)
-    choices = [choice(body, f"{text} -> {i}" if n > 1 else f"echo of {text}") for i in range(n)]
-    usage: dict[str, Any] = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
+    choices = [
+        choice(body, f"{text} -> {i}" if n > 1 else f"echo of {text}") for i in range(n)
+    ]
+    usage: dict[str, Any] = {
+        "prompt_tokens": 7,
+        "completion_tokens": 5,
+        "total_tokens": 12,
+    }
     if "miscounted" in text:
         usage = {"prompt_tokens": -3, "completion_tokens": "many"}
     return {"id": "1", "model": "served-name", "choices": choices, "usage": usage}
 
 
 class JudgeServer(HostileServer):
-    """`reply(prompt)` gives the text, or an HTTP status; a failure's message repeats the key that it was sent."""
+    """`reply(prompt)` gives the text, or an HTTP status; a failure's message repeats
+    the key that it was sent.
+    """
 
     def __init__(self, reply: Callable[[str], str | int]) -> None:
-        super().__init__()
-        self.reply, self.RequestHandlerClass = reply, JudgeHandler
+        self.reply = reply
         self.answered: list[str] = []
+        super().__init__()
+        self.RequestHandlerClass = JudgeHandler
 
     @property
     def prompts(self) -> list[str]:
@@ -201,9 +224,25 @@ class JudgeHandler(Handler):
         body, prompt, _ = self.taken()
         said = self.server.reply(prompt)
         if isinstance(said, int):
-            self.send(said, {"error": {"message": f"refused for {self.headers['authorization']}", "code": None}})
+            self.send(
+                said,
+                {
+                    "error": {
+                        "message": f"refused for {self.headers['authorization']}",
+                        "code": None,
+                    }
+                },
+            )
             return
         usage = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
-        self.send(200, {"id": "1", "model": "judge-served", "choices": [choice(body, said)], "usage": usage})
+        self.send(
+            200,
+            {
+                "id": "1",
+                "model": "judge-served",
+                "choices": [choice(body, said)],
+                "usage": usage,
+            },
+        )
         with self.server.lock:
             self.server.answered.append(prompt)

@@ -10,22 +10,38 @@ import nbformat
 
 
 def run(path: Path, **given: Any) -> dict[str, Any]:
-    """The names that a notebook leaves behind, with these values for its parameters. Raises: what a cell raises."""
+    """The names that a notebook leaves behind, with these values for its parameters.
+
+    Raises: what a cell raises.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     shown: list[Any] = []
-    names: dict[str, Any] = {"__name__": "__main__", "display": lambda *many: shown.extend(many), "shown": shown}
+    names: dict[str, Any] = {
+        "__name__": "__main__",
+        "display": lambda *many: shown.extend(many),
+        "shown": shown,
+    }
     for number, cell in enumerate(nbformat.read(path, 4).cells):
         if cell.cell_type != "code":
             continue
         tree = ast.parse(cell.source)
-        last = tree.body.pop().value if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        last = (
+            tree.body.pop().value
+            if tree.body and isinstance(tree.body[-1], ast.Expr)
+            else None
+        )
         exec(compile(tree, f"{path.name}[{number}]", "exec"), names)
         if last is not None:
-            shown.append(eval(compile(ast.Expression(last), f"{path.name}[{number}]", "eval"), names))
+            shown.append(
+                eval(
+                    compile(ast.Expression(last), f"{path.name}[{number}]", "eval"),
+                    names,
+                )
+            )
         if "parameters" in cell.metadata.get("tags", ()):
             unknown = set(given) - set(names)
             assert not unknown, f"{path.name} has no parameter {unknown}"

@@ -1,4 +1,6 @@
-"""A small checkout in a temporary folder, and an executor that runs notebooks in this process."""
+"""A small checkout in a temporary folder, and an executor that runs notebooks in
+this process.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,13 @@ def document(*cells: str, parameters: str | None = PARAMETERS) -> dict[str, Any]
     """A notebook: a parameters cell, unless None, and code cells."""
     made = [] if parameters is None else [_code(parameters, 0, ["parameters"])]
     made += [_code(source, number, []) for number, source in enumerate(cells, 1)]
-    metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    metadata = {
+        "kernelspec": {
+            "display_name": "Python 3",
+            "language": "python",
+            "name": "python3",
+        }
+    }
     return {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -50,7 +58,9 @@ def _code(source: str, number: int, tags: list[str]) -> dict[str, Any]:
 
 
 class Checkout:
-    """Notebooks, catalogue and printed tables of one paper in `root`; used through NLGEVAL_ROOT."""
+    """Notebooks, catalogue and printed tables of one paper in `root`; used through
+    NLGEVAL_ROOT.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -72,26 +82,52 @@ class Checkout:
         (tables / "table_01.csv").write_text(
             f"{head}hdeval,table_01,BLEU,A,accuracy,0.50\nhdeval,table_01,ROUGE,A,accuracy,0.25\n"
         )
-        (tables / "table_02.csv").write_text(f"{head}hdeval,table_02,BLEU,A,accuracy,0.50\n")
+        (tables / "table_02.csv").write_text(
+            f"{head}hdeval,table_02,BLEU,A,accuracy,0.50\n"
+        )
+        (tables.parent / "kinds.csv").write_text(
+            "paper,table,row,column,kind,method\n"
+            "hdeval,*,HD-Eval*,*,own method,HD-Eval\n"
+            "hdeval,*,*,*,lexical metric,n-grams\n"
+        )
+        (tables.parent / "own_methods.csv").write_text(
+            'paper,table,method,needs\nhdeval,*,HD-Eval,"gpt-4-32k, an API"\n'
+        )
         self.entries: list[str] = []
         self.catalogue()
 
     def catalogue(self, text: str | None = None) -> None:
         """Write the catalogue: `text`, or the entries added so far."""
-        (self.root / "notebooks" / "catalogue.toml").write_text("\n".join(self.entries) if text is None else text)
+        (self.root / "notebooks" / "catalogue.toml").write_text(
+            "\n".join(self.entries) if text is None else text
+        )
 
-    def notebook(self, name: str, *cells: str, parameters: str | None = PARAMETERS) -> Path:
+    def notebook(
+        self, name: str, *cells: str, parameters: str | None = PARAMETERS
+    ) -> Path:
         """Write `notebooks/<name>.ipynb`."""
         path = self.root / "notebooks" / f"{name}.ipynb"
         path.write_text(json.dumps(document(*cells, parameters=parameters)))
         return path
 
     def output(
-        self, id: str, *cells: str, value: float = 0.5, more: str = "", parameters: str | None = PARAMETERS
+        self,
+        id: str,
+        *cells: str,
+        value: float = 0.5,
+        more: str = "",
+        parameters: str | None = PARAMETERS,
     ) -> Path:
-        """Add an output that counts its runs and saves one cell; or that has the given cells."""
+        """Add an output that counts its runs and saves one cell; or that has the
+        given cells.
+        """
         counting = COUNTS.format(folder=str(self.counts), id=id)
-        path = self.notebook(id, counting, *(cells or [SAVES.format(id=id, value=value)]), parameters=parameters)
+        path = self.notebook(
+            id,
+            counting,
+            *(cells or [SAVES.format(id=id, value=value)]),
+            parameters=parameters,
+        )
         covers = "" if "covers" in more else 'covers = ["table_01"]\n'
         route = "" if "route" in more else 'route = "public"\n'
         self.entries.append(
@@ -117,7 +153,9 @@ class Checkout:
 
 
 class Here(Executor):
-    """Stands for the threads: a notebook's cells run one after the other in this process, at once."""
+    """Stands for the threads: a notebook's cells run one after the other in this
+    process, at once.
+    """
 
     def __init__(self, jobs: int) -> None:
         """As many as are asked for: none runs beside another."""
@@ -136,11 +174,20 @@ def _run(job: Any) -> dict[str, Any]:
     for number, cell in enumerate(document["cells"]):
         source = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
         try:
-            with mock.patch.dict(os.environ, job.environment), contextlib.redirect_stdout(io.StringIO()):
+            with (
+                mock.patch.dict(os.environ, job.environment),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
                 exec(compile(source, "cell", "exec"), space)
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
-            return {"ok": False, "cell": number, "source": source, "error": said, "traceback": traceback.format_exc()}
+            return {
+                "ok": False,
+                "cell": number,
+                "source": source,
+                "error": said,
+                "traceback": traceback.format_exc(),
+            }
         if "parameters" in cell["metadata"].get("tags", ()):
             space.update(job.parameters)
     return {"ok": True}
@@ -148,7 +195,9 @@ def _run(job: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    """A checkout whose notebooks run in this process, with a library of its own: ours may be edited meanwhile."""
+    """A checkout whose notebooks run in this process, with a library of its own:
+    ours may be edited meanwhile.
+    """
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     for name in ("RESULTS", "FIGURES", "HOME", "RECORD", "TRIAL", "REPLACE"):
         monkeypatch.delenv(f"NLGEVAL_{name}", raising=False)

@@ -44,10 +44,23 @@ def test_what_is_read(here):
     here.catalogue(GOOD)
     listed = catalogue.load()
     one, two = listed.outputs
-    assert (one.covers, one.inputs, dict(one.parameters)) == (("table_01", "figure_01"), ("summeval",), {"seed": 3})
-    assert (one.route, one.title, one.after, one.saves) == ("public", "First", ("two",), True)
+    assert (one.covers, one.inputs, dict(one.parameters)) == (
+        ("table_01", "figure_01"),
+        ("summeval",),
+        {"seed": 3},
+    )
+    assert (one.route, one.title, one.after, one.saves) == (
+        "public",
+        "First",
+        ("two",),
+        True,
+    )
     assert two.paper == "meta" and two.covers == ()
-    assert listed.rows == (catalogue.Row("hdeval", "table_02", "needs GPU", "model X on data Y: nlgeval completions"),)
+    assert listed.rows == (
+        catalogue.Row(
+            "hdeval", "table_02", "needs GPU", "model X on data Y: nlgeval completions"
+        ),
+    )
     assert listed["one"].path == here.root / "notebooks" / "one.ipynb"
 
 
@@ -61,8 +74,15 @@ def test_faults_are_told(here, case):
 
 
 def test_all_faults_at_once(here):
-    here.catalogue(GOOD.replace('"public"', '"x"').replace('"First"', "7").replace('"needs GPU"', '"y"'))
-    with pytest.raises(catalogue.CatalogueError, match=r"(?s)3 fault\(s\).*route: Input.*title: Input.*status: Input"):
+    here.catalogue(
+        GOOD.replace('"public"', '"x"')
+        .replace('"First"', "7")
+        .replace('"needs GPU"', '"y"')
+    )
+    with pytest.raises(
+        catalogue.CatalogueError,
+        match=r"(?s)3 fault\(s\).*route: Input.*title: Input.*status: Input",
+    ):
         catalogue.load()
 
 
@@ -74,14 +94,18 @@ def test_selecting(here):
     assert [entry.id for entry in listed.select([], ["hdeval"])] == ["one"]
     assert [entry.id for entry in listed.select(["two"], ["hdeval"])] == ["one", "two"]
     assert listed.select(["scoreboard"]) == ()
-    with pytest.raises(catalogue.CatalogueError, match=r"no output 'tow'.*did you mean 'two'"):
+    with pytest.raises(
+        catalogue.CatalogueError, match=r"no output 'tow'.*did you mean 'two'"
+    ):
         listed.select(["tow"])
     with pytest.raises(catalogue.CatalogueError, match="unknown paper 'bleu'"):
         listed.select([], ["bleu"])
 
 
 def test_the_real_catalogue_holds(monkeypatch):
-    """Every entry of this checkout: its notebook reads strictly, takes its parameters, and has known inputs."""
+    """Every entry of this checkout: its notebook reads strictly, takes its
+    parameters, and has known inputs.
+    """
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
     from nlgeval_lib.report import notebook
     from nlgeval_lib.runner import stale

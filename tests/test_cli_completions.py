@@ -17,30 +17,68 @@ from nlgeval_lib.scoring import ProgressBar
 def mine(nl, tmp_path):
     """`nl`, in a folder with `my.jsonl`: 30 rows, of 25 outputs."""
     row = {"instruction": "say it", "source": "s", "aspect": "overall"}
-    jsonl(tmp_path / "my.jsonl", [{"output": f"answer {i % 25}", **row} for i in range(30)])
+    jsonl(
+        tmp_path / "my.jsonl",
+        [{"output": f"answer {i % 25}", **row} for i in range(30)],
+    )
     return nl
 
 
 def test_the_planned_number_is_the_number_that_is_asked(mine, judge):
     server = judge(lambda prompt: "Score: 4")
-    for evaluator, more in (("geval", ()), ("tigerscore", ()), ("hdeval", ("-s", "task=summary"))):
+    for evaluator, more in (
+        ("geval", ()),
+        ("tigerscore", ()),
+        ("hdeval", ("-s", "task=summary")),
+    ):
         server.bodies.clear()
-        plan = mine("completions", "-e", evaluator, "--data", "my.jsonl", *asks(server, *more), "-n")
+        plan = mine(
+            "completions",
+            "-e",
+            evaluator,
+            "--data",
+            "my.jsonl",
+            *asks(server, *more),
+            "-n",
+        )
         assert plan.code == 0, plan.err
-        planned = int(re.search(r"([\d,]+) completions to ask", plan.out)[1].replace(",", ""))
-        made = mine("completions", "-e", evaluator, "--data", "my.jsonl", *asks(server, *more))
+        planned = int(
+            re.search(r"([\d,]+) completions to ask", plan.out)[1].replace(",", "")
+        )
+        made = mine(
+            "completions", "-e", evaluator, "--data", "my.jsonl", *asks(server, *more)
+        )
         assert made.code == 0, made.err
         assert len(server.bodies) == planned, evaluator
-    assert "criteria: " in made.out and "scores could be read" in made.out, "an HD-Eval to be fitted: its criteria"
+    assert "criteria: " in made.out and "scores could be read" in made.out, (
+        "an HD-Eval to be fitted: its criteria"
+    )
 
 
-def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(mine, tiny_folder):
-    got = mine("completions", "-e", "geval", "--data", "my.jsonl", "--engine", "vllm", "-m", str(tiny_folder), "-n")
-    assert got.code == 0 and "counted by the tokenizer" in got.out and "sha256:" in got.out
+def test_a_model_is_planned_without_loading_it_and_its_tokens_are_counted(
+    mine, tiny_folder
+):
+    got = mine(
+        "completions",
+        "-e",
+        "geval",
+        "--data",
+        "my.jsonl",
+        "--engine",
+        "vllm",
+        "-m",
+        str(tiny_folder),
+        "-n",
+    )
+    assert (
+        got.code == 0 and "counted by the tokenizer" in got.out and "sha256:" in got.out
+    )
     other = ("--engine", "openai", "-m", "x", "-n", "--tokenizer", str(tiny_folder))
     served = mine("completions", "-e", "geval", "--data", "my.jsonl", *other)
     assert "counted by the tokenizer" in served.out
-    tokens = [re.search(r"prompt tokens: ([\d,]+)", one.out)[1] for one in (got, served)]
+    tokens = [
+        re.search(r"prompt tokens: ([\d,]+)", one.out)[1] for one in (got, served)
+    ]
     assert tokens[0] == tokens[1]
 
 
@@ -62,7 +100,7 @@ def test_shards_fill_their_part_of_a_store(mine, judge, tmp_path):
     assert got.code == 0 and "0 made" in got.out and len(server.bodies) == asked
 
 
-# -- the progress -----------------------------------------------------------------------------------------------------
+# -- the progress
 
 
 class Terminal(io.StringIO):
@@ -79,11 +117,19 @@ def test_the_progress_says_all_that_it_should():
     bar = ProgressBar("judge", stream=stream)
     bar.start("judge", lambda completion: completion.text == "4")
     bar.report(Progress(total=200, stored=50))
-    failed = Completion(key="x", text="", finish_reason="error", error="gone")  # says nothing about what can be read
+    failed = Completion(
+        key="x", text="", finish_reason="error", error="gone"
+    )  # says nothing about what can be read
     now = Progress(200, 50, done=60, failed=2, completion_tokens=1200, seconds=10.0)
     bar.report(now, [*batch(59), *batch(1, "none"), failed])
-    assert bar.line(now) == "60 done, 50 stored, 2 failed (the last: gone), 98.3% parsed, 120 tokens/s, 14 s left"
-    bar.report(Progress(200, 50, done=148, failed=2, completion_tokens=2960, seconds=20.0), batch(88))
+    assert (
+        bar.line(now)
+        == "60 done, 50 stored, 2 failed (the last: gone), 98.3% parsed, 120 tokens/s, 14 s left"
+    )
+    bar.report(
+        Progress(200, 50, done=148, failed=2, completion_tokens=2960, seconds=20.0),
+        batch(88),
+    )
     assert "100%" in stream.getvalue() and "200/200" in stream.getvalue()
     bar.start("next")
     assert bar.line(Progress(200, 50)) == "0 done, 50 stored, 0 failed"

@@ -28,7 +28,14 @@ TEXTS = {
     "analysis": "no errors",
 }
 MORE = {
-    "hdeval": ("-s", "aggregator=average", "-s", "task=general", "-s", "criteria=summeval"),
+    "hdeval": (
+        "-s",
+        "aggregator=average",
+        "-s",
+        "task=general",
+        "-s",
+        "criteria=summeval",
+    ),
     "coascore": ("-s", "n=2"),
     "prometheus": ("-s", "repetition_penalty=1"),
     "tigerscore-reference": ("-s", "task=Summ"),
@@ -42,7 +49,11 @@ METRICS = sorted({*evaluators.names()} - {*JUDGES})
 @pytest.mark.parametrize("name", JUDGES)
 def test_every_judge_from_the_command_line(nl, judge, tmp_path, name):
     server = judge(
-        lambda prompt: "Aspect1: clarity, is it clear?\nAspect2: truth, is it true?" if "aspects" in prompt else "3"
+        lambda prompt: (
+            "Aspect1: clarity, is it clear?\nAspect2: truth, is it true?"
+            if "aspects" in prompt
+            else "3"
+        )
     )
     jsonl(tmp_path / "my.jsonl", rows(3, **TEXTS))
     ask = ("-i", "my.jsonl", *asks(server), *MORE.get(name, ()))
@@ -57,7 +68,8 @@ def test_every_judge_from_the_command_line(nl, judge, tmp_path, name):
     assert ", 0 made" in again.out
 
 
-# what a metric may open: Python and its packages, the checkout, this test's folder, the system; time zones and fonts,
+# what a metric may open: Python and its packages, the checkout, this test's folder, the
+# system; time zones and fonts,
 # which pandas and matplotlib list and the metrics do not read
 BARE = """
 import json, os, sys, sysconfig
@@ -81,37 +93,72 @@ real = {Path(name).resolve() for name in opened if os.path.exists(name)}
 outside = sorted(str(one) for one in real if not any(one.is_relative_to(place) for place in known))
 Path("done.json").write_text(json.dumps([codes, outside]))
 """
-NEEDY = {"comet": "unbabel-comet is not installed", "bleurt": "BLEURT is not installed", "unieval": "HF_HUB_OFFLINE"}
+NEEDY = {
+    "comet": "unbabel-comet is not installed",
+    "bleurt": "BLEURT is not installed",
+    "unieval": "HF_HUB_OFFLINE",
+}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system's folders are those of Linux")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the system's folders are those of Linux"
+)
 def test_every_metric_from_the_command_line(tmp_path, tiny_folder):
-    """An empty home, no variable set, and no file read that the set-up did not bring."""
+    """An empty home, no variable set, and no file read that the set-up did not
+    bring.
+    """
     jsonl(tmp_path / "my.jsonl", rows(3, **TEXTS))
     more = {
         **MORE,
         "bartscore": ("--model", str(tiny_model.build_seq2seq(tmp_path / "seq2seq"))),
-        "gptscore": ("--model", str(tiny_folder), "-s", 'fixed={"task": "Rate", "quality": "well"}'),
+        "gptscore": (
+            "--model",
+            str(tiny_folder),
+            "-s",
+            'fixed={"task": "Rate", "quality": "well"}',
+        ),
     }
-    (tmp_path / "calls.json").write_text(json.dumps({name: more.get(name, ()) for name in METRICS}))
-    folders = {name: str(tmp_path / name) for name in ("HOME", "TMPDIR", "NLGEVAL_HOME")}
+    (tmp_path / "calls.json").write_text(
+        json.dumps({name: more.get(name, ()) for name in METRICS})
+    )
+    folders = {
+        name: str(tmp_path / name) for name in ("HOME", "TMPDIR", "NLGEVAL_HOME")
+    }
     for folder in folders.values():
         Path(folder).mkdir()
-    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "OMP_NUM_THREADS") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "PYTHONPATH", "OMP_NUM_THREADS")
+        if name in os.environ
+    }
     environment = {**kept, **folders, "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-c", BARE]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     codes, outside = json.loads((tmp_path / "done.json").read_text())
-    assert [name for name in outside if not Path(name).is_relative_to(tiny_folder)] == []
+    assert [
+        name for name in outside if not Path(name).is_relative_to(tiny_folder)
+    ] == []
     for name in METRICS:
         frame = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False)
         assert len(frame) == 3, name
-        if name in NEEDY:  # packages and models that no set-up step brings: said, and nothing else
+        if (
+            name in NEEDY
+        ):  # packages and models that no set-up step brings: said, and nothing else
             assert codes[name] == 1 and set(frame["status"]) == {"unavailable"}
             assert frame["reason"].str.contains(NEEDY[name]).all(), frame["reason"][0]
         else:
-            assert codes[name] == 0 and set(frame["status"]) == {"ok"}, (name, frame["reason"][0])
+            assert codes[name] == 0 and set(frame["status"]) == {"ok"}, (
+                name,
+                frame["reason"][0],
+            )
 
 
 N = 30
@@ -119,11 +166,19 @@ N = 30
 
 @pytest.fixture
 def noise(nl, judge, tmp_path):
-    """`noise(*words)`: HD-Eval of random scores over `rated.jsonl`, whose ratings are random too."""
+    """`noise(*words)`: HD-Eval of random scores over `rated.jsonl`, whose ratings
+    are random too.
+    """
     draw = random.Random(1)
     row = {"aspect": "coherence", "source": "s"}
     made = [
-        {"input_id": i // 2, "system_id": i % 2, "output": f"answer {i}", "human": draw.random(), **row}
+        {
+            "input_id": i // 2,
+            "system_id": i % 2,
+            "output": f"answer {i}",
+            "human": draw.random(),
+            **row,
+        }
         for i in range(N)
     ]
     jsonl(tmp_path / "rated.jsonl", made)
@@ -139,21 +194,63 @@ def noise(nl, judge, tmp_path):
 
 
 def followed(nl, file: str):
-    got = nl("meta", file, "--coef", "pearson", "--format", "jsonl", "--no-baselines", "--ci", "none")
+    got = nl(
+        "meta",
+        file,
+        "--coef",
+        "pearson",
+        "--format",
+        "jsonl",
+        "--no-baselines",
+        "--ci",
+        "none",
+    )
     return got.err if got.code else json.loads(got.out.splitlines()[0])
 
 
 def test_rows_that_it_was_fitted_on_are_marked_and_left_out(noise):
-    assert noise("--fit", "rated.jsonl", "-i", "rated.jsonl", "-o", "own.csv", "--save", "hd.json").code == 0
+    assert (
+        noise(
+            "--fit",
+            "rated.jsonl",
+            "-i",
+            "rated.jsonl",
+            "-o",
+            "own.csv",
+            "--save",
+            "hd.json",
+        ).code
+        == 0
+    )
     scored = pd.read_csv("own.csv")
-    assert scored["seen_in_training"].all() and scored["value"].corr(scored["human"]) > 0.7, "from random scores"
-    assert "a score was fitted on every row; rate others, or use score --cross-fit" in followed(noise.nl, "own.csv")
+    assert (
+        scored["seen_in_training"].all() and scored["value"].corr(scored["human"]) > 0.7
+    ), "from random scores"
+    assert (
+        "a score was fitted on every row; rate others, or use score --cross-fit"
+        in followed(noise.nl, "own.csv")
+    )
     record = record_of("own.csv")["scores"]["value"]
-    assert record["fitted_on"].startswith(f"{N}#") and f"|fitted_on:{record['fitted_on']}|" in record["signature"]
+    assert (
+        record["fitted_on"].startswith(f"{N}#")
+        and f"|fitted_on:{record['fitted_on']}|" in record["signature"]
+    )
     pd.read_json("rated.jsonl", lines=True).assign(
         output=lambda rows: [f"answer {i + N // 2}" for i in range(N)]
     ).to_json("other.jsonl", orient="records", lines=True)
-    assert noise("--load", "hd.json", "-i", "other.jsonl", "-o", "other.csv", "--column", "hd").code == 0
+    assert (
+        noise(
+            "--load",
+            "hd.json",
+            "-i",
+            "other.jsonl",
+            "-o",
+            "other.csv",
+            "--column",
+            "hd",
+        ).code
+        == 0
+    )
     seen = pd.read_csv("other.csv")["hd_seen_in_training"].eq(True)
     assert seen.sum() == N // 2 == followed(noise.nl, "other.csv")["n"]
     assert record_of("other.csv")["scores"]["hd"]["fitted_on"] == record["fitted_on"]
@@ -165,11 +262,19 @@ def test_cross_fitting_gives_scores_that_did_not_see_their_ratings(noise):
     asked = len(noise.server.bodies)
     scored = pd.read_csv("folds.csv")
     assert scored["value"].notna().all() and "seen_in_training" not in scored
-    assert followed(noise.nl, "folds.csv")["n"] == N and abs(scored["value"].corr(scored["human"])) < 0.4
+    assert (
+        followed(noise.nl, "folds.csv")["n"] == N
+        and abs(scored["value"].corr(scored["human"])) < 0.4
+    )
     assert noise("--fit", "rated.jsonl", "-i", "rated.jsonl", "-o", "own.csv").code == 0
-    assert len(noise.server.bodies) == asked == len(set(noise.server.prompts)), "no fold asks anything twice"
+    assert len(noise.server.bodies) == asked == len(set(noise.server.prompts)), (
+        "no fold asks anything twice"
+    )
     for words, said in (
-        (("--cross-fit", "5", "--fit", "rated.jsonl"), "leave out --fit, --load and --save"),
+        (
+            ("--cross-fit", "5", "--fit", "rated.jsonl"),
+            "leave out --fit, --load and --save",
+        ),
         (("--cross-fit", "99"), "--cross-fit 99: rated.jsonl has 15 inputs"),
     ):
         wrong = noise(*words, "-i", "rated.jsonl", "-o", "x.csv")

@@ -1,4 +1,6 @@
-"""The examples of `--help` and of the README work as they are printed; what asks a model is only planned."""
+"""The examples of `--help` and of the README work as they are printed; what asks a
+model is only planned.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from nlgeval_lib.study import catalogue
 RUBRIC = "[Is it good?]\n" + "\n".join(f"Score {n}: level {n}" for n in range(1, 6))
 ROOT = Path(__file__).parents[1]
 COMMAND = typer.main.get_command(cli.app)
-COLUMNS = dict(instruction="say it", source="a text", reference="an answer", rubric=RUBRIC, task="summ", dataset="x")
+COLUMNS = dict(
+    instruction="say it",
+    source="a text",
+    reference="an answer",
+    rubric=RUBRIC,
+    task="summ",
+    dataset="x",
+)
 
 
 def helps(command=COMMAND, name="nlgeval"):
@@ -28,7 +37,9 @@ def helps(command=COMMAND, name="nlgeval"):
 
 
 def examples(text):
-    """The `nlgeval` lines of a text, continued lines joined, without what is said after them."""
+    """The `nlgeval` lines of a text, continued lines joined, without what is said
+    after them.
+    """
     joined = re.sub(r"\\\n\s*", "", text)
     for line in joined.splitlines():
         if line.strip().startswith("nlgeval "):
@@ -36,15 +47,28 @@ def examples(text):
             yield re.sub(r"\s+#.*", "", said)
 
 
-IN_HELP = [(name, line) for name, text in helps() for line in dict.fromkeys(examples(text))]
-IN_README = [("README", line) for line in examples((ROOT / "README.md").read_text(encoding="utf-8"))]
-PLANNED = [line for _, line in (*IN_HELP, *IN_README) if line.split()[1] in ("score", "completions", "sweep", "build")]
+IN_HELP = [
+    (name, line) for name, text in helps() for line in dict.fromkeys(examples(text))
+]
+IN_README = [
+    ("README", line)
+    for line in examples((ROOT / "README.md").read_text(encoding="utf-8"))
+]
+PLANNED = [
+    line
+    for _, line in (*IN_HELP, *IN_README)
+    if line.split()[1] in ("score", "completions", "sweep", "build")
+]
 
 
 def parsed(line):
-    """The command of a line with its arguments read, as click reads them. Raises: click's UsageError."""
+    """The command of a line with its arguments read, as click reads them.
+
+    Raises: click's UsageError.
+    """
     words = shlex.split(line)[1:]
-    command, context = COMMAND, COMMAND.make_context("nlgeval", list(words), resilient_parsing=True)
+    command = COMMAND
+    context = COMMAND.make_context("nlgeval", list(words), resilient_parsing=True)
     while hasattr(command, "commands") and words:
         name, command, words = command.resolve_command(context, words)
         if not hasattr(command, "commands"):
@@ -60,7 +84,10 @@ def test_there_are_examples():
 def test_an_example_is_a_call_and_names_what_there_is(where, line):
     name, context = parsed(line)
     given = context.params
-    outputs = [*(given.get("ids") or ()), *([given["output"]] if name == "sweep" else ())]
+    outputs = [
+        *(given.get("ids") or ()),
+        *([given["output"]] if name == "sweep" else ()),
+    ]
     assert {*outputs} <= {entry.id for entry in catalogue.load().outputs}
     if name in ("completions", "score") and given["data"]:
         assert given["data"] in datasets.NAMES
@@ -74,22 +101,40 @@ def test_an_example_can_be_planned(monkeypatch, capsys, tmp_path, needs, line):
         needs(given["data"])
     if given.get("table") or (name == "completions" and not given["evaluator"]):
         return  # no plan, or a long one; its names are checked above
-    if given.get("seeds") or given.get("engine") == "replay" or given.get("evaluator") == "semscore":
-        return  # seed rubrics and recordings have tests of their own; semscore loads its model
+    if (
+        given.get("seeds")
+        or given.get("engine") == "replay"
+        or given.get("evaluator") == "semscore"
+    ):
+        # seed rubrics and recordings have tests of their own; semscore loads its model
+        return
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     rows = [
-        COLUMNS | dict(input_id=i // 2, system_id=i % 2, output=f"o {i}", answer=f"o {i}", human=i % 5)
+        COLUMNS
+        | dict(
+            input_id=i // 2,
+            system_id=i % 2,
+            output=f"o {i}",
+            answer=f"o {i}",
+            human=i % 5,
+        )
         for i in range(12)
     ]
     for file in ("my.jsonl", "a.jsonl", "b.jsonl", "c.jsonl", "outputs.jsonl"):
         jsonl(tmp_path / file, rows)
-    assert call(monkeypatch, capsys, "init", ".").code == 0  # rows.jsonl and rubric.toml
+    assert (
+        call(monkeypatch, capsys, "init", ".").code == 0
+    )  # rows.jsonl and rubric.toml
     for file in ("my.csv", "rated.csv", "scores.csv"):
         pd.DataFrame(rows).to_csv(tmp_path / file, index=False)
     words = shlex.split(line)[1:]
     words += [] if given.get("dry_run") else ["--dry-run"]
-    words += ["--limit", "6"] if name in ("score", "completions") and given.get("data") else []
+    words += (
+        ["--limit", "6"]
+        if name in ("score", "completions") and given.get("data")
+        else []
+    )
     if name == "sweep":
         monkeypatch.setattr(files, "results", lambda: tmp_path / "results")
     got = call(monkeypatch, capsys, *words)

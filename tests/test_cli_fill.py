@@ -1,4 +1,6 @@
-"""`nlgeval completions` over the catalogue's judges: planned, made model by model, read by notebooks, asked once."""
+"""`nlgeval completions` over the catalogue's judges: planned, made model by model,
+read by notebooks, asked once.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,24 @@ from nlgeval_lib.runner.session import Progress
 from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import EngineChoice
 from nlgeval_lib.scoring.asking import ProgressBar
-from nlgeval_lib.study import EngineOptions, catalogue, completions, judge_scores, judges, plan_totals
+from nlgeval_lib.study import (
+    EngineOptions,
+    catalogue,
+    completions,
+    judge_scores,
+    judges,
+    plan_totals,
+)
 
-LLAMA, PROMETHEUS, API = "meta-llama/Llama-2-7b-chat-hf", "kaist-ai/prometheus-7b-v1.0", "gpt-4-0613"
+LLAMA = "meta-llama/Llama-2-7b-chat-hf"
+PROMETHEUS = "kaist-ai/prometheus-7b-v1.0"
+API = "gpt-4-0613"
 JUDGES = {  # id: evaluator, model, settings
-    "n=2": ("coascore", LLAMA, ["task=summary", "n=2", "aspect_sampling.max_tokens=200"]),
+    "n=2": (
+        "coascore",
+        LLAMA,
+        ["task=summary", "n=2", "aspect_sampling.max_tokens=200"],
+    ),
     "absolute": ("prometheus", PROMETHEUS, ["n=1", "max_tokens=64"]),
     "terse": ("llmscore", LLAMA, ["task=summary", "max_tokens=4"]),
     "api": ("geval", API, []),
@@ -52,7 +67,9 @@ out.save()"""
 
 @pytest.fixture
 def here(here, tmp_path, monkeypatch):
-    """A checkout with the mini set, two outputs and their judges; its state lies elsewhere."""
+    """A checkout with the mini set, two outputs and their judges; its state lies
+    elsewhere.
+    """
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     here.data("mini/mini.jsonl", "models.csv", "prices.csv", "judged_cells.csv")
@@ -68,20 +85,39 @@ def nl(here, command):
 
 
 def listed(here: Checkout, structured: bool = False, where: str = "") -> None:
-    """Write judges into the catalogue, and what outputs read of them; where: the rows of "terse" that "two" reads."""
+    """Write judges into the catalogue, and what outputs read of them; where: the
+    rows of "terse" that "two" reads.
+    """
     entries = []
     for entry in here.entries:
         output = next(name for name in READ if f'id = "{name}"' in entry)
         lines = []
         for name, (judge, fill) in READ[output].items():
-            rows = f", where = [{json.dumps(where)}]" if where and (output, name) == ("two", "terse") else ""
-            lines.append(f"{json.dumps(name)} = {{ judge = {json.dumps(judge)}, fill = [{json.dumps(fill)}]{rows} }}")
+            rows = (
+                f", where = [{json.dumps(where)}]"
+                if where and (output, name) == ("two", "terse")
+                else ""
+            )
+            lines.append(
+                f"{json.dumps(name)} = {{ judge = {json.dumps(judge)}, fill = [{json.dumps(fill)}]{rows} }}"
+            )
         entries.append("\n".join([entry.rstrip(), "[output.judges]", *lines]))
     for name, (evaluator, model, settings) in JUDGES.items():
-        settings = [*settings, "structured=yes"] if structured and model != API else settings
-        pairs = {"id": name, "evaluator": evaluator, "data": "mini", "model": model, "settings": settings}
+        settings = (
+            [*settings, "structured=yes"] if structured and model != API else settings
+        )
+        pairs = {
+            "id": name,
+            "evaluator": evaluator,
+            "data": "mini",
+            "model": model,
+            "settings": settings,
+        }
         pairs |= {"api": True} if model == API else {}
-        entries.append("[[judge]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in pairs.items()))
+        entries.append(
+            "[[judge]]\n"
+            + "\n".join(f"{key} = {json.dumps(value)}" for key, value in pairs.items())
+        )
     here.catalogue("\n\n".join(entries))
 
 
@@ -93,12 +129,18 @@ def loaded(monkeypatch):
     def answer(request, draw):
         if "Your task is to list" in request.text():
             return "Clarity: is it clear?\nTruth: is it true?"
-        return '{"Clarity": 3, "Truth": 4}' if "in JSON format" in request.text() else "3 [RESULT] 3"
+        return (
+            '{"Clarity": 3, "Truth": 4}'
+            if "in JSON format" in request.text()
+            else "3 [RESULT] 3"
+        )
 
     def start(self, kept=None):
         if self.engine == "replay" or self.planning:
             return real(self, kept)
-        label = next((text[5:] for text in self.settings if text.startswith("name=")), self.model)
+        label = next(
+            (text[5:] for text in self.settings if text.startswith("name=")), self.model
+        )
         made.append(ScriptedEngine(answer, model=label, revision="main"))
         return made[-1]
 
@@ -116,31 +158,57 @@ def run(mode: str = "quick") -> str:
 
 def test_the_plan_names_models_completions_and_hours(here, nl, loaded):
     listed(here)
-    got = nl("completions", "--engine", "vllm", "--dry-run", "--mode", "quick", "--rate", "100")
+    got = nl(
+        "completions",
+        "--engine",
+        "vllm",
+        "--dry-run",
+        "--mode",
+        "quick",
+        "--rate",
+        "100",
+    )
     assert got.code == 0 and not loaded, got
     lines = got.out.splitlines()
-    named = [line.split()[0] for line in lines if line.startswith((LLAMA + " ", PROMETHEUS + " "))]
+    named = [
+        line.split()[0]
+        for line in lines
+        if line.startswith((LLAMA + " ", PROMETHEUS + " "))
+    ]
     assert named[:2] == [LLAMA, PROMETHEUS]
-    [terse] = [line for line in lines if "terse aspect=fluency" in line]  # asked by two outputs in the same way: once
+    [terse] = [
+        line for line in lines if "terse aspect=fluency" in line
+    ]  # asked by two outputs in the same way: once
     assert "one, two" in terse
     todo, _ = completions.select(catalogue.load(), EngineOptions("vllm"))
-    planned = completions.plan_catalogue(todo, EngineOptions("vllm", mode="quick", planning=True))
+    planned = completions.plan_catalogue(
+        todo, EngineOptions("vllm", mode="quick", planning=True)
+    )
     sizes = planned.groupby("model")[["to_ask", "prompt_tokens", "limit"]].sum()
     sizes["new"] = completions.GUESS * sizes["limit"]
     takes = {
-        line.split()[0]: line.split() for line in got.out.partition("what the models take")[2].splitlines() if line
+        line.split()[0]: line.split()
+        for line in got.out.partition("what the models take")[2].splitlines()
+        if line
     }
     for model, one in [*sizes.iterrows(), ("all", sizes.sum())]:
         for name in ("to_ask", "prompt_tokens", "new", "limit"):
             assert f"{one[name]:,.0f}" in takes[model], (model, name)
-    assert {"1", "x", "48", "GB"} <= {*takes[LLAMA]} and f"{LLAMA}: gated: accept" in got.out
-    assert "100 new tokens a second, as given" in got.out and "a guess of 20% of the limit" in got.out
+    assert {"1", "x", "48", "GB"} <= {
+        *takes[LLAMA]
+    } and f"{LLAMA}: gated: accept" in got.out
+    assert (
+        "100 new tokens a second, as given" in got.out
+        and "a guess of 20% of the limit" in got.out
+    )
     assert "four characters a token" in got.out
     assert "1 judges are for --engine openai" in got.out and API in lines[-1]
     assert "estimates depend on answers" in got.out
 
 
-def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(here, nl, monkeypatch, tmp_path):
+def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(
+    here, nl, monkeypatch, tmp_path
+):
     listed(here)
     (here.root / "data" / "judged_cells.csv").write_text(
         f"paper,table,model,cells\nhdeval,table_01,{LLAMA},3\nhdeval,table_01,{API},40\nhdeval,table_02,{LLAMA},999\n"
@@ -149,24 +217,45 @@ def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(here, nl, mo
         here.entries[number] = entry.replace("covers = []", 'covers = ["table_01"]')
     listed(here)
     planned = pd.concat(
-        completions.plan_catalogue(part, EngineOptions(engine, mode="quick", planning=True))
+        completions.plan_catalogue(
+            part, EngineOptions(engine, mode="quick", planning=True)
+        )
         for engine, part in zip(
-            ("vllm", "openai"), completions.select(catalogue.load(), EngineOptions("vllm")), strict=True
+            ("vllm", "openai"),
+            completions.select(catalogue.load(), EngineOptions("vllm")),
+            strict=True,
         )
     )
     found = plan_totals.totals(planned).set_index("model")
-    assert found.loc[[LLAMA, API], "cells"].tolist() == [3, 40] and found["an_hour"].is_monotonic_decreasing
+    assert (
+        found.loc[[LLAMA, API], "cells"].tolist() == [3, 40]
+        and found["an_hour"].is_monotonic_decreasing
+    )
     own = found.loc[API]
-    assert own["dollars"] == pytest.approx((30 * own["prompt_tokens"] + 60 * own["new_tokens"]) / 1e6)
+    assert own["dollars"] == pytest.approx(
+        (30 * own["prompt_tokens"] + 60 * own["new_tokens"]) / 1e6
+    )
     llama = found.loc[LLAMA]
     speed = plan_totals.RATE / 6.74
-    assert llama["hours"] * 3600 == pytest.approx((llama["new_tokens"] + llama["prompt_tokens"] / 10) / speed)
-    assert llama["dollars"] == pytest.approx(2.5 * llama["hours"]) and llama["a_dollar"] == 3 / llama["dollars"]
+    assert llama["hours"] * 3600 == pytest.approx(
+        (llama["new_tokens"] + llama["prompt_tokens"] / 10) / speed
+    )
+    assert (
+        llama["dollars"] == pytest.approx(2.5 * llama["hours"])
+        and llama["a_dollar"] == 3 / llama["dollars"]
+    )
     got = nl("completions", "--dry-run", "--mode", "quick")
-    assert got.code == 0 and API in got.out and PROMETHEUS in got.out and "are for --engine" not in got.out
+    assert (
+        got.code == 0
+        and API in got.out
+        and PROMETHEUS in got.out
+        and "are for --engine" not in got.out
+    )
     mine = tmp_path / "prices.csv"
     mine.write_text(f"model,prompt,new\n{API},1,2\n")
-    dollars = plan_totals.totals(planned, prices=str(mine)).set_index("model")["dollars"]
+    dollars = plan_totals.totals(planned, prices=str(mine)).set_index("model")[
+        "dollars"
+    ]
     assert dollars[API] < own["dollars"] and dollars.drop(API).isna().all()
     mine.write_text("name,dollars\n")
     refused = nl("completions", "--dry-run", "--mode", "quick", "--prices", str(mine))
@@ -175,7 +264,12 @@ def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(here, nl, mo
 
 @pytest.mark.parametrize(
     ("billions", "layers", "kv_width", "gpus"),
-    [(6.74, 32, 4096, (48, 1)), (13.02, 40, 5120, (80, 1)), (68.98, 80, 1024, (80, 4)), (1, 16, 2048, (24, 1))],
+    [
+        (6.74, 32, 4096, (48, 1)),
+        (13.02, 40, 5120, (80, 1)),
+        (68.98, 80, 1024, (80, 4)),
+        (1, 16, 2048, (24, 1)),
+    ],
 )
 def test_the_gpus_that_hold_a_model(billions, layers, kv_width, gpus):
     assert plan_totals.gpus(billions, layers, kv_width) == gpus
@@ -188,38 +282,75 @@ def test_one_line_tells_of_the_whole_plan():
         bar.start(stage)
         bar.report(Came(total=count, stored=0))
         bar.report(
-            Came(total=count, stored=0, done=count, completion_tokens=count, seconds=1.0), [SimpleNamespace(error="")]
+            Came(
+                total=count, stored=0, done=count, completion_tokens=count, seconds=1.0
+            ),
+            [SimpleNamespace(error="")],
         )
         bar.close()
     lines = shown.getvalue().splitlines()
-    assert lines[0] == "the plan: 30 wanted, 0 stored" and lines[-1].startswith("the plan: 30 done")
+    assert lines[0] == "the plan: 30 wanted, 0 stored" and lines[-1].startswith(
+        "the plan: 30 done"
+    )
 
 
 def test_every_model_is_loaded_once_and_nothing_is_asked_twice(here, nl, loaded):
     listed(here)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
-    assert got.code == 0 and [engine.model for engine in loaded] == [LLAMA, PROMETHEUS], got
-    assert "[1/3] n=2 aspect=coherence: " in got.out and "[3/3] absolute rubric=" in got.out
+    assert got.code == 0 and [engine.model for engine in loaded] == [
+        LLAMA,
+        PROMETHEUS,
+    ], got
+    assert (
+        "[1/3] n=2 aspect=coherence: " in got.out
+        and "[3/3] absolute rubric=" in got.out
+    )
     asked = [ask.key for engine in loaded for ask in engine.asked]
-    assert len(asked) == len(set(asked)) == sum(Store(files.state("completions")).census().values())
+    assert (
+        len(asked)
+        == len(set(asked))
+        == sum(Store(files.state("completions")).census().values())
+    )
     again = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert again.code == 0 and len(loaded) == 2 and again.out.count("all stored") == 3
-    assert "nothing to ask" in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
+    assert (
+        "nothing to ask"
+        in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
+    )
 
 
 def test_outputs_that_read_other_rows_of_one_judge_get_all_of_theirs(here, nl, loaded):
-    """What is asked is one by completion, not by judge: neither output's rows swallow the other's."""
+    """What is asked is one by completion, not by judge: neither output's rows
+    swallow the other's.
+    """
     [kept, *_] = datasets.load("mini")["system_id"].unique()
     listed(here, where=f"system_id={kept}")
     todo, _ = completions.select(catalogue.load(), EngineOptions("vllm"))
-    planned = completions.plan_catalogue(todo, EngineOptions("vllm", mode="quick", planning=True)).set_index("judge")
-    part, whole = planned.loc[f"terse aspect=fluency system_id={kept}"], planned.loc["terse aspect=fluency"]
-    assert 0 == part["to_ask"] < part["completions"] < whole["to_ask"] and part["outputs"] == "two"
+    planned = completions.plan_catalogue(
+        todo, EngineOptions("vllm", mode="quick", planning=True)
+    ).set_index("judge")
+    part = planned.loc[f"terse aspect=fluency system_id={kept}"]
+    whole = planned.loc["terse aspect=fluency"]
+    assert (
+        0 == part["to_ask"] < part["completions"] < whole["to_ask"]
+        and part["outputs"] == "two"
+    )
     for output in ("two", "one"):
-        assert nl("completions", "--engine", "vllm", "--mode", "quick", "--output", output).code == 0
+        assert (
+            nl(
+                "completions", "--engine", "vllm", "--mode", "quick", "--output", output
+            ).code
+            == 0
+        )
     asked = [ask.key for engine in loaded for ask in engine.asked]
-    assert len(asked) == len(set(asked)) and judge_scores("one", "terse", mode="quick").available
-    assert "nothing to ask" in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
+    assert (
+        len(asked) == len(set(asked))
+        and judge_scores("one", "terse", mode="quick").available
+    )
+    assert (
+        "nothing to ask"
+        in nl("completions", "--engine", "vllm", "--mode", "quick", "--dry-run").out
+    )
 
 
 def test_choosing(here, nl, loaded):
@@ -229,16 +360,23 @@ def test_choosing(here, nl, loaded):
     assert LLAMA not in nl(*every, "--for-model", PROMETHEUS).out
     assert nl(*every, "--paper", "coascore").code == 2
     wrong = nl(*every, "--for-model", "gpt-5")
-    assert wrong.code == 2 and f"models it has: {LLAMA}, {PROMETHEUS}, {API}" in wrong.err
+    assert (
+        wrong.code == 2 and f"models it has: {LLAMA}, {PROMETHEUS}, {API}" in wrong.err
+    )
     api = nl("completions", "--engine", "openai", "--mode", "quick", "--dry-run")
     assert (
-        api.code == 0 and API in api.out and "4 judges" not in api.out and "3 judges are for --engine vllm" in api.out
+        api.code == 0
+        and API in api.out
+        and "4 judges" not in api.out
+        and "3 judges are for --engine vllm" in api.out
     )
     other = nl(*every, "-m", "some/model")
     assert "some/model " in other.out and LLAMA not in other.out
 
 
-def test_a_model_that_cannot_be_loaded_does_not_stop_the_others(here, nl, monkeypatch, loaded):
+def test_a_model_that_cannot_be_loaded_does_not_stop_the_others(
+    here, nl, monkeypatch, loaded
+):
     from nlgeval_lib.engines import EngineError
 
     listed(here)
@@ -252,7 +390,9 @@ def test_a_model_that_cannot_be_loaded_does_not_stop_the_others(here, nl, monkey
     monkeypatch.setattr(EngineChoice, "start", start)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
     assert got.code == 1 and f"{LLAMA}: error: no weights" in got.out
-    assert [engine.model for engine in loaded] == [PROMETHEUS] and len(loaded[0].asked) > 100
+    assert [engine.model for engine in loaded] == [PROMETHEUS] and len(
+        loaded[0].asked
+    ) > 100
 
 
 def test_ctrl_c_keeps_what_was_made(here, nl, loaded, monkeypatch):
@@ -270,53 +410,116 @@ def test_ctrl_c_keeps_what_was_made(here, nl, loaded, monkeypatch):
     monkeypatch.setattr(completions.Job, "fill", interrupted)
     got = nl("completions", "--engine", "vllm", "--mode", "quick")
     made = sum(Store(files.state("completions")).census().values())
-    assert got.code == 130 and f"stopped: {made:,} completions made now are stored" in got.out and made > 100
+    assert (
+        got.code == 130
+        and f"stopped: {made:,} completions made now are stored" in got.out
+        and made > 100
+    )
 
 
 def test_data_that_are_not_here_cost_what_needs_them(here, nl, loaded):
     listed(here)
     (here.root / "data" / "mini" / "mini.jsonl").unlink()
     got = nl("completions", "--engine", "vllm")
-    assert got.code == 0 and not loaded and got.out.count("not here: mini is unavailable") == 3
+    assert (
+        got.code == 0
+        and not loaded
+        and got.out.count("not here: mini is unavailable") == 3
+    )
     assert "not here: n=2" in nl("completions", "--engine", "vllm", "--dry-run").out
 
 
 # ---- the whole path, with tiny models under the real ids
 
 
-def test_stand_ins_keep_out_of_real_stores(here, nl, tiny_folder, tmp_path, monkeypatch):
+def test_stand_ins_keep_out_of_real_stores(
+    here, nl, tiny_folder, tmp_path, monkeypatch
+):
     listed(here)
-    way = ("completions", "--engine", "transformers", "--mode", "quick", "--output", "one")
+    way = (
+        "completions",
+        "--engine",
+        "transformers",
+        "--mode",
+        "quick",
+        "--output",
+        "one",
+    )
     way += ("--model-path", f"{LLAMA}={tiny_folder}")
     own = here.root / ".nlgeval" / "completions"
     refused = nl(*way, "--store", str(own))
-    assert refused.code == 1 and "the checkout's own store is for real completions" in refused.out and not own.exists()
+    assert (
+        refused.code == 1
+        and "the checkout's own store is for real completions" in refused.out
+        and not own.exists()
+    )
     real = tmp_path / "real"
     with Store(real) as store:
         from nlgeval_lib.engines import Sampling, complete
 
-        complete(ScriptedEngine(["4"], model=LLAMA, revision="main"), ["a prompt"], Sampling(), store)
+        complete(
+            ScriptedEngine(["4"], model=LLAMA, revision="main"),
+            ["a prompt"],
+            Sampling(),
+            store,
+        )
     refused = nl(*way, "--store", str(real))
     assert (
-        refused.code == 1 and "holds other completions" in refused.out and Store(real).census() == {(LLAMA, "main"): 1}
+        refused.code == 1
+        and "holds other completions" in refused.out
+        and Store(real).census() == {(LLAMA, "main"): 1}
     )
-    single = ("completions", "-e", "llmscore", "-s", "task=summary", "--fill", "aspect=fluency", "--data", "mini")
-    refused = nl(*single, "--engine", "transformers", "-m", tiny_folder, "--engine-set", f"name={LLAMA}",
-                 "--store", str(real))  # fmt: skip
+    single = (
+        "completions",
+        "-e",
+        "llmscore",
+        "-s",
+        "task=summary",
+        "--fill",
+        "aspect=fluency",
+        "--data",
+        "mini",
+    )
+    refused = nl(
+        *single,
+        "--engine",
+        "transformers",
+        "-m",
+        tiny_folder,
+        "--engine-set",
+        f"name={LLAMA}",
+        "--store",
+        str(real),
+    )
     assert refused.code == 2 and "holds other completions" in refused.err
 
 
 def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monkeypatch):
-    """What a machine with GPUs and a hub does, with a tiny model under the real id of the judge of "one"."""
+    """What a machine with GPUs and a hub does, with a tiny model under the real id
+    of the judge of "one".
+    """
     if no_vllm():
         pytest.skip(no_vllm())
     listed(here, structured=True)
     monkeypatch.setattr(judges, "QUICK_INPUTS", 1)
     assert "2 run, 0 cached" in run() and json_of(here, "one")["route"] == "run"
     assert "0 run, 2 cached" in run()
-    why = pd.read_csv(here.root / "results" / "quick" / "hdeval" / "one__scores.csv")["why"]
-    assert "the store has no completions" in why[0] and "nlgeval completions --output one" in why[0]
-    way = ("completions", "--engine", "vllm", "--mode", "quick", "--engine-set", f"max_model_len={CONTEXT}")
+    why = pd.read_csv(here.root / "results" / "quick" / "hdeval" / "one__scores.csv")[
+        "why"
+    ]
+    assert (
+        "the store has no completions" in why[0]
+        and "nlgeval completions --output one" in why[0]
+    )
+    way = (
+        "completions",
+        "--engine",
+        "vllm",
+        "--mode",
+        "quick",
+        "--engine-set",
+        f"max_model_len={CONTEXT}",
+    )
     way += ("--engine-set", f"kv_cache_memory_bytes={CACHE}")
     way += ("--model-path", f"{LLAMA}={tiny_folder}", "--output", "one")
     made = nl(*way)
@@ -324,16 +527,33 @@ def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monke
     held = Store(files.state("completions")).census()
     [(model, revision)] = held
     assert model == LLAMA and revision.startswith("sha256:")
-    assert "2 run, 0 cached, 0 failed" in run()  # "two" reads completions of this model too
+    assert (
+        "2 run, 0 cached, 0 failed" in run()
+    )  # "two" reads completions of this model too
     frame = pd.read_csv(here.root / "results" / "quick" / "hdeval" / "one__scores.csv")
-    assert frame["value"].between(1, 5).all() and frame["status"].eq("ok").all() and len(frame) == 8
-    assert frame["route"].eq("mini").all() and frame["signature"].str.contains("|stand-in:sha256:", regex=False).all()
+    assert (
+        frame["value"].between(1, 5).all()
+        and frame["status"].eq("ok").all()
+        and len(frame) == 8
+    )
+    assert (
+        frame["route"].eq("mini").all()
+        and frame["signature"].str.contains("|stand-in:sha256:", regex=False).all()
+    )
     again = nl(*way)
-    assert again.code == 0 and again.out.count("all stored") == 2 and Store(files.state("completions")).census() == held
+    assert (
+        again.code == 0
+        and again.out.count("all stored") == 2
+        and Store(files.state("completions")).census() == held
+    )
     assert "0 run, 2 cached" in run()
-    real = nl("completions", "--engine", "vllm", "--output", "one", "-m", "some/real-model")
+    real = nl(
+        "completions", "--engine", "vllm", "--output", "one", "-m", "some/real-model"
+    )
     assert real.code == 1 and "error" in real.out
 
 
 def json_of(here: Checkout, output: str) -> dict:
-    return json.loads((here.root / "results" / "quick" / "hdeval" / f"{output}.json").read_text())
+    return json.loads(
+        (here.root / "results" / "quick" / "hdeval" / f"{output}.json").read_text()
+    )

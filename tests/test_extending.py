@@ -1,4 +1,6 @@
-"""EXTENDING.md: its code runs, its commands work, its entry is one that the catalogue takes."""
+"""EXTENDING.md: its code runs, its commands work, its entry is one that the
+catalogue takes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from nlgeval_lib import datasets, files
 from nlgeval_lib.study import ablations, catalogue, judges
 
 PAGE = Path(__file__).resolve().parent.parent / "EXTENDING.md"
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(
+    r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+)
 
 
 @pytest.fixture
@@ -40,15 +44,37 @@ def test_the_page_runs_from_top_to_bottom(elsewhere, monkeypatch, capsys):
                 assert name == "nlgeval"
                 got = call(monkeypatch, capsys, *arguments)
                 assert got.code == 0, (line, got.err)
-    assert {language for language, _ in BLOCKS} == {"python", "sh", "toml", "bash"}  # bash: below
+    assert {language for language, _ in BLOCKS} == {
+        "python",
+        "sh",
+        "toml",
+        "bash",
+    }  # bash: below
 
 
 def test_the_evaluator_is_a_plugin_as_it_stands(elsewhere, monkeypatch, capsys):
-    [text] = [text for language, text in BLOCKS if language == "python" and "class Copied" in text]
+    [text] = [
+        text
+        for language, text in BLOCKS
+        if language == "python" and "class Copied" in text
+    ]
     (elsewhere / "copied.py").write_text(text.partition("\n\nscores = ")[0])
     (elsewhere / "rows.csv").write_text("output,source\na b,a c\n,x\n")
-    got = call(monkeypatch, capsys, "score", "--plugin", "copied.py", "-e", "copied", "-i", "rows.csv", "-o", "s.csv",
-               "--max-missing", "1")  # fmt: skip
+    got = call(
+        monkeypatch,
+        capsys,
+        "score",
+        "--plugin",
+        "copied.py",
+        "-e",
+        "copied",
+        "-i",
+        "rows.csv",
+        "-o",
+        "s.csv",
+        "--max-missing",
+        "1",
+    )
     assert got.code == 0 and "0.5" in (elsewhere / "s.csv").read_text(), got.err
 
 
@@ -58,15 +84,23 @@ def test_the_entries_are_ones_that_the_catalogue_takes(tmp_path):
     (checkout.root / "notebooks" / "ablations").mkdir()
     checkout.notebook("ablations/my_table", "x = 1")
     checkout.catalogue(text)
-    [question] = catalogue.load(tmp_path / "notebooks" / "catalogue.toml").questions_of("my_table")
-    assert question.name == "n=10" and question.judge.settings == ("task=dialogue", "n=10")
+    [question] = catalogue.load(tmp_path / "notebooks" / "catalogue.toml").questions_of(
+        "my_table"
+    )
+    assert question.name == "n=10" and question.judge.settings == (
+        "task=dialogue",
+        "n=10",
+    )
 
 
 def test_commands_of_the_page_exist():
     from nlgeval_lib.cli import app
 
     known = typer.main.get_command(app).commands
-    assert set(re.findall(r"`?nlgeval ([a-z-]+) ", PAGE.read_text(encoding="utf-8"))) <= known.keys()
+    assert (
+        set(re.findall(r"`?nlgeval ([a-z-]+) ", PAGE.read_text(encoding="utf-8")))
+        <= known.keys()
+    )
 
 
 [TRANSCRIPT] = [text for language, text in BLOCKS if language == "bash"]
@@ -76,31 +110,63 @@ MADE = [line for line in TRANSCRIPT.splitlines() if "new-ablation" in line]
 @pytest.fixture
 def nl(here, command):
     """The command in a checkout of its own, with the template and the embedded data."""
-    shutil.copy(PAGE.parent / "notebooks" / "template_ablation.ipynb", here.root / "notebooks")
+    shutil.copy(
+        PAGE.parent / "notebooks" / "template_ablation.ipynb", here.root / "notebooks"
+    )
     (here.root / "notebooks" / "ablations").mkdir()
     (here.root / "data" / "mini").symlink_to(PAGE.parent / "data" / "mini")
+    registry = PAGE.parent / "data" / "registry.csv"
+    (here.root / "data" / "registry.csv").symlink_to(registry)
     return command
 
 
 def saved(name: str, folder: str = "mini") -> tuple[pd.DataFrame, pd.DataFrame]:
     place = files.results() / folder / "meta"
-    return pd.read_csv(place / f"{name}__table.csv"), pd.read_csv(place / f"{name}__tests.csv")
+    return pd.read_csv(place / f"{name}__table.csv"), pd.read_csv(
+        place / f"{name}__tests.csv"
+    )
 
 
 def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
-    got = nl("new-ablation", "mine", "-e", "rouge", "--sweep", "type=rouge1,rougeL", "--base", "type=rougeL")
+    got = nl(
+        "new-ablation",
+        "mine",
+        "-e",
+        "rouge",
+        "--sweep",
+        "type=rouge1,rougeL",
+        "--base",
+        "type=rougeL",
+    )
     assert got.code == 0 and "nlgeval run mine" in got.out, got.err
     assert (ran := nl("run", "mine")).code == 0, ran.out
     table, tests = saved("mine")
     human = datasets.load("mini")["human"]
     scores = ablations.scored("rouge", {"type": ["rouge1", "rougeL"]}).scores
     for one in table.itertuples():
-        assert one.value == pytest.approx(stats.kendalltau(scores[one.variant], human).statistic)
-        assert one.route == "mini" and one.ci_low < one.value < one.ci_high and "ci:jack-inputs" in one.signature
-    assert tests["variant"].tolist() == ["type=rouge1"] and tests["p_holm"].between(0, 1).all()
-    assert nl("run", "mine", "-p", "sweep={'type': ['rouge1', 'rouge2']}", "-p", "base={}").code == 0
+        assert one.value == pytest.approx(
+            stats.kendalltau(scores[one.variant], human).statistic
+        )
+        assert (
+            one.route == "mini"
+            and one.ci_low < one.value < one.ci_high
+            and "ci:jack-inputs" in one.signature
+        )
+    assert (
+        tests["variant"].tolist() == ["type=rouge1"]
+        and tests["p_holm"].between(0, 1).all()
+    )
+    assert (
+        nl(
+            "run", "mine", "-p", "sweep={'type': ['rouge1', 'rouge2']}", "-p", "base={}"
+        ).code
+        == 0
+    )
     assert saved("mine", "partial")[1]["variant"].tolist() == ["type=rouge2"]
-    assert nl("run", "-p", "coef=pearson", "--dry-run").out == "run      mine  (parameters from the command line)\n"
+    assert (
+        nl("run", "-p", "coef=pearson", "--dry-run").out
+        == "run      mine  (parameters from the command line)\n"
+    )
 
 
 def test_a_judge_is_swept(nl, monkeypatch):
@@ -109,7 +175,9 @@ def test_a_judge_is_swept(nl, monkeypatch):
     assert nl(*words).code == 0
     assert (ran := nl("run", words[1], "--mode", "quick")).code == 0, ran.out
     table, tests = saved(words[1], "quick")
-    assert table["variant"].tolist() == ["n=1", "n=3", "n=7"] and (table["n"] == 24).all()
+    assert (
+        table["variant"].tolist() == ["n=1", "n=3", "n=7"] and (table["n"] == 24).all()
+    )
     assert table["value"].is_monotonic_increasing and (tests["difference"] > 0.05).all()
 
 
@@ -119,7 +187,10 @@ def test_a_judge_is_swept(nl, monkeypatch):
         (("-e", "rouge", "--sweep", "type=rouge1"), "two values or more"),
         (("-e", "rouge", "--sweep", "tipe=rouge1,rouge2"), "tipe"),
         (("-e", "rogue", "--sweep", "type=a,b"), "rouge"),
-        (("-e", "rouge", "--sweep", "type=rouge1,rouge2", "--base", "type=bleu"), "is no variant"),
+        (
+            ("-e", "rouge", "--sweep", "type=rouge1,rouge2", "--base", "type=bleu"),
+            "is no variant",
+        ),
         (("-e", "rouge", "--sweep", "type=rouge1,rouge2", "--data", "summ"), "summ"),
         (("-e", "semscore", "--sweep", "n=1,2"), "n"),
     ],
@@ -141,18 +212,34 @@ def test_names_are_checked_and_not_taken_twice(nl):
 
 @pytest.mark.slow
 def test_the_transcript_of_extending(nl):
-    """Each choice of the charter makes a difference that its test sees, or one that is told to be none."""
+    """Each choice of the charter makes a difference that its test sees, or one that
+    is told to be none.
+    """
     for line in TRANSCRIPT.splitlines():
         assert (got := nl(*shlex.split(line)[1:])).code == 0, got.out + got.err
-    found = {shlex.split(line)[2]: saved(shlex.split(line)[2])[1].set_index(["aspect", "variant"]) for line in MADE}
+    found = {
+        shlex.split(line)[2]: saved(shlex.split(line)[2])[1].set_index(
+            ["aspect", "variant"]
+        )
+        for line in MADE
+    }
     aspects, parts, joined = found.values()
     assert (aspects["p_holm"] < 0.001).all() and (aspects["difference"] > 0.1).all()
     assert (joined["p_holm"] < 0.05).all()
     values, none = (saved(shlex.split(MADE[n])[2])[0]["value"] for n in (0, 2))
     page = " ".join(PAGE.read_text("utf-8").split())
-    assert f"({', '.join(f'{value:.2f}'[1:] for value in values)})" in page  # the numbers that the page has
+    assert (
+        f"({', '.join(f'{value:.2f}'[1:] for value in values)})" in page
+    )  # the numbers that the page has
     lost = sorted(f"{-gap:.2f}"[1:] for gap in joined["difference"])
-    assert f"loses {' to '.join(lost)} against the plain average ({none[0]:.2f}".replace("(0", "(") in page
+    assert (
+        f"loses {' to '.join(lost)} against the plain average ({none[0]:.2f}".replace(
+            "(0", "("
+        )
+        in page
+    )
     without = parts.xs("fluency").filter(like="rubric=no", axis=0)
     assert (without["p_holm"] < 0.001).all() and (without["difference"] < -0.5).all()
-    assert parts.loc[("fluency", "rubric=yes reference=no"), "difference"] == pytest.approx(0, abs=0.03)
+    assert parts.loc[
+        ("fluency", "rubric=yes reference=no"), "difference"
+    ] == pytest.approx(0, abs=0.03)

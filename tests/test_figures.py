@@ -24,24 +24,59 @@ def _close():
     plt.close("all")
 
 
-def cells(rows: int = 3, columns: int = 2, statistics: tuple[str, ...] = ("pearson", "spearman")) -> pd.DataFrame:
+def cells(
+    rows: int = 3,
+    columns: int = 2,
+    statistics: tuple[str, ...] = ("pearson", "spearman"),
+) -> pd.DataFrame:
     made = []
-    for i, (r, c, s) in enumerate(itertools.product(range(rows), range(columns), statistics)):
+    for i, (r, c, s) in enumerate(
+        itertools.product(range(rows), range(columns), statistics)
+    ):
         equal = i % 3 != 0
         made.append(
-            dict(paper="p", table="t", row=f"Metric {r}", column=f"Data set {c}", statistic=s, printed="0.500")
-            | dict(
-                ours=0.5 if equal else 0.6, difference=0.0 if equal else 0.1, verdict="equal" if equal else "differs"
+            dict(
+                paper="hdeval",
+                table="table_01",
+                kind="lexical metric",
+                method="Metric",
+                evidence="distinct",
+                own_sd=np.nan,
+                row=f"Metric {r}",
+                column=f"Data set {c}",
+                statistic=s,
+                printed="0.500",
             )
-            | dict(ci_low=0.4 if i % 2 else np.nan, ci_high=0.7 if i % 2 else np.nan, route="public", reason="")
+            | dict(
+                ours=0.5 if equal else 0.6,
+                difference=0.0 if equal else 0.1,
+                verdict="equal" if equal else "differs",
+            )
+            | dict(
+                ci_low=0.4 if i % 2 else np.nan,
+                ci_high=0.7 if i % 2 else np.nan,
+                route="public",
+                reason="",
+            )
         )
-    gap = dict(made[0], row="Judge", ours=np.nan, difference=np.nan, verdict="missing", reason="none")
+    gap = dict(
+        made[0],
+        row="Judge",
+        ours=np.nan,
+        difference=np.nan,
+        verdict="missing",
+        reason="none",
+    )
     return pd.DataFrame([*made, gap])
 
 
 def bars() -> pd.DataFrame:
     frame = pd.DataFrame(
-        {"metric": ["a", "b", "c"] * 2, "level": ["x"] * 3 + ["y"] * 3, "value": np.linspace(-0.2, 0.8, 6)}
+        {
+            "metric": ["a", "b", "c"] * 2,
+            "level": ["x"] * 3 + ["y"] * 3,
+            "value": np.linspace(-0.2, 0.8, 6),
+        }
     )
     frame = frame.assign(low=frame["value"] - 0.1, high=frame["value"] + 0.1)
     frame.loc[1, ["low", "high"]] = np.nan
@@ -50,9 +85,23 @@ def bars() -> pd.DataFrame:
 
 def board() -> pd.DataFrame:
     ids = [f"table_{i:02}" for i in range(1, 19)] + ["figure_01"]
-    status = list(itertools.islice(itertools.cycle((*COMPARED, "needs GPU", "no public data")), len(ids)))
-    counts = dict(printed=192, recomputed=90, recomputed_equal=60, consistent=70, consistent_equal=50)
-    one = pd.DataFrame({"id": ids, "status": status, **counts, "orientation": 12, "construction": 10})
+    status = list(
+        itertools.islice(
+            itertools.cycle((*COMPARED, "needs GPU", "no public data")), len(ids)
+        )
+    )
+    counts = dict(
+        printed=192,
+        own_printed=40,
+        own_recomputed=3,
+        recomputed=90,
+        recomputed_equal=60,
+        consistent=70,
+        consistent_equal=50,
+    )
+    one = pd.DataFrame(
+        {"id": ids, "status": status, **counts, "orientation": 12, "construction": 10}
+    )
     return pd.concat([one.assign(paper="hdeval"), one.assign(paper="semscore")])
 
 
@@ -61,10 +110,18 @@ def drawn() -> dict[str, object]:
         "wide": figures.paper_vs_ours(cells(), "Table"),
         "one panel": figures.paper_vs_ours(cells(columns=1, statistics=("accuracy",))),
         "narrow": figures.paper_vs_ours(cells(), width=figures.COLUMN),
-        "many columns": figures.paper_vs_ours(cells(rows=2, columns=12, statistics=("count",))),
-        "bars": figures.bars_with_intervals(bars(), label="metric", group="level", title="Bars", reference=0.5),
-        "narrow bars": figures.bars_with_intervals(bars()[:3], label="metric", width=figures.COLUMN),
-        "heat map": figures.heatmap(bars().pivot(index="metric", columns="level", values="value"), label="r"),
+        "many columns": figures.paper_vs_ours(
+            cells(rows=2, columns=12, statistics=("count",))
+        ),
+        "bars": figures.bars_with_intervals(
+            bars(), label="metric", group="level", title="Bars", reference=0.5
+        ),
+        "narrow bars": figures.bars_with_intervals(
+            bars()[:3], label="metric", width=figures.COLUMN
+        ),
+        "heat map": figures.heatmap(
+            bars().pivot(index="metric", columns="level", values="value"), label="r"
+        ),
         "scoreboard": figures.scoreboard(board(), {}),
     }
 
@@ -75,11 +132,15 @@ def test_type_is_readable_and_nothing_is_cut_off():
 
     for name, fig in drawn().items():
         fig.draw_without_rendering()
-        for text in fig.findobj(lambda thing: isinstance(thing, Text) and thing.get_text().strip()):
+        for text in fig.findobj(
+            lambda thing: isinstance(thing, Text) and thing.get_text().strip()
+        ):
             assert text.get_fontsize() >= 7, f"{name}: {text.get_text()!r}"
         box, (width, height) = fig.get_tightbbox(), fig.get_size_inches()
         assert box.x0 > -0.02 and box.y0 > -0.02, f"{name}: {box}"
-        assert box.x1 < width + 0.02 and box.y1 < height + 0.02, f"{name}: {box}, page {width} x {height}"
+        assert box.x1 < width + 0.02 and box.y1 < height + 0.02, (
+            f"{name}: {box}, page {width} x {height}"
+        )
 
 
 def test_the_same_figure_gives_the_same_bytes_whatever_matplotlibrc_says():
@@ -87,17 +148,28 @@ def test_the_same_figure_gives_the_same_bytes_whatever_matplotlibrc_says():
 
     small = dict(columns=1, statistics=("pearson",))
     first = figures.render(figures.paper_vs_ours(cells(**small), "Table"))
-    with mpl.rc_context({"axes.facecolor": "red", "savefig.bbox": "tight", "axes.edgecolor": "blue"}):
+    with mpl.rc_context(
+        {"axes.facecolor": "red", "savefig.bbox": "tight", "axes.edgecolor": "blue"}
+    ):
         assert figures.render(figures.paper_vs_ours(cells(**small), "Table")) == first
     other = figures.render(figures.paper_vs_ours(cells(rows=2, **small), "Table"))
     assert other["svg"] != first["svg"] and other["png"] != first["png"]
 
 
 def test_files_hold_no_date_and_no_foreign_font_and_names_as_they_are():
-    drawn = figures.render(figures.bars_with_intervals(bars().assign(metric=["$x_{1$", "b", "c"] * 2), label="metric"))
+    drawn = figures.render(
+        figures.bars_with_intervals(
+            bars().assign(metric=["$x_{1$", "b", "c"] * 2), label="metric"
+        )
+    )
     svg = drawn["svg"].decode()
     ET.fromstring(svg)
-    assert "<dc:date>" not in svg and "font-family" not in svg and "http://www.w3.org" in svg and "$x_{1$" in svg
+    assert (
+        "<dc:date>" not in svg
+        and "font-family" not in svg
+        and "http://www.w3.org" in svg
+        and "$x_{1$" in svg
+    )
     assert drawn["png"].startswith(b"\x89PNG") and b"Software" not in drawn["png"]
 
 
@@ -105,12 +177,18 @@ def test_printed_and_ours_stand_where_they_should():
     fig = figures.paper_vs_ours(cells(rows=2, columns=1, statistics=("accuracy",)))
     ax = fig.axes[0]
     points = {
-        tuple(np.round(p, 3)) for c in ax.collections if hasattr(c, "get_offsets") for p in c.get_offsets().tolist()
+        tuple(np.round(p, 3))
+        for c in ax.collections
+        if hasattr(c, "get_offsets")
+        for p in c.get_offsets().tolist()
     }
-    labels = {label.get_text(): tick for label, tick in zip(ax.get_yticklabels(), ax.get_yticks(), strict=True)}
+    labels = {
+        label.get_text(): tick
+        for label, tick in zip(ax.get_yticklabels(), ax.get_yticks(), strict=True)
+    }
     for row, ours in (("Metric 0", 0.6), ("Metric 1", 0.5)):
         assert {(0.5, labels[row]), (ours, labels[row])} <= points
-    assert "recomputed: 1 of 2 equal; missing: 1" in fig.get_suptitle()
+    assert "Recomputed: lexical metrics 1 of 2 equal" in fig.get_suptitle()
 
 
 def test_bad_frames_are_refused():
@@ -148,7 +226,9 @@ def test_a_notebook_shows_the_saved_picture_in_the_size_of_the_figure(monkeypatc
     png = figures.render(fig)["png"]
     figures.show(fig, png, "a figure")
     assert not shown and plt.fignum_exists(fig.number)
-    monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": None}))
+    monkeypatch.setattr(
+        IPython, "get_ipython", lambda: type("Shell", (), {"kernel": None})
+    )
     figures.show(fig, png, "a figure")
     assert shown[0].data == png and not plt.fignum_exists(fig.number)
     told = shown[0]._repr_mimebundle_()[1]["image/png"]

@@ -31,14 +31,23 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"), [(errno.ENOSPC, "free some space"), (errno.EDQUOT, "free some space"), (errno.EROFS, "writable")]
+    ("code", "said"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EDQUOT, "free some space"),
+        (errno.EROFS, "writable"),
+    ],
 )
-def test_a_full_disk_and_a_read_only_folder_are_named(tmp_path: Path, monkeypatch, code: int, said: str) -> None:
+def test_a_full_disk_and_a_read_only_folder_are_named(
+    tmp_path: Path, monkeypatch, code: int, said: str
+) -> None:
     def full(fd: int) -> None:
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=rf"cannot write .*a\.txt: {os.strerror(code)}; .*{said}") as raised:
+    with pytest.raises(
+        OSError, match=rf"cannot write .*a\.txt: {os.strerror(code)}; .*{said}"
+    ) as raised:
         files.write_text(tmp_path / "a.txt", "x")
     assert raised.value.errno == code
     assert left(tmp_path) == []

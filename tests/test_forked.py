@@ -1,4 +1,6 @@
-"""Kernels forked from a template: as separate as started ones, and replaced by those where a fork fails."""
+"""Kernels forked from a template: as separate as started ones, and replaced by those
+where a fork fails.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ import pytest
 
 from nlgeval_lib.runner import kernels, pool
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="kernels are forked on Linux only"
+)
 
 PARENT = "open(f'/proc/{os.getppid()}/cmdline').read()"
 LEAVES = f"""
@@ -56,19 +60,26 @@ FINDS = """
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    """Execute a cell of code in a kernel, and return its answer and the executed copy's outputs."""
+    """Execute a cell of code in a kernel, and return its answer and the executed
+    copy's outputs.
+    """
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
 
     def execute(name: str, code: str) -> tuple[dict, str]:
-        parameters = nbformat.v4.new_code_cell("folder = ''", metadata={"tags": ["parameters"]})
+        parameters = nbformat.v4.new_code_cell(
+            "folder = ''", metadata={"tags": ["parameters"]}
+        )
         cells = [parameters, nbformat.v4.new_code_cell(textwrap.dedent(code))]
-        source, target = tmp_path / f"{name}.ipynb", tmp_path / f"{name}.done.ipynb"
+        source = tmp_path / f"{name}.ipynb"
+        target = tmp_path / f"{name}.done.ipynb"
         nbformat.write(nbformat.v4.new_notebook(cells=cells), source)
         environment = {"NLGEVAL_RECORD": f"{name}.saved"}
         job = pool.Job(name, source, target, {"folder": str(tmp_path)}, environment)
-        [(_, answer, _)] = pool.executed(1, iter([job, None]).__next__, lambda running: None)
+        [(_, answer, _)] = pool.executed(
+            1, iter([job, None]).__next__, lambda running: None
+        )
         return answer, target.read_text() if target.exists() else ""
 
     with kernels.template():  # the same for all
@@ -76,17 +87,30 @@ def ask(tmp_path, monkeypatch):
         yield execute
 
 
-def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(ask, tmp_path):
+def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(
+    ask, tmp_path
+):
     answer, _ = ask("first", LEAVES)
     assert answer == {"ok": True}
-    assert "nlgeval_lib.runner.kernels" in json.loads((tmp_path / "first.json").read_text())["parent"]
+    assert (
+        "nlgeval_lib.runner.kernels"
+        in json.loads((tmp_path / "first.json").read_text())["parent"]
+    )
     answer, executed = ask("second", FINDS)
     assert answer == {"ok": True}, answer["traceback"]
     assert "image/png" in executed and "stderr" not in executed
-    answer, _ = ask("killer", "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
-    assert answer == {"ok": False, "error": "the kernel died (out of memory, or killed)"}
+    answer, _ = ask(
+        "killer", "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)"
+    )
+    assert answer == {
+        "ok": False,
+        "error": "the kernel died (out of memory, or killed)",
+    }
     assert ask("first", LEAVES)[0] == {"ok": True}
-    assert "nlgeval_lib.runner.kernels" in json.loads((tmp_path / "first.json").read_text())["parent"]
+    assert (
+        "nlgeval_lib.runner.kernels"
+        in json.loads((tmp_path / "first.json").read_text())["parent"]
+    )
 
 
 @pytest.mark.parametrize("why", ["turned off", "broken"])
@@ -107,5 +131,7 @@ def test_kernels_that_are_not_forked_are_left_to_jupyter(monkeypatch, why):
     monkeypatch.setenv("NLGEVAL_FORK", "0" if why == "turned off" else "1")
     monkeypatch.setattr(kernels.TEMPLATE, "closed", False)
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "x.json"]
-    asyncio.run(kernels.Forked(kernel_id="x").launch_kernel(command, env={}, cwd=os.getcwd()))
+    asyncio.run(
+        kernels.Forked(kernel_id="x").launch_kernel(command, env={}, cwd=os.getcwd())
+    )
     assert started == [command]

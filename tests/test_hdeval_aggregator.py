@@ -35,18 +35,29 @@ def uncompiled():
         yield
 
 
-def scores_and_ratings(rows: int = 120, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Six criteria on the scale 1 to 5; `a` follows c0, `b` follows c0 and c3, both with some noise."""
+def scores_and_ratings(
+    rows: int = 120, seed: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Six criteria on the scale 1 to 5; `a` follows c0, `b` follows c0 and c3, both
+    with some noise.
+    """
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame(rng.integers(1, 6, (rows, 6)).astype(float), columns=[f"c{i}" for i in range(6)])
+    X = pd.DataFrame(
+        rng.integers(1, 6, (rows, 6)).astype(float), columns=[f"c{i}" for i in range(6)]
+    )
     noise = rng.normal(0, 0.1, (rows, 2))
-    Y = pd.DataFrame({"a": X["c0"] + noise[:, 0], "b": (X["c0"] - X["c3"]) / 2 + 3 + noise[:, 1]})
+    Y = pd.DataFrame(
+        {"a": X["c0"] + noise[:, 0], "b": (X["c0"] - X["c3"]) / 2 + 3 + noise[:, 1]}
+    )
     return X, Y
 
 
 def small(kind: str) -> dict:
     """Options that make an estimator fast."""
-    return {"rf": {"n_estimators": 8}, "mlp": {"hidden_layer_sizes": [12, 12], "max_iter": 60}}.get(kind, {})
+    return {
+        "rf": {"n_estimators": 8},
+        "mlp": {"hidden_layer_sizes": [12, 12], "max_iter": 60},
+    }.get(kind, {})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,31 +68,47 @@ def test_predictions_are_those_of_scikit_learn(kind, targets):
     theirs = Aggregator(kind, seed=3, options=small(kind)).estimator()
     theirs.fit(X[:80].to_numpy(), Y[targets][:80].to_numpy().squeeze())
     expected = theirs.predict(X.to_numpy()).reshape(len(X), -1)
-    np.testing.assert_allclose(ours.predict(X).to_numpy(), expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        ours.predict(X).to_numpy(), expected, rtol=1e-10, atol=1e-10
+    )
 
 
 def test_any_regressor_is_an_aggregator(monkeypatch):
-    """Predictions are scikit-learn's own, a target at a time; attribution knows it; a name makes it one to keep."""
+    """Predictions are scikit-learn's own, a target at a time; attribution knows it;
+    a name makes it one to keep.
+    """
     monkeypatch.setattr(aggregator, "_MAKERS", dict(aggregator._MAKERS))
     X, Y = scores_and_ratings()
     ours = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[:80])
-    alone = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[["a"]][:80])
+    alone = Aggregator(GradientBoostingRegressor(random_state=0)).fit(
+        X[:80], Y[["a"]][:80]
+    )
     assert alone.predict(X)["a"].equals(ours.predict(X)["a"])
     for target in Y:
-        theirs = GradientBoostingRegressor(random_state=0).fit(X[:80].to_numpy(), Y[target][:80])
-        assert ours.predict(X[80:])[target].to_numpy() == pytest.approx(theirs.predict(X[80:].to_numpy()), abs=1e-9)
+        theirs = GradientBoostingRegressor(random_state=0).fit(
+            X[:80].to_numpy(), Y[target][:80]
+        )
+        assert ours.predict(X[80:])[target].to_numpy() == pytest.approx(
+            theirs.predict(X[80:].to_numpy()), abs=1e-9
+        )
     assert ours.signature()["agg"] == "GradientBoostingRegressor(random_state=0)"
     assert ours.fresh().fit(X[:80], Y[:80]).predict(X[80:]).equals(ours.predict(X[80:]))
     assert permutation_importance(ours, X, Y)["a"].idxmax() == "c0"
     shapley = shap_values(ours, X, rows=5, rounds=2)
-    assert shapley.base + shapley.values.sum(axis=1) == pytest.approx(ours.predict_array(shapley.data), abs=1e-6)
+    assert shapley.base + shapley.values.sum(axis=1) == pytest.approx(
+        ours.predict_array(shapley.data), abs=1e-6
+    )
     with pytest.raises(ValueError, match="kept by a name"):
         ours.to_json()
     register("gb", lambda seed: GradientBoostingRegressor(random_state=seed))
     with pytest.raises(ValueError, match="already"):
         register("gb", lambda seed: GradientBoostingRegressor())
     named = Aggregator("gb", seed=0).fit(X[:80], Y[:80])
-    assert Aggregator.from_json(named.to_json()).predict(X[80:]).equals(ours.predict(X[80:]))
+    assert (
+        Aggregator.from_json(named.to_json())
+        .predict(X[80:])
+        .equals(ours.predict(X[80:]))
+    )
     assert named.signature() == {"agg": "gb", "impute": "drop", "agg_seed": 0}
 
 
@@ -105,31 +132,53 @@ def test_missing_scores_are_never_zero():
     by_hand = gaps.fillna(X.mean())
     expected = Aggregator("lr").fit(X, Y).predict(by_hand)
     np.testing.assert_allclose(filled.predict(gaps).iloc[0], expected.iloc[0])
-    assert filled.predict(gaps).iloc[1].isna().all()  # 5 of 6 criteria are more than half
-    assert Aggregator("lr", impute="mean", max_missing=0.9).fit(X, Y).predict(gaps).notna().all().all()
-    np.testing.assert_allclose(Aggregator("lr", impute="median").fit(gaps, Y).fill, gaps.median())
+    assert (
+        filled.predict(gaps).iloc[1].isna().all()
+    )  # 5 of 6 criteria are more than half
+    assert (
+        Aggregator("lr", impute="mean", max_missing=0.9)
+        .fit(X, Y)
+        .predict(gaps)
+        .notna()
+        .all()
+        .all()
+    )
+    np.testing.assert_allclose(
+        Aggregator("lr", impute="median").fit(gaps, Y).fill, gaps.median()
+    )
 
 
 def test_rows_without_scores_or_ratings_do_not_train():
     X, Y = scores_and_ratings()
-    holed, unrated = X.copy(), Y.copy()
+    holed = X.copy()
+    unrated = Y.copy()
     holed.iloc[:10, 1] = math.nan
     unrated.loc[10:19, "a"] = math.nan
     fitted = Aggregator("lr").fit(holed, unrated)
     assert fitted.notes == {"a, b": {"rows": 100, "left_out": 20}}
-    pd.testing.assert_frame_equal(fitted.predict(X), Aggregator("lr").fit(X[20:], Y[20:]).predict(X))
+    pd.testing.assert_frame_equal(
+        fitted.predict(X), Aggregator("lr").fit(X[20:], Y[20:]).predict(X)
+    )
     apart = Aggregator("lr", groups=[["a"], ["b"]]).fit(holed, unrated)
-    assert {name: note["rows"] for name, note in apart.notes.items()} == {"a": 100, "b": 110}
+    assert {name: note["rows"] for name, note in apart.notes.items()} == {
+        "a": 100,
+        "b": 110,
+    }
 
 
 def test_nothing_to_learn_from_is_an_error_that_says_why():
     X, Y = scores_and_ratings(10)
     X["c2"] = math.nan
-    with pytest.raises(ValueError, match=r"0 rows to learn a, b from: of 10 rows 10 are rated; .*c2 100%"):
+    with pytest.raises(
+        ValueError,
+        match=r"0 rows to learn a, b from: of 10 rows 10 are rated; .*c2 100%",
+    ):
         Aggregator("lr").fit(X, Y)
     with pytest.raises(ValueError, match="no score at all of c2"):
         Aggregator("lr", impute="mean").fit(X, Y)
-    with pytest.raises(ValueError, match="10 rows of criteria scores, 9 rows of ratings"):
+    with pytest.raises(
+        ValueError, match="10 rows of criteria scores, 9 rows of ratings"
+    ):
         Aggregator("lr").fit(X, Y[:9])
     with pytest.raises(ValueError, match="not fitted yet"):
         Aggregator("lr").predict(X)
@@ -149,10 +198,14 @@ def test_average_and_criterion_need_no_ratings():
     average = Aggregator("average").unfitted(X.columns, ["a", "b"]).predict(X)
     np.testing.assert_allclose(average["a"], X.mean(axis=1))
     assert average["a"].equals(average["b"])
-    picked = Aggregator("criterion", options={"a": "c1"}).unfitted(X.columns, ["a", "c4"])
+    picked = Aggregator("criterion", options={"a": "c1"}).unfitted(
+        X.columns, ["a", "c4"]
+    )
     X.iloc[0, 1] = math.nan
     found = picked.predict(X)
-    np.testing.assert_array_equal(found["c4"], X["c4"])  # another target's gap is none of its
+    np.testing.assert_array_equal(
+        found["c4"], X["c4"]
+    )  # another target's gap is none of its
     np.testing.assert_array_equal(found["a"], X["c1"])
     with pytest.raises(ValueError, match="no criterion 'b' for the target 'b'"):
         Aggregator("criterion").unfitted(X.columns, ["b"])
@@ -165,8 +218,12 @@ def test_groups_are_fitted_apart():
     both = Aggregator("dt", groups=[["b"], ["a"]]).fit(X, Y)
     for target in "ab":
         alone = Aggregator("dt").fit(X, Y[[target]])
-        pd.testing.assert_series_equal(both.predict(X)[target], alone.predict(X)[target])
-    assert not both.predict(X).equals(Aggregator("dt", options={"max_depth": 2}).fit(X, Y).predict(X))
+        pd.testing.assert_series_equal(
+            both.predict(X)[target], alone.predict(X)[target]
+        )
+    assert not both.predict(X).equals(
+        Aggregator("dt", options={"max_depth": 2}).fit(X, Y).predict(X)
+    )
     with pytest.raises(ValueError, match="exactly one group"):
         Aggregator("dt", groups=[["a"]]).fit(X, Y)
 
@@ -176,9 +233,15 @@ def test_what_matters_is_found(kind):
     X, Y = scores_and_ratings(200)
     fitted = Aggregator(kind).fit(X, Y)
     by_permutation = permutation_importance(fitted, X, Y, repeats=3, seed=1)
-    found = [by_permutation] if kind == "mlp" else [by_permutation, shap_values(fitted, X, rows=12).importance()]
+    found = (
+        [by_permutation]
+        if kind == "mlp"
+        else [by_permutation, shap_values(fitted, X, rows=12).importance()]
+    )
     for importance in found:
-        assert importance["a"].idxmax() == "c0" and set(importance["b"].nlargest(2).index) == {"c0", "c3"}
+        assert importance["a"].idxmax() == "c0" and set(
+            importance["b"].nlargest(2).index
+        ) == {"c0", "c3"}
         assert top(importance, X.columns, 2) == ["c0", "c3"]
     if kind == "mlp":
         with pytest.raises(ValueError, match="no weights that say so"):
@@ -193,9 +256,14 @@ def test_shap_values_add_up_to_the_prediction(kind, apart):
     X, Y = scores_and_ratings()
     X = X / 10 + apart * np.random.default_rng(1).integers(0, 3, X.shape)
     fitted = Aggregator(kind, groups=[["a"], ["b"]], options=small(kind)).fit(X, Y)
-    shap, again = (shap_values(fitted, X, rows=40 if apart else 9, seed=4, rounds=2) for _ in range(2))
+    shap, again = (
+        shap_values(fitted, X, rows=40 if apart else 9, seed=4, rounds=2)
+        for _ in range(2)
+    )
     assert shap.values.shape[1:] == (6, 2) and shap.base.shape == (2,)
-    np.testing.assert_allclose(shap.base + shap.values.sum(axis=1), fitted.predict_array(shap.data), atol=2e-6)
+    np.testing.assert_allclose(
+        shap.base + shap.values.sum(axis=1), fitted.predict_array(shap.data), atol=2e-6
+    )
     np.testing.assert_array_equal(shap.values, again.values)
 
 
@@ -203,7 +271,9 @@ def test_shap_values_of_a_linear_model_are_its_terms():
     X, Y = scores_and_ratings()
     fitted = Aggregator("lr").fit(X, Y)
     shap = shap_values(fitted, X[:50], rows=None)
-    terms = (X[:50].to_numpy() - X[:50].to_numpy().mean(axis=0))[:, :, None] * fitted.estimators[0][1].coef_.T
+    terms = (X[:50].to_numpy() - X[:50].to_numpy().mean(axis=0))[
+        :, :, None
+    ] * fitted.estimators[0][1].coef_.T
     np.testing.assert_allclose(shap.values, terms, atol=1e-9)
 
 
@@ -211,17 +281,36 @@ def test_permutation_importance_is_that_of_scikit_learn():
     from sklearn.inspection import permutation_importance as theirs
 
     X, Y = scores_and_ratings()
-    estimator = RandomForestRegressor(n_estimators=8, random_state=0).fit(X.to_numpy(), Y["a"].to_numpy())
-    expected = theirs(estimator, X.to_numpy(), Y["a"].to_numpy(), n_repeats=4, random_state=7, scoring="r2")
+    estimator = RandomForestRegressor(n_estimators=8, random_state=0).fit(
+        X.to_numpy(), Y["a"].to_numpy()
+    )
+    expected = theirs(
+        estimator,
+        X.to_numpy(),
+        Y["a"].to_numpy(),
+        n_repeats=4,
+        random_state=7,
+        scoring="r2",
+    )
     ours = permutation_importance(
-        Aggregator("rf", options=small("rf")).fit(X, Y[["a"]]), X, Y[["a"]], repeats=4, seed=7
+        Aggregator("rf", options=small("rf")).fit(X, Y[["a"]]),
+        X,
+        Y[["a"]],
+        repeats=4,
+        seed=7,
     )
     np.testing.assert_allclose(ours["a"], expected.importances_mean, atol=1e-10)
-    np.testing.assert_allclose(ours.attrs["sd"]["a"], expected.importances_std, atol=1e-10)
+    np.testing.assert_allclose(
+        ours.attrs["sd"]["a"], expected.importances_std, atol=1e-10
+    )
 
 
 def test_pruning_orders_by_shares_and_keeps_ties_in_order():
-    importance = pd.DataFrame({"a": [0.0, 2.0, 2.0, -1.0], "b": [30.0, 10.0, 0.0, -5.0]}, index=list("wxyz"))
+    importance = pd.DataFrame(
+        {"a": [0.0, 2.0, 2.0, -1.0], "b": [30.0, 10.0, 0.0, -5.0]}, index=list("wxyz")
+    )
     np.testing.assert_allclose(overall(importance), [0.375, 0.375, 0.25, 0])
-    assert top(importance, list("wxyz"), 2) == ["w", "x"] and top(importance, list("zyx"), 9) == ["x", "y", "z"]
+    assert top(importance, list("wxyz"), 2) == ["w", "x"] and top(
+        importance, list("zyx"), 9
+    ) == ["x", "y", "z"]
     assert top(importance * 0, list("zyx"), 1) == ["z"]

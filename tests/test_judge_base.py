@@ -40,37 +40,68 @@ class Terse(Judge):
 
 
 class TwoSteps(Terse):
-    """Asks for a remark on each output first, and scores it with the remark in the prompt."""
+    """Asks for a remark on each output first, and scores it with the remark in the
+    prompt.
+    """
 
     name = "two-steps"
 
     def stages(self, samples):
         first = [self.chat.request(f"remark on {sample.output}") for sample in samples]
         remarks = yield Stage("remarks", first, self.sampling, "a remark")
-        second = [self.chat.request(f"score, given: {draws[0].text}") for draws in remarks]
+        second = [
+            self.chat.request(f"score, given: {draws[0].text}") for draws in remarks
+        ]
         answers = yield Stage("score", second, self.sampling)
-        return [self.judged(draws, sample) for draws, sample in zip(answers, samples, strict=True)]
+        return [
+            self.judged(draws, sample)
+            for draws, sample in zip(answers, samples, strict=True)
+        ]
 
 
 FRAME = pd.DataFrame(
-    {"source": ["s0", "s1", "s2"], "output": ["good", "", "bad"], "human": [5.0, 1.0, 2.0]}, index=[10, 11, 12]
+    {
+        "source": ["s0", "s1", "s2"],
+        "output": ["good", "", "bad"],
+        "human": [5.0, 1.0, 2.0],
+    },
+    index=[10, 11, 12],
 )
 
 
 def by_output(request: Request, draw: int) -> str:
-    return {"good": "Score: 5", "bad": "no idea"}.get(request.text().partition("-> ")[2], "2")
+    return {"good": "Score: 5", "bad": "no idea"}.get(
+        request.text().partition("-> ")[2], "2"
+    )
 
 
 def test_samples_take_the_usual_columns_and_no_rating():
-    ids = {"input_id": ["a", "b"], "system_id": ["x", "y"], "aspect": "fluency", "human": [1, 2]}
-    texts = {"input": ["in", "in2"], "output": ["o", "o2"], "references": [("r", "r2"), []], "fact": ["f", "g"]}
+    ids = {
+        "input_id": ["a", "b"],
+        "system_id": ["x", "y"],
+        "aspect": "fluency",
+        "human": [1, 2],
+    }
+    texts = {
+        "input": ["in", "in2"],
+        "output": ["o", "o2"],
+        "references": [("r", "r2"), []],
+        "fact": ["f", "g"],
+    }
     frame = pd.DataFrame({**ids, **texts})
     first, second = samples(frame, needs=["source", "fact"])
     assert first == Sample(
-        "a/x/fluency", "o", source="in", references=("r", "r2"), aspect="fluency", extra={"fact": "f"}
+        "a/x/fluency",
+        "o",
+        source="in",
+        references=("r", "r2"),
+        aspect="fluency",
+        extra={"fact": "f"},
     )
     assert second.references == ()
-    assert samples(frame.drop(columns="references").assign(reference="r"))[0].references == ("r",)
+    assert samples(frame.drop(columns="references").assign(reference="r"))[
+        0
+    ].references == ("r",)
 
 
 @pytest.mark.parametrize(
@@ -92,17 +123,25 @@ def test_a_missing_text_is_named_by_row_and_column(column, value, said):
 
 
 def test_a_missing_column_is_named():
-    with pytest.raises(ValueError, match="terse needs a column 'source' or 'input'; the frame has output"):
+    with pytest.raises(
+        ValueError,
+        match="terse needs a column 'source' or 'input'; the frame has output",
+    ):
         Terse(engine=ScriptedEngine([])).score(FRAME[["output"]])
     with pytest.raises(ValueError, match="output more than once"):
         samples(pd.concat([FRAME, FRAME], axis=1)[["output"]])
-    with pytest.raises(ValueError, match=r"sample 'q': source is empty; terse needs it"):
+    with pytest.raises(
+        ValueError, match=r"sample 'q': source is empty; terse needs it"
+    ):
         Terse(engine=ScriptedEngine([])).score([Sample("q", "text")])
 
 
 def test_chat_formats():
     assert ChatFormat().request("p", "i") == Request.chat("p", id="i")
-    assert ChatFormat("messages", "be fair").request("p").messages[0] == {"role": "system", "content": "be fair"}
+    assert ChatFormat("messages", "be fair").request("p").messages[0] == {
+        "role": "system",
+        "content": "be fair",
+    }
     assert ChatFormat("raw").request("p").prompt == "p"
     prometheus = ChatFormat.named("prometheus-v1")
     assert prometheus.request("{prompt}").prompt == (
@@ -120,11 +159,22 @@ FAILED = Judgment.missing(Status.FAILED, "no answer")
 
 def test_draws_are_averaged_by_the_missing_policy():
     found = combine([OK, LOST, Judgment(1.0)])
-    assert found.value == 2.5 and found.details["n"] == 3 and found.details["n_missing"] == 1
+    assert (
+        found.value == 2.5
+        and found.details["n"] == 3
+        and found.details["n_missing"] == 1
+    )
     assert found.details["statuses"] == ("ok", "unparsed", "ok")
-    assert combine([Judgment(2.0, details={"feedback": "f"})]).details == {"feedback": "f", "n": 1, "n_missing": 0}
+    assert combine([Judgment(2.0, details={"feedback": "f"})]).details == {
+        "feedback": "f",
+        "n": 1,
+        "n_missing": 0,
+    }
     found = combine([FAILED, LOST, LOST])  # the most frequent reason
-    assert found.status is Status.UNPARSED and found.reason == "3 of 3 draws missing: no number"
+    assert (
+        found.status is Status.UNPARSED
+        and found.reason == "3 of 3 draws missing: no number"
+    )
     assert combine([]).status is Status.FAILED
     assert math.isnan(combine([OK, LOST], "all").value)
     assert combine([OK, OK], "all").value == 4
@@ -135,14 +185,19 @@ def test_draws_are_averaged_by_the_missing_policy():
 
 
 @given(
-    st.lists(st.one_of(st.none(), st.floats(1, 5)), min_size=1, max_size=8), st.sampled_from(["drop", "all", "fill:1"])
+    st.lists(st.one_of(st.none(), st.floats(1, 5)), min_size=1, max_size=8),
+    st.sampled_from(["drop", "all", "fill:1"]),
 )
 def test_combined_values_stay_between_the_draws(values, policy):
-    found = combine([LOST if value is None else Judgment(value) for value in values], policy)
+    found = combine(
+        [LOST if value is None else Judgment(value) for value in values], policy
+    )
     read = [value for value in values if value is not None]
     assert found.details["n_missing"] == len(values) - len(read)
     if found.status is Status.OK:
-        least = min([*read, *([1.0] if policy == "fill:1" and len(read) < len(values) else [])])
+        least = min(
+            [*read, *([1.0] if policy == "fill:1" and len(read) < len(values) else [])]
+        )
         assert least - 1e-9 <= found.value <= max([*read, 1.0]) + 1e-9
     else:
         assert found.reason and (not read or policy == "all")
@@ -159,11 +214,21 @@ JUDGES = [
 @given(st.text(max_size=300))
 def test_any_completion_gives_a_value_of_the_scale_or_a_reason(text):
     rubric = "[c]\n" + "\n".join(f"Score {score}: x" for score in range(1, 6))
-    sample = Sample("s", "o", "i", "in", references=("r",), rubric=rubric, aspect="overall")
+    sample = Sample(
+        "s", "o", "i", "in", references=("r",), rubric=rubric, aspect="overall"
+    )
     for judge in JUDGES:
         judgment = judge.read(Completion("k", text, logprobs=({text: -0.1},)), sample)
-        low, high = (-math.inf, 0) if judge.name == "tigerscore" else (1, 4 if judge.name == "geval" else 5)
-        assert low <= judgment.value <= high if judgment.status is Status.OK else judgment.reason
+        low, high = (
+            (-math.inf, 0)
+            if judge.name == "tigerscore"
+            else (1, 4 if judge.name == "geval" else 5)
+        )
+        assert (
+            low <= judgment.value <= high
+            if judgment.status is Status.OK
+            else judgment.reason
+        )
 
 
 def test_a_frame_is_scored_row_by_row():
@@ -171,10 +236,20 @@ def test_a_frame_is_scored_row_by_row():
     assert scores.index.tolist() == [10, 11, 12]
     assert scores.columns.tolist() == ["value", "status", "reason", "details"]
     np.testing.assert_array_equal(scores["value"], [5, 2, math.nan])
-    assert scores["status"].tolist() == ["ok", "ok", "unparsed"] and scores["reason"].iloc[2]
-    assert scores.attrs["details"] == {"n": 3, "n_ok": 2, "coverage": 2 / 3, "unparsed": 1}
+    assert (
+        scores["status"].tolist() == ["ok", "ok", "unparsed"]
+        and scores["reason"].iloc[2]
+    )
+    assert scores.attrs["details"] == {
+        "n": 3,
+        "n_ok": 2,
+        "coverage": 2 / 3,
+        "unparsed": 1,
+    }
     assert scores["details"].iloc[0]["prompted"] is True
-    listed = Terse(engine=ScriptedEngine(by_output)).score([Sample("q", "good", source="s")])
+    listed = Terse(engine=ScriptedEngine(by_output)).score(
+        [Sample("q", "good", source="s")]
+    )
     assert listed.index.tolist() == ["q"] and listed["value"].tolist() == [5]
     assert Terse(engine=ScriptedEngine([])).score(FRAME.head(0)).empty
     with pytest.raises(ValueError, match="terse: no engine; pass engine="):
@@ -194,10 +269,16 @@ def test_failed_cut_and_empty_completions_are_told_apart():
 
 
 def test_a_plan_asks_nothing_and_says_what_is_an_estimate(tmp_path):
-    engine, store = ScriptedEngine(lambda request, draw: "nice" if "remark" in request.text() else "3"), Store(tmp_path)
+    engine = ScriptedEngine(
+        lambda request, draw: "nice" if "remark" in request.text() else "3"
+    )
+    store = Store(tmp_path)
     judge = TwoSteps(engine=engine, store=store)
     stages = judge.plan(FRAME)
-    assert [(s.name, s.exact, s.completions) for s in stages] == [("remarks", True, 3), ("score", False, 3)]
+    assert [(s.name, s.exact, s.completions) for s in stages] == [
+        ("remarks", True, 3),
+        ("score", False, 3),
+    ]
     assert stages[1].requests[0].text() == "score, given: a remark" and not engine.asked
     judge.score(FRAME)
     stages = judge.plan(FRAME)  # what the store has makes the later stage exact
@@ -211,19 +292,33 @@ POLITE: dict[str, Any] = {
     "source": "The cat sleeps.",
     "context": "A fact.",
     "references": ("Die Katze schläft.",),
-    "rubric": Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm.")).text(),
+    "rubric": Rubric(
+        "Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm.")
+    ).text(),
     "aspect": "overall",
     "extra": {"analysis": "Error location 1: Hund"},
 }
 
 
-@pytest.mark.parametrize("case", cases("judge_answers"), ids=lambda case: f"{case['evaluator']}: {case['id']}")
+@pytest.mark.parametrize(
+    "case",
+    cases("judge_answers"),
+    ids=lambda case: f"{case['evaluator']}: {case['id']}",
+)
 def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
     def answer(request: Any, draw: int) -> Any:
         found = next(text for mark, text in case["say"] if mark in request.text())
         text = found if isinstance(found, str) else found[draw]
-        rows = [{token: math.log(p) for token, p in row.items()} for row in case.get("logprobs", ())]
-        return Completion("", text, "length" if case.get("cut") else "stop", logprobs=tuple(rows) or None)
+        rows = [
+            {token: math.log(p) for token, p in row.items()}
+            for row in case.get("logprobs", ())
+        ]
+        return Completion(
+            "",
+            text,
+            "length" if case.get("cut") else "stop",
+            logprobs=tuple(rows) or None,
+        )
 
     engine = ScriptedEngine(answer)
     judge = evaluators.get(case["evaluator"])(**case.get("options", {}), engine=engine)
@@ -233,15 +328,28 @@ def test_answers_give_the_value_or_the_reason(case: dict[str, Any]) -> None:
             judge.judge([sample])
         return
     scored = judge.score([sample]).iloc[0]
-    assert scored["value"] == pytest.approx(case["value"] if case["value"] is not None else float("nan"), nan_ok=True)
+    assert scored["value"] == pytest.approx(
+        case["value"] if case["value"] is not None else float("nan"), nan_ok=True
+    )
     if case["value"] is None:
         assert scored["status"] == case["status"]
         assert re.search(case.get("reason", "."), scored["reason"])
-    details = json.loads(json.dumps(scored["details"], default=str), parse_float=lambda text: round(float(text), 9))
-    assert {name: details[name] for name in case.get("details", {})} == case.get("details", {})
+    details = json.loads(
+        json.dumps(scored["details"], default=str),
+        parse_float=lambda text: round(float(text), 9),
+    )
+    assert {name: details[name] for name in case.get("details", {})} == case.get(
+        "details", {}
+    )
     prompts = list(dict.fromkeys(ask.request.text() for ask in engine.asked))
-    for prompt, marks in zip(prompts, case.get("asked", [[]] * len(prompts)), strict=True):
-        assert [mark for mark in marks if (mark.lstrip("!") in prompt) == mark.startswith("!")] == []
+    for prompt, marks in zip(
+        prompts, case.get("asked", [[]] * len(prompts)), strict=True
+    ):
+        assert [
+            mark
+            for mark in marks
+            if (mark.lstrip("!") in prompt) == mark.startswith("!")
+        ] == []
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4))
@@ -250,7 +358,10 @@ def test_weighted_lies_on_the_scale_and_agrees_with_the_direct_sum(weights):
     row = {str(number): weight / total for number, weight in enumerate(weights, 1)}
     logprobs = ({token: math.log(p) for token, p in row.items()},)
     judgment = GEval(method="weighted").read(
-        Completion("k", "1", logprobs=logprobs), Sample("s", "Paris.", instruction="Name it.")
+        Completion("k", "1", logprobs=logprobs),
+        Sample("s", "Paris.", instruction="Name it."),
     )
     assert 1 <= judgment.value <= 4
-    assert judgment.value == pytest.approx(sum(n * w for n, w in enumerate(weights, 1)) / sum(weights))
+    assert judgment.value == pytest.approx(
+        sum(n * w for n, w in enumerate(weights, 1)) / sum(weights)
+    )

@@ -1,4 +1,6 @@
-"""BARTScore and GPTScore equal the model's own loss; UniEval, COMET and BLEURT say what they need and read it right."""
+"""BARTScore and GPTScore equal the model's own loss; UniEval, COMET and BLEURT say
+what they need and read it right.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval
 OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
 REFERENCES = ["the cat sat down", "a dog", "one"]
 SOURCES = ["a dog saw a cat", "one two three", "the dog"]
-FRAME = pd.DataFrame({"output": ["abcd", "", "ab"], "source": ["x", "y", "z"], "reference": ["ab", "ab", "abcd"]})
+FRAME = pd.DataFrame(
+    {
+        "output": ["abcd", "", "ab"],
+        "source": ["x", "y", "z"],
+        "reference": ["ab", "ab", "abcd"],
+    }
+)
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
@@ -33,51 +41,91 @@ def losses(folder: Path, contexts: list[str], texts: list[str]) -> list[float]:
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     found = []
     for context, text in zip(contexts, texts, strict=True):
         with torch.no_grad():
             labels = tokenizer(text, return_tensors="pt").input_ids
-            found.append(-float(model(**tokenizer(context, return_tensors="pt"), labels=labels).loss))
+            found.append(
+                -float(
+                    model(**tokenizer(context, return_tensors="pt"), labels=labels).loss
+                )
+            )
     return found
 
 
 def test_bartscore_is_minus_the_models_loss(bart: Path) -> None:
-    precision, recall = losses(bart, REFERENCES, OUTPUTS), losses(bart, OUTPUTS, REFERENCES)
-    expected = {"precision": precision, "recall": recall, "f": np.mean([precision, recall], axis=0)}
+    precision = losses(bart, REFERENCES, OUTPUTS)
+    recall = losses(bart, OUTPUTS, REFERENCES)
+    expected = {
+        "precision": precision,
+        "recall": recall,
+        "f": np.mean([precision, recall], axis=0),
+    }
     for direction, values in expected.items():
         metric = BartScore(model=str(bart), direction=direction)
-        np.testing.assert_allclose(metric.score(OUTPUTS, REFERENCES)["value"], values, atol=2e-6)
-    assert len(set(np.round([*precision, *recall], 6))) == 6, "the model tells the texts apart"
+        np.testing.assert_allclose(
+            metric.score(OUTPUTS, REFERENCES)["value"], values, atol=2e-6
+        )
+    assert len(set(np.round([*precision, *recall], 6))) == 6, (
+        "the model tells the texts apart"
+    )
 
 
-def test_bartscore_of_the_source_reads_the_source_and_cuts_no_output(bart: Path) -> None:
-    frame = pd.DataFrame({"output": [*OUTPUTS, "a " * 300, " "], "source": [*SOURCES, "a", "a"]})
+def test_bartscore_of_the_source_reads_the_source_and_cuts_no_output(
+    bart: Path,
+) -> None:
+    frame = pd.DataFrame(
+        {"output": [*OUTPUTS, "a " * 300, " "], "source": [*SOURCES, "a", "a"]}
+    )
     scored = BartScore(model=str(bart), direction="source").score(frame)
-    np.testing.assert_allclose(scored["value"][:3], losses(bart, SOURCES, OUTPUTS), atol=2e-6)
-    assert scored["status"].tolist()[2:] == ["ok", "failed", "empty"] and "tokens" in scored["reason"][3]
+    np.testing.assert_allclose(
+        scored["value"][:3], losses(bart, SOURCES, OUTPUTS), atol=2e-6
+    )
+    assert (
+        scored["status"].tolist()[2:] == ["ok", "failed", "empty"]
+        and "tokens" in scored["reason"][3]
+    )
     with pytest.raises(ValueError, match="needs a column 'reference'"):
         BartScore(model=str(bart)).score(frame)
 
 
-def test_gptscore_is_the_mean_log_probability_after_the_prompt(tiny_folder: Path) -> None:
-    """The engine's log-likelihoods are held against the model's logits in `test_engines_models`."""
+def test_gptscore_is_the_mean_log_probability_after_the_prompt(
+    tiny_folder: Path,
+) -> None:
+    """The engine's log-likelihoods are held against the model's logits in
+    `test_engines_models`.
+    """
     metric = GPTScore(model=str(tiny_folder), prompt="Article: {{source}}\nSummary:\n")
     scored = metric.score(pd.DataFrame({"output": OUTPUTS, "source": SOURCES}))
     with engines.make("transformers", model=str(tiny_folder), device="cpu") as engine:
-        expected = engine.loglikelihood([f"Article: {source}\nSummary:\n" for source in SOURCES], OUTPUTS)
-    np.testing.assert_allclose(scored["value"], [one.mean for one in expected], atol=2e-6)
+        expected = engine.loglikelihood(
+            [f"Article: {source}\nSummary:\n" for source in SOURCES], OUTPUTS
+        )
+    np.testing.assert_allclose(
+        scored["value"], [one.mean for one in expected], atol=2e-6
+    )
 
 
 def test_gptscores_default_prompt_names_task_and_quality(tiny_folder: Path) -> None:
     frame = pd.DataFrame({"output": ["a cat", "", "a dog"], "source": SOURCES})
     fixed = {"task": "Summarise the article.", "quality": "Be coherent."}
     metric = GPTScore(model=str(tiny_folder), fixed=fixed)
-    assert metric.prompt.render(source="X") == "Summarise the article. Be coherent.\n\nX\n\nText:\n"
+    assert (
+        metric.prompt.render(source="X")
+        == "Summarise the article. Be coherent.\n\nX\n\nText:\n"
+    )
     scored = metric.score(frame)
-    assert scored["status"].tolist() == ["ok", "empty", "ok"] and (scored["value"].dropna() < 0).all()
+    assert (
+        scored["status"].tolist() == ["ok", "empty", "ok"]
+        and (scored["value"].dropna() < 0).all()
+    )
     other = GPTScore(model=str(tiny_folder), fixed=fixed | {"quality": "Be fluent."})
-    assert other.signature() != metric.signature() and other.score(frame)["value"][0] != scored["value"][0]
+    assert (
+        other.signature() != metric.signature()
+        and other.score(frame)["value"][0] != scored["value"][0]
+    )
     with pytest.raises(ValueError, match="needs a column 'quality'"):
         GPTScore(model=str(tiny_folder), fixed={"task": "x"}).score(frame)
 
@@ -93,7 +141,9 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = "Yes No a the cat dog sat saw down one two three question : ? summary document Is this"
     tokenizer = tiny_model.word_tokenizer(words, eos_token="</s>", model_max_length=512)
     tokenizer.save_pretrained(folder)
-    sizes = dict(d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, initializer_factor=5.0)
+    sizes = dict(
+        d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, initializer_factor=5.0
+    )
     tokens = dict(pad_token_id=1, eos_token_id=2, decoder_start_token_id=1)
     config = T5Config(vocab_size=len(tokenizer), **sizes, **tokens)
     T5ForConditionalGeneration(config).save_pretrained(folder)
@@ -107,26 +157,52 @@ def test_unieval_is_yes_against_no_at_the_first_step(t5: Path) -> None:
     frame = pd.DataFrame({"output": OUTPUTS, "source": SOURCES})
     metric = UniEval("summarization", "coherence", model=t5)
     scored = metric.score(frame)
-    tokenizer, model = AutoTokenizer.from_pretrained(t5), AutoModelForSeq2SeqLM.from_pretrained(t5).eval()
+    tokenizer = AutoTokenizer.from_pretrained(t5)
+    model = AutoModelForSeq2SeqLM.from_pretrained(t5).eval()
     for value, output, source in zip(scored["value"], OUTPUTS, SOURCES, strict=True):
         text = f"question: Is this a coherent summary to the document? </s> summary: {output} </s> document: {source}"
         with torch.no_grad():  # one label: the model itself starts the decoder
-            chances = model(**tokenizer(text, return_tensors="pt"), labels=torch.tensor([[5]])).logits[0, 0].softmax(-1)
-        assert value == pytest.approx(float(chances[4] / (chances[4] + chances[5])), abs=1e-5)
+            chances = (
+                model(
+                    **tokenizer(text, return_tensors="pt"), labels=torch.tensor([[5]])
+                )
+                .logits[0, 0]
+                .softmax(-1)
+            )
+        assert value == pytest.approx(
+            float(chances[4] / (chances[4] + chances[5])), abs=1e-5
+        )
     assert 0 < scored["value"].min() < scored["value"].max() < 1
     again = UniEval("summarization", "coherence", model=t5)
-    assert again.score(frame)["value"].tolist() == scored["value"].tolist() and again.details["computed"] == 0
+    assert (
+        again.score(frame)["value"].tolist() == scored["value"].tolist()
+        and again.details["computed"] == 0
+    )
 
 
 def test_unieval_by_sentence(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pd.DataFrame({"output": ["a cat. the dog.", " "], "source": SOURCES[:2], "context": ["one", "two"]})
+    frame = pd.DataFrame(
+        {
+            "output": ["a cat. the dog.", " "],
+            "source": SOURCES[:2],
+            "context": ["one", "two"],
+        }
+    )
     split = lambda text: [s + "." for s in text.split(".") if s.strip()]  # noqa: E731
     monkeypatch.setattr("nltk.sent_tokenize", split)
-    for task, aspect, join in (("summarization", "consistency", np.mean), ("dialogue", "engagingness", sum)):
+    for task, aspect, join in (
+        ("summarization", "consistency", np.mean),
+        ("dialogue", "engagingness", sum),
+    ):
         metric = UniEval(task, aspect, model=t5)
         whole = metric.score(frame)
-        parts = [metric.score(frame.assign(output=one))["value"][0] for one in ("a cat.", " the dog.")]
-        assert whole["value"][0] == pytest.approx(join(parts)) and whole["status"].tolist() == ["ok", "empty"]
+        parts = [
+            metric.score(frame.assign(output=one))["value"][0]
+            for one in ("a cat.", " the dog.")
+        ]
+        assert whole["value"][0] == pytest.approx(join(parts)) and whole[
+            "status"
+        ].tolist() == ["ok", "empty"]
 
 
 def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,19 +213,25 @@ def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(nltk.data, "path", [])
     scored = UniEval("summarization", "fluency", model=t5).score(frame)
-    assert set(scored["status"]) == {"unavailable"} and "punkt_tab" in scored["reason"][0]
+    assert (
+        set(scored["status"]) == {"unavailable"} and "punkt_tab" in scored["reason"][0]
+    )
     with pytest.raises(ValueError, match="needs a column 'references' or 'reference'"):
         UniEval("summarization", "relevance", model=t5).score(frame)
 
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list:
-    """Stand-ins for the two packages: a score is the number of characters of the output over those of the reference."""
+    """Stand-ins for the two packages: a score is the number of characters of the
+    output over those of the reference.
+    """
     calls: list = []
 
     def predict(data, batch_size, gpus, progress_bar):
         calls.append(data)
-        return types.SimpleNamespace(scores=[len(d["mt"]) / len(d["ref"]) for d in data])
+        return types.SimpleNamespace(
+            scores=[len(d["mt"]) / len(d["ref"]) for d in data]
+        )
 
     class BleurtScorer:
         def __init__(self, checkpoint: str) -> None:
@@ -157,15 +239,26 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list:
 
         def score(self, *, references, candidates, batch_size):
             calls.append(candidates)
-            return [math.nan if c == "nan" else len(c) / len(r) for r, c in zip(references, candidates, strict=True)]
+            return [
+                math.nan if c == "nan" else len(c) / len(r)
+                for r, c in zip(references, candidates, strict=True)
+            ]
 
-    comet = types.SimpleNamespace(load_from_checkpoint=lambda path: types.SimpleNamespace(predict=predict))
+    comet = types.SimpleNamespace(
+        load_from_checkpoint=lambda path: types.SimpleNamespace(predict=predict)
+    )
     score = types.SimpleNamespace(BleurtScorer=BleurtScorer)
-    for name, module in {"comet": comet, "bleurt": types.SimpleNamespace(score=score), "bleurt.score": score}.items():
+    for name, module in {
+        "comet": comet,
+        "bleurt": types.SimpleNamespace(score=score),
+        "bleurt.score": score,
+    }.items():
         monkeypatch.setitem(sys.modules, name, module)
     real = importlib.metadata.version
     known = {"unbabel-comet": "2.2", "BLEURT": "0.0.2"}
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: known.get(name) or real(name))
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: known.get(name) or real(name)
+    )
     return calls
 
 
@@ -174,12 +267,22 @@ def test_comet_reads_three_texts(installed: list, tmp_path: Path) -> None:
     checkpoint.write_bytes(b"weights")
     metric = Comet(model=str(checkpoint))
     scored = metric.score(FRAME)
-    assert scored["value"].tolist()[::2] == [2, 0.5] and scored["status"].tolist() == ["ok", "empty", "ok"]
+    assert scored["value"].tolist()[::2] == [2, 0.5] and scored["status"].tolist() == [
+        "ok",
+        "empty",
+        "ok",
+    ]
     assert {"mt": "abcd", "src": "x", "ref": "ab"} in installed[0]
-    assert Comet(model=str(checkpoint)).score(FRAME)["value"].tolist()[::2] == [2, 0.5] and len(installed) == 1
+    assert (
+        Comet(model=str(checkpoint)).score(FRAME)["value"].tolist()[::2] == [2, 0.5]
+        and len(installed) == 1
+    )
     before = metric.signature()
     checkpoint.write_bytes(b"others!")
-    assert "model:model.ckpt@" in before and Comet(model=str(checkpoint)).signature() != before
+    assert (
+        "model:model.ckpt@" in before
+        and Comet(model=str(checkpoint)).signature() != before
+    )
     gone = Comet(model="nowhere.ckpt").score(FRAME)
     assert gone["status"].tolist() == ["unavailable", "empty", "unavailable"]
     assert "comet.download_model" in gone["reason"][0]
@@ -187,7 +290,9 @@ def test_comet_reads_three_texts(installed: list, tmp_path: Path) -> None:
         metric.score(FRAME.drop(columns="source"))
 
 
-def test_bleurt_reads_pairs_and_says_what_it_needs(installed: list, tmp_path: Path) -> None:
+def test_bleurt_reads_pairs_and_says_what_it_needs(
+    installed: list, tmp_path: Path
+) -> None:
     missing = Bleurt(tmp_path / "BLEURT-20").score(FRAME)
     assert missing["status"].tolist() == ["unavailable", "empty", "unavailable"]
     assert "BLEURT-20.zip" in missing["reason"][0]
@@ -195,10 +300,14 @@ def test_bleurt_reads_pairs_and_says_what_it_needs(installed: list, tmp_path: Pa
     (tmp_path / "BLEURT-20" / "bleurt_config.json").write_text("{}")
     frame = pd.concat([FRAME, FRAME.iloc[:1].assign(output="nan")])
     scored = Bleurt(tmp_path / "BLEURT-20").score(frame)
-    assert scored["status"].tolist() == ["ok", "empty", "ok", "failed"] and scored["value"].tolist()[::2] == [2, 0.5]
+    assert scored["status"].tolist() == ["ok", "empty", "ok", "failed"] and scored[
+        "value"
+    ].tolist()[::2] == [2, 0.5]
 
 
-def test_packages_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_packages_that_are_not_installed_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def version(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -209,4 +318,7 @@ def test_packages_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPat
         (Bleurt(), "pip install git+https://github.com/google-research/bleurt.git"),
     ):
         scored = metric.score(FRAME)
-        assert set(scored["status"]) == {"unavailable", "empty"} and words in scored["reason"][0]
+        assert (
+            set(scored["status"]) == {"unavailable", "empty"}
+            and words in scored["reason"][0]
+        )

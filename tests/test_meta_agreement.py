@@ -1,4 +1,6 @@
-"""Agreement against krippendorff, pingouin, scikit-learn and hand counts; ceilings; the alternative annotator test."""
+"""Agreement against krippendorff, pingouin, scikit-learn and hand counts; ceilings;
+the alternative annotator test.
+"""
 
 from __future__ import annotations
 
@@ -26,45 +28,83 @@ def panel(seed: int, gaps: float = 0.2, raters: int = 4, items: int = 40) -> np.
 def test_alpha_equals_krippendorffs_package(metric):
     oracle = pytest.importorskip("krippendorff")
     rng = np.random.default_rng(2)
-    different = np.where(rng.random((3, 40)) < 0.2, np.nan, rng.normal(size=40) + 0.5 * rng.normal(size=(3, 40)))
+    different = np.where(
+        rng.random((3, 40)) < 0.2,
+        np.nan,
+        rng.normal(size=40) + 0.5 * rng.normal(size=(3, 40)),
+    )
     different[1, :5] = different[0, :5]
-    for ratings in [different, *(panel(seed, gaps=0.4 if seed % 2 else 0.1) for seed in range(12))]:
+    for ratings in [
+        different,
+        *(panel(seed, gaps=0.4 if seed % 2 else 0.1) for seed in range(12)),
+    ]:
         expected = oracle.alpha(ratings, level_of_measurement=metric)
-        assert meta.krippendorff_alpha(ratings, metric).value == pytest.approx(expected, abs=1e-12)
-    one, two = (meta.krippendorff_alpha(ratings, metric, ci=True, n_boot=200, seed=4) for _ in range(2))
-    assert one == two and one.low < one.value < one.high and one.signature().endswith("ci:boot-items/200|seed:4")
+        assert meta.krippendorff_alpha(ratings, metric).value == pytest.approx(
+            expected, abs=1e-12
+        )
+    one, two = (
+        meta.krippendorff_alpha(ratings, metric, ci=True, n_boot=200, seed=4)
+        for _ in range(2)
+    )
+    assert (
+        one == two
+        and one.low < one.value < one.high
+        and one.signature().endswith("ci:boot-items/200|seed:4")
+    )
 
 
 def test_coefficients_of_tens_of_thousands_of_different_scores():
-    """Without gaps, and with squared distances, each is one minus a quotient of variances."""
+    """Without gaps, and with squared distances, each is one minus a quotient of
+    variances.
+    """
     rng = np.random.default_rng(3)
     ratings = rng.normal(size=10_000) + 0.5 * rng.normal(size=(4, 10_000))
-    within, every = ratings.var(axis=0, ddof=1).mean(), ratings.var(ddof=1)
-    assert meta.krippendorff_alpha(ratings).value == pytest.approx(1 - within / every, rel=1e-12)
+    within = ratings.var(axis=0, ddof=1).mean()
+    every = ratings.var(ddof=1)
+    assert meta.krippendorff_alpha(ratings).value == pytest.approx(
+        1 - within / every, rel=1e-12
+    )
     a, b = ratings[:2]
     seen = ((a - b) ** 2).mean()
     chance = a.var() + b.var() + (a.mean() - b.mean()) ** 2
-    assert meta.weighted_kappa(a, b).value == pytest.approx(1 - seen / chance, rel=1e-12)
+    assert meta.weighted_kappa(a, b).value == pytest.approx(
+        1 - seen / chance, rel=1e-12
+    )
 
 
 def test_alpha_of_the_published_example():
-    """Krippendorff 2011's worked example: four observers, twelve units, .743, .815, .849."""
+    """Krippendorff 2011's worked example: four observers, twelve units, .743, .815,
+    .849.
+    """
     text = """1 2 3 3 2 1 4 1 2 . . .
               1 2 3 3 2 2 4 1 2 5 . 3
               . 3 3 3 2 3 4 2 2 5 1 .
               1 2 3 3 2 4 4 1 2 5 1 ."""
-    ratings = [[math.nan if cell == "." else float(cell) for cell in row.split()] for row in text.splitlines()]
-    values = [round(meta.krippendorff_alpha(ratings, m).value, 3) for m in ("nominal", "ordinal", "interval")]
+    ratings = [
+        [math.nan if cell == "." else float(cell) for cell in row.split()]
+        for row in text.splitlines()
+    ]
+    values = [
+        round(meta.krippendorff_alpha(ratings, m).value, 3)
+        for m in ("nominal", "ordinal", "interval")
+    ]
     assert values == [0.743, 0.815, 0.849]
-    assert meta.krippendorff_alpha(ratings).signature() == "agree:alpha-interval|raters:4|items:11|left-out:1"
+    assert (
+        meta.krippendorff_alpha(ratings).signature()
+        == "agree:alpha-interval|raters:4|items:11|left-out:1"
+    )
 
 
 def test_kappa_equals_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     for seed in range(8):
         a, b = panel(seed, gaps=0, raters=2).astype(int)
-        expected = metrics.cohen_kappa_score(a, b, weights="quadratic", labels=[1, 2, 3, 4, 5])
-        assert meta.weighted_kappa(a, b, scale=range(1, 6)).value == pytest.approx(expected, abs=1e-12)
+        expected = metrics.cohen_kappa_score(
+            a, b, weights="quadratic", labels=[1, 2, 3, 4, 5]
+        )
+        assert meta.weighted_kappa(a, b, scale=range(1, 6)).value == pytest.approx(
+            expected, abs=1e-12
+        )
         assert meta.weighted_kappa(a, b).value == pytest.approx(expected, abs=1e-12)
 
 
@@ -78,8 +118,12 @@ def test_icc_equals_pingouin():
         cells = [(r, i, ratings[r, i]) for r in range(4) for i in range(40)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table = pingouin.intraclass_corr(pd.DataFrame(cells, columns=["r", "i", "v"]), "i", "r", "v")
-        for kind, (_, row) in zip(("1,1", "2,1", "3,1", "1,k", "2,k", "3,k"), table.iterrows(), strict=True):
+            table = pingouin.intraclass_corr(
+                pd.DataFrame(cells, columns=["r", "i", "v"]), "i", "r", "v"
+            )
+        for kind, (_, row) in zip(
+            ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k"), table.iterrows(), strict=True
+        ):
             ours = meta.icc(ratings, kind)
             assert ours.value == pytest.approx(row["ICC"], abs=1e-9)
             ends = next(row[name] for name in row.index if name.startswith("CI95"))
@@ -88,8 +132,19 @@ def test_icc_equals_pingouin():
 
 def test_icc_published_example():
     """Shrout and Fleiss 1979, table 2 and 4: .17, .29, .71 and .44, .62, .91."""
-    ratings = np.array([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], dtype=float)
-    values = [round(meta.icc(ratings, kind).value, 2) for kind in ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")]
+    ratings = np.array(
+        [
+            [9, 6, 8, 7, 10, 6],
+            [2, 1, 4, 1, 5, 2],
+            [5, 3, 6, 2, 6, 4],
+            [8, 2, 8, 6, 9, 7],
+        ],
+        dtype=float,
+    )
+    values = [
+        round(meta.icc(ratings, kind).value, 2)
+        for kind in ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+    ]
     assert values == [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
 
 
@@ -116,31 +171,52 @@ def test_ceiling_is_the_mean_of_leave_one_out_correlations():
     stack[0, 0, 0], stack[1:, 2, 2] = np.nan, np.nan
     for level in LEVELS:
         result = meta.human_ceiling(stack, "spearman", level, ci="boot-both", n_boot=50)
-        expected = [at_level(stack[r], mean_of_others(stack, r), "spearman", level) for r in range(3)]
+        expected = [
+            at_level(stack[r], mean_of_others(stack, r), "spearman", level)
+            for r in range(3)
+        ]
         np.testing.assert_allclose(result.each, expected, atol=1e-12)
-        assert result.value == pytest.approx(np.mean(expected)) and result.low <= result.high
+        assert (
+            result.value == pytest.approx(np.mean(expected))
+            and result.low <= result.high
+        )
     judge = judged(5, 8, 0)[0]
     beside = meta.against_leave_one_out(judge, stack, "spearman", "input")
     assert beside.who == "judge" and len(beside.each) == 3
     own = meta.against_leave_one_out(stack[1], stack, "spearman", "input")
-    assert own.each[1] == pytest.approx(meta.human_ceiling(stack, "spearman", "input").each[1])
+    assert own.each[1] == pytest.approx(
+        meta.human_ceiling(stack, "spearman", "input").each[1]
+    )
 
 
 def alt_loop(judge, ratings, epsilon, score):
     """The test item by item, as its authors describe it."""
-    p, advantages = [], []
+    p = []
+    advantages = []
     for rater in range(len(ratings)):
-        leads, wins = [], []
+        leads = []
+        wins = []
         for item in range(len(judge)):
-            others = [r[item] for k, r in enumerate(ratings) if k != rater and not math.isnan(r[item])]
-            if math.isnan(ratings[rater][item]) or math.isnan(judge[item]) or not others:
+            others = [
+                r[item]
+                for k, r in enumerate(ratings)
+                if k != rater and not math.isnan(r[item])
+            ]
+            if (
+                math.isnan(ratings[rater][item])
+                or math.isnan(judge[item])
+                or not others
+            ):
                 continue
-            close = [score(value, others) for value in (judge[item], ratings[rater][item])]
+            close = [
+                score(value, others) for value in (judge[item], ratings[rater][item])
+            ]
             wins.append(close[0] >= close[1] - 1e-12)
             leads.append((close[1] >= close[0] - 1e-12) - int(wins[-1]))
         p.append(stats.ttest_1samp(leads, epsilon, alternative="less").pvalue)
         advantages.append(np.mean(wins))
-    order, m = np.argsort(p), len(p)
+    order = np.argsort(p)
+    m = len(p)
     limits = np.arange(1, m + 1) / m * 0.05 / (1 / np.arange(1, m + 1)).sum()
     below = np.flatnonzero(np.array(p)[order] <= limits)
     return (below.max() + 1 if len(below) else 0) / m, np.mean(advantages)
@@ -148,13 +224,19 @@ def alt_loop(judge, ratings, epsilon, score):
 
 def test_alternative_annotator_test_equals_a_loop():
     scores = {
-        "rmse": lambda value, others: -math.sqrt(np.mean([(value - other) ** 2 for other in others])),
+        "rmse": lambda value, others: (
+            -math.sqrt(np.mean([(value - other) ** 2 for other in others]))
+        ),
         "accuracy": lambda value, others: np.mean([value == other for other in others]),
     }
     seen = set()
     for seed in range(8):
         ratings = panel(seed, gaps=0.15, raters=5, items=90)
-        judge = panel(seed, gaps=0.05, raters=1, items=90)[0] if seed % 2 else np.nanmedian(ratings, axis=0).round()
+        judge = (
+            panel(seed, gaps=0.05, raters=1, items=90)[0]
+            if seed % 2
+            else np.nanmedian(ratings, axis=0).round()
+        )
         for name, score in scores.items():
             for epsilon in (0.0, 0.1, 0.3):
                 result = meta.alt_test(judge, ratings, name, epsilon, min_items=10)
@@ -167,11 +249,21 @@ def test_alternative_annotator_test_equals_a_loop():
 
 
 def test_published_winning_rates_and_advantages(needs):
-    """The authors' notebook for SummEval: RMSE, epsilon 0.2, all aspects: no winner, advantages .44 to .62."""
+    """The authors' notebook for SummEval: RMSE, epsilon 0.2, all aspects: no winner,
+    advantages .44 to .62.
+    """
     human, llm = alttest_summeval(needs)
     keys = list(next(iter(human.values())))
-    ratings = np.array([[scores[key] for key in keys] for scores in human.values()], dtype=float)
-    published = {"gemini_flash": 0.46, "gemini_pro": 0.44, "gpt-4o": 0.48, "llama-31": 0.58, "gpt-4o-mini": 0.54}
+    ratings = np.array(
+        [[scores[key] for key in keys] for scores in human.values()], dtype=float
+    )
+    published = {
+        "gemini_flash": 0.46,
+        "gemini_pro": 0.44,
+        "gpt-4o": 0.48,
+        "llama-31": 0.58,
+        "gpt-4o-mini": 0.54,
+    }
     for judge, advantage in {**published, "mistral-v03": 0.62}.items():
         result = meta.alt_test([llm[judge][key] for key in keys], ratings, "rmse", 0.2)
         assert result.winning_rate == 0.0 and not result.passed
@@ -184,10 +276,18 @@ def test_alternative_annotator_test_leaves_out_and_says_so():
     judge = np.nanmean(ratings[:2], axis=0).round()
     judge[0] = np.nan
     result = meta.alt_test(judge, ratings)
-    assert result.raters_left_out == (2,) and math.isnan(result.p[2]) and result.won[2] is False
+    assert (
+        result.raters_left_out == (2,)
+        and math.isnan(result.p[2])
+        and result.won[2] is False
+    )
     assert (result.n_items, result.n_left_out) == (59, 1)
     assert "raters:2/3|items:59/60" in result.signature()
     few = meta.alt_test(judge[:20], ratings[:, :20])
-    assert math.isnan(few.winning_rate) and not few.passed and "no rater has 30 items" in few.reason
+    assert (
+        math.isnan(few.winning_rate)
+        and not few.passed
+        and "no rater has 30 items" in few.reason
+    )
     same = meta.alt_test(ratings[0], np.stack([ratings[0], ratings[0]]))
     assert same.winning_rate == 1.0 and same.p == (0.0, 0.0)

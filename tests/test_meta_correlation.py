@@ -1,4 +1,6 @@
-"""Every coefficient equals scipy's or a count of pairs, at every level; bad input is refused or explained."""
+"""Every coefficient equals scipy's or a count of pairs, at every level; bad input is
+refused or explained.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from scipy import stats
 
 from nlgeval_lib import meta
 
-tied = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40)
+tied = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40
+)
 halves = st.floats(-1e6, 1e6, allow_nan=False).map(lambda v: round(v * 2) / 2)
 loose = st.lists(st.tuples(halves, halves), min_size=3, max_size=40)
 
@@ -29,12 +33,18 @@ def same(a: float, b: float, tolerance: float = 1e-12) -> bool:
 def test_flat_coefficients_equal_scipy(coef, pairs):
     x, y = np.array(pairs, dtype=float).T
     result = meta.correlate(x, y, coef)
-    assert same(result.value, coefficient(x, y, coef), 0 if coef in ("kendall-b", "kendall-c") else 1e-12)
+    assert same(
+        result.value,
+        coefficient(x, y, coef),
+        0 if coef in ("kendall-b", "kendall-c") else 1e-12,
+    )
     assert (result.reason == "") == (result.value == result.value)
 
 
 def test_many_judges_at_once_equal_one_by_one():
-    stack = np.stack([judged(8, 12, seed, "gaps")[0] for seed in range(5)] + [np.ones((8, 12))])
+    stack = np.stack(
+        [judged(8, 12, seed, "gaps")[0] for seed in range(5)] + [np.ones((8, 12))]
+    )
     y = judged(8, 12, 99, "ordinal")[1]
     for level in LEVELS:
         for coef in COEFFICIENTS:
@@ -42,7 +52,9 @@ def test_many_judges_at_once_equal_one_by_one():
             alone = [meta.correlate(x, y, coef, level).value for x in stack]
             np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
     flat = meta.coefficients(stack.reshape(6, -1), y.ravel(), "spearman")
-    np.testing.assert_allclose(flat, meta.coefficients(stack, y, "spearman"), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        flat, meta.coefficients(stack, y, "spearman"), rtol=0, atol=1e-12
+    )
 
 
 def test_ties_of_means_do_not_break_by_rounding():
@@ -58,10 +70,19 @@ def test_result_counts_and_signature():
     x, y = judged(4, 5, 0)
     x[0, 0], y[1, 1], x[:, 2] = np.nan, np.nan, 1.0
     result = meta.correlate(x, y, level="input")
-    assert (result.n, result.n_units, result.n_skipped, result.n_missing, result.total) == (18, 4, 1, 2, 20)
+    assert (
+        result.n,
+        result.n_units,
+        result.n_skipped,
+        result.n_missing,
+        result.total,
+    ) == (18, 4, 1, 2, 20)
     assert result.signature() == "level:input|coef:kendall-b|nan:drop(2/20)|skipped:1"
     flat = meta.correlate(x, y, ci="boot-both", n_boot=50)
-    assert flat.signature() == "level:dataset|coef:kendall-b|nan:drop(2/20)|ci:boot-both/50|seed:0"
+    assert (
+        flat.signature()
+        == "level:dataset|coef:kendall-b|nan:drop(2/20)|ci:boot-both/50|seed:0"
+    )
     assert flat.low <= flat.value <= flat.high
     assert float(flat) == flat.value
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -70,29 +91,52 @@ def test_result_counts_and_signature():
 
 
 def test_policies_fill_only_scores_and_count_them():
-    x, y = np.array([1.0, np.nan, 3, 4, 5]), np.array([2.0, 1, 4, np.nan, 5])
+    x = np.array([1.0, np.nan, 3, 4, 5])
+    y = np.array([2.0, 1, 4, np.nan, 5])
     values = {
-        policy: meta.correlate(x, y, "pearson", nan=policy).value for policy in meta.POLICIES if policy != "error"
+        policy: meta.correlate(x, y, "pearson", nan=policy).value
+        for policy in meta.POLICIES
+        if policy != "error"
     }
     kept = [0, 1, 2, 4]
     for policy, fill in (("zero", 0.0), ("mean", 3.25), ("min", 1.0), ("max", 5.0)):
         filled = np.where(np.isnan(x), fill, x)
-        assert values[policy] == pytest.approx(coefficient(filled[kept], y[kept], "pearson"), abs=1e-12)
-    assert values["drop"] == pytest.approx(coefficient(x[[0, 2, 4]], y[[0, 2, 4]], "pearson"), abs=1e-12)
+        assert values[policy] == pytest.approx(
+            coefficient(filled[kept], y[kept], "pearson"), abs=1e-12
+        )
+    assert values["drop"] == pytest.approx(
+        coefficient(x[[0, 2, 4]], y[[0, 2, 4]], "pearson"), abs=1e-12
+    )
     assert "nan:zero(2/5)" in meta.correlate(x, y, nan="zero").signature()
 
 
 def test_an_input_with_a_constant_side_may_count_as_0():
     x, y = judged(6, 9, 0, "ordinal")
-    x[:, 1], y[:, 4], x[1:, 6] = 2, 3, np.nan  # two constant inputs; one with a single system is left out all the same
+    x[:, 1], y[:, 4], x[1:, 6] = (
+        2,
+        3,
+        np.nan,
+    )  # two constant inputs; one with a single system is left out all the same
     other = judged(6, 9, 4, "ordinal")[0]
     zero = dict(level="input", nan="constant-zero")
     for coef in COEFFICIENTS[:-1]:
-        each = {i: 0.0 if i in (1, 4) else coefficient(x[:, i], y[:, i], coef) for i in range(9) if i != 6}
+        each = {
+            i: 0.0 if i in (1, 4) else coefficient(x[:, i], y[:, i], coef)
+            for i in range(9)
+            if i != 6
+        }
         found = meta.correlate(x, y, coef, **zero, ci="jack-both")
-        assert found.value == pytest.approx(np.mean(list(each.values())), abs=1e-12) and found.low < found.high
-        assert (found.n_units, found.n_skipped) == (8, 1) and "|nan:constant-zero(5/54)|" in found.signature()
-        assert meta.coefficients(np.stack([x, other]), y, coef, **zero)[0] == pytest.approx(found.value)
+        assert (
+            found.value == pytest.approx(np.mean(list(each.values())), abs=1e-12)
+            and found.low < found.high
+        )
+        assert (found.n_units, found.n_skipped) == (
+            8,
+            1,
+        ) and "|nan:constant-zero(5/54)|" in found.signature()
+        assert meta.coefficients(np.stack([x, other]), y, coef, **zero)[
+            0
+        ] == pytest.approx(found.value)
         for units in ("jack-both", "perm-both"):
             test = meta.compare(x, other, y, coef, units=units, n_perm=99, **zero)
             assert test.first == pytest.approx(found.value) and 0 < test.p <= 1
@@ -104,8 +148,19 @@ def test_an_input_with_a_constant_side_may_count_as_0():
 def test_kendall_a_of_a_constant_side_may_be_0(level):
     for coef in COEFFICIENTS[:-1]:
         found = meta.correlate(CONSTANT, FINE, coef, level, nan="constant-zero")
-        assert same(found.value, 0.0 if coef == "kendall-a" else math.nan) and bool(found.reason) == (found.value != 0)
-    test = meta.compare(FINE, CONSTANT, FINE, "kendall-a", level, units="perm-systems", n_perm=9, nan="constant-zero")
+        assert same(found.value, 0.0 if coef == "kendall-a" else math.nan) and bool(
+            found.reason
+        ) == (found.value != 0)
+    test = meta.compare(
+        FINE,
+        CONSTANT,
+        FINE,
+        "kendall-a",
+        level,
+        units="perm-systems",
+        n_perm=9,
+        nan="constant-zero",
+    )
     assert test.difference == 1 and test.p > 0
 
 
@@ -131,7 +186,10 @@ def test_a_side_that_varies_by_rounding_only_is_constant_for_pearson():
 
 
 messy = st.one_of(
-    st.floats(allow_nan=True, allow_infinity=True), st.integers(-3, 3).map(float), st.just(float("nan")), st.just(0.0)
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.integers(-3, 3).map(float),
+    st.just(float("nan")),
+    st.just(0.0),
 )
 
 
@@ -164,10 +222,16 @@ def test_never_a_silent_number(data, systems, inputs, coef, level, nan):
 
 
 def test_the_numbers_on_record_for_one_judge(needs):
-    """gpt-4o on SummEval coherence: the choice of level moves the same judge from .535 to .797."""
+    """gpt-4o on SummEval coherence: the choice of level moves the same judge from
+    .535 to .797.
+    """
     x, y = summeval_judge(needs, "gpt-4o", "coherence")
-    values = [round(meta.correlate(x, y, "spearman", level).value, 3) for level in LEVELS]
+    values = [
+        round(meta.correlate(x, y, "spearman", level).value, 3) for level in LEVELS
+    ]
     assert values == [0.535, 0.542, 0.797]
-    rows, both = (meta.correlate(x, y, "spearman", ci=f"boot-{unit}") for unit in ("rows", "both"))
+    rows, both = (
+        meta.correlate(x, y, "spearman", ci=f"boot-{unit}") for unit in ("rows", "both")
+    )
     assert 0.07 < rows.high - rows.low < 0.085
     assert both.high - both.low > 2.8 * (rows.high - rows.low)

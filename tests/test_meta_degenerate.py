@@ -1,4 +1,6 @@
-"""Input at the edge of what statistics are defined for: an error or NaN with a reason, never a number by rounding."""
+"""Input at the edge of what statistics are defined for: an error or NaN with a
+reason, never a number by rounding.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,32 @@ import pytest
 from nlgeval_lib import meta
 
 RNG = np.random.default_rng(5)
-X, Y = RNG.normal(size=(4, 10)), RNG.normal(size=(4, 10))
+X = RNG.normal(size=(4, 10))
+Y = RNG.normal(size=(4, 10))
 FLAT, OTHER, LENGTH = (RNG.normal(size=30) for _ in range(3))
 TURNED = range(30)[::-1]
 SQUARE = pd.DataFrame(X[:, :4], list("abcd"), list("efgh"))
 
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases" / "statistics_refused.jsonl").open()]
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "cases" / "statistics_refused.jsonl").open()
+]
 
 
 def made(value: Any) -> Any:
-    """An argument of a case: as it stands, or an array of the shape, of one value or drawn."""
+    """An argument of a case: as it stands, or an array of the shape, of one value or
+    drawn.
+    """
     if not isinstance(value, dict):
         return value
     if "shape" not in value:
         return {name: made(one) for name, one in value.items()}
-    return np.full(value["shape"], value["all"]) if "all" in value else RNG.normal(size=value["shape"])
+    return (
+        np.full(value["shape"], value["all"])
+        if "all" in value
+        else RNG.normal(size=value["shape"])
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=json.dumps)
@@ -45,7 +57,10 @@ def test_what_no_statistic_can_use_is_refused(case):
     [
         (np.array([1, "a", 3], dtype=object), "got 'a'"),
         ([1j, 2, 3], "complex"),
-        (np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]"), "pass numbers"),
+        (
+            np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]"),
+            "pass numbers",
+        ),
     ],
 )
 def test_arrays_that_hold_no_numbers_are_refused(values, message):
@@ -55,7 +70,9 @@ def test_arrays_that_hold_no_numbers_are_refused(values, message):
 
 def test_arrays_of_any_kind_are_read():
     assert meta.correlate(pd.Series([1, None, 3, 4]), [1, 2, 3, 4]).n_missing == 1
-    assert meta.correlate(np.ma.masked_equal([9, 1, 2, 3], 9), [1, 1, 2, 3]).n_missing == 1
+    assert (
+        meta.correlate(np.ma.masked_equal([9, 1, 2, 3], 9), [1, 1, 2, 3]).n_missing == 1
+    )
     assert meta.correlate([True, False, True, True], [1, 0, 1, 1]).value == 1.0
     turned = pd.Series([1.0, 2, 3], index=[2, 1, 0])
     assert meta.correlate(pd.Series([1.0, 2, 3]), turned.to_numpy()).value == 1.0
@@ -66,15 +83,25 @@ def test_arrays_of_any_kind_are_read():
     "call",
     [
         lambda: meta.correlate(pd.Series(FLAT), pd.Series(OTHER, index=TURNED)),
-        lambda: meta.weighted_kappa(pd.Series([1, 2, 3]), pd.Series([1, 2, 3], index=[2, 1, 0])),
+        lambda: meta.weighted_kappa(
+            pd.Series([1, 2, 3]), pd.Series([1, 2, 3], index=[2, 1, 0])
+        ),
         lambda: meta.correlate(pd.DataFrame(X), pd.DataFrame(Y)[list(range(10))[::-1]]),
         lambda: meta.correlate(SQUARE.T, SQUARE),
         lambda: meta.correlate(SQUARE.rename_axis("input").T, SQUARE),
         lambda: meta.correlate(SQUARE[::-1], SQUARE),
-        lambda: meta.coefficients(pd.DataFrame([FLAT, OTHER]), pd.Series(OTHER, index=TURNED)),
-        lambda: meta.against_leave_one_out(pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])),
-        lambda: meta.alt_test(pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])),
-        lambda: meta.by_stratum(pd.Series(FLAT), pd.Series(OTHER), pd.Series(["a"] * 30, index=TURNED)),
+        lambda: meta.coefficients(
+            pd.DataFrame([FLAT, OTHER]), pd.Series(OTHER, index=TURNED)
+        ),
+        lambda: meta.against_leave_one_out(
+            pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])
+        ),
+        lambda: meta.alt_test(
+            pd.Series(FLAT, index=TURNED), pd.DataFrame([OTHER, LENGTH])
+        ),
+        lambda: meta.by_stratum(
+            pd.Series(FLAT), pd.Series(OTHER), pd.Series(["a"] * 30, index=TURNED)
+        ),
     ],
 )
 def test_tables_in_another_order_are_refused(call):
@@ -91,10 +118,19 @@ def test_correlations_that_cannot_go_together_are_not_tested():
 
 @pytest.mark.parametrize("coef", ["pearson", "spearman"])
 def test_a_partial_correlation_is_not_made_of_rounding(coef):
-    for x, y, length in ((FLAT, 2 * FLAT + 1 / 3, LENGTH), (FLAT, OTHER, 0.3 * OTHER + 0.1)):
+    for x, y, length in (
+        (FLAT, 2 * FLAT + 1 / 3, LENGTH),
+        (FLAT, OTHER, 0.3 * OTHER + 0.1),
+    ):
         found = meta.length_bias(x, y, length, coef, n_boot=10)
-        assert math.isnan(found.partial) and math.isnan(found.slope) and "agree perfectly" in found.reason
-    assert meta.length_bias(FLAT, OTHER, FLAT, coef, n_boot=10).partial == pytest.approx(1)
+        assert (
+            math.isnan(found.partial)
+            and math.isnan(found.slope)
+            and "agree perfectly" in found.reason
+        )
+    assert meta.length_bias(
+        FLAT, OTHER, FLAT, coef, n_boot=10
+    ).partial == pytest.approx(1)
 
 
 @pytest.mark.parametrize("kind", ["1,1", "2,1", "3,1", "1,k", "2,k", "3,k"])
@@ -104,11 +140,15 @@ def test_icc_of_degenerate_ratings(kind):
         ends = np.array([found.low, found.high])
         assert found.value <= 1 or found.reason
         assert np.isfinite(ends).all() or (np.isnan(ends).all() and found.reason)
-        assert not math.isinf(found.value) and not (math.isnan(found.value) and not found.reason)
+        assert not math.isinf(found.value) and not (
+            math.isnan(found.value) and not found.reason
+        )
     perfect = meta.icc([[1, 2, 3], [1, 2, 3]], kind)
     assert (perfect.value, perfect.low, perfect.high) == pytest.approx((1, 1, 1))
     spread = np.array([[1, 2, 3], [2, 3, 5]])
-    assert meta.icc(spread + 1e9, kind).value == pytest.approx(meta.icc(spread, kind).value, abs=1e-12)
+    assert meta.icc(spread + 1e9, kind).value == pytest.approx(
+        meta.icc(spread, kind).value, abs=1e-12
+    )
 
 
 def test_icc_interval_without_error_is_the_limit_of_small_errors():
@@ -118,7 +158,9 @@ def test_icc_interval_without_error_is_the_limit_of_small_errors():
 
 
 def test_intervals_of_too_few_resamples_say_so():
-    one, few, enough = (meta.correlate(FLAT, OTHER, ci="boot-rows", n_boot=n) for n in (1, 20, 40))
+    one, few, enough = (
+        meta.correlate(FLAT, OTHER, ci="boot-rows", n_boot=n) for n in (1, 20, 40)
+    )
     assert math.isnan(one.low) and "at least 2" in one.reason
     assert few.low < few.high and "too few for the tails" in few.reason
     assert not enough.reason
@@ -126,5 +168,7 @@ def test_intervals_of_too_few_resamples_say_so():
 
 def test_splits_without_spread():
     found = meta.resampled_t([0.1, 0.1, 0.1], 5, 5)
-    assert found.low == found.high and math.isnan(found.p) and "one value" in found.reason
+    assert (
+        found.low == found.high and math.isnan(found.p) and "one value" in found.reason
+    )
     assert meta.resampled_t([0.1, 0.1, 0.1], 5, 5, null=0.1).p == 1

@@ -1,4 +1,6 @@
-"""Paired permutation equals loops and nlpstats; p is uniform under the null; corrections and clusters hold."""
+"""Paired permutation equals loops and nlpstats; p is uniform under the null;
+corrections and clusters hold.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ import math
 
 import numpy as np
 import pytest
-from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged, nlpstats_cases, swap_masks
+from meta_oracles import (
+    COEFFICIENTS,
+    LEVELS,
+    at_level,
+    judged,
+    nlpstats_cases,
+    swap_masks,
+)
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
@@ -16,7 +25,9 @@ from nlgeval_lib.meta import arrays, comparison, draws, levels
 
 
 def exchanged(masks: dict, b: int, shape: tuple[int, int]) -> np.ndarray:
-    """The whole mask of permutation b: True where the two judges' scores change places."""
+    """The whole mask of permutation b: True where the two judges' scores change
+    places.
+    """
     places = {"rows": shape, "systems": (-1, 1), "inputs": (1, -1)}
     mask = np.zeros(shape, dtype=bool)
     for unit, coins in masks.items():
@@ -27,7 +38,9 @@ def exchanged(masks: dict, b: int, shape: tuple[int, int]) -> np.ndarray:
 def three(systems: int, inputs: int, seed: int, kind: str):
     """Two judges and ratings with the same gaps."""
     first, y = judged(systems, inputs, seed, kind)
-    second = judged(systems, inputs, seed + 50, "continuous" if kind == "mixed" else kind)[0]
+    second = judged(
+        systems, inputs, seed + 50, "continuous" if kind == "mixed" else kind
+    )[0]
     return arrays.common(first, second, y)
 
 
@@ -40,7 +53,10 @@ def test_every_permutation_equals_a_loop(kind, level, units):
         masks = swap_masks(y.shape, units, 4, seed)
         for coef in COEFFICIENTS:
             pair = levels.Swapped(first, second, y, coef, level)
-            chunks = [pair.values(chunk) for chunk in draws.resamples(y.shape, units, 4, seed, swap=True)]
+            chunks = [
+                pair.values(chunk)
+                for chunk in draws.resamples(y.shape, units, 4, seed, swap=True)
+            ]
             for b in range(4):
                 mask = exchanged(masks, b, y.shape)
                 expected = [
@@ -48,7 +64,9 @@ def test_every_permutation_equals_a_loop(kind, level, units):
                     for one, other in ((second, first), (first, second))
                 ]
                 got = [np.concatenate(side)[b] for side in zip(*chunks, strict=True)]
-                np.testing.assert_allclose(got, expected, rtol=0, atol=1e-11, err_msg=coef)
+                np.testing.assert_allclose(
+                    got, expected, rtol=0, atol=1e-11, err_msg=coef
+                )
 
 
 def test_nlpstats_gives_the_same_differences(monkeypatch):
@@ -57,8 +75,14 @@ def test_nlpstats_gives_the_same_differences(monkeypatch):
     for units, level, their_level, coef, name in nlpstats_cases():
         masks = swap_masks(y.shape, units, 15, 2).values()
         rows = itertools.chain.from_iterable(zip(*masks, strict=True))
-        monkeypatch.setattr(np.random, "rand", lambda *shape, rows=rows: next(rows).astype(float).reshape(shape))
-        theirs = nlpstats.permutation_test(first, second, y, their_level, name, units, n_resamples=15)
+        monkeypatch.setattr(
+            np.random,
+            "rand",
+            lambda *shape, rows=rows: next(rows).astype(float).reshape(shape),
+        )
+        theirs = nlpstats.permutation_test(
+            first, second, y, their_level, name, units, n_resamples=15
+        )
         ours = meta.compare(first, second, y, coef, level, units, n_perm=15, seed=2)
         np.testing.assert_allclose(ours.null, theirs.samples, rtol=0, atol=1e-11)
         assert ours.p == pytest.approx((round(theirs.pvalue * 15) + 1) / 16)
@@ -79,9 +103,16 @@ def test_comparison_of_a_judge_with_itself_and_with_noise():
     assert same.difference == 0 and same.p == 1.0
     noise = np.random.default_rng(1).normal(size=y.shape)
     for level in ("dataset", "input"):
-        better = meta.compare(x, noise, y, "spearman", level, "both", ci="boot-both", n_boot=200, seed=3)
+        better = meta.compare(
+            x, noise, y, "spearman", level, "both", ci="boot-both", n_boot=200, seed=3
+        )
         assert better.p < 0.01 and 0 < better.low < better.difference < better.high
-        assert meta.compare(noise, x, y, "spearman", level, seed=3, alternative="greater").p > 0.9
+        assert (
+            meta.compare(
+                noise, x, y, "spearman", level, seed=3, alternative="greater"
+            ).p
+            > 0.9
+        )
     assert better.signature() == (
         "level:input|coef:spearman|nan:drop(0/320)|test:perm-both/1000|alt:two-sided|scale:z|ci:boot-both/200|seed:3"
     )
@@ -92,8 +123,15 @@ def test_first_and_second_are_the_plain_correlations_on_common_items():
     first[0, 0], second[1, 1] = np.nan, np.nan
     both = np.isnan(first) | np.isnan(second)
     for level in LEVELS:
-        result = meta.compare(first, second, y, "kendall-b", level, "perm-both", n_perm=20)
-        assert result.first == meta.correlate(np.where(both, np.nan, first), y, "kendall-b", level).value
+        result = meta.compare(
+            first, second, y, "kendall-b", level, "perm-both", n_perm=20
+        )
+        assert (
+            result.first
+            == meta.correlate(
+                np.where(both, np.nan, first), y, "kendall-b", level
+            ).value
+        )
         assert result.n_missing == 2 and result.n == 70
 
 
@@ -101,22 +139,36 @@ def test_williams_equals_nlpstats_and_its_formula():
     nlpstats = pytest.importorskip("nlpstats.correlations")
     first, y = judged(5, 20, 0)
     second = judged(5, 20, 0, noise=2.0)[0]
-    r = [meta.correlate(a, b, "pearson").value for a, b in ((first, y), (second, y), (first, second))]
+    r = [
+        meta.correlate(a, b, "pearson").value
+        for a, b in ((first, y), (second, y), (first, second))
+    ]
     for alternative in ("two-sided", "greater", "less"):
-        theirs = nlpstats.williams_test(first, second, y, "global", "pearson", alternative=alternative)
-        assert meta.williams(*r, 100, alternative).p == pytest.approx(theirs.pvalue, abs=1e-12)
+        theirs = nlpstats.williams_test(
+            first, second, y, "global", "pearson", alternative=alternative
+        )
+        assert meta.williams(*r, 100, alternative).p == pytest.approx(
+            theirs.pvalue, abs=1e-12
+        )
     assert "assumes:iid-rows" in meta.williams(*r, 100).signature()
 
 
 def test_steiger_and_williams_agree_on_large_samples_and_hold_their_level():
-    assert meta.steiger(0.5, 0.45, 0.6, 2000).p == pytest.approx(meta.williams(0.5, 0.45, 0.6, 2000).p, abs=2e-3)
+    assert meta.steiger(0.5, 0.45, 0.6, 2000).p == pytest.approx(
+        meta.williams(0.5, 0.45, 0.6, 2000).p, abs=2e-3
+    )
     rng = np.random.default_rng(0)
     cover = np.array([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]])
     p = []
     for _ in range(1000):
         y, a, b = rng.multivariate_normal(np.zeros(3), cover, 60).T
         r = np.corrcoef([y, a, b])
-        p.append([test(r[0, 1], r[0, 2], r[1, 2], 60).p for test in (meta.williams, meta.steiger)])
+        p.append(
+            [
+                test(r[0, 1], r[0, 2], r[1, 2], 60).p
+                for test in (meta.williams, meta.steiger)
+            ]
+        )
     for column in np.array(p).T:
         assert stats.kstest(column, "uniform").pvalue > 0.01
 
@@ -124,12 +176,18 @@ def test_steiger_and_williams_agree_on_large_samples_and_hold_their_level():
 def test_fisher_equals_nlpstats_and_textbook():
     nlpstats = pytest.importorskip("nlpstats.correlations")
     x, y = judged(5, 20, 0)
-    for coef, name in (("pearson", "pearson"), ("spearman", "spearman"), ("kendall-b", "kendall")):
+    for coef, name in (
+        ("pearson", "pearson"),
+        ("spearman", "spearman"),
+        ("kendall-b", "kendall"),
+    ):
         theirs = nlpstats.fisher(x, y, "global", name)
         ours = meta.fisher_interval(meta.correlate(x, y, coef).value, 100, coef)
         assert ours == pytest.approx((theirs.lower, theirs.upper), abs=1e-12)
     ours = meta.fisher_interval(stats.pearsonr(x.ravel(), y.ravel()).statistic, 100)
-    assert ours == pytest.approx(tuple(stats.pearsonr(x.ravel(), y.ravel()).confidence_interval()), abs=1e-12)
+    assert ours == pytest.approx(
+        tuple(stats.pearsonr(x.ravel(), y.ravel()).confidence_interval()), abs=1e-12
+    )
     z = (np.arctanh(0.6) - np.arctanh(0.4)) / np.sqrt(1 / 47 + 1 / 27)
     assert meta.fisher_test(0.6, 50, 0.4, 30).p == pytest.approx(2 * stats.norm.sf(z))
 
@@ -143,10 +201,19 @@ def test_classical_tests_explain(test):
 def test_corrections_are_statsmodels_within_families():
     p = {"a": 0.01, "b": 0.04, "c": float("nan"), "d": 0.03, "e": 0.2}
     family = {"a": 1, "b": 1, "c": 1, "d": 2, "e": 2}
-    for method, name in (("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by"), ("bonferroni", "bonferroni")):
+    for method, name in (
+        ("holm", "holm"),
+        ("bh", "fdr_bh"),
+        ("by", "fdr_by"),
+        ("bonferroni", "bonferroni"),
+    ):
         result = meta.correct(p, method, family)
-        assert [result["a"], result["b"]] == pytest.approx(list(multipletests([0.01, 0.04], method=name)[1]))
-        assert [result["d"], result["e"]] == pytest.approx(list(multipletests([0.03, 0.2], method=name)[1]))
+        assert [result["a"], result["b"]] == pytest.approx(
+            list(multipletests([0.01, 0.04], method=name)[1])
+        )
+        assert [result["d"], result["e"]] == pytest.approx(
+            list(multipletests([0.03, 0.2], method=name)[1])
+        )
         assert math.isnan(result["c"]) and result.rejected[2] is False
     assert meta.correct([0.01, 0.2], "none").adjusted == (0.01, 0.2)
     assert result.signature() == "correct:bonferroni|families:2|tests:4|alpha:0.05"
@@ -164,32 +231,47 @@ def test_rank_clusters_open_where_any_member_differs():
 def test_league_puts_judges_on_common_items_and_corrects():
     x, y = judged(8, 30, 0)
     rng = np.random.default_rng(0)
-    twin, noise = x + 0.1 * rng.normal(size=x.shape), rng.normal(size=x.shape)
+    twin = x + 0.1 * rng.normal(size=x.shape)
+    noise = rng.normal(size=x.shape)
     judges = dict(good=x, twin=twin, random=noise, flat=np.ones_like(x))
     judges["good"] = judges["good"].copy()
     judges["good"][0, :3] = np.nan
     result = meta.league(judges, y, "spearman", "input", n_perm=200)
     assert result.n == 8 * 30 - 3 and {r.n for r in result.correlations} == {result.n}
     assert result.ranks == (1, 1, 2, 0)
-    adjusted, plain = np.array(result.corrected.adjusted), np.array(result.corrected.p)
+    adjusted = np.array(result.corrected.adjusted)
+    plain = np.array(result.corrected.p)
     assert np.isnan(adjusted).sum() == 3 and result.corrected["good", "random"] < 0.05
     assert (adjusted[~np.isnan(plain)] >= plain[~np.isnan(plain)]).all()
-    assert "judges:4|common:237" in result.signature() and "correct:holm" in result.signature()
+    assert (
+        "judges:4|common:237" in result.signature()
+        and "correct:holm" in result.signature()
+    )
 
 
-@pytest.mark.parametrize(("offset", "factor"), [(0, 1), (0, 1e-200), (0, 1e200), (1e9, 1), (3.3, 0.1)])
+@pytest.mark.parametrize(
+    ("offset", "factor"), [(0, 1), (0, 1e-200), (0, 1e200), (1e9, 1), (3.3, 0.1)]
+)
 @pytest.mark.parametrize("coef", ["spearman", "kendall-b", "acc-eq"])
 def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):
-    """A judge against its own scores in another order: their z-scores are the same numbers but for the last bits."""
+    """A judge against its own scores in another order: their z-scores are the same
+    numbers but for the last bits.
+    """
     rng = np.random.default_rng(39)
     for _ in range(4):
         y = rng.integers(1, 6, (9, 21)).astype(float)
         x = np.clip(y + rng.integers(-1, 2, y.shape), 1, 5) / 3
-        other, moved = x.copy(), rng.random(y.shape) < 0.3
+        other = x.copy()
+        moved = rng.random(y.shape) < 0.3
         other[moved] = rng.permutation(x[moved])
         plain = levels.Swapped(x, other, y, coef, "dataset")
         expected = np.concatenate(
-            [np.subtract(*plain.values(mask)) for mask in draws.resamples(y.shape, "both", 60, 0, swap=True)]
+            [
+                np.subtract(*plain.values(mask))
+                for mask in draws.resamples(y.shape, "both", 60, 0, swap=True)
+            ]
         )
-        found = meta.compare(3 * x * factor + offset, other, y, coef, units="perm-both", n_perm=60).null
+        found = meta.compare(
+            3 * x * factor + offset, other, y, coef, units="perm-both", n_perm=60
+        ).null
         np.testing.assert_allclose(found, expected, atol=1e-12)

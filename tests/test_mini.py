@@ -1,4 +1,6 @@
-"""The embedded mini set: rebuilt byte for byte, and every output degraded as its record says."""
+"""The embedded mini set: rebuilt byte for byte, and every output degraded as its
+record says.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def build():
 
 @pytest.fixture(scope="module")
 def records():
-    return [json.loads(line) for line in (FOLDER / "mini.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (FOLDER / "mini.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +80,18 @@ def test_what_was_added_or_dropped_gives_the_clean_text_again(by_input):
         once = bad["output"].replace(f"{said} " * len(bad["errors"]) + said, said)
         assert once == clean["output"]
     for clean, bad in of(by_input, "dropped_fact"):
-        assert all(e["location"] in clean["output"] and e["location"] not in bad["output"] for e in bad["errors"])
-        assert without(clean["output"], bad["errors"]) == without(bad["output"], []), bad["input_id"]
+        assert all(
+            e["location"] in clean["output"] and e["location"] not in bad["output"]
+            for e in bad["errors"]
+        )
+        assert without(clean["output"], bad["errors"]) == without(bad["output"], []), (
+            bad["input_id"]
+        )
     for clean, bad in of(by_input, "invented_fact"):
         [e] = bad["errors"]
-        assert e["location"] not in clean["output"] and e["location"] not in bad["source"]
+        assert (
+            e["location"] not in clean["output"] and e["location"] not in bad["source"]
+        )
         assert without(bad["output"], [e]) == without(clean["output"], [])
 
 
@@ -87,11 +99,15 @@ def test_broken_grammar(by_input):
     for clean, bad in of(by_input, "broken_grammar"):
         assert 1 <= len(bad["errors"]) <= 3 and bad["output"] != clean["output"]
         repaired = bad["output"]
-        for e in reversed(bad["errors"]):  # from the end, where each broken phrase was last put in
+        for e in reversed(
+            bad["errors"]
+        ):  # from the end, where each broken phrase was last put in
             head, broken, tail = repaired.rpartition(e["location"])
             assert broken, e
             repaired = head + e["correction"] + tail
-        assert sorted(re.findall(r"\w+", repaired.lower())) == sorted(re.findall(r"\w+", clean["output"].lower()))
+        assert sorted(re.findall(r"\w+", repaired.lower())) == sorted(
+            re.findall(r"\w+", clean["output"].lower())
+        )
 
 
 def test_wrong_value(build, by_input):
@@ -118,6 +134,12 @@ def test_arithmetic_is_right_where_it_should_be(by_input):
         record = systems["clean"]
         if record["kind"] != "arithmetic":
             continue
-        for left, right in re.findall(r"(\d[\d .x/+()-]*) = ([\d.]+\d|\d)", record["output"]):
-            assert eval(left.replace("x", "*"), {"__builtins__": {}}) == pytest.approx(float(right)), record["input_id"]
-        assert record["output"].rsplit(" ", 1)[1] == record["reference"].rsplit(" ", 1)[1]
+        for left, right in re.findall(
+            r"(\d[\d .x/+()-]*) = ([\d.]+\d|\d)", record["output"]
+        ):
+            assert eval(left.replace("x", "*"), {"__builtins__": {}}) == pytest.approx(
+                float(right)
+            ), record["input_id"]
+        assert (
+            record["output"].rsplit(" ", 1)[1] == record["reference"].rsplit(" ", 1)[1]
+        )

@@ -1,4 +1,6 @@
-"""The miniature judge as a model: the committed checkpoint in all engines, and training that can be stopped."""
+"""The miniature judge as a model: the committed checkpoint in all engines, and
+training that can be stopped.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ FOLDER = mini_judge.folder()
 GREEDY = Sampling(max_tokens=160)
 
 
-# -- the committed files ----------------------------------------------------------------------------------------------
+# -- the committed files
 
 
 def test_the_card_has_the_hashes_of_the_files_and_what_was_measured():
@@ -31,11 +33,14 @@ def test_the_card_has_the_hashes_of_the_files_and_what_was_measured():
     assert f"sha256:{models.folder_hash(FOLDER)[:16]}" in text
     judgments, _ = mini.read()
     for form, part in judgments.groupby("form"):
-        assert f"\n| {form} | {len(part)} | {(part['status'] == 'ok').mean():.1%} |" in text
+        assert (
+            f"\n| {form} | {len(part)} | {(part['status'] == 'ok').mean():.1%} |"
+            in text
+        )
     assert "What it must not be used for" in text
 
 
-# -- one answer from every engine -------------------------------------------------------------------------------------
+# -- one answer from every engine
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +54,14 @@ def batch(frame):
     outputs = frame[frame["aspect"] == "overall"]
     [analyses] = TigerScore(**mini.settings("tigerscore")).plan(outputs)
     [scores] = LLMScore(**mini.settings("llmscore")).plan(frame)
-    assert {request.messages is None for request in (*analyses.requests, *scores.requests)} == {True, False}
-    return [*analyses.requests, *scores.requests[:12], Request(prompt="Unknown words: ä, ß.")]
+    assert {
+        request.messages is None for request in (*analyses.requests, *scores.requests)
+    } == {True, False}
+    return [
+        *analyses.requests,
+        *scores.requests[:12],
+        Request(prompt="Unknown words: ä, ß."),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +86,19 @@ def test_transformers_writes_what_was_measured(in_transformers, frame):
     ):
         kept = judgments[judgments["form"] == form].set_index([*key, "aspect"])["value"]
         scores = judge.score(asked, engine=in_transformers)
-        expected = kept.loc[list(zip(asked["input_id"], asked["system_id"], asked["aspect"], strict=True))]
+        expected = kept.loc[
+            list(
+                zip(asked["input_id"], asked["system_id"], asked["aspect"], strict=True)
+            )
+        ]
         np.testing.assert_array_equal(scores["value"].to_numpy(), expected.to_numpy())
 
 
 @pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 def test_vllm_writes_what_transformers_writes(written, batch):
-    with engines.make("vllm", model=str(FOLDER), max_model_len=512, kv_cache_memory_bytes=CACHE) as engine:
+    with engines.make(
+        "vllm", model=str(FOLDER), max_model_len=512, kv_cache_memory_bytes=CACHE
+    ) as engine:
         assert told(engines.complete(engine, batch, GREEDY)) == told(written)
 
 
@@ -98,9 +115,20 @@ def test_measured_quality_is_that_of_the_kept_judgments():
     assert len(head) == judgments["form"].nunique() == 16
 
 
-# -- training ---------------------------------------------------------------------------------------------------------
+# -- training
 
-TINY = Recipe(examples=96, chunk=32, tokens=1024, width=64, layers=2, heads=2, inner=64, easy=32, plain=32, lists=64)
+TINY = Recipe(
+    examples=96,
+    chunk=32,
+    tokens=1024,
+    width=64,
+    layers=2,
+    heads=2,
+    inner=64,
+    easy=32,
+    plain=32,
+    lists=64,
+)
 
 
 def test_the_net_is_the_llama_that_transformers_load(tmp_path):
@@ -115,7 +143,11 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
     net = Net(Shape(100, 64, 3, 2, 96, 128), 3, 5)
     with torch.no_grad():
         for name, weight in net.named_parameters():
-            weight.copy_((weight + 0.3 * torch.randn_like(weight) * ("norm" in name)).bfloat16().float())
+            weight.copy_(
+                (weight + 0.3 * torch.randn_like(weight) * ("norm" in name))
+                .bfloat16()
+                .float()
+            )
     named, config = checkpoint(dict(net.named_parameters()), net.shape)
     save_file(named, tmp_path / "model.safetensors", {"format": "pt"})
     LlamaConfig(**config, architectures=["LlamaForCausalLM"]).save_pretrained(tmp_path)
@@ -126,11 +158,14 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
         assert torch.allclose(mine, theirs(ids).logits, atol=1e-4)
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monkeypatch, capsys, one_thread):
+def test_a_run_that_was_stopped_goes_on_to_the_same_weights(
+    tmp_path, monkeypatch, capsys, one_thread
+):
     from tools.mini_judge import train as training
 
     whole = training.train(TINY, tmp_path / "a", tmp_path / "one", every=0)
-    real, steps = training.Learner.learn, []
+    real = training.Learner.learn
+    steps = []
 
     def stop_later(learner, batch, rate):
         steps.append(learner.step)
@@ -141,15 +176,25 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_weights(tmp_path, monkeypatc
     monkeypatch.setattr(training.Learner, "learn", stop_later)
     with pytest.raises(KeyboardInterrupt):
         training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
-    assert not (tmp_path / "two").exists() and "goes on from the last save" in capsys.readouterr().err
+    assert (
+        not (tmp_path / "two").exists()
+        and "goes on from the last save" in capsys.readouterr().err
+    )
     monkeypatch.setattr(training.Learner, "learn", real)
     again = training.train(TINY, tmp_path / "b", tmp_path / "two", every=0)
     assert "going on from step" in capsys.readouterr().out
     assert (again.step, again.tokens) == (whole.step, whole.tokens)
-    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
+    one, two = (
+        (tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two")
+    )
     assert one == two
     other = Recipe(**{**{f: getattr(TINY, f) for f in Recipe.__slots__}, "seed": 1})
-    with pytest.raises(ValueError, match="begun with seed=0, not 1; give the same, or another --work folder"):
+    with pytest.raises(
+        ValueError,
+        match="begun with seed=0, not 1; give the same, or another --work folder",
+    ):
         training.train(other, tmp_path / "b", tmp_path / "three")
     told = json.loads((tmp_path / "one" / "training.json").read_text())
-    assert told["steps"] == whole.step and told["machine"]["threads"] >= 1  # vLLM in this process fixes how many
+    assert (
+        told["steps"] == whole.step and told["machine"]["threads"] >= 1
+    )  # vLLM in this process fixes how many

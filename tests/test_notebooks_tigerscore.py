@@ -1,4 +1,6 @@
-"""The recipe behind the rows of BLEU and ROUGE-2f in TIGERScore's Tables 4, 25 and 26."""
+"""The recipe behind the rows of BLEU and ROUGE-2f in TIGERScore's Tables 4, 25 and
+26.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +14,58 @@ from nlgeval_lib.study import judged_rows
 
 TABLES = {"pearson": "table_25", "spearman": "table_26", "kendall": "table_04"}
 HOW = dict(coefs=("pearson", "spearman", "kendall-b"), ci=None, scale=100)
-BLEU, ROUGE = {"multi": "joint", "empty": "zero"}, {"type": "rouge2", "stemmer": True, "empty": "zero"}
-CRITERIA = ("correctness", "data_coverage", "fluency", "relevance", "text_structure")  # all references, averaged
-CASES = {"webnlg2020": ("D2T", CRITERIA), "openmeva": ("Story-Gen", ("overall",)), "wmt22_zhen": ("Trans", ("mqm",))}
+BLEU = {"multi": "joint", "empty": "zero"}
+ROUGE = {"type": "rouge2", "stemmer": True, "empty": "zero"}
+CRITERIA = (
+    "correctness",
+    "data_coverage",
+    "fluency",
+    "relevance",
+    "text_structure",
+)  # all references, averaged
+CASES = {
+    "webnlg2020": ("D2T", CRITERIA),
+    "openmeva": ("Story-Gen", ("overall",)),
+    "wmt22_zhen": ("Trans", ("mqm",)),
+}
 
 
 @pytest.mark.parametrize(
-    "name", ["webnlg2020", "openmeva", pytest.param("wmt22_zhen", marks=pytest.mark.slow)], ids=str
+    "name",
+    ["webnlg2020", "openmeva", pytest.param("wmt22_zhen", marks=pytest.mark.slow)],
+    ids=str,
 )
 def test_the_printed_rows_come_out(data, tmp_path, name) -> None:
     items, (task, aspects) = datasets.items(data(name)), CASES[name]
     several = {"multi": "max"} if name == "webnlg2020" else {}
-    scores = {"ROUGE-2f": Rouge(**ROUGE, **several, cache=tmp_path / "scores.sqlite").score(items)["value"]}
+    scores = {
+        "ROUGE-2f": Rouge(**ROUGE, **several, cache=tmp_path / "scores.sqlite").score(
+            items
+        )["value"]
+    }
     if name != "wmt22_zhen":
-        scores["BLEU"] = Bleu(**BLEU, cache=tmp_path / "scores.sqlite").score(items)["value"]
+        scores["BLEU"] = Bleu(**BLEU, cache=tmp_path / "scores.sqlite").score(items)[
+            "value"
+        ]
     parts = {task: judged_rows.Part.of(task, items, aspects, digits=2)}
 
     def verdicts(scores: dict[str, pd.Series]) -> list[str]:
-        cells = correlations.cells(judged_rows.averaged(parts, judged_rows.correlated(parts, {task: scores}, **HOW)))
-        frames = [papers.compare("tigerscore", TABLES[each], part) for each, part in cells.groupby("statistic")]
+        cells = correlations.cells(
+            judged_rows.averaged(
+                parts, judged_rows.correlated(parts, {task: scores}, **HOW)
+            )
+        )
+        frames = [
+            papers.compare("tigerscore", TABLES[each], part)
+            for each, part in cells.groupby("statistic")
+        ]
         joined = pd.concat(frames)
         return joined.loc[joined["ours"].notna(), "verdict"].tolist()
 
     assert verdicts(scores) == ["equal"] * 3 * len(scores)
     if name == "webnlg2020":  # the one empty output decides
-        dropped = {row: values.mask(items["output"].str.strip() == "") for row, values in scores.items()}
+        dropped = {
+            row: values.mask(items["output"].str.strip() == "")
+            for row, values in scores.items()
+        }
         assert verdicts(dropped) == ["differs"] * 6

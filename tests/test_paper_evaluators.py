@@ -1,4 +1,5 @@
-"""Prometheus, TIGERScore, CoAScore: rubrics, prompts, tasks, chains of aspects, seeds, plans, forms.
+"""Prometheus, TIGERScore, CoAScore: rubrics, prompts, tasks, chains of aspects, seeds,
+plans, forms.
 
 What they make of answers stands in `cases/judge_answers.jsonl`.
 """
@@ -22,15 +23,28 @@ from nlgeval_lib.evaluators import Prometheus, TigerScore, TigerScoreReferenceBa
 from nlgeval_lib.evaluators.coascore import CoAScore
 from nlgeval_lib.evaluators.llmscore import Aspect, RatingTask
 from nlgeval_lib.evaluators.prometheus import Rubric, family
-from nlgeval_lib.evaluators.tigerscore import PERFECT, analysis_form, find_task, gold_shares, tasks
+from nlgeval_lib.evaluators.tigerscore import (
+    PERFECT,
+    analysis_form,
+    find_task,
+    gold_shares,
+    tasks,
+)
 from nlgeval_lib.records import Completion, Sample, Status
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
 
-line = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\n\r"), max_size=20)
+line = st.text(
+    st.characters(blacklist_categories=("Cs",), blacklist_characters="\n\r"),
+    max_size=20,
+)
 
 
-@given(line.filter(lambda text: "]" not in text), st.lists(line, min_size=2, max_size=7), st.integers(-3, 9))
+@given(
+    line.filter(lambda text: "]" not in text),
+    st.lists(line, min_size=2, max_size=7),
+    st.integers(-3, 9),
+)
 def test_rubrics_survive_their_text(criteria, descriptions, low):
     rubric = Rubric(criteria, tuple(descriptions), low)
     again = Rubric.parse(rubric.text())
@@ -39,7 +53,10 @@ def test_rubrics_survive_their_text(criteria, descriptions, low):
 
 @given(st.text(max_size=60))
 def test_a_rubric_that_is_read_is_read_whole(text):
-    for candidate in (f"[{text}]\nScore 0: {text}\nScore 1: x{text}", f"[c]\nScore 1: {text}\nScore 2: y"):
+    for candidate in (
+        f"[{text}]\nScore 0: {text}\nScore 1: x{text}",
+        f"[c]\nScore 1: {text}\nScore 2: y",
+    ):
         assert Rubric.parse(candidate).text() == candidate
 
 
@@ -50,7 +67,9 @@ def test_rubrics_that_are_none():
         Rubric.parse("[c]\nScore 1: a")
 
 
-@pytest.mark.parametrize(("name", "count"), [("vicuna_bench", 320), ("mt_bench", 320), ("hhh", 442)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("vicuna_bench", 320), ("mt_bench", 320), ("hhh", 442)]
+)
 def test_prompts_equal_the_public_ones_byte_for_byte(data, name, count):
     frame = data(name)
     judge = Prometheus(reference=name != "hhh")
@@ -61,7 +80,10 @@ def test_prompts_equal_the_public_ones_byte_for_byte(data, name, count):
 @pytest.mark.parametrize(
     ("model", "start"),
     [
-        ("prometheus-eval/prometheus-7b-v1.0", "[INST] <<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>"),
+        (
+            "prometheus-eval/prometheus-7b-v1.0",
+            "[INST] <<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>",
+        ),
         ("kaist-ai/prometheus-13b-v1.0", "[INST] <<SYS>>\nYou are a fair evaluator"),
         ("prometheus-eval/prometheus-7b-v2.0", "[INST] ###Task Description:"),
         ("meta-llama/Llama-2-13b-chat-hf", "[INST] ###Task Description:"),
@@ -69,29 +91,44 @@ def test_prompts_equal_the_public_ones_byte_for_byte(data, name, count):
 )
 def test_wrapping_follows_the_checkpoint(model, start):
     engine = ScriptedEngine(["so. [RESULT] 3"] * 3, model=model)
-    judge, sample = Prometheus(), Sample("s", "Hello.", instruction="Greet.", references=("Hi.",), rubric=RUBRIC.text())
+    judge = Prometheus()
+    sample = Sample(
+        "s", "Hello.", instruction="Greet.", references=("Hi.",), rubric=RUBRIC.text()
+    )
     judge.judge([sample], engine=engine)
     text = engine.asked[0].request.prompt
     assert text.startswith(start) and text.endswith("###Feedback:  [/INST]")
-    assert f"chat:{family(model).label}" in judge.signature(engine) and "chat:messages" in judge.signature()
+    assert (
+        f"chat:{family(model).label}" in judge.signature(engine)
+        and "chat:messages" in judge.signature()
+    )
     assert judge.plan([sample], engine=engine)[0].requests[0].prompt == text
 
 
 def test_structured_completions_carry_a_verdict_of_the_scale():
     form = Prometheus(structured=True, sampling={"max_tokens": 40}).shaped().regex
     longest = "x" * 27 + "[RESULT] 5"
-    assert re.fullmatch(form, longest) and len(longest) <= 40 and not re.fullmatch(form, "x" + longest)
+    assert (
+        re.fullmatch(form, longest)
+        and len(longest) <= 40
+        and not re.fullmatch(form, "x" + longest)
+    )
     assert not re.fullmatch(form, "x [RESULT] 6")
     judge = Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2)
     assert judge.form() == {"regex": r"\[RESULT\] (0|1|2)"}
-    assert Prometheus(structured=True, low=1, high=10).form()["regex"].endswith("|9|10)")
+    assert (
+        Prometheus(structured=True, low=1, high=10).form()["regex"].endswith("|9|10)")
+    )
 
 
 def test_the_authors_decoder_agrees_with_their_published_scores(needs):
     """502 outputs of TIGERScore-7B."""
     needs("tigerscore_outputs")
-    outputs, judge = datasets.recordings.load("tigerscore_outputs"), TigerScore(decoder="authors")
-    ours = np.array([judge.parse(Completion("k", text)).value for text in outputs["text"]])
+    outputs = datasets.recordings.load("tigerscore_outputs")
+    judge = TigerScore(decoder="authors")
+    ours = np.array(
+        [judge.parse(Completion("k", text)).value for text in outputs["text"]]
+    )
     theirs = outputs["value"].to_numpy()
     there = ~np.isnan(theirs)
     assert there.sum() == 496 and (ours[there] == theirs[there]).all()
@@ -100,14 +137,21 @@ def test_the_authors_decoder_agrees_with_their_published_scores(needs):
 def test_tasks_are_known_by_label_and_name():
     assert list(tasks()) == ["Summ", "Trans", "D2T", "LF-QA", "MathQA", "Instruct"]
     for label, one in tasks().items():
-        assert find_task(label) == find_task(one.name) == find_task(label.lower()) == one
+        assert (
+            find_task(label) == find_task(one.name) == find_task(label.lower()) == one
+        )
     assert find_task("D2T").aspect("logical-coherence ") == "Logical Coherence"
     assert find_task("D2T").aspect("Terminology") == ""
 
 
 def test_the_shares_of_table_6():
     shares = gold_shares([0, 0, -0.5, -1.5, -2, -7, math.nan])
-    assert shares == {"zero": pytest.approx(100 / 3), "above_minus_2": pytest.approx(400 / 6), "n": 6, "n_missing": 1}
+    assert shares == {
+        "zero": pytest.approx(100 / 3),
+        "above_minus_2": pytest.approx(400 / 6),
+        "n": 6,
+        "n_missing": 1,
+    }
     assert math.isnan(gold_shares([])["zero"])
 
 
@@ -132,13 +176,22 @@ def analysis(count: int, free: str) -> str:
 
 
 def test_what_the_forms_allow_is_read():
-    assert re.fullmatch(analysis_form(100), PERFECT) and re.fullmatch(analysis_form(1024), PERFECT)
+    assert re.fullmatch(analysis_form(100), PERFECT) and re.fullmatch(
+        analysis_form(1024), PERFECT
+    )
     assert re.fullmatch(analysis_form(1024), analysis(2, "plain"))
-    assert not re.fullmatch(analysis_form(250), analysis(2, "plain"))  # one error is what fits
+    assert not re.fullmatch(
+        analysis_form(250), analysis(2, "plain")
+    )  # one error is what fits
     judge = TigerScoreReferenceBased(task="Trans", structured=True)
     form = judge.form("format")["regex"]
     assert re.fullmatch(form, '{"errors": {}}')
-    error = {"error_location": "x", "error_aspect": "Fluency", "explanation": "y", "severity": "Major"}
+    error = {
+        "error_location": "x",
+        "error_aspect": "Fluency",
+        "explanation": "y",
+        "severity": "Major",
+    }
     one = json.dumps({"errors": {"error_1": {**error, "score_reduction": 0.5}}})
     assert re.fullmatch(form, one) and judge.parse(Completion("k", one)).value == -0.5
     assert judge.shaped("analyse").regex is None
@@ -147,13 +200,25 @@ def test_what_the_forms_allow_is_read():
 
 @pytest.mark.parametrize("room", [200, 250, 400, 700, 1024])
 def test_the_longest_analysis_of_a_form_fits(room):
-    texts = (analysis(count, "x" * length) for count in range(1, 6) for length in range(1, room))
-    longest = max(len(text) for text in texts if re.fullmatch(analysis_form(room), text))
+    texts = (
+        analysis(count, "x" * length)
+        for count in range(1, 6)
+        for length in range(1, room)
+    )
+    longest = max(
+        len(text) for text in texts if re.fullmatch(analysis_form(room), text)
+    )
     assert longest <= room
 
 
 FACT = 'Bill murray thinks kung fu hustle is "the supreme achievement of the modern age in terms of comedy".'
-TALK = Sample("t1", "Yeah bill murray loved it", source="A: Morning !\nB: Morning !", context=FACT, aspect="overall")
+TALK = Sample(
+    "t1",
+    "Yeah bill murray loved it",
+    source="A: Morning !\nB: Morning !",
+    context=FACT,
+    aspect="overall",
+)
 # Table 9's answer, shortened
 LISTED = (
     "Relevance: Is the response directly related to the conversation?\n\n"
@@ -162,7 +227,9 @@ LISTED = (
     "Accuracy: Is the response factually correct?\n\n"
     "Naturalness: Does the response sound natural?"
 )
-SCORED = json.dumps({"Relevance": 5, "Coherence": 5, "Completeness": 4, "Accuracy": 5, "Naturalness": 3})
+SCORED = json.dumps(
+    {"Relevance": 5, "Coherence": 5, "Completeness": 4, "Accuracy": 5, "Naturalness": 3}
+)
 
 
 def stage_of(text: str) -> str:
@@ -178,27 +245,52 @@ def answer(request, draw) -> str:
 
 def test_tasks_know_their_aspects_by_key_name_and_data_set():
     task = RatingTask.named("dialogue")
-    assert task.target("overall").name == task.target("Overall Quality").name == task.target("").name
-    assert task.target("naturalness").name == "Naturalness" and task.target("engagingness").name == "Interest"
+    assert (
+        task.target("overall").name
+        == task.target("Overall Quality").name
+        == task.target("").name
+    )
+    assert (
+        task.target("naturalness").name == "Naturalness"
+        and task.target("engagingness").name == "Interest"
+    )
     assert task.target("coherence").name == "Maintains Context"
     assert RatingTask.named("summary").target("coherence").name == "Coherence"
     assert RatingTask.named("data_to_text").high == 6
-    with pytest.raises(ValueError, match="task 'summary' has no aspect 'overall'; it has coherence"):
+    with pytest.raises(
+        ValueError, match="task 'summary' has no aspect 'overall'; it has coherence"
+    ):
         RatingTask.named("summary").target("")
     added = RatingTask.named("summary", targets={"humour": "Is it funny?"}, high=10)
-    assert added.target("humour") == Aspect("Humour", "Is it funny?") and added.high == 10
+    assert (
+        added.target("humour") == Aspect("Humour", "Is it funny?") and added.high == 10
+    )
 
 
 def test_aspects_are_listed_once_a_target_and_a_plan_counts_every_stage(tmp_path):
-    rows = [{"source": f"talk {i}", "context": FACT, "output": f"answer {i}"} for i in range(4)]
-    frame = pd.DataFrame([{**row, "aspect": aspect} for row in rows for aspect in ("overall", "natural")])
-    engine, store = ScriptedEngine(answer), Store(tmp_path)
+    rows = [
+        {"source": f"talk {i}", "context": FACT, "output": f"answer {i}"}
+        for i in range(4)
+    ]
+    frame = pd.DataFrame(
+        [{**row, "aspect": aspect} for row in rows for aspect in ("overall", "natural")]
+    )
+    engine = ScriptedEngine(answer)
+    store = Store(tmp_path)
     judge = CoAScore("dialogue", n=5, engine=engine, store=store)
-    planned = [(stage.name, stage.completions, stage.exact) for stage in judge.plan(frame)]
-    assert planned == [("aspects", 2, True), ("aspect scores", 8, False), ("score", 8, False)] and not engine.asked
+    planned = [
+        (stage.name, stage.completions, stage.exact) for stage in judge.plan(frame)
+    ]
+    assert (
+        planned
+        == [("aspects", 2, True), ("aspect scores", 8, False), ("score", 8, False)]
+        and not engine.asked
+    )
     scores = judge.score(frame)
     kinds = [stage_of(ask.request.text()) for ask in engine.asked]
-    assert kinds == ["list"] * 2 + ["scores"] * 4 + ["target"] * 8  # the same chain is scored once an output
+    assert (
+        kinds == ["list"] * 2 + ["scores"] * 4 + ["target"] * 8
+    )  # the same chain is scored once an output
     judge.score(frame.head(2))
     assert len(engine.asked) == 14 and scores["value"].notna().all()
     assert all(stage.exact for stage in judge.plan(frame))
@@ -206,12 +298,16 @@ def test_aspects_are_listed_once_a_target_and_a_plan_counts_every_stage(tmp_path
 
 def test_random_scores_are_seeded_and_on_the_scale():
     def drawn(seed, sample=TALK):
-        judge = CoAScore("dialogue", n=5, variant="random", seed=seed, engine=ScriptedEngine(answer))
+        judge = CoAScore(
+            "dialogue", n=5, variant="random", seed=seed, engine=ScriptedEngine(answer)
+        )
         return tuple(judge.score([sample])["details"].iloc[0]["aspect_scores"].values())
 
     assert drawn(1) == drawn(1) and len({drawn(seed) for seed in range(20)}) > 10
     assert {value for seed in range(20) for value in drawn(seed)} == {1, 2, 3, 4, 5}
-    other = Sample("t2", TALK.output, source=TALK.source, context=FACT, aspect="overall")
+    other = Sample(
+        "t2", TALK.output, source=TALK.source, context=FACT, aspect="overall"
+    )
     assert any(drawn(seed) != drawn(seed, other) for seed in range(5))
 
 
@@ -223,7 +319,10 @@ def test_no_text_breaks_a_stage(text):
     assert chain.missing is not None or len(chain.aspects) == 3
     read = judge.read_scores([completion], [Aspect("Wit", "w"), Aspect("Brevity", "b")])
     assert set(read) == {"Wit", "Brevity"}
-    assert all(np.isnan(j.value) or 1 <= j.value <= 5 for j in [*read.values(), judge.read(completion, TALK)])
+    assert all(
+        np.isnan(j.value) or 1 <= j.value <= 5
+        for j in [*read.values(), judge.read(completion, TALK)]
+    )
 
 
 def test_structured_stages_hold_the_judge_to_the_aspects_names():
@@ -239,5 +338,7 @@ def test_structured_stages_hold_the_judge_to_the_aspects_names():
     assert scores["value"].tolist() == [5]
     lines, numbers, last = patterns
     assert re.fullmatch(lines[0], "Wits: Is it witty or dull.\n" * 5)
-    assert re.fullmatch(numbers[0], SCORED) and not re.fullmatch(numbers[0], SCORED.replace("4", "6"))
+    assert re.fullmatch(numbers[0], SCORED) and not re.fullmatch(
+        numbers[0], SCORED.replace("4", "6")
+    )
     assert last[1] == ("1", "2", "3", "4", "5")

@@ -1,7 +1,10 @@
-"""The papers' printed tables are transcribed whole and digit by digit: shapes, and cells read off the papers by eye."""
+"""The papers' printed tables are transcribed whole and digit by digit: shapes, and
+cells read off the papers by eye.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -21,29 +24,97 @@ def test_every_table_with_numbers_is_here(paper):
 
 @pytest.mark.parametrize(("paper", "table"), SHAPES.index)
 def test_no_row_column_or_cell_is_lost(paper, table):
-    frame, expected = papers.load(paper, table), SHAPES.loc[(paper, table)]
-    found = len(frame), frame["number"].notna().sum(), frame["row"].nunique(), frame["column"].nunique()
+    frame = papers.load(paper, table)
+    expected = SHAPES.loc[(paper, table)]
+    found = (
+        len(frame),
+        frame["number"].notna().sum(),
+        frame["row"].nunique(),
+        frame["column"].nunique(),
+    )
     assert found == tuple(expected[["cells", "numbers", "rows", "columns"]])
     assert sorted(set(frame["statistic"])) == expected["statistics"].split()
 
 
-@pytest.mark.parametrize(("paper", "table"), sorted(SPOTS.groupby(["paper", "table"]).groups))
+@pytest.mark.parametrize(
+    ("paper", "table"), sorted(SPOTS.groupby(["paper", "table"]).groups)
+)
 def test_spot_values_are_as_printed(paper, table):
-    printed = papers.load(paper, table).set_index(["row", "column", "statistic"])["printed"].to_dict()
-    for spot in SPOTS[(SPOTS["paper"] == paper) & (SPOTS["table"] == table)].itertuples():
+    printed = (
+        papers.load(paper, table)
+        .set_index(["row", "column", "statistic"])["printed"]
+        .to_dict()
+    )
+    for spot in SPOTS[
+        (SPOTS["paper"] == paper) & (SPOTS["table"] == table)
+    ].itertuples():
         assert printed[spot.row, spot.column, spot.statistic] == spot.printed
 
 
 def test_every_table_has_its_spots():
-    counts = SPOTS.groupby(["paper", "table"]).size().reindex(SHAPES.index, fill_value=0)
-    few = {key for key in counts.index if counts[key] < min(5, SHAPES.loc[key, "cells"])}
+    counts = (
+        SPOTS.groupby(["paper", "table"]).size().reindex(SHAPES.index, fill_value=0)
+    )
+    few = {
+        key for key in counts.index if counts[key] < min(5, SHAPES.loc[key, "cells"])
+    }
     assert all(table.startswith("figure") for _, table in few)
 
 
-def test_what_is_assumed_stands_where_the_list_says():
+def one_line(text: str) -> str:
+    """A text without its line breaks, as the formatter may set them anew."""
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def assumed() -> pd.DataFrame:
     root = CASES.parent.parent
-    assumed = pd.read_csv(root / "data" / "assumed.csv", dtype=str, keep_default_na=False)
-    assert set(assumed["paper"]) == set(papers.PAPERS) and (assumed != "").all().all()
+    return pd.read_csv(root / "data" / "assumed.csv", dtype=str, keep_default_na=False)
+
+
+def test_what_is_assumed_stands_where_the_list_says(assumed):
+    root = CASES.parent.parent
+    assert set(assumed["paper"]) == set(papers.PAPERS)
+    assert (assumed != "").all(axis=None)
     assert not assumed.duplicated(["paper", "choice"]).any()
     for one in assumed.itertuples():
-        assert one.text in (root / one.file).read_text(encoding="utf-8"), f"{one.choice}: {one.file}"
+        source = one_line((root / one.file).read_text(encoding="utf-8"))
+        assert one_line(one.text) in source, f"{one.choice}: {one.file}"
+
+
+def test_a_choice_that_fits_says_what_was_tried(assumed):
+    """Only what was tried can be chosen because it fits, and then it wins cells."""
+    assert set(assumed["fits"]) == {"yes", "no"}
+    chosen = assumed[assumed["fits"] == "yes"]
+    assert (chosen["tried"] != "not tried").all()
+    assert chosen["wins"].str.contains(r"[1-9]\d* of \d+").all()
+    untried = assumed[assumed["tried"] == "not tried"]
+    assert not untried["wins"].str.contains(r"; .*0 of").any()
+    for one in assumed.itertuples():
+        for table in re.findall(r"\b[a-z]+_table_\d+__[a-z_]+\.csv", one.tried):
+            folder = CASES.parent.parent / "results" / table.split("_")[0]
+            assert (folder / table).exists(), one.choice
+
+
+def test_references_win_what_the_saved_table_says(assumed):
+    """The cells that each rule for several references wins, counted again."""
+    saved = pd.read_csv(
+        CASES.parent.parent / "results/tigerscore/tigerscore_table_04__references.csv"
+    )
+    tasks = {"Summ": "summaries", "D2T": "data-to-text"}
+    wins = assumed.set_index("choice")["wins"]
+    for (task, metric), part in saved.groupby(["task", "metric"]):
+        fits = [papers.agrees(one.value, str(one.printed)) for one in part.itertuples()]
+        (winner,) = part["references"][fits]
+        told = wins[f"references that {metric} takes on {tasks[task]}"]
+        assert told.startswith(f"{winner}: 1 of 1; ")
+
+
+def test_metrics_of_the_catalogue_are_in_the_list(assumed):
+    """Each metric with weights that leaves something open has its line."""
+    listed = " ".join(
+        assumed.loc[assumed["file"] == "notebooks/catalogue.toml", "text"]
+    )
+    models = ("bert-base-multilingual-cased", "bart-large-cnn", "bart_score_para")
+    more = ("bleurt-base-128", "wmt22-comet-da", "bert-base-uncased", "roberta-large")
+    assert [name for name in models + more if name not in listed] == []

@@ -1,4 +1,6 @@
-"""The audit: every rule on invented tables, clean and with a fault planted, and what it finds in the five papers."""
+"""The audit: every rule on invented tables, clean and with a fault planted, and what
+it finds in the five papers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nlgeval_lib import papers
-from nlgeval_lib.papers.audit import CONTRADICTS, HOLDS, ROUNDED, RULES, UNTOLD, VERDICTS, Quantity, relations
+from nlgeval_lib.papers.audit import (
+    CONTRADICTS,
+    HOLDS,
+    ROUNDED,
+    RULES,
+    UNTOLD,
+    VERDICTS,
+    Quantity,
+    relations,
+)
 from nlgeval_lib.papers.audit import attainable as can
 from nlgeval_lib.papers.audit import cells as q
 from nlgeval_lib.papers.audit import findings as check
@@ -30,7 +41,9 @@ CASES = Path(__file__).parent / "cases"
 
 
 def table(rows: dict[str, dict[str, str]], statistic: str = "score") -> pd.DataFrame:
-    """An invented table: row -> column -> printed; a column "name :: statistic" has its own statistic."""
+    """An invented table: row -> column -> printed; a column "name :: statistic" has
+    its own statistic.
+    """
     cells = []
     for row, line in rows.items():
         for column, text in line.items():
@@ -39,9 +52,18 @@ def table(rows: dict[str, dict[str, str]], statistic: str = "score") -> pd.DataF
     return pd.DataFrame(cells, columns=["row", "column", "statistic", "printed"])
 
 
-def of(frame: pd.DataFrame | None = None, marked: list[tuple[str, ...]] | None = None, **more: pd.DataFrame) -> Tables:
-    """Invented tables of a paper: the first is "t", others by name; `marked`: rows of marks of "t"."""
-    marks = pd.DataFrame([("t", *one) for one in marked or []], columns=["table", "row", "column", "statistic", "mark"])
+def of(
+    frame: pd.DataFrame | None = None,
+    marked: list[tuple[str, ...]] | None = None,
+    **more: pd.DataFrame,
+) -> Tables:
+    """Invented tables of a paper: the first is "t", others by name; `marked`: rows
+    of marks of "t".
+    """
+    marks = pd.DataFrame(
+        [("t", *one) for one in marked or []],
+        columns=["table", "row", "column", "statistic", "mark"],
+    )
     return Tables(({"t": frame} | more).__getitem__, marks)
 
 
@@ -53,7 +75,9 @@ def run(rule: str, tables: Tables, *args, **options) -> list[q.Finding]:
 
 
 def test_what_a_printed_number_stands_for():
-    assert Quantity.printed("0.361") == Quantity(Fraction("0.361"), Fraction("0.3605"), Fraction("0.3615"))
+    assert Quantity.printed("0.361") == Quantity(
+        Fraction("0.361"), Fraction("0.3605"), Fraction("0.3615")
+    )
     assert Quantity.printed("20K", exact=True).low == 19500  # rounded although a count
     assert Quantity.printed("1,234", exact=True) == Quantity.exactly(1234)
     assert Quantity.printed("1,234").high == Fraction("1234.5")
@@ -72,35 +96,60 @@ def shown(value: Decimal, digits: int, mode: str = ROUND_HALF_UP) -> str:
 
 @given(values, values, places, st.sampled_from(["+", "-", "*", "/"]))
 def test_an_interval_holds_every_result_of_the_unrounded_numbers(a, b, digits, sign):
-    one, two = Quantity.printed(shown(a, digits)), Quantity.printed(shown(b, digits))
-    x, y = Fraction(a), Fraction(b)
+    one = Quantity.printed(shown(a, digits))
+    two = Quantity.printed(shown(b, digits))
+    x = Fraction(a)
+    y = Fraction(b)
     if sign == "/":
         if two.low <= 0 <= two.high:
             with pytest.raises(ZeroDivisionError):
                 one / two
             return
-        got, true = one / two, x / y
+        got = one / two
+        true = x / y
     else:
-        got, true = {"+": (one + two, x + y), "-": (one - two, x - y), "*": (one * two, x * y)}[sign]
+        got, true = {
+            "+": (one + two, x + y),
+            "-": (one - two, x - y),
+            "*": (one * two, x * y),
+        }[sign]
     assert got.low <= true <= got.high and got.low <= got.face <= got.high
 
 
 @given(
-    st.lists(values, min_size=1, max_size=6), places, st.integers(2, 40), st.sampled_from([-1, 1]),
+    st.lists(values, min_size=1, max_size=6),
+    places,
+    st.integers(2, 40),
+    st.sampled_from([-1, 1]),
     st.sampled_from([ROUND_HALF_UP, ROUND_HALF_EVEN]),
-)  # fmt: skip
-def test_a_rounded_mean_never_contradicts_and_one_two_units_off_always(parts, digits, off, sign, mode):
+)
+def test_a_rounded_mean_never_contradicts_and_one_two_units_off_always(
+    parts, digits, off, sign, mode
+):
     line = {f"c{i}": shown(part, digits, mode) for i, part in enumerate(parts)}
-    wrong = sum(map(Decimal, line.values())) / len(parts) + sign * off * Decimal(1).scaleb(-digits)
+    wrong = sum(map(Decimal, line.values())) / len(parts) + sign * off * Decimal(
+        1
+    ).scaleb(-digits)
     for mean, contradicts in ((sum(parts) / len(parts), False), (wrong, True)):
-        (found,) = run("summary", of(table({"r": line | {"mean": shown(mean, digits, mode)}})), "t", "mean", [*line])
+        (found,) = run(
+            "summary",
+            of(table({"r": line | {"mean": shown(mean, digits, mode)}})),
+            "t",
+            "mean",
+            [*line],
+        )
         assert (found.verdict == CONTRADICTS) == contradicts
 
 
 @given(st.decimals("-9", "9", places=2), st.decimals("-9", "9", places=2))
 def test_figures_printed_twice_to_the_same_digits_must_be_equal(a, b):
-    assert (q.same(Quantity.printed(str(a)), Quantity.printed(str(b))) == HOLDS) == (a == b)
-    assert q.same(Quantity.printed(str(a)), Quantity.printed(str(b))) in (HOLDS, CONTRADICTS)
+    assert (q.same(Quantity.printed(str(a)), Quantity.printed(str(b))) == HOLDS) == (
+        a == b
+    )
+    assert q.same(Quantity.printed(str(a)), Quantity.printed(str(b))) in (
+        HOLDS,
+        CONTRADICTS,
+    )
 
 
 def test_figures_printed_twice_to_other_digits():
@@ -112,22 +161,37 @@ def test_figures_printed_twice_to_other_digits():
 
 
 def test_an_end_point_is_reached_by_exact_numbers_only():
-    """2.51 lies from 2.50 to 2.52, and 2.50 may be rounded to 2; but 2 and 3 are two numbers."""
+    """2.51 lies from 2.50 to 2.52, and 2.50 may be rounded to 2; but 2 and 3 are two
+    numbers.
+    """
     p = Quantity.printed
     assert q.verdict(p("2"), p("21.58") - p("19.07")) == ROUNDED
-    assert q.verdict(p("2"), p("21.59") - p("19.07")) == q.same(p("2"), p("3")) == CONTRADICTS
+    assert (
+        q.verdict(p("2"), p("21.59") - p("19.07"))
+        == q.same(p("2"), p("3"))
+        == CONTRADICTS
+    )
     assert q.verdict(p("2"), p("21.575") - p("19.07")) == ROUNDED
     assert q.verdict(p("2"), Quantity.exactly(Fraction(5, 2))) == HOLDS
     third = Quantity(Fraction(3), Fraction(5, 2), Fraction(7, 2))
-    assert q.verdict(p("2"), third) == ROUNDED and q.verdict(p("2.5", exact=True), third) == ROUNDED
+    assert (
+        q.verdict(p("2"), third) == ROUNDED
+        and q.verdict(p("2.5", exact=True), third) == ROUNDED
+    )
 
 
 # --- rules
 
 FRAME = pd.DataFrame(
-    {"input_id": ["a", "a", "b"], "system_id": ["s", "t", "s"], "human": [1.0, 2.0, 4.0], "rater_1": 0}
+    {
+        "input_id": ["a", "a", "b"],
+        "system_id": ["s", "t", "s"],
+        "human": [1.0, 2.0, 4.0],
+        "rater_1": 0,
+    }
 )
-# a line some invented tables: what each call of a rule finds there: place, relation, printed, verdict, note, numbers
+# a line some invented tables: what each call of a rule finds there: place, relation,
+# printed, verdict, note, numbers
 RULE_CASES = [
     pytest.param(line["rule"], line["tables"], case, id=line["shows"])
     for line in cases("audit_rules")
@@ -137,15 +201,22 @@ RULE_CASES = [
 
 @pytest.mark.parametrize(("rule", "tables", "case"), RULE_CASES)
 def test_what_each_rule_finds(rule, tables, case):
-    frames, options = {name: table(rows) for name, rows in tables.items()}, case["options"]
+    frames = {name: table(rows) for name, rows in tables.items()}
+    options = case["options"]
     if rule == "data":
         options = options | {"data": {options["data"]: FRAME}.get}
-    found = run(rule, of(frames.pop("t", None), case.get("marks"), **frames), "t", **options)
-    assert [[one.place, one.relation, one.printed, one.verdict, one.note] for one in found] == [
-        one[:5] for one in case["found"]
-    ]
+    found = run(
+        rule, of(frames.pop("t", None), case.get("marks"), **frames), "t", **options
+    )
+    assert [
+        [one.place, one.relation, one.printed, one.verdict, one.note] for one in found
+    ] == [one[:5] for one in case["found"]]
     for one, (*_, numbers) in zip(found, case["found"], strict=True):
-        assert one.value is None if numbers is None else one.numbers == pytest.approx(numbers)
+        assert (
+            one.value is None
+            if numbers is None
+            else one.numbers == pytest.approx(numbers)
+        )
 
 
 def test_what_is_not_printed_or_not_one_cell_is_refused():
@@ -176,49 +247,73 @@ def tied(order) -> int:
 
 
 def weak_orders(n: int) -> list[tuple[int, ...]]:
-    return sorted({tuple(stats.rankdata(one, "dense")) for one in itertools.product(range(n), repeat=n)})
+    return sorted(
+        {
+            tuple(stats.rankdata(one, "dense"))
+            for one in itertools.product(range(n), repeat=n)
+        }
+    )
 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_a_few_items_with_ties_in_both_orders_against_brute_force(n):
-    """Every two orders of n items (named by the first), correlated by scipy: the same values and fewest ties."""
+    """Every two orders of n items (named by the first), correlated by scipy: the
+    same values and fewest ties.
+    """
     fewest = {}
     for x, y in itertools.product(weak_orders(n), repeat=2):
         if [*x] == sorted(x) and len(set(x)) > 1 and len(set(y)) > 1:
-            value, ties = round(float(stats.kendalltau(x, y).statistic), 9), tied(x) + tied(y)
+            value = round(float(stats.kendalltau(x, y).statistic), 9)
+            ties = tied(x) + tied(y)
             fewest[value] = min(ties, fewest.get(value, ties))
     for value in np.arange(-1000, 1001) / 1000:
-        inside = [ties for at, ties in fewest.items() if abs(at - value) <= 0.0005 + 1e-9]
+        inside = [
+            ties for at, ties in fewest.items() if abs(at - value) <= 0.0005 + 1e-9
+        ]
         ways = can.attains(n, value - 0.0005, value + 0.0005)
         assert list(ways.values()) == ([min(inside)] if inside else []), value
 
 
 @pytest.mark.parametrize(("n", "variant"), [(6, "c"), (7, "b")])
 def test_tau_with_ties_in_one_order_against_brute_force(n, variant):
-    """The distinct arrangements of every pattern of ties against 1..n, by scipy: values, fewest ties, and no other."""
-    rng, fewest, pairs = np.random.default_rng(n), {}, n * (n - 1) // 2
+    """The distinct arrangements of every pattern of ties against 1..n, by scipy:
+    values, fewest ties, and no other.
+    """
+    rng = np.random.default_rng(n)
+    fewest = {}
+    pairs = n * (n - 1) // 2
     for groups in {
-        tuple(sorted(Counter(one).values())) for one in itertools.combinations_with_replacement(range(n), n)
+        tuple(sorted(Counter(one).values()))
+        for one in itertools.combinations_with_replacement(range(n), n)
     }:
         row = np.repeat(np.arange(len(groups)), groups)
         for at in range(300):
             y = np.sort(row) if at == 0 else rng.permutation(row)
             if len(groups) > 1:
-                value = round(float(stats.kendalltau(range(n), y, variant=variant).statistic), 9)
+                value = round(
+                    float(stats.kendalltau(range(n), y, variant=variant).statistic), 9
+                )
                 fewest[value] = min(tied(y), fewest.get(value, 99))
     for value, ties in fewest.items():
         ways = can.attains(n, value - 1e-7, value + 1e-7)
         assert variant in ways and ways[variant] <= ties
-    exact = {round((pairs - t - 2 * d) / below, 9): t for v, below, t in reversed(can.one_sided(n)) if v == variant
-             for d in range(pairs - t + 1)}  # fmt: skip
-    # a few hundred draws of a pattern meet nearly all of its values; none is met that is not said to be attained
+    exact = {
+        round((pairs - t - 2 * d) / below, 9): t
+        for v, below, t in reversed(can.one_sided(n))
+        if v == variant
+        for d in range(pairs - t + 1)
+    }
+    # a few hundred draws of a pattern meet nearly all of its values; none is met that
+    # is not said to be attained
     assert set(fewest) <= set(exact) and len(fewest) > 0.8 * len(exact)
 
 
 def drawn(seed: int = 0) -> dict[str, dict[str, str]]:
     rng = np.random.default_rng(seed)
-    return {f"r{i}": {f"c{j}": f"{value:.3f}" for j, value in enumerate(line)} for i, line in
-            enumerate(rng.uniform(0.1, 0.8, (12, 6)))}  # fmt: skip
+    return {
+        f"r{i}": {f"c{j}": f"{value:.3f}" for j, value in enumerate(line)}
+        for i, line in enumerate(rng.uniform(0.1, 0.8, (12, 6)))
+    }
 
 
 def test_copied_cells_are_found_and_chance_is_not():
@@ -226,15 +321,24 @@ def test_copied_cells_are_found_and_chance_is_not():
     assert [one.verdict for one in run("copied", of(table(rows)), "t")] == [HOLDS]
     rows["r7"] |= {name: rows["r3"][name] for name in ("c2", "c3", "c4")}
     found = run("copied", of(table(rows)), "t")
-    assert [(one.verdict, one.place) for one in found] == [(CONTRADICTS, "r7 / c2"), (CONTRADICTS, "r7 / c3")]
+    assert [(one.verdict, one.place) for one in found] == [
+        (CONTRADICTS, "r7 / c2"),
+        (CONTRADICTS, "r7 / c3"),
+    ]
     assert all("as in r3" in one.note for one in found)
-    elsewhere = run("copied", of(table(drawn()), more=table({"s": rows["r3"]})), "t", ["more"])
-    assert {one.verdict for one in elsewhere} == {CONTRADICTS} and elsewhere[0].place == "r3 / c0"
+    elsewhere = run(
+        "copied", of(table(drawn()), more=table({"s": rows["r3"]})), "t", ["more"]
+    )
+    assert {one.verdict for one in elsewhere} == {CONTRADICTS} and elsewhere[
+        0
+    ].place == "r3 / c0"
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_a_number_in_several_rows_is_as_many_coincidences_as_rows_but_one(copies):
-    """Three equal rows are three pairs, but two coincidences; p against scipy's Poisson distribution."""
+    """Three equal rows are three pairs, but two coincidences; p against scipy's
+    Poisson distribution.
+    """
     rows = drawn()
     for k in range(copies):
         rows[f"r{6 + k}"] |= {name: rows["r3"][name] for name in ("c2", "c3")}
@@ -251,11 +355,20 @@ def test_relations_are_read_strictly_and_written_out(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match=r"'table_99'; nearest: \['table_09'"):
         papers.audit("hdeval", tables="table_99")
     assert set(papers.audit("hdeval", tables="table_09")["table"]) == {"table_09"}
-    assert papers.audit("hdeval", tables=["figure_03"]).empty  # printed, but no relation
-    monkeypatch.setattr(sys.modules["nlgeval_lib.papers.audit"], "folder", lambda: tmp_path)
+    assert papers.audit(
+        "hdeval", tables=["figure_03"]
+    ).empty  # printed, but no relation
+    monkeypatch.setattr(
+        sys.modules["nlgeval_lib.papers.audit"], "folder", lambda: tmp_path
+    )
     (tmp_path / "hdeval").mkdir()
-    for text, match in (('rule = "averages"', "no rule 'averages'"), ('rule = "@NONE"', "no name '@NONE'")):
-        (tmp_path / "hdeval" / "relations.toml").write_text(f"[[relation]]\n{text}\ntable = 't'\n")
+    for text, match in (
+        ('rule = "averages"', "no rule 'averages'"),
+        ('rule = "@NONE"', "no name '@NONE'"),
+    ):
+        (tmp_path / "hdeval" / "relations.toml").write_text(
+            f"[[relation]]\n{text}\ntable = 't'\n"
+        )
         with pytest.raises(ValueError, match=match):
             relations("hdeval")
     (tmp_path / "hdeval" / "relations.toml").write_text(
@@ -281,22 +394,48 @@ each = [{ t = "one", parts = "@AB" }, { t = "two", parts = ["c"] }]
 
 
 def test_what_a_relation_says_of_its_findings():
-    """Notes and names in one text or place by place; what a paper does not print keeps a finding from contradicting."""
-    frame = of(table({"a": {"x": "1", "y": "2", "all": "3"}, "b": {"x": "1", "y": "2", "all": "4"},
-                      "c": {"x": "1", "y": "2", "all": "5"}}, "count"))  # fmt: skip
-    relation = dict(rule="summary", table="t", result="all", parts=["x", "y"], kind="total")
+    """Notes and names in one text or place by place; what a paper does not print
+    keeps a finding from contradicting.
+    """
+    frame = of(
+        table(
+            {
+                "a": {"x": "1", "y": "2", "all": "3"},
+                "b": {"x": "1", "y": "2", "all": "4"},
+                "c": {"x": "1", "y": "2", "all": "5"},
+            },
+            "count",
+        )
+    )
+    relation = dict(
+        rule="summary", table="t", result="all", parts=["x", "y"], kind="total"
+    )
     place = "b / all / count"
     for said, expected in (
         ({}, [(CONTRADICTS, "", f"t: {place}: total of 2 columns")]),
         (dict(note="so", finding="one"), [(CONTRADICTS, "so", "one")]),
-        (dict(note={place: "here"}, finding={place: "one"}), [(CONTRADICTS, "here", "one")]),
-        (dict(note={"c / all / count": "there"}), [(CONTRADICTS, "", f"t: {place}: total of 2 columns")]),
-        (dict(assumes="z is not printed", finding="one"), [(UNTOLD, "z is not printed", "one")]),
-        (dict(assumes={place: "z is not printed"}, finding="one"), [(UNTOLD, "z is not printed", "one")]),
+        (
+            dict(note={place: "here"}, finding={place: "one"}),
+            [(CONTRADICTS, "here", "one")],
+        ),
+        (
+            dict(note={"c / all / count": "there"}),
+            [(CONTRADICTS, "", f"t: {place}: total of 2 columns")],
+        ),
+        (
+            dict(assumes="z is not printed", finding="one"),
+            [(UNTOLD, "z is not printed", "one")],
+        ),
+        (
+            dict(assumes={place: "z is not printed"}, finding="one"),
+            [(UNTOLD, "z is not printed", "one")],
+        ),
     ):
         a, b, c = check(relation | said, frame)
         assert [(b.verdict, b.note, b.name)] == expected and a.verdict == HOLDS
-        assert c.verdict == (UNTOLD if isinstance(said.get("assumes"), str) else CONTRADICTS)
+        assert c.verdict == (
+            UNTOLD if isinstance(said.get("assumes"), str) else CONTRADICTS
+        )
         assert (a.name == b.name == c.name) == isinstance(said.get("finding"), str)
 
 
@@ -305,7 +444,10 @@ def test_a_cell_that_is_gone_is_named(monkeypatch):
     frame.loc[frame["row"] == "Expert1-Expert2", ["printed", "value"]] = "-"
     audits = sys.modules["nlgeval_lib.papers.audit"]
     monkeypatch.setattr(audits, "load", lambda paper, name: frame)
-    with pytest.raises(ValueError, match="hdeval table_09, rule 'summary': no row 'Expert1-Expert2' with a number"):
+    with pytest.raises(
+        ValueError,
+        match="hdeval table_09, rule 'summary': no row 'Expert1-Expert2' with a number",
+    ):
         papers.audit("hdeval", tables="table_09")
 
 
@@ -318,7 +460,9 @@ def found() -> pd.DataFrame:
 
 
 def test_what_the_audit_returns(found):
-    assert set(found["paper"]) == set(papers.PAPERS) and set(found["verdict"]) == set(VERDICTS)
+    assert set(found["paper"]) == set(papers.PAPERS) and set(found["verdict"]) == set(
+        VERDICTS
+    )
     assert set(found["rule"]) == set(RULES)
     assert not found.duplicated(["paper", "table", "place", "rule", "relation"]).any()
     numbers = found[found["recomputed"].notna()]
@@ -326,7 +470,9 @@ def test_what_the_audit_returns(found):
     assert (found.loc[found["verdict"] == UNTOLD, "note"] != "").all()
     pd.testing.assert_frame_equal(
         papers.audit("hdeval", CONTRADICTS),
-        found[(found["paper"] == "hdeval") & (found["verdict"] == CONTRADICTS)].reset_index(drop=True),
+        found[
+            (found["paper"] == "hdeval") & (found["verdict"] == CONTRADICTS)
+        ].reset_index(drop=True),
     )
 
 
@@ -340,47 +486,96 @@ def test_every_numeric_table_is_looked_at(found):
 
 def test_the_papers_contradict_here_and_nowhere_else(found):
     """Each place in `cases/audit_contradictions.csv` was read in the paper."""
-    listed = pd.read_csv(CASES / "audit_contradictions.csv", dtype=str, keep_default_na=False)
-    odd = found[found["verdict"] == CONTRADICTS].drop_duplicates(["paper", "table", "place"], keep="last")
+    listed = pd.read_csv(
+        CASES / "audit_contradictions.csv", dtype=str, keep_default_na=False
+    )
+    odd = found[found["verdict"] == CONTRADICTS].drop_duplicates(
+        ["paper", "table", "place"], keep="last"
+    )
     assert odd[[*listed]].to_numpy().tolist() == listed.to_numpy().tolist()
-    totals = found.query("paper == 'prometheus' and rule == 'pooled share'").set_index("place")["verdict"]
+    totals = found.query("paper == 'prometheus' and rule == 'pooled share'").set_index(
+        "place"
+    )["verdict"]
     # 149 of 221, with 40 of 59 helpful
-    assert totals["LLAMA2-CHAT 13B + COARSE. / HHH ALIGNMENT | Total Avg. / accuracy"] == ROUNDED
+    assert (
+        totals["LLAMA2-CHAT 13B + COARSE. / HHH ALIGNMENT | Total Avg. / accuracy"]
+        == ROUNDED
+    )
 
 
 def test_what_the_papers_do_not_print_contradicts_nothing(found):
-    """References of gold data, rubrics a response, versions of a data set: with another number the digits would fit."""
-    rows = found[(found["verdict"] == UNTOLD) & ~found["rule"].isin(["data", "not printed", "mark", "copied"])]
+    """References of gold data, rubrics a response, versions of a data set: with
+    another number the digits would fit.
+    """
+    rows = found[
+        (found["verdict"] == UNTOLD)
+        & ~found["rule"].isin(["data", "not printed", "mark", "copied"])
+    ]
     rows = rows[rows["rule"] != "attainable coefficient"]
-    assert rows.groupby("paper")["finding"].nunique().to_dict() == {"prometheus": 2, "tigerscore": 6}
-    assert set(rows.loc[rows["table"] == "table_06", "finding"]) >= {"references of MathQA", "references of Instruct"}
+    assert rows.groupby("paper")["finding"].nunique().to_dict() == {
+        "prometheus": 2,
+        "tigerscore": 6,
+    }
+    assert set(rows.loc[rows["table"] == "table_06", "finding"]) >= {
+        "references of MathQA",
+        "references of Instruct",
+    }
 
 
 @pytest.fixture(scope="module")
 def with_data() -> pd.DataFrame:
-    needs("summeval", "webnlg2020", "vicuna_bench", "wmt22_zhen", "topical_chat", "hhh", "self_instruct")
+    needs(
+        "summeval",
+        "webnlg2020",
+        "vicuna_bench",
+        "wmt22_zhen",
+        "topical_chat",
+        "hhh",
+        "self_instruct",
+    )
     return papers.audit(data=public_data)
 
 
 def test_one_fact_in_several_rows_is_one_finding(with_data):
-    sizes = with_data[with_data["verdict"] == CONTRADICTS].groupby(["paper", "finding"]).size()
+    sizes = (
+        with_data[with_data["verdict"] == CONTRADICTS]
+        .groupby(["paper", "finding"])
+        .size()
+    )
     assert sizes[sizes > 1].to_dict() == {
         ("coascore", "references of OpenMEVA and BAGEL swapped"): 2,
-        ("hdeval", "human ratings beside other summaries"): 7, ("hdeval", "numbers of another row, table_06"): 3,
+        ("hdeval", "human ratings beside other summaries"): 7,
+        ("hdeval", "numbers of another row, table_06"): 3,
         ("prometheus", "thousands of rubrics are 1K"): 5,
-        ("tigerscore", "70.857 cut off"): 2, ("tigerscore", "8.72 cut off"): 2,
+        ("tigerscore", "70.857 cut off"): 2,
+        ("tigerscore", "8.72 cut off"): 2,
         ("tigerscore", "WebNLG-2020 has 16 systems and 178 inputs"): 7,
-    }  # fmt: skip
+    }
 
 
-SWAPPED = [("2.33", 1), ("1.67", 2.67), ("4.00", 3.33), ("3.33", 1.67), ("2.67", 4), ("3.33", 2.33), ("1.00", 3.33)]
+SWAPPED = [
+    ("2.33", 1),
+    ("1.67", 2.67),
+    ("4.00", 3.33),
+    ("3.33", 1.67),
+    ("2.67", 4),
+    ("3.33", 2.33),
+    ("1.00", 3.33),
+]
 
 
 def test_what_the_public_data_contradict(with_data, found):
     wrong = with_data.query("rule == 'data' and verdict == @CONTRADICTS")
-    assert [(row.paper, row.place, row.printed, round(row.recomputed, 2)) for row in wrong.itertuples()] == [
-        ("tigerscore", "D2T / Output Source / count", "18", 16), ("tigerscore", "D2T / # Inputs / count", "179", 178),
-        *(("hdeval", f"summary {k} / Human / score", *pair) for k, pair in enumerate(SWAPPED, 1)),
+    assert [
+        (row.paper, row.place, row.printed, round(row.recomputed, 2))
+        for row in wrong.itertuples()
+    ] == [
+        ("tigerscore", "D2T / Output Source / count", "18", 16),
+        ("tigerscore", "D2T / # Inputs / count", "179", 178),
+        *(
+            ("hdeval", f"summary {k} / Human / score", *pair)
+            for k, pair in enumerate(SWAPPED, 1)
+        ),
         ("prometheus", "GPT-4 / final score / score", "3", 2),
-    ]  # fmt: skip
+    ]
     assert (found.query("rule == 'data'")["verdict"] == UNTOLD).all()

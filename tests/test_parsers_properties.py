@@ -1,4 +1,6 @@
-"""Properties: no parser raises or leaves the scale, no number comes from nowhere, dress does not matter."""
+"""Properties: no parser raises or leaves the scale, no number comes from nowhere,
+dress does not matter.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +13,85 @@ from hypothesis import strategies as st
 from nlgeval_lib import parsers
 from nlgeval_lib.records import Status
 
-# fmt: off
 FRAGMENTS = [
-    "Score: ", "Rating: ", "[RESULT] ", "4", "3.5", "out of 5", "/5", "/10", "\n", "- ", "**", '{"score": ', "}",
-    "[", "]",
-    "Overall", "Coherence: ", "would have been a ", "not a ", "5 stars", "1. ", "2) ", "(1-5)",
+    "Score: ",
+    "Rating: ",
+    "[RESULT] ",
+    "4",
+    "3.5",
+    "out of 5",
+    "/5",
+    "/10",
+    "\n",
+    "- ",
+    "**",
+    '{"score": ',
+    "}",
+    "[",
+    "]",
+    "Overall",
+    "Coherence: ",
+    "would have been a ",
+    "not a ",
+    "5 stars",
+    "1. ",
+    "2) ",
+    "(1-5)",
     " on a scale of 1 to 5 ",
-    "four", "one", "-", "−", "４", "٤", "½", "²", "\ud800", "\x00", "\u200b", "I cannot rate", "As an AI",
-    "```json", "'",
-    "Error location 1: ", "Score reduction 1: ", "Severity 1: Major", '"', ":", "=", "|", "\\boxed{",
-    "$", "%", "1,000",
-    "contains 2 errors, with a total score reduction of 6", "NaN", "inf", "1e5", "A", "B", "Response A is better",
-    "yes", "no", "Answer: ", "\r\n", "\\n", "💥", "#", "Fluency", ", definition: ", "if ",
+    "four",
+    "one",
+    "-",
+    "−",
+    "４",
+    "٤",
+    "½",
+    "²",
+    "\ud800",
+    "\x00",
+    "\u200b",
+    "I cannot rate",
+    "As an AI",
+    "```json",
+    "'",
+    "Error location 1: ",
+    "Score reduction 1: ",
+    "Severity 1: Major",
+    '"',
+    ":",
+    "=",
+    "|",
+    "\\boxed{",
+    "$",
+    "%",
+    "1,000",
+    "contains 2 errors, with a total score reduction of 6",
+    "NaN",
+    "inf",
+    "1e5",
+    "A",
+    "B",
+    "Response A is better",
+    "yes",
+    "no",
+    "Answer: ",
+    "\r\n",
+    "\\n",
+    "💥",
+    "#",
+    "Fluency",
+    ", definition: ",
+    "if ",
 ]
-# fmt: on
+
 SCALES = ((1, 5), (0, 1), (0, 100), (-5, 0), (1, 3), (1, 10))
 
-pieces = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=12)), max_size=25).map("".join)
+pieces = st.lists(
+    st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=12)), max_size=25
+).map("".join)
 texts = st.one_of(st.text(max_size=300), pieces)
-many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(
+    max_examples=400, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 NUMBER_WORD = re.compile(
     r"zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|teen|twenty|thirty|forty|fifty|sixty|seventy|"
@@ -64,23 +126,38 @@ def test_no_value_off_the_scale_and_a_reason_without_one(text):
 @many
 @given(texts)
 def test_no_parser_raises(text):
-    for parser in (parsers.error_analysis, parsers.instructscore, parsers.tigerscore_authors):
+    for parser in (
+        parsers.error_analysis,
+        parsers.instructscore,
+        parsers.tigerscore_authors,
+    ):
         read = parser(text)
         assert not read.ok or (math.isfinite(read.value) and read.value <= 0)
-    for read in (parsers.aspects(text), parsers.criteria(text), parsers.preference(text)):
+    for read in (
+        parsers.aspects(text),
+        parsers.criteria(text),
+        parsers.preference(text),
+    ):
         assert read.ok == (read.value is not None)
     scores = parsers.aspect_scores(text, ["Coherence", "Overall Quality"], 1, 5)
     assert all(math.isnan(score) or 1 <= score <= 5 for score in scores.scores.values())
     picked = parsers.multiple_choice(text, {"A": 1, "B": 2})
     assert picked.value in (1, 2) or not picked.ok
     assert parsers.yes_no(text).value in (0.0, 1.0) or not parsers.yes_no(text).ok
-    for name in ("first_number", "last_number", "authors_acloserlook", "authors_llm_summeval"):
+    for name in (
+        "first_number",
+        "last_number",
+        "authors_acloserlook",
+        "authors_llm_summeval",
+    ):
         read = getattr(parsers.naive, name)(text)
         assert read.ok or read.reason
 
 
 def without_numbers(text: str) -> str:
-    return NUMBER_WORD.sub("x", "".join(character for character in text if not character.isnumeric()))
+    return NUMBER_WORD.sub(
+        "x", "".join(character for character in text if not character.isnumeric())
+    )
 
 
 @many
@@ -90,15 +167,34 @@ def test_without_number_and_number_word_there_is_no_number(text):
         assert not read.ok
 
 
-SCORES = st.one_of(st.integers(1, 5).map(str), st.sampled_from(["1.5", "2.0", "3.5", "4.25"]))
-# fmt: off
+SCORES = st.one_of(
+    st.integers(1, 5).map(str), st.sampled_from(["1.5", "2.0", "3.5", "4.25"])
+)
+
 DRESSES = [
-    "{0}", "Score: {0}", "Score: {0}/5", "{0} out of 5", "**Score:** {0}", "**{0}**", "[[{0}]]", "<score>{0}</score>",
-    "\\boxed{{{0}}}", "[RESULT] {0}", "Overall score: {0}.", "Rating: {0} - fine", "Score (1-5): {0}", "- {0}",
-    "I would rate this a {0}.", "The score is {0}.", '{{"score": {0}}}', "{{'rating': '{0}'}}", "Score:\n{0}",
-    "It earns a score of {0} out of 5 because it is fine.", "# Rating\n\n{0}", "{0} stars",
+    "{0}",
+    "Score: {0}",
+    "Score: {0}/5",
+    "{0} out of 5",
+    "**Score:** {0}",
+    "**{0}**",
+    "[[{0}]]",
+    "<score>{0}</score>",
+    "\\boxed{{{0}}}",
+    "[RESULT] {0}",
+    "Overall score: {0}.",
+    "Rating: {0} - fine",
+    "Score (1-5): {0}",
+    "- {0}",
+    "I would rate this a {0}.",
+    "The score is {0}.",
+    '{{"score": {0}}}',
+    "{{'rating': '{0}'}}",
+    "Score:\n{0}",
+    "It earns a score of {0} out of 5 because it is fine.",
+    "# Rating\n\n{0}",
+    "{0} stars",
 ]
-# fmt: on
 
 
 @many
@@ -120,29 +216,50 @@ def test_a_score_in_fullwidth_digits_is_the_same(score, dress):
     assert parsers.rating(dress.format(wide), 1, 5).value == float(score)
 
 
-# fmt: off
 TRAPS = [
-    "They won 3-1.", "On 4/5 it rained.", "In 2014 it cost $3 million.", "At 3:30 it ended.", "It is not a 5.",
-    "It would have been a 5 with sources.", "To earn a 5 it needs more.", "It has 3 sentences and 2 errors.",
-    "GPT-4 wrote it.", "See section 2.", "It covers 4 out of 5 facts.", "1. It is short.\n2. It is clear.",
-    "That is 8/10 elsewhere.", "Grammar: 2\nStyle: 5",
+    "They won 3-1.",
+    "On 4/5 it rained.",
+    "In 2014 it cost $3 million.",
+    "At 3:30 it ended.",
+    "It is not a 5.",
+    "It would have been a 5 with sources.",
+    "To earn a 5 it needs more.",
+    "It has 3 sentences and 2 errors.",
+    "GPT-4 wrote it.",
+    "See section 2.",
+    "It covers 4 out of 5 facts.",
+    "1. It is short.\n2. It is clear.",
+    "That is 8/10 elsewhere.",
+    "Grammar: 2\nStyle: 5",
 ]
-# fmt: on
 
 
 @many
-@given(SCORES, st.lists(st.sampled_from(TRAPS), max_size=4), st.lists(st.sampled_from(TRAPS), max_size=4))
+@given(
+    SCORES,
+    st.lists(st.sampled_from(TRAPS), max_size=4),
+    st.lists(st.sampled_from(TRAPS), max_size=4),
+)
 def test_traps_around_a_verdict_change_nothing(score, before, after):
-    for verdict in (f"Overall score: {score}", f"Score: {score}", f"I rate it a {score}.", f'{{"score": {score}}}'):
+    for verdict in (
+        f"Overall score: {score}",
+        f"Score: {score}",
+        f"I rate it a {score}.",
+        f'{{"score": {score}}}',
+    ):
         read = parsers.rating("\n".join([*before, verdict, *after]), 1, 5)
         assert read.value == float(score), read
-        marked = parsers.feedback("\n".join([*before, verdict, *after, f"[RESULT] {score}"]))
+        marked = parsers.feedback(
+            "\n".join([*before, verdict, *after, f"[RESULT] {score}"])
+        )
         assert marked.value == float(score), marked
 
 
 @many
 @given(
-    st.lists(st.tuples(st.sampled_from(["Major", "Minor"]), st.integers(1, 10)), max_size=6),
+    st.lists(
+        st.tuples(st.sampled_from(["Major", "Minor"]), st.integers(1, 10)), max_size=6
+    ),
     st.text("abc é\"'", max_size=9),
 )
 def test_an_error_analysis_sums_up(errors, location):
@@ -156,6 +273,10 @@ def test_an_error_analysis_sums_up(errors, location):
     read = parsers.error_analysis(text)
     assert read.value == -total
     assert read.agrees
-    assert [error.severity for error in read.errors] == [severity for severity, _ in errors]
-    cut = parsers.error_analysis(text[: text.rfind("Score reduction")] if errors else text[:20])
+    assert [error.severity for error in read.errors] == [
+        severity for severity, _ in errors
+    ]
+    cut = parsers.error_analysis(
+        text[: text.rfind("Score reduction")] if errors else text[:20]
+    )
     assert not cut.ok

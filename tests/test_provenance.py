@@ -24,17 +24,30 @@ def root(tmp_path, monkeypatch) -> Path:
 
 
 def collect(**more) -> dict:
-    given = dict(output="o", paper="hdeval", notebook="n.ipynb", route="public", mode="full", parameters={})
+    given = dict(
+        output="o",
+        paper="hdeval",
+        notebook="n.ipynb",
+        route="public",
+        mode="full",
+        parameters={},
+    )
     return provenance.collect(**given | more)
 
 
 def test_what_is_recorded(root):
     record = collect(
-        parameters=dict(seed=3, boot_seed=4, n=5), coverage=dict(equal=1), signatures=["b", "a", "b"], seconds=1.234
+        parameters=dict(seed=3, boot_seed=4, n=5),
+        coverage=dict(equal=1),
+        signatures=["b", "a", "b"],
+        seconds=1.234,
     )
     assert record["seeds"] == {"seed": 3, "boot_seed": 4}
     assert record["signatures"] == ["a", "b"] and record["wall_seconds"] == 1.23
-    assert record["library"] == nlgeval_lib.__version__ and record["notebook"] == "notebooks/n.ipynb"
+    assert (
+        record["library"] == nlgeval_lib.__version__
+        and record["notebook"] == "notebooks/n.ipynb"
+    )
     assert record["packages"]["numpy"] == np.__version__
     assert record["hardware"]["cores"] >= 1 and record["hardware"]["cpu"]
     assert record["date"].endswith("+00:00")
@@ -43,15 +56,30 @@ def test_what_is_recorded(root):
 
 def git(root: Path, *arguments: str) -> str:
     options = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    return subprocess.run(["git", *options, *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", *options, *arguments],
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
 
 
 def test_commit_and_dirty_flag(root):
-    assert provenance.git()["commit"] is None and "not a git checkout" in provenance.git()["reason"]
+    assert (
+        provenance.git()["commit"] is None
+        and "not a git checkout" in provenance.git()["reason"]
+    )
     git(root, "init", "-q")
-    assert "not a git checkout" in provenance.git()["reason"], "somebody else's repository"
+    assert "not a git checkout" in provenance.git()["reason"], (
+        "somebody else's repository"
+    )
     (root / "nlgeval_lib").mkdir()
-    assert provenance.git() == {"commit": None, "dirty": None, "reason": "no commit yet"}
+    assert provenance.git() == {
+        "commit": None,
+        "dirty": None,
+        "reason": "no commit yet",
+    }
     (root / "notebooks").mkdir()
     (root / "notebooks" / "a.ipynb").write_text("1")
     (root / "results").mkdir()
@@ -88,21 +116,44 @@ def test_no_user_no_host_no_place_no_secret(root, monkeypatch):
         ),
     )
     text = json.dumps(record)
-    for secret in ("sk-123", "hf_1", '"p"', str(root), "/srv/", "/mnt/", "somebody", str(Path.home()) + "/"):
+    for secret in (
+        "sk-123",
+        "hf_1",
+        '"p"',
+        str(root),
+        "/srv/",
+        "/mnt/",
+        "somebody",
+        str(Path.home()) + "/",
+    ):
         assert secret not in text, secret
     assert socket.gethostname() not in text
     if len(getpass.getuser()) > 4:
         assert getpass.getuser() not in text
-    assert record["parameters"]["max_tokens"] == 7 and record["parameters"]["tokenizer"] == "llama"
+    assert (
+        record["parameters"]["max_tokens"] == 7
+        and record["parameters"]["tokenizer"] == "llama"
+    )
     assert record["parameters"]["model"] == "<elsewhere>/llama-7b"
-    assert record["file"] == "<checkout>/data/x.csv" and record["mirror"] == "<mirror>/summeval/a.pkl"
-    assert record["url"] == "https://example.org/a/b.json" and record["relative"] == "notebooks/hdeval/a.ipynb"
+    assert (
+        record["file"] == "<checkout>/data/x.csv"
+        and record["mirror"] == "<mirror>/summeval/a.pkl"
+    )
+    assert (
+        record["url"] == "https://example.org/a/b.json"
+        and record["relative"] == "notebooks/hdeval/a.ipynb"
+    )
     assert record["signature"] == "level:dataset|nan:drop(0/1600)|ci:boot-both/1000"
 
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner) | st.sets(st.integers()),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text(), inner)
+        | st.tuples(inner)
+        | st.sets(st.integers())
+    ),
     max_leaves=8,
 )
 

@@ -1,4 +1,6 @@
-"""What the readings say of results is what the results say, and would be noticed if they changed."""
+"""What the readings say of results is what the results say, and would be noticed if
+they changed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from nlgeval_lib.study import catalogue
 
 ENTRIES = {entry.notebook: entry for entry in catalogue.load().outputs}
 LINES = answers.backing()
-# tables, sections, models and packages by name, code, confidence: numbers that stand for no result
+# tables, sections, models and packages by name, code, confidence: numbers that stand
+# for no result
 NAMES = re.compile(
     r"`[^`]*`|\b(Tables?|Figures?|sections?|layers?|level|epsilon) [A-Z]?\.?\d[\d.]*((, | and | to )\d+)*"
     r"|\b[A-Za-z]+[-\w.]*\d[\w.-]*( and \d{3}\b)?|\b\d+(\.\d+)?[BbK]\b|95 %( intervals?)?|\b20[012]\d\b"
@@ -26,7 +29,14 @@ NAMES = re.compile(
 KEYS = re.compile(
     r"(?:`([^`]+)`|\b(\w+))(?:\.str\b| (?:==|!=|in|not in) (?=[\"\[]))|\b(?=(added|share|systems|texts) )"
 )
-VERDICTS = {"verdict", "equal", "holds", "the better", "fit the shares", "values that no ties explain"}
+VERDICTS = {
+    "verdict",
+    "equal",
+    "holds",
+    "the better",
+    "fit the shares",
+    "values that no ties explain",
+}
 GOOD = ("equal", "yes", "holds", "none")
 NUMBER = re.compile(r"-?(?:\d[\d,]*\.?\d*|\.\d+)")
 
@@ -50,16 +60,22 @@ def test_each_point_is_borne_out(notebook: str) -> None:
     lines = answers.backing(notebook)
     said = points(notebook)
     for line in lines:
-        assert sum(line["said"] in point for point in said) == 1, f"not in the reading, or twice: {line['said']!r}"
+        assert sum(line["said"] in point for point in said) == 1, (
+            f"not in the reading, or twice: {line['said']!r}"
+        )
         assert not line["value"] or answers.holds(line, frame_of(line)), line
     for point in said:
         mine = [line for line in lines if line["said"] in point]
-        assert mine, f"nothing in notebooks/readings.csv says what this rests on: {point}"
+        assert mine, (
+            f"nothing in notebooks/readings.csv says what this rests on: {point}"
+        )
         rest = [line["value"].lstrip("<>=") or line["said"] for line in mine]
         backed = [number for text in rest for number in numbers(text)]
         for number in numbers(point):
             equal = [abs(float(one.replace(",", ""))) for one in backed]
-            assert abs(float(number.replace(",", ""))) in equal, f"{number!r} is backed by no result: {point}"
+            assert abs(float(number.replace(",", ""))) in equal, (
+                f"{number!r} is backed by no result: {point}"
+            )
 
 
 def test_all_readings_are_covered() -> None:
@@ -67,8 +83,12 @@ def test_all_readings_are_covered() -> None:
     assert unread <= {line["notebook"] for line in LINES}
 
 
-def changed(frame: pd.DataFrame, factor: float, keys: Collection[str] = ()) -> pd.DataFrame:
-    """The same rows (`keys` are as they were) with other numbers, words and verdicts; with factor 0 all the same."""
+def changed(
+    frame: pd.DataFrame, factor: float, keys: Collection[str] = ()
+) -> pd.DataFrame:
+    """The same rows (`keys` are as they were) with other numbers, words and
+    verdicts; with factor 0 all the same.
+    """
     found = {}
     for place, name in enumerate(frame.columns.difference(list(keys))):
         column = frame[name]
@@ -78,18 +98,28 @@ def changed(frame: pd.DataFrame, factor: float, keys: Collection[str] = ()) -> p
             moved = column * factor + (place + np.arange(len(frame))) * factor
             found[name] = moved if factor else moved.fillna(0) + 1
         else:
-            found[name] = column.map(lambda said: "differs" if factor and said in GOOD else "equal", na_action="ignore")
+            found[name] = column.map(
+                lambda said: "differs" if factor and said in GOOD else "equal",
+                na_action="ignore",
+            )
     return frame.assign(**found)
 
 
 def test_a_changed_result_is_noticed() -> None:
-    """Other numbers in the rows that are meant, or fewer rows, and what is said of them holds no longer."""
+    """Other numbers in the rows that are meant, or fewer rows, and what is said of
+    them holds no longer.
+    """
     deaf = []
     for line in LINES:
         if line["value"]:
             frame = frame_of(line)
-            keys = {name for names in KEYS.findall(line["where"]) for name in names if name} - VERDICTS
-            others = itertools.chain((changed(frame, by, keys) for by in (1.3, -1.7, 4, 0)), [frame.iloc[::2]])
+            keys = {
+                name for names in KEYS.findall(line["where"]) for name in names if name
+            } - VERDICTS
+            others = itertools.chain(
+                (changed(frame, by, keys) for by in (1.3, -1.7, 4, 0)),
+                [frame.iloc[::2]],
+            )
             if all(answers.holds(line, other) for other in others):
                 deaf.append(line["said"])
     assert not deaf
@@ -104,7 +134,9 @@ def test_a_page_leaves_out_what_does_not_hold(tmp_path, monkeypatch) -> None:
         place = tmp_path / name
         place.parent.mkdir(parents=True, exist_ok=True)
         frame = pd.read_csv(files.located(name))
-        changed(frame, 1.3).to_csv(place, index=False) if "counts" in name else frame.to_csv(place, index=False)
+        changed(frame, 1.3).to_csv(
+            place, index=False
+        ) if "counts" in name else frame.to_csv(place, index=False)
     monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path / "results"))
     said = answers.Answer(entry, {}).reading
     assert "whole counts of 20" in whole and "whole counts of 20" not in said
@@ -113,44 +145,75 @@ def test_a_page_leaves_out_what_does_not_hold(tmp_path, monkeypatch) -> None:
 
 def test_a_notebook_begins_with_what_was_saved(tmp_path, monkeypatch) -> None:
     said = Output("semscore_table_01").answer().text
-    assert said.index("All compared numbers come out") < said.index("0.143")
+    assert said.index("No number here is of SemScore itself") < said.index("0.143")
     monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
     assert "Nothing is saved yet" in Output("semscore_table_01").answer().text
 
 
-# -- the page of each output beside its result: it says what the result says -------------------------------------------
+# -- the page of each output beside its result: it says what the result says
 
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
-    return {name: page.decode() for name, page in answers.pages(catalogue.load().outputs).items()}
+    return {
+        name: page.decode()
+        for name, page in answers.pages(catalogue.load().outputs).items()
+    }
 
 
 def test_the_committed_pages_are_what_the_results_say(pages):
-    there = {f"results/{path.relative_to(files.results())}" for path in files.results().glob("*/**/*.md")}
+    there = {
+        f"results/{path.relative_to(files.results())}"
+        for path in files.results().glob("*/**/*.md")
+    }
     there.discard("results/quick/scoreboard.md")
     assert there == set(pages) and len(pages) > 70
-    stale = [name for name, page in pages.items() if files.located(name).read_text(encoding="utf-8") != page]
+    stale = [
+        name
+        for name, page in pages.items()
+        if files.located(name).read_text(encoding="utf-8") != page
+    ]
     assert not stale, "run: nlgeval scoreboard"
 
 
 def test_links_and_pictures_are_there_and_the_answer_stands_first(pages):
     for name, page in pages.items():
         linked = [part.partition(")")[0] for part in page.split("](")[1:]]
-        places = [files.located(name).parent / link for link in linked if not link.startswith("http")]
+        places = [
+            files.located(name).parent / link
+            for link in linked
+            if not link.startswith("http")
+        ]
         assert places and all(place.is_file() for place in places), name
 
     page = pages["results/coascore/coascore_tables_04_13.md"]
-    verdict, table, reading = (page.index(mark) for mark in ("**Verdict.** ", "| --- |", "## Reading"))
-    assert page.index("**The claim.**") < verdict < table < reading < page.index("## How it was made")
+    verdict, table, reading = (
+        page.index(mark) for mark in ("**Verdict.** ", "| --- |", "## Reading")
+    )
+    assert (
+        page.index("**The claim.**")
+        < verdict
+        < table
+        < reading
+        < page.index("## How it was made")
+    )
 
 
 def test_what_comes_from_data_is_escaped(here):
     here.output("one", more='title = "One"')
     name = here.result("hdeval/one.json")
     name.parent.mkdir(parents=True, exist_ok=True)
-    record = {"route": "public", "mode": "full", "notebook": "notebooks/n.ipynb", "files": []}
-    name.write_text(json.dumps(record | {"missing": [{"what": "<b>x</b>", "reason": "a | `b` [c](d)"}]}))
+    record = {
+        "route": "public",
+        "mode": "full",
+        "notebook": "notebooks/n.ipynb",
+        "files": [],
+    }
+    name.write_text(
+        json.dumps(
+            record | {"missing": [{"what": "<b>x</b>", "reason": "a | `b` [c](d)"}]}
+        )
+    )
     entry = catalogue.load()["one"]
     page = answers.pages((entry,))["results/hdeval/one.md"].decode()
     assert "- &lt;b&gt;x&lt;/b&gt;: a \\| \\`b\\` \\[c\\](d)" in page

@@ -1,4 +1,6 @@
-"""Recorded judge outputs: counts, alignment with the data sets, and published numbers that follow from them."""
+"""Recorded judge outputs: counts, alignment with the data sets, and published
+numbers that follow from them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def recorded(needs):
 def test_form_and_counts(recorded, name):
     frame = recorded(name)
     [case] = [case for case in cases("frames") if case["name"] == name]
-    assert len(frame) == recordings.spec(name).n_rows and frame_hash(frame) == case["hash"]
+    assert (
+        len(frame) == recordings.spec(name).n_rows and frame_hash(frame) == case["hash"]
+    )
     assert tuple(frame.columns[: len(recordings.KEYS)]) == recordings.KEYS
     assert ("text" in frame) == ("text" in recordings.spec(name).kept)
     assert ("value" in frame) == ("value" in recordings.spec(name).kept)
@@ -46,13 +50,18 @@ def test_form_and_counts(recorded, name):
     assert frame.attrs["name"] == name
 
 
-# recordings whose prompts are known, and another two -> the data set whose ids they have, and its options
+# recordings whose prompts are known, and another two -> the data set whose ids they
+# have, and its options
 WITH_PROMPTS = {
     "acloserlook": ("topical_chat", {}),
     "instructscore_wmt22": ("wmt22_zhen", {"systems": "all"}),
     "instructscore_webnlg": ("webnlg2020", {}),
 }
-OF = {**WITH_PROMPTS, "alttest_summeval": ("summeval", {}), "llm_summeval": ("summeval", {})}
+OF = {
+    **WITH_PROMPTS,
+    "alttest_summeval": ("summeval", {}),
+    "llm_summeval": ("summeval", {}),
+}
 
 
 @pytest.mark.parametrize("name", OF)
@@ -68,10 +77,18 @@ def test_prompts_show_the_outputs_they_are_about(data, needs):
     needs(*WITH_PROMPTS)
     for name, (dataset, options) in WITH_PROMPTS.items():
         prompts = recordings.prompts(name)
-        wide = datasets.items(data(dataset, **options)).set_index(["input_id", "system_id"])["output"]
-        outputs = wide.reindex(pd.MultiIndex.from_frame(prompts[["input_id", "system_id"]]))
-        shown = [output.strip() in prompt for output, prompt in zip(outputs, prompts["prompt"], strict=True)]
-        # the judge's tokenizer changed rare characters, and cut prompts that were too long
+        wide = datasets.items(data(dataset, **options)).set_index(
+            ["input_id", "system_id"]
+        )["output"]
+        outputs = wide.reindex(
+            pd.MultiIndex.from_frame(prompts[["input_id", "system_id"]])
+        )
+        shown = [
+            output.strip() in prompt
+            for output, prompt in zip(outputs, prompts["prompt"], strict=True)
+        ]
+        # the judge's tokenizer changed rare characters, and cut prompts that were too
+        # long
         assert np.mean(shown) > 0.98, name
 
 
@@ -80,32 +97,62 @@ def test_alttest_coherence_of_one_judge(recorded, data):
     raw = recorded("alttest_summeval")
     joined = recordings.attach(data("summeval"), raw[raw["judge"] == "gpt-4o"], "judge")
     coherence = joined[joined["aspect"] == "coherence"]
-    assert stats.spearmanr(coherence["human"], coherence["judge"])[0] == pytest.approx(0.535, abs=1e-3)
+    assert stats.spearmanr(coherence["human"], coherence["judge"])[0] == pytest.approx(
+        0.535, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize(
     ("aspect", "form", "outputs"),
-    [("coherence", "geval", 359), ("engagingness", "rate_explain", 359), ("naturalness", "llm_eval_no_cot", 359)],
+    [
+        ("coherence", "geval", 359),
+        ("engagingness", "rate_explain", 359),
+        ("naturalness", "llm_eval_no_cot", 359),
+    ],
 )
-def test_acloserlook_stands_beside_the_right_ratings(data, needs, mirror, aspect, form, outputs):
-    """The file keeps the human scores beside the texts: joining by ids must give the same pairs."""
+def test_acloserlook_stands_beside_the_right_ratings(
+    data, needs, mirror, aspect, form, outputs
+):
+    """The file keeps the human scores beside the texts: joining by ids must give the
+    same pairs.
+    """
     needs("acloserlook")
     path = mirror / "acloserlook" / f"gpt3.5_{aspect[:3]}_{form}.json"
     records = json.loads(path.read_text(encoding="utf-8"))
     raw = recordings.load("acloserlook", aspects=[aspect], prompt_forms=[form])
     raw["value"] = raw["text"].str.len().astype(float)
-    longest = raw.groupby(["input_id", "system_id", "aspect"], as_index=False)["value"].max()
+    longest = raw.groupby(["input_id", "system_id", "aspect"], as_index=False)[
+        "value"
+    ].max()
     joined = recordings.attach(data("topical_chat"), longest, "longest")
-    pairs = joined.loc[joined["longest"].notna(), ["human", "longest"]].to_numpy().tolist()
+    pairs = (
+        joined.loc[joined["longest"].notna(), ["human", "longest"]].to_numpy().tolist()
+    )
     assert len(pairs) == outputs
-    assert pairs == [[r["scores"][aspect], max(map(len, r["all_responses"]))] for r in records]
+    assert pairs == [
+        [r["scores"][aspect], max(map(len, r["all_responses"]))] for r in records
+    ]
 
 
 def test_llm_summeval_texts_are_those_of_the_files(recorded, mirror):
     raw = recorded("llm_summeval")
-    path = mirror / "llm_summeval" / "gpt-4-0314" / "eval_M10_generations" / "coherence_rts.txt"
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-    rows = raw[(raw["judge"] == "gpt-4-0314") & (raw["system_id"] == "M10") & (raw["aspect"] == "coherence")]
+    path = (
+        mirror
+        / "llm_summeval"
+        / "gpt-4-0314"
+        / "eval_M10_generations"
+        / "coherence_rts.txt"
+    )
+    records = [
+        json.loads(line)
+        for line in path.read_text(encoding="utf-8").split("\n")
+        if line
+    ]
+    rows = raw[
+        (raw["judge"] == "gpt-4-0314")
+        & (raw["system_id"] == "M10")
+        & (raw["aspect"] == "coherence")
+    ]
     assert rows["text"].tolist() == [record["resp"] for record in records]
     assert rows["input_id"].tolist() == [record["id"] for record in records]
     assert raw.loc[raw["judge"].str.startswith("llama"), "prompt_tokens"].isna().all()
@@ -123,8 +170,11 @@ def test_gemba_rated_systems(needs, data):
     assert stats.kendalltau(joined["human"], joined["gemba"])[0] > 0.3
 
 
-def test_unknown_names_and_options_are_named():
-    with pytest.raises(UnknownName, match="unknown recording 'alttest'; nearest: alttest_summeval"):
+def test_unknown_names_and_options_are_named(needs):
+    needs("topical_chat", "acloserlook", "gemba_wmt22")
+    with pytest.raises(
+        UnknownName, match="unknown recording 'alttest'; nearest: alttest_summeval"
+    ):
         recordings.load("alttest")
     with pytest.raises(TypeError, match="unexpected keyword argument 'aspect'"):
         recordings.load("acloserlook", aspect="coherence")
@@ -137,8 +187,12 @@ def test_unknown_names_and_options_are_named():
 
 
 def test_attach_is_exact_about_rows():
-    frame = pd.DataFrame({"input_id": ["a", "b", "c"], "human": [1.0, 2.0, 3.0]}).assign(system_id="s", aspect="x")
-    scored = pd.DataFrame({"input_id": ["c", "a"], "system_id": "s", "aspect": "x", "value": [30.0, 10.0]})
+    frame = pd.DataFrame(
+        {"input_id": ["a", "b", "c"], "human": [1.0, 2.0, 3.0]}
+    ).assign(system_id="s", aspect="x")
+    scored = pd.DataFrame(
+        {"input_id": ["c", "a"], "system_id": "s", "aspect": "x", "value": [30.0, 10.0]}
+    )
     joined = recordings.attach(frame, scored, "judge")
     np.testing.assert_array_equal(joined["judge"], [10, np.nan, 30])
     assert "judge" not in frame
@@ -154,7 +208,8 @@ def store(tmp_path_factory):
     return Store(tmp_path_factory.mktemp("recorded"))
 
 
-# the parts that a test of each recording takes: small enough to be quick, all of its peculiarities in them
+# the parts that a test of each recording takes: small enough to be quick, all of its
+# peculiarities in them
 PARTS = {
     "acloserlook": {"aspects": ("groundedness",), "prompt_forms": ("geval",)},
     "tigerscore_outputs": {},
@@ -167,11 +222,15 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
     needs(name)
     options = PARTS[name]
     frame = recordings.load(name, **options)
-    frame = frame[frame["prompt_form"] != "output"]  # TIGERScore's texts whose prompt is not known
+    frame = frame[
+        frame["prompt_form"] != "output"
+    ]  # TIGERScore's texts whose prompt is not known
     done = recorded_judges.fill(store, name, **options)
     assert done.completions == len(frame) and done.new == len(frame) - done.repeated
     assert done.requests == len(
-        frame.drop_duplicates(["input_id", "system_id", "aspect", "judge", "prompt_form", "dataset"])
+        frame.drop_duplicates(
+            ["input_id", "system_id", "aspect", "judge", "prompt_form", "dataset"]
+        )
     )
     again = recorded_judges.fill(store, name, **options)
     assert again.new == 0 and again.completions == done.completions
@@ -203,7 +262,9 @@ def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
 def test_tigerscore_itself_is_answered_where_the_prompt_is_known(store, needs):
     needs("tigerscore_outputs")
     recorded_judges.fill(store, "tigerscore_outputs")
-    sample = Sample("two", "2 + 3 = 15, so the answer is 12.", instruction="Calculate 2 + 3.")
+    sample = Sample(
+        "two", "2 + 3 = 15, so the answer is 12.", instruction="Calculate 2 + 3."
+    )
     [judged] = TigerScore().judge([sample], engine=ReplayEngine(store, "TIGERScore-7B"))
     assert judged.value == -10.0 and len(judged.details["errors"]) == 2
 
@@ -211,7 +272,9 @@ def test_tigerscore_itself_is_answered_where_the_prompt_is_known(store, needs):
 def test_a_text_that_ended_for_want_of_room_is_marked(tmp_path, needs, monkeypatch):
     needs("instructscore_wmt22")
     whole = recordings.load("instructscore_wmt22")
-    part = whole[whole["input_id"].isin(whole.loc[whole["text"] == "", "input_id"].iloc[:3])]
+    part = whole[
+        whole["input_id"].isin(whole.loc[whole["text"] == "", "input_id"].iloc[:3])
+    ]
     monkeypatch.setattr(recordings, "load", lambda name: part)
     store = Store(tmp_path)
     recorded_judges.fill(store, "instructscore_wmt22")
@@ -224,15 +287,36 @@ def test_the_command(needs, tmp_path, monkeypatch, capsys):
     needs("prometheus_gpt4", "alttest_summeval")
     monkeypatch.chdir(tmp_path)
     listed = call(monkeypatch, capsys, "recordings").out
-    assert all(name in listed for name in recordings.NAMES) and "prompts unknown" in listed
+    assert (
+        all(name in listed for name in recordings.NAMES) and "prompts unknown" in listed
+    )
     done = call(monkeypatch, capsys, "recordings", "prometheus_gpt4", "--store", "kept")
-    assert done.code == 0 and "1,920 completions of gpt-4-0613 for 640 requests, 1,920 new" in done.out
+    assert (
+        done.code == 0
+        and "1,920 completions of gpt-4-0613 for 640 requests, 1,920 new" in done.out
+    )
     replay = ["--engine", "replay", "-m", "gpt-4-0613", "--store", "kept"]
     replay += ["-s", "repetition_penalty=1", "-s", "seed=none"]
-    got = call(monkeypatch, capsys, "score", "-e", "prometheus", "--data", "vicuna_bench", *replay, "-o", "gpt4.csv")
+    got = call(
+        monkeypatch,
+        capsys,
+        "score",
+        "-e",
+        "prometheus",
+        "--data",
+        "vicuna_bench",
+        *replay,
+        "-o",
+        "gpt4.csv",
+    )
     assert got.code == 0 and "960 stored, 0 made" in got.out
     frame = pd.read_csv("gpt4.csv")
-    assert frame["value"].tolist() == pytest.approx(datasets.load("vicuna_bench")["gpt4"].tolist())
-    for name, said in (("alttest_summeval", "with known prompts"), ("acloserlok", "did you mean")):
+    assert frame["value"].tolist() == pytest.approx(
+        datasets.load("vicuna_bench")["gpt4"].tolist()
+    )
+    for name, said in (
+        ("alttest_summeval", "with known prompts"),
+        ("acloserlok", "did you mean"),
+    ):
         got = call(monkeypatch, capsys, "recordings", name)
         assert got.code == 2 and said in got.err

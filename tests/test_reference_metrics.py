@@ -1,4 +1,6 @@
-"""BLEU, ROUGE, METEOR and BERTScore equal the packages called directly, and say where they have no value."""
+"""BLEU, ROUGE, METEOR and BERTScore equal the packages called directly, and say
+where they have no value.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,28 @@ from nlgeval_lib.records import Judgment, Status
 
 TARGET = "Please keep your shoes by the door."
 RESPONSE = "Visitors should keep wet boots out here."
-OUTPUTS = [RESPONSE, "The cat sat on the mat. It was happy.", "A dog runs.", "one two three four five six", "x"]
-REFERENCES = [TARGET, "The Cat sat on a mat. It was sad.", "Dogs are running.", "one two 3 four six", "y z"]
-SEVERAL = [[r, f"{o} indeed", "something else. Entirely so"] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
+OUTPUTS = [
+    RESPONSE,
+    "The cat sat on the mat. It was happy.",
+    "A dog runs.",
+    "one two three four five six",
+    "x",
+]
+REFERENCES = [
+    TARGET,
+    "The Cat sat on a mat. It was sad.",
+    "Dogs are running.",
+    "one two 3 four six",
+    "y z",
+]
+SEVERAL = [
+    [r, f"{o} indeed", "something else. Entirely so"]
+    for o, r in zip(OUTPUTS, REFERENCES, strict=True)
+]
 WORDS = st.lists(
-    st.sampled_from(["the", "cat", "Cat", "sat", "a", "mat", ".", "runs", "7", "é"]), min_size=1, max_size=12
+    st.sampled_from(["the", "cat", "Cat", "sat", "a", "mat", ".", "runs", "7", "é"]),
+    min_size=1,
+    max_size=12,
 )
 SENTENCES = WORDS.map(" ".join)
 
@@ -33,9 +52,15 @@ pytestmark = pytest.mark.usefixtures("own_state")
 BLEUS = [
     # ours, sacrebleu's
     ({}, {}),
-    ({"smooth": "floor", "smooth_value": 0.3}, {"smooth_method": "floor", "smooth_value": 0.3}),
+    (
+        {"smooth": "floor", "smooth_value": 0.3},
+        {"smooth_method": "floor", "smooth_value": 0.3},
+    ),
     ({"smooth": "add-k"}, {"smooth_method": "add-k"}),
-    ({"smooth": "none", "effective_order": False}, {"smooth_method": "none", "use_effective_order": False}),
+    (
+        {"smooth": "none", "effective_order": False},
+        {"smooth_method": "none", "use_effective_order": False},
+    ),
     ({"tokenize": "char", "lowercase": True}, {"tokenize": "char", "lowercase": True}),
     ({"multi": "joint"}, {}),
 ]
@@ -45,8 +70,13 @@ BLEUS = [
 def test_bleu_is_sacrebleu(options: dict, package: dict) -> None:
     from sacrebleu import sentence_bleu
 
-    references = SEVERAL if options.get("multi") else [[reference] for reference in REFERENCES]
-    expected = [sentence_bleu(o, r, **package).score for o, r in zip(OUTPUTS, references, strict=True)]
+    references = (
+        SEVERAL if options.get("multi") else [[reference] for reference in REFERENCES]
+    )
+    expected = [
+        sentence_bleu(o, r, **package).score
+        for o, r in zip(OUTPUTS, references, strict=True)
+    ]
     assert Bleu(**options).score(OUTPUTS, references)["value"].tolist() == expected
 
 
@@ -58,14 +88,22 @@ def test_rouge_is_that_of_the_packages(type_: str) -> None:
     wanted = {}
     for stemmer in (False, True):
         scorer = RougeScorer([type_], use_stemmer=stemmer)
-        scores = [scorer.score(r, o)[type_] for o, r in zip(OUTPUTS, REFERENCES, strict=True)]
-        wanted["rouge_score", stemmer] = [{"f": s.fmeasure, "p": s.precision, "r": s.recall} for s in scores]
+        scores = [
+            scorer.score(r, o)[type_] for o, r in zip(OUTPUTS, REFERENCES, strict=True)
+        ]
+        wanted["rouge_score", stemmer] = [
+            {"f": s.fmeasure, "p": s.precision, "r": s.recall} for s in scores
+        ]
     if type_ != "rougeLsum":
         theirs = {"rougeL": "rouge-l"}.get(type_, f"rouge-{type_[-1]}")
-        wanted["rouge", False] = [score[theirs] for score in Pypi().get_scores(OUTPUTS, REFERENCES)]
+        wanted["rouge", False] = [
+            score[theirs] for score in Pypi().get_scores(OUTPUTS, REFERENCES)
+        ]
     for (package, stemmer), scores in wanted.items():
         for value in "fpr":
-            ours = Rouge(type_, package=package, stemmer=stemmer, value=value).score(OUTPUTS, REFERENCES)["value"]
+            ours = Rouge(type_, package=package, stemmer=stemmer, value=value).score(
+                OUTPUTS, REFERENCES
+            )["value"]
             assert ours.tolist() == [score[value] for score in scores]
 
 
@@ -73,15 +111,32 @@ def test_one_shared_word_of_seven_has_the_values_of_semscore_table_1() -> None:
     """A sentence of our own in the shape of the printed example."""
     printed = papers.load("semscore", "table_01").set_index("column")["printed"]
     for metric, column in ((Bleu(), "BLEU"), (Rouge("rougeL"), "ROUGE-L")):
-        assert papers.agrees(metric.score([RESPONSE], [TARGET])["value"][0], printed[column])
+        assert papers.agrees(
+            metric.score([RESPONSE], [TARGET])["value"][0], printed[column]
+        )
 
 
 def test_rules_for_several_references() -> None:
-    single = [Rouge("rouge1").score(OUTPUTS, [group[i] for group in SEVERAL])["value"] for i in range(3)]
-    assert Rouge("rouge1", multi="first").score(OUTPUTS, SEVERAL)["value"].tolist() == single[0].tolist()
-    assert Rouge("rouge1", multi="max").score(OUTPUTS, SEVERAL)["value"].tolist() == np.max(single, axis=0).tolist()
-    np.testing.assert_allclose(Rouge("rouge1", multi="mean").score(OUTPUTS, SEVERAL)["value"], np.mean(single, axis=0))
-    with pytest.raises(ValueError, match=r"row 0: 3 references; say what they become, -s multi=RULE: first, max, mean"):
+    single = [
+        Rouge("rouge1").score(OUTPUTS, [group[i] for group in SEVERAL])["value"]
+        for i in range(3)
+    ]
+    assert (
+        Rouge("rouge1", multi="first").score(OUTPUTS, SEVERAL)["value"].tolist()
+        == single[0].tolist()
+    )
+    assert (
+        Rouge("rouge1", multi="max").score(OUTPUTS, SEVERAL)["value"].tolist()
+        == np.max(single, axis=0).tolist()
+    )
+    np.testing.assert_allclose(
+        Rouge("rouge1", multi="mean").score(OUTPUTS, SEVERAL)["value"],
+        np.mean(single, axis=0),
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"row 0: 3 references; say what they become, -s multi=RULE: first, max, mean",
+    ):
         Rouge("rouge1").score(OUTPUTS, SEVERAL)
 
 
@@ -99,17 +154,28 @@ def test_a_frame_is_scored_by_the_column_that_the_rule_asks_for() -> None:
     assert scored["value"].tolist() == [1, 1] and list(scored.index) == ["p", "q"]
     assert list(scored.columns) == ["value", "status", "reason"]
     assert scored.attrs["signature"] == Rouge(multi="max").signature()
-    with pytest.raises(ValueError, match="rouge needs a column 'reference' or 'references'; the frame has output"):
+    with pytest.raises(
+        ValueError,
+        match="rouge needs a column 'reference' or 'references'; the frame has output",
+    ):
         Rouge().score(frame[["output"]])
 
 
-@pytest.mark.parametrize("kind", [Bleu, Rouge, lambda **k: Rouge("rougeL", package="rouge", **k)])
+@pytest.mark.parametrize(
+    "kind", [Bleu, Rouge, lambda **k: Rouge("rougeL", package="rouge", **k)]
+)
 @pytest.mark.parametrize("blank", ["", "   \n", "\u2003"])
 def test_empty_texts_have_a_reason_or_are_zero_when_asked(kind, blank: str) -> None:
-    frame = pd.DataFrame({"output": [blank, "a", "a"], "references": [["a"], [blank], []]})
+    frame = pd.DataFrame(
+        {"output": [blank, "a", "a"], "references": [["a"], [blank], []]}
+    )
     scored = kind(multi="first").score(frame)
     assert scored["value"].isna().all() and (scored["status"] == Status.EMPTY).all()
-    assert scored["reason"].tolist() == ["output is empty", "reference is empty", "no reference"]
+    assert scored["reason"].tolist() == [
+        "output is empty",
+        "reference is empty",
+        "no reference",
+    ]
     zero = kind(multi="first", empty="zero").score(frame)
     assert zero["value"].tolist()[:2] == [0, 0] and "counted as 0" in zero["reason"][0]
     assert math.isnan(zero["value"][2]), "there is nothing to compare with"
@@ -119,7 +185,9 @@ def test_texts_without_a_word_of_the_package_are_not_silently_zero() -> None:
     for metric, text in ((Rouge(), "日本語"), (Rouge(package="rouge"), " ... ")):
         scored = metric.score(pd.DataFrame({"output": [text], "reference": ["a word"]}))
         assert scored["status"].tolist() == ["empty"] and scored["reason"][0]
-    assert Bleu(tokenize="char").score(["日本語"], ["日本語"])["value"][0] == pytest.approx(100)
+    assert Bleu(tokenize="char").score(["日本語"], ["日本語"])["value"][
+        0
+    ] == pytest.approx(100)
 
 
 def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,12 +201,18 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert two.score(outputs, references)["value"].tolist() == expected
 
 
-ROUGES = [Rouge(t, package=p, cache=False) for t in ("rouge1", "rouge2", "rougeL") for p in ("rouge", "rouge_score")]
+ROUGES = [
+    Rouge(t, package=p, cache=False)
+    for t in ("rouge1", "rouge2", "rougeL")
+    for p in ("rouge", "rouge_score")
+]
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=15, max_size=30))
-def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[str, str]]) -> None:
+def test_values_lie_in_their_range_and_are_highest_for_a_copy(
+    pairs: list[tuple[str, str]],
+) -> None:
     outputs, references = map(list, zip(*pairs, strict=True))
     for metric in (Bleu(cache=False), Meteor(synonyms=False, cache=False), *ROUGES):
         top = 100 if metric.name == "bleu" else 1
@@ -146,25 +220,37 @@ def test_values_lie_in_their_range_and_are_highest_for_a_copy(pairs: list[tuple[
         known = values[~np.isnan(values)]
         assert ((known >= 0) & (known <= top * (1 + 1e-9))).all()
         copies = metric.score(references, references)["value"]
-        assert np.array_equal(np.isnan(copies), [bool(metric.blank(r)) for r in references])
-        if metric.name != "meteor":  # METEOR's penalty for one chunk keeps a copy below 1
-            assert (np.isnan(values) | np.isnan(copies) | (values <= copies + 1e-6)).all()
+        assert np.array_equal(
+            np.isnan(copies), [bool(metric.blank(r)) for r in references]
+        )
+        if (
+            metric.name != "meteor"
+        ):  # METEOR's penalty for one chunk keeps a copy below 1
+            assert (
+                np.isnan(values) | np.isnan(copies) | (values <= copies + 1e-6)
+            ).all()
 
 
-@pytest.mark.parametrize("bad", [None, float("nan"), 3, b"bytes", ["a", None], [float("nan")], {"a": 1}])
+@pytest.mark.parametrize(
+    "bad", [None, float("nan"), 3, b"bytes", ["a", None], [float("nan")], {"a": 1}]
+)
 def test_what_is_no_text_names_the_row(bad: object) -> None:
     with pytest.raises(ValueError, match=r"row 1: output is .*a text is needed"):
         Bleu().score(["a", bad], ["a", "b"])
     with pytest.raises(ValueError, match="row 1: references is"):
         Bleu(multi="max").score(["a", "b"], ["a", bad])
-    frame = pd.DataFrame({"output": ["a", bad], "reference": ["a", "b"]}, index=["i", "j"])
+    frame = pd.DataFrame(
+        {"output": ["a", bad], "reference": ["a", "b"]}, index=["i", "j"]
+    )
     with pytest.raises(ValueError, match=r"row 1 \(index 'j'\): output is"):
         Bleu().score(frame)
 
 
 def test_evaluators_by_name() -> None:
     assert evaluators.get("rouge") is Rouge
-    assert {"bleu", "rouge", "meteor", "bertscore", "semscore"} <= set(evaluators.names())
+    assert {"bleu", "rouge", "meteor", "bertscore", "semscore"} <= set(
+        evaluators.names()
+    )
     with pytest.raises(ValueError, match=r"no evaluator 'ruoge'; did you mean 'rouge'"):
         evaluators.get("ruoge")
     with pytest.raises(ValueError, match=r"'rouge' is .*:Rouge already"):
@@ -188,4 +274,6 @@ def test_coascore_table_12_bleu_and_rouge(data) -> None:
         for aspect in ("consistency", "relevance"):
             for name, coefficient in (("spearman", spearmanr), ("kendall", kendalltau)):
                 printed = papers.cell("coascore", "table_12", row, aspect, name)
-                assert coefficient(value, items[f"human_{aspect}"])[0] == pytest.approx(printed, abs=5.1e-4)
+                assert coefficient(value, items[f"human_{aspect}"])[0] == pytest.approx(
+                    printed, abs=5.1e-4
+                )

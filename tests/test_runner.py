@@ -1,4 +1,6 @@
-"""The runner: strict parameters, content hashes, failures kept aside, missing data, and the real thing once."""
+"""The runner: strict parameters, content hashes, failures kept aside, missing data,
+and the real thing once.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def run(*ids: str, **options) -> tuple[session.Outcome, str]:
     listed = catalogue.load()
     shown = io.StringIO()
     chosen = listed.select(ids)
-    outcome = session.Session(listed, Options(**options), Progress(len(chosen), shown)).run(chosen)
+    outcome = session.Session(
+        listed, Options(**options), Progress(len(chosen), shown)
+    ).run(chosen)
     return outcome, shown.getvalue()
 
 
@@ -44,7 +48,9 @@ TYPED = 'mode = "full"  # share\nn = 3\nrate = 0.5\nflag = False\nnames = ["a"]\
 
 @pytest.mark.parametrize("case", cases("parameters"), ids=json.dumps)
 def test_parameters_are_typed(here, case):
-    """`given` to the parameters cell TYPED, `read` from a command line, or a `cell` that is one or not."""
+    """`given` to the parameters cell TYPED, `read` from a command line, or a `cell`
+    that is one or not.
+    """
 
     def value():
         if "cell" in case:
@@ -64,13 +70,20 @@ def test_parameters_are_typed(here, case):
         assert repr(value()) == repr(expected), "5 is not 5.0"
 
 
-def test_all_faults_are_told_at_once_and_automatic_parameters_given_where_there_are_some(here):
-    assert source(here, 'mode = "full"').resolve({}, {"mode": "quick", "more": 1}) == {"mode": "quick"}
+def test_all_faults_are_told_at_once_and_automatic_parameters_given_where_there_are_some(
+    here,
+):
+    assert source(here, 'mode = "full"').resolve({}, {"mode": "quick", "more": 1}) == {
+        "mode": "quick"
+    }
     with pytest.raises(notebook.NotebookRefused, match=r"(?s)'n' is True.*'other'"):
         source(here, TYPED).resolve(dict(n=True, other=1))
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"cells": [', '{"nbformat": 3, "cells": []}', '{"nbformat": 4}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", '{"cells": [', '{"nbformat": 3, "cells": []}', '{"nbformat": 4}'],
+)
 def test_what_is_no_notebook_is_refused(here, text):
     path = here.notebook("one", "x = 1")
     path.write_text(text)
@@ -87,12 +100,19 @@ def test_second_run_does_nothing_and_outputs_and_metadata_are_no_change(here):
     raw = json.loads(path.read_text())
     raw["metadata"]["papermill"] = {"duration": 3}
     for cell in raw["cells"]:
-        cell |= {"execution_count": 5, "outputs": [{"output_type": "stream", "name": "stdout", "text": ["x"]}]}
+        cell |= {
+            "execution_count": 5,
+            "outputs": [{"output_type": "stream", "name": "stdout", "text": ["x"]}],
+        }
         cell["metadata"]["execution"] = {"time": 1}
     path.write_text(json.dumps(raw, indent=2))
     os.utime(path, (1, 1))
     second, said = run()
-    assert (second.ran, second.cached, here.count("one")) == ([], ["one"], 1) and "cached: 1 outputs" in said
+    assert (second.ran, second.cached, here.count("one")) == (
+        [],
+        ["one"],
+        1,
+    ) and "cached: 1 outputs" in said
     assert run(force=True)[0].ran == ["one"] and here.count("one") == 2
 
 
@@ -100,8 +120,18 @@ def test_second_run_does_nothing_and_outputs_and_metadata_are_no_change(here):
     ("name", "old", "new", "ran"),
     [
         ("notebooks/two.ipynb", "needs a judge", "needs another judge", ["two"]),
-        ("notebooks/catalogue.toml", '"two.ipynb"\n', '"two.ipynb"\nparameters = {seed = 3}\n', ["two"]),
-        ("notebooks/catalogue.toml", '"two.ipynb"\n', '"two.ipynb"\ntitle = "Second"\n', []),
+        (
+            "notebooks/catalogue.toml",
+            '"two.ipynb"\n',
+            '"two.ipynb"\nparameters = {seed = 3}\n',
+            ["two"],
+        ),
+        (
+            "notebooks/catalogue.toml",
+            '"two.ipynb"\n',
+            '"two.ipynb"\ntitle = "Second"\n',
+            [],
+        ),
         ("data/paper_tables/hdeval/table_02.csv", "0.50", "0.51", ["one", "two"]),
         ("requirements/base.txt", "numpy==2", "numpy==3", ["one", "two"]),
     ],
@@ -115,7 +145,9 @@ def test_what_hangs_on_an_edited_file_runs_again(here, name, old, new, ran):
     path.write_text(path.read_text().replace(old, new))
     assert sorted(run()[0].ran) == ran
     assert run()[0].cached == ["one", "two"]
-    assert "seed = 3" not in new or json.loads(here.result("hdeval/two.json").read_text())["parameters"] == {"seed": 3}
+    assert "seed = 3" not in new or json.loads(
+        here.result("hdeval/two.json").read_text()
+    )["parameters"] == {"seed": 3}
 
 
 LIBRARY = {
@@ -135,12 +167,18 @@ LIBRARY = {
 
 @pytest.fixture
 def library(here, monkeypatch) -> Path:
-    """A small library, of which the notebook `one` says that it loads a part; and no other says anything."""
+    """A small library, of which the notebook `one` says that it loads a part; and no
+    other says anything.
+    """
     folder = here.root / "library"
     for name in LIBRARY:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("before")
-    loaded = [name for name, kind in LIBRARY.items() if kind in ("whole", "loaded") and name.endswith(".py")]
+    loaded = [
+        name
+        for name, kind in LIBRARY.items()
+        if kind in ("whole", "loaded") and name.endswith(".py")
+    ]
     monkeypatch.setattr("nlgeval_lib.scoring.provenance.modules", lambda: loaded)
     here.output("one")
     here.output("reads", "x = 1", more="saves = false\ncovers = []")
@@ -155,7 +193,9 @@ def test_an_edit_of_the_library_costs_the_outputs_that_load_it(library, name):
     kind = LIBRARY.get(name, "loaded" if name.startswith("meta") else "idle")
     stale = {"never": [], "idle": ["reads"]}.get(kind, ["one", "reads"])
     assert run()[0].ran == stale
-    if not name.endswith("__init__.py"):  # without it, the folder's texts belong to the package above
+    if not name.endswith(
+        "__init__.py"
+    ):  # without it, the folder's texts belong to the package above
         (library / name).unlink()
         assert run()[0].ran == stale
     assert run()[0].cached == ["one", "reads"]
@@ -178,30 +218,47 @@ def test_a_lost_or_altered_result_is_made_again(here, end):
 
 def test_an_output_after_another_waits_and_follows_its_result(here):
     reads = "from nlgeval_lib import files\ntext = (files.results() / 'hdeval/first.csv').read_text()\n"
-    here.output("later", reads + SAVES.format(id="later", value=0.5), more='after = ["first"]')
+    here.output(
+        "later", reads + SAVES.format(id="later", value=0.5), more='after = ["first"]'
+    )
     path = here.output("first")
     outcome, _ = run()
     assert outcome.ran == ["first", "later"]
     path.write_text(path.read_text().replace("value=0.5", "value=0.4"))
     assert run()[0].ran == ["first", "later"]
     path.write_text(path.read_text().replace("seed = 0", "seed = 0  # a comment"))
-    assert run()[0].ran == ["first"], "the same result again is no reason to run what reads it"
+    assert run()[0].ran == ["first"], (
+        "the same result again is no reason to run what reads it"
+    )
 
 
-def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(here, monkeypatch):
-    """Side by side they would compute the same scores twice; the second finds them in the cache."""
+def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(
+    here, monkeypatch
+):
+    """Side by side they would compute the same scores twice; the second finds them
+    in the cache.
+    """
     saves = SAVES.format(id="x", value=0.5).replace("'x'", "name")
     took = {"first": 9, "second": 20, "short": 1, "long": 8}
     for name, seconds in took.items():
         asked = 'mode = "full"\nseed = 0\nname = "first"'
-        here.output(name, saves, parameters=asked, more=f'parameters = {{name = "{name}"}}')
+        here.output(
+            name, saves, parameters=asked, more=f'parameters = {{name = "{name}"}}'
+        )
         here.result("hdeval").mkdir(parents=True, exist_ok=True)
-        here.result(f"hdeval/{name}.json").write_text(json.dumps({"wall_seconds": seconds, "files": []}))
+        here.result(f"hdeval/{name}.json").write_text(
+            json.dumps({"wall_seconds": seconds, "files": []})
+        )
     here.entries[1] = here.entries[1].replace("second.ipynb", "first.ipynb")
     here.catalogue()
     begun = []
     monkeypatch.setattr(
-        Here, "submit", lambda self, do, job, env, go=Here.submit: (begun.append(job.name), go(self, do, job, env))[1]
+        Here,
+        "submit",
+        lambda self, do, job, env, go=Here.submit: (
+            begun.append(job.name),
+            go(self, do, job, env),
+        )[1],
     )
     assert run(jobs=2)[0].code == 0
     assert begun == ["second", "long", "first", "short"]
@@ -211,20 +268,35 @@ def test_the_longest_first_and_outputs_of_one_notebook_one_after_the_other(here,
 
 
 def test_failures_go_aside_and_leave_the_last_good_run_alone(here):
-    path, aside = here.output("bad"), here.root / ".nlgeval/failed/bad.ipynb"
+    path = here.output("bad")
+    aside = here.root / ".nlgeval/failed/bad.ipynb"
     good = path.read_text()
     run()
     before = here.result("executed/hdeval/bad.ipynb").read_bytes()
-    path.write_text(here.notebook("other", "x = 1", "def f():\n    raise ValueError('boom')\nf()").read_text())
+    path.write_text(
+        here.notebook(
+            "other", "x = 1", "def f():\n    raise ValueError('boom')\nf()"
+        ).read_text()
+    )
     here.output("untagged", parameters=None)
     here.output("typed", more="parameters = {seed = true}")
     here.output("good")
     outcome, said = run()
-    assert (sorted(outcome.failed), outcome.ran, outcome.code) == (["bad", "typed", "untagged"], ["good"], 1)
+    assert (sorted(outcome.failed), outcome.ran, outcome.code) == (
+        ["bad", "typed", "untagged"],
+        ["good"],
+        1,
+    )
     assert "ValueError: boom" in said and "raise ValueError('boom')" in said
     assert ".nlgeval/failed/bad.ipynb" in said and aside.exists()
-    assert sorted(path.name for path in here.result("executed/hdeval").iterdir()) == ["bad.ipynb", "good.ipynb"]
-    assert here.result("executed/hdeval/bad.ipynb").read_bytes() == before and here.result("hdeval/bad.csv").exists()
+    assert sorted(path.name for path in here.result("executed/hdeval").iterdir()) == [
+        "bad.ipynb",
+        "good.ipynb",
+    ]
+    assert (
+        here.result("executed/hdeval/bad.ipynb").read_bytes() == before
+        and here.result("hdeval/bad.csv").exists()
+    )
     assert run("bad")[0].failed == ["bad"], "tried again"
     here.output("modeless", parameters="seed = 0")
     outcome, said = run("modeless", mode="quick")
@@ -243,13 +315,26 @@ def test_a_notebook_that_saves_nothing_or_another_output_has_failed(here):
 
 @pytest.mark.parametrize(
     "damage",
-    ["", "[]", "{", {"parts": []}, {"files": [["a", "b"]]}, {"saved": None}, {"seconds": "x"}, {"format": 99}],
+    [
+        "",
+        "[]",
+        "{",
+        {"parts": []},
+        {"files": [["a", "b"]]},
+        {"saved": None},
+        {"seconds": "x"},
+        {"format": 99},
+    ],
 )
 def test_a_damaged_record_means_run_again(here, damage):
     here.output("one")
     run()
     path = stale.record_path("full", "one")
-    path.write_text(damage if isinstance(damage, str) else json.dumps(json.loads(path.read_text()) | damage))
+    path.write_text(
+        damage
+        if isinstance(damage, str)
+        else json.dumps(json.loads(path.read_text()) | damage)
+    )
     assert run()[0].ran == ["one"] and run()[0].cached == ["one"]
 
 
@@ -260,9 +345,15 @@ def test_a_damaged_record_means_run_again(here, damage):
 def gone(monkeypatch) -> dict[str, str]:
     """Why a data set is not here: the runner learns it from this."""
     found: dict[str, str] = {}
-    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64}))
+    monkeypatch.setattr(
+        stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64})
+    )
     monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
-    monkeypatch.setattr(stale, "missing", lambda names: {name: found[name] for name in names if name in found})
+    monkeypatch.setattr(
+        stale,
+        "missing",
+        lambda names: {name: found[name] for name in names if name in found},
+    )
     return found
 
 
@@ -272,16 +363,26 @@ def test_missing_data_cost_what_needs_them_and_was_not_run(here, gone, monkeypat
     here.output("one", more='inputs = ["summeval"]')
     here.output("two", more='inputs = ["summeval", "bagel"]')
     here.output("three")
-    gone["summeval"] = "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
+    gone["summeval"] = (
+        "summeval.csv is unavailable: not in data/raw; https://h.org/x: h.org is unreachable. Set X"
+    )
     outcome, said = run()
-    assert (outcome.cached, outcome.ran, {*outcome.unavailable}) == (["done"], ["three"], {"one", "two"})
+    assert (outcome.cached, outcome.ran, {*outcome.unavailable}) == (
+        ["done"],
+        ["three"],
+        {"one", "two"},
+    )
     assert outcome.code == 0
     lines = [line for line in said.splitlines() if line.startswith("unavailable:")]
     assert lines == [
         "unavailable: summeval: summeval.csv is unavailable: not in data/raw; h.org is unreachable; not run: one, two"
     ]
     assert here.count("one") == here.count("two") == 0
-    monkeypatch.setattr(stale, "missing", lambda names: list(names) and pytest.fail("three needs no data"))
+    monkeypatch.setattr(
+        stale,
+        "missing",
+        lambda names: list(names) and pytest.fail("three needs no data"),
+    )
     run("three")
 
 
@@ -289,12 +390,16 @@ def test_changed_data_run_again(here, gone, monkeypatch):
     here.output("one", more='inputs = ["summeval"]')
     run()
     assert run()[0].cached == ["one"]
-    monkeypatch.setattr(stale, "checksums", functools.cache(lambda name: {"summeval.csv": "2" * 64}))
+    monkeypatch.setattr(
+        stale, "checksums", functools.cache(lambda name: {"summeval.csv": "2" * 64})
+    )
     assert run()[0].ran == ["one"]
 
 
 def test_unknown_data_sets_are_an_error_of_the_catalogue(here):
-    (here.root / "data" / "registry.csv").write_text("path,url,sha256,bytes,licence,repository,commit\n")
+    (here.root / "data" / "registry.csv").write_text(
+        "path,url,sha256,bytes,licence,repository,commit\n"
+    )
     here.output("one", more='inputs = ["sumeval"]')
     with pytest.raises(catalogue.CatalogueError, match=r"'one'.*sumeval.*summeval"):
         run()
@@ -309,8 +414,12 @@ def test_a_trial_touches_neither_result_nor_record(here):
     before = {path: path.read_bytes() for path in here.result("hdeval").iterdir()}
     outcome, _ = run("one", overrides={"seed": "7"})
     assert outcome.ran == ["one"]
-    assert json.loads(here.result("partial/hdeval/one.json").read_text())["parameters"] == {"seed": 7}
-    assert {path: path.read_bytes() for path in here.result("hdeval").iterdir()} == before
+    assert json.loads(here.result("partial/hdeval/one.json").read_text())[
+        "parameters"
+    ] == {"seed": 7}
+    assert {
+        path: path.read_bytes() for path in here.result("hdeval").iterdir()
+    } == before
     assert run()[0].cached == ["one"]
     outcome, said = run("one", overrides={"sed": "7"})
     assert outcome.failed == ["one"] and "did you mean 'seed'" in said
@@ -321,14 +430,29 @@ def test_a_trial_touches_neither_result_nor_record(here):
 
 @pytest.fixture
 def real(tmp_path, monkeypatch) -> Checkout:
-    """A checkout whose notebooks run in kernels; a foreign `python3` kernel lies in wait."""
+    """A checkout whose notebooks run in kernels; a foreign `python3` kernel lies in
+    wait.
+    """
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path / "checkout"))
-    for name in ("NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_HOME", "NLGEVAL_RECORD"):
+    for name in (
+        "NLGEVAL_RESULTS",
+        "NLGEVAL_FIGURES",
+        "NLGEVAL_HOME",
+        "NLGEVAL_RECORD",
+    ):
         monkeypatch.delenv(name, raising=False)
     foreign = tmp_path / "jupyter" / "kernels" / "python3"
     foreign.mkdir(parents=True)
-    argv = ["/nonexistent/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    (foreign / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "x", "language": "python"}))
+    argv = [
+        "/nonexistent/python",
+        "-m",
+        "ipykernel_launcher",
+        "-f",
+        "{connection_file}",
+    ]
+    (foreign / "kernel.json").write_text(
+        json.dumps({"argv": argv, "display_name": "x", "language": "python"})
+    )
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     (tmp_path / "checkout").mkdir()
     monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
@@ -336,12 +460,20 @@ def real(tmp_path, monkeypatch) -> Checkout:
 
 
 def test_real_kernels(real):
-    """Two at a time: a good notebook, one that fails, and one whose kernel is killed."""
+    """Two at a time: a good notebook, one that fails, and one whose kernel is
+    killed.
+    """
     facts = "dict(python=sys.executable, cwd=os.getcwd(), seed=seed, threads=os.environ['OMP_NUM_THREADS'])"
     told = f"import json, os, sys\njson.dump({facts}, open({str(real.counts / 'told.json')!r}, 'w'))\n"
-    real.output("good", told + SAVES.format(id="good", value=0.5), more="parameters = {seed = 5}")
+    real.output(
+        "good",
+        told + SAVES.format(id="good", value=0.5),
+        more="parameters = {seed = 5}",
+    )
     real.output("bad", "x = 1", "def f():\n    raise ValueError('boom')\nf()")
-    kill = "import os, signal, time\nos.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(60)"
+    kill = (
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(60)"
+    )
     real.output("killer", kill)
     outcome, said = run(jobs=2)
     assert outcome.ran == ["good"] and sorted(outcome.failed) == ["bad", "killer"]
@@ -349,13 +481,23 @@ def test_real_kernels(real):
     assert Path(facts["python"]).samefile(sys.executable)
     assert Path(facts["cwd"]).samefile(real.root / "notebooks")
     assert facts["seed"] == 5 and int(facts["threads"]) >= 1
-    assert "ValueError: boom" in said and "raise ValueError('boom')" in said and "\x1b" not in said
+    assert (
+        "ValueError: boom" in said
+        and "raise ValueError('boom')" in said
+        and "\x1b" not in said
+    )
     assert "the kernel died" in said
     executed = json.loads(real.result("executed/hdeval/good.ipynb").read_text())
-    assert any("injected-parameters" in cell["metadata"]["tags"] for cell in executed["cells"] if cell["metadata"])
+    assert any(
+        "injected-parameters" in cell["metadata"]["tags"]
+        for cell in executed["cells"]
+        if cell["metadata"]
+    )
     assert executed["metadata"]["kernelspec"]["name"] == "python3"
     assert "boom" in (real.root / ".nlgeval/failed/bad.ipynb").read_text()
-    assert not list(real.result("").rglob(".*")) and not list((real.root / ".nlgeval/runs").rglob(".*"))
+    assert not list(real.result("").rglob(".*")) and not list(
+        (real.root / ".nlgeval/runs").rglob(".*")
+    )
     assert run(jobs=2)[0].cached == ["good"]
 
 
@@ -366,9 +508,15 @@ def test_ctrl_c_stops_everything(real):
     sleeps = f"import os, time\nwith open({str(mark)!r}, 'w') as f:\n    f.write(str(os.getpid()))\ntime.sleep(120)"
     real.output("slow", sleeps)
     command = [sys.executable, "-c", "from nlgeval_lib.cli import main; main()", "run"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     deadline = time.monotonic() + 180
-    while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline and process.poll() is None:
+    while (
+        not (mark.exists() and mark.read_text())
+        and time.monotonic() < deadline
+        and process.poll() is None
+    ):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)

@@ -1,4 +1,6 @@
-"""Unpickling: plain values come back as they were, anything that would import or reach outside is refused."""
+"""Unpickling: plain values come back as they were, anything that would import or
+reach outside is refused.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,17 @@ from hypothesis import strategies as st
 from nlgeval_lib.datasets import safe_pickle
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4) | st.tuples(inner, inner),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary(),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(), inner, max_size=4)
+        | st.tuples(inner, inner)
+    ),
     max_leaves=12,
 )
 
@@ -40,8 +51,11 @@ def test_plain_values_come_back(loaded, value, protocol):
     try:
         result = loaded(pickle.dumps(value, protocol))
     except safe_pickle.UnsafePickle as error:
-        # before protocol 3, Python itself writes bytes as a call of codecs.encode or bytes
-        assert protocol < 3 and ("_codecs.encode" in str(error) or "bytes" in str(error))
+        # before protocol 3, Python itself writes bytes as a call of codecs.encode or
+        # bytes
+        assert protocol < 3 and (
+            "_codecs.encode" in str(error) or "bytes" in str(error)
+        )
     else:
         assert result == value
 
@@ -88,7 +102,9 @@ def test_outside_objects_are_refused(loaded):
         b"plain text",
         b"<!DOCTYPE html>",
         pickle.dumps({"a": list(range(100))})[:-20],
-        b"\x80\x04\x8d" + struct.pack("<Q", 1 << 60) + b"x",  # claims a text of an exabyte
+        b"\x80\x04\x8d"
+        + struct.pack("<Q", 1 << 60)
+        + b"x",  # claims a text of an exabyte
         b".",
         b"\x80\xff.",
     ],

@@ -1,4 +1,6 @@
-"""The scoreboard: each status by its rule, which of two numbers counts, what is run now and what is kept."""
+"""The scoreboard: each status by its rule, which of two numbers counts, what is run
+now and what is kept.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,19 @@ from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.study import catalogue
 
 
-def save(id: str, table: str = "table_01", route: str | None = None, **values: float) -> None:
+def save(
+    id: str, table: str = "table_01", route: str | None = None, **values: float
+) -> None:
     out = report.Output(id, route=route, parameters=dict(seed=0))
-    rows = [dict(row=row, column="A", statistic="accuracy", value=value) for row, value in values.items()]
-    out.compare(pd.DataFrame(rows, columns=["row", "column", "statistic", "value"]), table, reason="needs a judge")
+    rows = [
+        dict(row=row, column="A", statistic="accuracy", value=value)
+        for row, value in values.items()
+    ]
+    out.compare(
+        pd.DataFrame(rows, columns=["row", "column", "statistic", "value"]),
+        table,
+        reason="needs a judge",
+    )
     out.save()
 
 
@@ -31,14 +42,21 @@ def row(id: str = "table_01") -> pd.Series:
 
 def state(**more) -> str:
     text = '[[row]]\npaper = "hdeval"\nid = "{id}"\nstatus = "{status}"\nreason = "{reason}"\n'
-    return text.format(**dict(id="table_01", status="needs GPU", reason="model X on data Y") | more)
+    return text.format(
+        **dict(id="table_01", status="needs GPU", reason="model X on data Y") | more
+    )
 
 
 def test_every_printed_table_has_a_row_from_the_first_day(here):
     frame = scoreboard.build()
     assert tuple(frame.columns) == scoreboard.COLUMNS
     assert frame["id"].tolist() == ["table_01", "table_02", "table_03", "figure_01"]
-    assert frame["status"].tolist() == ["not built yet", "not built yet", "no numbers", "not built yet"]
+    assert frame["status"].tolist() == [
+        "not built yet",
+        "not built yet",
+        "no numbers",
+        "not built yet",
+    ]
     assert frame["printed"].tolist() == [2, 1, 0, 0]
     assert (frame["saved"] == "").all() and (frame["route"] == "").all()
 
@@ -48,10 +66,28 @@ def test_every_printed_table_has_a_row_from_the_first_day(here):
     [
         (dict(BLEU=0.5, ROUGE=0.25), "reproduced", (2, 2), 0.0, ""),
         (dict(BLEU=0.5051, ROUGE=0.25), "reproduced", (2, 2), 0.0051, ""),
-        (dict(BLEU=0.5, ROUGE=0.2), "partly", (2, 1), 0.05, "1 of 2 compared numbers are not equal"),
+        (
+            dict(BLEU=0.5, ROUGE=0.2),
+            "partly",
+            (2, 1),
+            0.05,
+            "not equal: lexical metrics 1 of 2",
+        ),
         (dict(BLEU=0.5), "partly", (1, 1), 0.0, "1 missing: needs a judge"),
-        (dict(BLEU=0.4, ROUGE=0.5), "differs", (2, 0), 0.25, "2 of 2 compared numbers are not equal"),
-        (dict(BLEU=0.4), "differs", (1, 0), 0.1, "1 of 1 compared numbers are not equal; 1 missing: needs a judge"),
+        (
+            dict(BLEU=0.4, ROUGE=0.5),
+            "differs",
+            (2, 0),
+            0.25,
+            "not equal: lexical metrics 2 of 2",
+        ),
+        (
+            dict(BLEU=0.4),
+            "differs",
+            (1, 0),
+            0.1,
+            "not equal: lexical metrics 1 of 1; 1 missing: needs a judge",
+        ),
         (dict(), "not built yet", (0, 0), None, "no number compared: needs a judge"),
     ],
 )
@@ -60,9 +96,19 @@ def test_statuses_by_what_was_compared(here, values, status, counts, largest, sa
     save("one", **values)
     got = row()
     assert (got["status"], got["reason"]) == (status, said)
-    assert (got["recomputed"], got["recomputed_equal"]) == counts and got["consistent"] == 0
-    assert got["largest_difference"] == pytest.approx(largest, abs=1e-9) if largest is not None else True
-    assert (got["output"], got["notebook"], got["route"]) == ("one", "one.ipynb", "public")
+    assert (got["recomputed"], got["recomputed_equal"]) == counts and got[
+        "consistent"
+    ] == 0
+    assert (
+        got["largest_difference"] == pytest.approx(largest, abs=1e-9)
+        if largest is not None
+        else True
+    )
+    assert (got["output"], got["notebook"], got["route"]) == (
+        "one",
+        "one.ipynb",
+        "public",
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,8 +119,16 @@ def test_statuses_by_what_was_compared(here, values, status, counts, largest, sa
         (".json", lambda text: "{}", "one.json is damaged .no 'route'"),
         (".csv", lambda text: "", "one.csv is damaged"),
         (".csv", lambda text: "a,b\n1,2\n", "one.csv is damaged .no column 'paper'"),
-        (".csv", lambda text: text.replace("equal", "eqal", 1), "one.csv is damaged .row 2: verdict 'eqal'"),
-        (".csv", lambda text: text.replace("0.25", "0.2.5"), "one.csv is damaged .could not convert"),
+        (
+            ".csv",
+            lambda text: text.replace("equal", "eqal", 1),
+            "one.csv is damaged .row 2: verdict 'eqal'",
+        ),
+        (
+            ".csv",
+            lambda text: text.replace("0.25", "0.2.5"),
+            "one.csv is damaged .could not convert",
+        ),
     ],
 )
 def test_a_damaged_result_is_named_with_the_way_out(here, ending, change, message):
@@ -91,17 +145,25 @@ def test_printed_numbers_that_no_table_file_holds_are_not_reproduced(here):
     index.write_text(index.read_text().replace("First,2", "First,3"))
     here.output("one")
     save("one", BLEU=0.5, ROUGE=0.25)
-    assert (row()["status"], row()["reason"]) == ("partly", "1 printed numbers are in no output")
+    assert (row()["status"], row()["reason"]) == (
+        "partly",
+        "1 printed numbers are in no output",
+    )
 
 
-@pytest.mark.parametrize("status", ["needs GPU", "no public data", "no numbers", "not built yet"])
+@pytest.mark.parametrize(
+    "status", ["needs GPU", "no public data", "no numbers", "not built yet"]
+)
 def test_a_stated_reason_stands_also_beside_what_was_compared(here, status):
     here.entries.append(state(status=status))
     here.catalogue()
     assert (row()["status"], row()["reason"]) == (status, "model X on data Y")
     here.output("one")
     save("one", BLEU=0.5)
-    assert row()["status"] == "partly" and row()["reason"] == "model X on data Y; 1 missing: needs a judge"
+    assert (
+        row()["status"] == "partly"
+        and row()["reason"] == "model X on data Y; 1 missing: needs a judge"
+    )
 
 
 def test_a_figure_without_printed_numbers_is_shown_by_its_output(here):
@@ -111,7 +173,9 @@ def test_a_figure_without_printed_numbers_is_shown_by_its_output(here):
     out.frame(pd.DataFrame({"x": [1.0]}), "curve")
     out.save()
     got = row("figure_01")
-    assert got["status"] == "no numbers" and got["reason"].endswith("drawn only; shown by drawn")
+    assert got["status"] == "no numbers" and got["reason"].endswith(
+        "drawn only; shown by drawn"
+    )
     assert got["saved"].startswith("20")
 
 
@@ -122,9 +186,19 @@ def test_two_outputs_of_one_table_join_and_the_nearer_value_is_no_argument(here)
     save("second", route="recorded", BLEU=0.5, ROUGE=0.25)
     save("third", route="published", ROUGE=0.1)
     got = row()
-    counts = ["recomputed", "recomputed_equal", "consistent", "consistent_equal", "orientation"]
-    assert got[counts].tolist() == [1, 0, 1, 0, 2], "a recorded number stands beside the public and the published one"
-    assert got["route"] == "public, published, recorded" and got["largest_difference"] == pytest.approx(0.15)
+    counts = [
+        "recomputed",
+        "recomputed_equal",
+        "consistent",
+        "consistent_equal",
+        "orientation",
+    ]
+    assert got[counts].tolist() == [1, 0, 1, 0, 2], (
+        "a recorded number stands beside the public and the published one"
+    )
+    assert got["route"] == "public, published, recorded" and got[
+        "largest_difference"
+    ] == pytest.approx(0.15)
 
 
 def test_mini_results_show_and_those_for_orientation_too_but_neither_counts(here):
@@ -132,43 +206,92 @@ def test_mini_results_show_and_those_for_orientation_too_but_neither_counts(here
     out = report.Output("small", parameters=dict(seed=0))
     out.frame(pd.DataFrame({"x": [1.0]}), "scores")
     out.save()
-    assert (row()["status"], row()["route"], row()["recomputed"]) == ("not built yet", "mini", 0)
+    assert (row()["status"], row()["route"], row()["recomputed"]) == (
+        "not built yet",
+        "mini",
+        0,
+    )
     here.output("one")
     here.entries.append(state())
     here.catalogue()
     save("one", route="recorded", BLEU=0.5, ROUGE=0.1)
     got = row()
-    assert (got["orientation"], got["recomputed"], got["consistent"], got["status"]) == (2, 0, 0, "needs GPU")
+    assert (
+        got["orientation"],
+        got["recomputed"],
+        got["consistent"],
+        got["status"],
+    ) == (2, 0, 0, "needs GPU")
     assert got["largest_difference"] != got["largest_difference"]
-    assert "for orientation: 2" in scoreboard.headline(scoreboard.build())
+    said = scoreboard.headline(scoreboard.kinds())
+    assert "For orientation, without a verdict: lexical metrics 2" in said
 
 
 def test_what_is_equal_by_construction_is_in_no_count(here):
     rules = here.root / "data/paper_tables/by_construction.csv"
-    rules.write_text("paper,table,row,column,statistic,route,why\nhdeval,table_01,BLEU,A,accuracy,public,a coin\n")
+    rules.write_text(
+        "paper,table,row,column,statistic,route,why\nhdeval,table_01,BLEU,A,accuracy,public,a coin\n"
+    )
     here.output("one")
     save("one", BLEU=0.5, ROUGE=0.25)
     got = row()
-    assert (got["construction"], got["recomputed"], got["status"]) == (1, 1, "reproduced")
+    assert (got["construction"], got["recomputed"], got["status"]) == (
+        1,
+        1,
+        "reproduced",
+    )
     assert scoreboard.cells().set_index("row").loc["BLEU", "verdict"] == "construction"
     save("one", BLEU=0.4, ROUGE=0.25)
-    assert (row()["construction"], row()["recomputed"]) == (0, 2), "what fails all the same is told"
+    assert (row()["construction"], row()["recomputed"]) == (0, 2), (
+        "what fails all the same is told"
+    )
 
 
 def test_totals(here):
     here.output("one")
     save("one", BLEU=0.5, ROUGE=0.2)
     frame = scoreboard.build()
-    by_paper = scoreboard.totals(frame)
-    assert by_paper["paper"].tolist() == ["hdeval", "all"]
-    assert by_paper.iloc[-1].tolist() == ["all", 4, 0, 1, 3, "1 of 2", "0 of 0", 0, 0, 0]
+    assert (
+        frame["recomputed_by_kind"].iloc[0].startswith("lexical metrics 1 of 2 equal")
+    )
+    [one] = scoreboard.totals(scoreboard.kinds()).to_dict("records")
+    assert one == {
+        "what": "lexical metrics",
+        "printed": 3,
+        "recomputed": "1 of 2 equal (shuffled: 0.5), no support: "
+        "shuffled numbers come near it",
+        "the equal ones": "1 distinct",
+        "consistent": "",
+        "for orientation": 0,
+        "by construction": 0,
+        "nothing beside": 1,
+    }
     with pytest.raises(ValueError, match="allowed: full, quick"):
         scoreboard.build("fast")
 
 
+def test_the_own_method_stands_first_and_says_what_would_test_it(here):
+    path = here.root / "data/paper_tables/hdeval/table_01.csv"
+    path.write_text(path.read_text() + "hdeval,table_01,HD-Eval-NN,A,accuracy,0.75\n")
+    here.output("one")
+    save("one", BLEU=0.5)
+    got = row()
+    assert got["own"] == "not tested (0 of 1; needs gpt-4-32k, an API)"
+    assert (got["own_printed"], got["own_recomputed"], got["own_equal"]) == (1, 0, 0)
+    said = scoreboard.headline(scoreboard.kinds())
+    assert said.startswith(
+        "Printed numbers of the papers' own methods that were tested: 0 (HD-Eval 0 of 1)"
+    )
+    save("one", BLEU=0.5, **{"HD-Eval-NN": 0.75})
+    assert row()["own"].startswith("1 of 1 equal (shuffled: 0.33)")
+    assert "tested: 1 (HD-Eval 1 of 1)" in scoreboard.headline(scoreboard.kinds())
+
+
 def run(mode: str = "full") -> session.Outcome:
     listed = catalogue.load()
-    return session.Session(listed, Options(mode), Progress(9, io.StringIO())).run(listed.outputs)
+    return session.Session(listed, Options(mode), Progress(9, io.StringIO())).run(
+        listed.outputs
+    )
 
 
 BUILD = "from nlgeval_lib.report import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
@@ -179,15 +302,28 @@ def test_the_day_is_that_of_the_values_and_quick_mode_is_kept_apart(here):
     here.output("one")
     run()
     record = here.result("hdeval/one.json")
-    record.write_text(record.read_text().replace(json.loads(record.read_text())["date"], "2024-05-06T00:00:00+00:00"))
+    record.write_text(
+        record.read_text().replace(
+            json.loads(record.read_text())["date"], "2024-05-06T00:00:00+00:00"
+        )
+    )
     run()
-    assert row()["saved"] == "2024-05-06", "the run gave the same values: the old files stand and are checked"
-    kept = [here.result(name) for name in ("scoreboard.csv", "hdeval/one.csv", "hdeval/one.json")]
+    assert row()["saved"] == "2024-05-06", (
+        "the run gave the same values: the old files stand and are checked"
+    )
+    kept = [
+        here.result(name)
+        for name in ("scoreboard.csv", "hdeval/one.csv", "hdeval/one.json")
+    ]
     before = [path.read_bytes() for path in kept]
     assert run("quick").ran == ["one", "scoreboard"]
     assert [path.read_bytes() for path in kept] == before
     assert (here.root / "figures/quick/scoreboard.png").exists()
-    for name in ("quick/scoreboard.md", "quick/hdeval/one.csv", "executed/quick/hdeval/one.ipynb"):
+    for name in (
+        "quick/scoreboard.md",
+        "quick/hdeval/one.csv",
+        "executed/quick/hdeval/one.ipynb",
+    ):
         assert here.result(name).exists()
     assert run("quick").cached == ["one", "scoreboard"]
     here.root.joinpath("requirements/base.txt").write_text("numpy==9\n")
@@ -201,23 +337,30 @@ def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):
     here.notebook("99_scoreboard", BUILD)
     here.output("one")
     path = here.output("two", more='covers = ["table_02"]')
-    path.write_text(path.read_text().replace("out.compare(ours,", "out.compare(ours, 'table_02',"))
+    path.write_text(
+        path.read_text().replace("out.compare(ours,", "out.compare(ours, 'table_02',")
+    )
     assert run().ran == ["one", "two", "scoreboard"]
     before = {path: path.stat().st_mtime_ns for path in here.root.rglob("scoreboard.*")}
     assert len(before) == 6
     assert run().cached == ["one", "two", "scoreboard"]
     path.write_text(path.read_text().replace("value=0.5", "value=0.3"))
     assert run().ran == ["two", "scoreboard"]
-    assert pd.read_csv(here.result("scoreboard.csv"))["status"].tolist()[:2] == ["partly", "differs"]
+    assert pd.read_csv(here.result("scoreboard.csv"))["status"].tolist()[:2] == [
+        "partly",
+        "differs",
+    ]
     here.result("scoreboard.md").unlink()
     assert run().ran == ["scoreboard"]
 
 
 def test_markdown_survives_bars_and_line_ends(here):
     here.catalogue(state(reason="a | b\\nc"))
-    lines = scoreboard.markdown(scoreboard.build()).splitlines()
+    lines = scoreboard.markdown(scoreboard.build(), scoreboard.kinds()).splitlines()
     hit = next(line for line in lines if line.startswith("| table_01"))
     assert "a \\| b c" in hit
-    assert hit.replace("\\|", "").count("|") == next(line for line in lines if line.startswith("| id |")).count("|")
+    assert hit.replace("\\|", "").count("|") == next(
+        line for line in lines if line.startswith("| id |")
+    ).count("|")
     text = scoreboard.show(scoreboard.brief(scoreboard.build())).text
-    assert re.search(r"needs GPU +2 ", text)
+    assert re.search(r"table_01 .*needs GPU", text)

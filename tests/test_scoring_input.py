@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 
 from nlgeval_lib import evaluators
 from nlgeval_lib.engines import OpenAIEngine, Sampling
-from nlgeval_lib.scoring import chosen_rows, named, of_frame, read, score_files, settings
+from nlgeval_lib.scoring import (
+    chosen_rows,
+    named,
+    of_frame,
+    read,
+    score_files,
+    settings,
+)
 
 
 def written(tmp_path, name, content):
@@ -26,22 +33,30 @@ def written(tmp_path, name, content):
     return path
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading
 
 
 def test_one_table_from_every_format(tmp_path):
-    rows = [{"output": 'she said "no",\nthen left', "n": 1, "x": None}, {"output": "naïve – ünïcode", "n": 2, "x": "y"}]
+    rows = [
+        {"output": 'she said "no",\nthen left', "n": 1, "x": None},
+        {"output": "naïve – ünïcode", "n": 2, "x": "y"},
+    ]
     frame = pd.DataFrame(rows)
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
     frame.to_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text(
+        "\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8"
+    )
     for ending in ("jsonl", "json", "parquet", "csv", "tsv"):
         found = read(tmp_path / f"a.{ending}").frame
         assert found["output"].tolist() == [row["output"] for row in rows]
         if ending in ("csv", "tsv"):
-            assert found["n"].tolist() == ["1", "2"] and found["x"].tolist() == ["", "y"]
+            assert found["n"].tolist() == ["1", "2"] and found["x"].tolist() == [
+                "",
+                "y",
+            ]
         else:
             assert found["n"].tolist() == [1, 2] and found["x"].tolist() == [None, "y"]
 
@@ -49,7 +64,10 @@ def test_one_table_from_every_format(tmp_path):
 def test_a_row_knows_its_line(tmp_path):
     before = csv.field_size_limit()
     path = written(tmp_path, "a.csv", 'output,human\n"two\nlines",1\n\nplain,2\n')
-    assert read(path).frame.index.tolist() == ["line 2", "line 5"] and csv.field_size_limit() == before
+    assert (
+        read(path).frame.index.tolist() == ["line 2", "line 5"]
+        and csv.field_size_limit() == before
+    )
     path = written(tmp_path, "a.jsonl", '{"output": "a"}\n\n{"output": "b"}\n')
     assert read(path).frame.index.tolist() == ["line 1", "line 3"]
 
@@ -68,7 +86,7 @@ def test_csv_is_read_as_it_was_written(rows):
         assert list(read(file.name).given.itertuples(index=False, name=None)) == rows
 
 
-# -- columns ----------------------------------------------------------------------------------------------------------
+# -- columns
 
 
 def frame_of(**values):
@@ -85,43 +103,74 @@ def test_references_as_a_json_list_in_one_field():
 def test_ratings_become_numbers():
     given = ["1", " 2.5 ", "", "NaN", "n/a", None, 3, 4.0]
     found = frame_of(human=given)["human"].to_numpy()
-    np.testing.assert_array_equal(found, [1, 2.5, math.nan, math.nan, math.nan, math.nan, 3, 4])
+    np.testing.assert_array_equal(
+        found, [1, 2.5, math.nan, math.nan, math.nan, math.nan, 3, 4]
+    )
     assert frame_of(rater_1=["2"])["rater_1"].tolist() == [2.0]
 
 
-# -- settings ---------------------------------------------------------------------------------------------------------
+# -- settings
 
 
 def test_settings_have_the_types_of_the_signature():
-    found = settings.parsed(evaluators.Prometheus, ["n=5", "temperature=0.5", "reference=no", "low=1", "high=10"], "p")
-    assert found == {"sampling": {"n": 5, "temperature": 0.5}, "reference": False, "low": 1, "high": 10}
-    found = settings.parsed(evaluators.CoAScore, ["n=5", "sampling.n=3", "list_sampling.max_tokens=9"], "coascore")
+    found = settings.parsed(
+        evaluators.Prometheus,
+        ["n=5", "temperature=0.5", "reference=no", "low=1", "high=10"],
+        "p",
+    )
+    assert found == {
+        "sampling": {"n": 5, "temperature": 0.5},
+        "reference": False,
+        "low": 1,
+        "high": 10,
+    }
+    found = settings.parsed(
+        evaluators.CoAScore,
+        ["n=5", "sampling.n=3", "list_sampling.max_tokens=9"],
+        "coascore",
+    )
     assert found == {"n": 5, "sampling": {"n": 3}, "list_sampling": {"max_tokens": 9}}
-    found = settings.parsed(evaluators.CoAScore, ['targets={"wit": "Is it funny?"}', "seed=3", "low=none"], "coascore")
+    found = settings.parsed(
+        evaluators.CoAScore,
+        ['targets={"wit": "Is it funny?"}', "seed=3", "low=none"],
+        "coascore",
+    )
     assert found == {"targets": {"wit": "Is it funny?"}, "seed": 3, "low": None}
-    found = settings.parsed(evaluators.HDEval, ["layers=1,2", 'use=["a", "b"]', 'criteria={"a": "b"}'], "hdeval")
+    found = settings.parsed(
+        evaluators.HDEval,
+        ["layers=1,2", 'use=["a", "b"]', 'criteria={"a": "b"}'],
+        "hdeval",
+    )
     assert found == {"layers": (1, 2), "use": ("a", "b"), "criteria": {"a": "b"}}
     found = settings.parsed(OpenAIEngine, ["plain_http=yes", "timeout=90"], "openai")
     assert found == {"plain_http": True, "timeout": 90.0}
 
 
-def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(tiny_folder):
+def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(
+    tiny_folder,
+):
     from nlgeval_lib.engines import Request, TransformersEngine
 
     with TransformersEngine(str(tiny_folder)) as loaded:
-        planned = named.EngineChoice("transformers", str(tiny_folder), planning=True).start()
+        planned = named.EngineChoice(
+            "transformers", str(tiny_folder), planning=True
+        ).start()
         request = Request.chat("how good is it?")
         assert request.body(planned, Sampling()) == request.body(loaded, Sampling())
         assert planned.count_tokens([request]) == [len(loaded._ids(request))]
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing
 
-HALF, SPELT = "half \ud800", r"half \ud800"  # a judge that writes JSON may escape one in its text
+# a judge that writes JSON may escape one in its text
+HALF = "half \ud800"
+SPELT = r"half \ud800"
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_what_is_written_can_be_read_and_half_a_character_is_spelt_out(tmp_path, ending):
+def test_what_is_written_can_be_read_and_half_a_character_is_spelt_out(
+    tmp_path, ending
+):
     frame = pd.DataFrame(
         {
             "text": ['a "quoted"\nline', "b, c"],
@@ -140,9 +189,15 @@ def test_what_is_written_can_be_read_and_half_a_character_is_spelt_out(tmp_path,
     np.testing.assert_array_equal(numbers, [1.5, math.nan])
     if ending in ("csv", "tsv"):
         mixed = f'{{"a": null, {json.dumps(SPELT)}: {json.dumps([SPELT])}}}'
-        assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == [mixed, ""]
+        assert found["refs"].iloc[0] == '["x", "y"]' and found["mixed"].tolist() == [
+            mixed,
+            "",
+        ]
     if ending == "jsonl":
         mixed = {"a": None, SPELT: [SPELT]}
-        assert found["refs"].iloc[0] == ["x", "y"] and found["mixed"].tolist() == [mixed, None]
+        assert found["refs"].iloc[0] == ["x", "y"] and found["mixed"].tolist() == [
+            mixed,
+            None,
+        ]
     assert found["half"].tolist() == [SPELT, "whole"]
     assert [p.name for p in tmp_path.iterdir()] == [path.name]

@@ -1,4 +1,6 @@
-"""`nlgeval score` on a file in parts: the same scores, columns and words as of all at once; a stopped run goes on."""
+"""`nlgeval score` on a file in parts: the same scores, columns and words as of all
+at once; a stopped run goes on.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
-from nlgeval_lib.scoring import table_files
+from nlgeval_lib.scoring import cells
 
 OWN = '''
 import os
@@ -36,12 +38,18 @@ class Mine:
 
 
 def said(prompt: str) -> str:
-    """A judge whose answers differ in kind: a list of aspects, a score, nothing that can be read."""
+    """A judge whose answers differ in kind: a list of aspects, a score, nothing that
+    can be read.
+    """
     if "to list" in prompt:
         return "Wit: is it funny?\nTruth: is it true?"
     if "Wit" in prompt:
         return f"Wit: {1 + sum(map(ord, prompt)) % 5}\nTruth: 2\nOverall: 3"
-    return "no idea" if "answer 3" in prompt else f"Fine. [RESULT] {1 + sum(map(ord, prompt)) % 5}"
+    return (
+        "no idea"
+        if "answer 3" in prompt
+        else f"Fine. [RESULT] {1 + sum(map(ord, prompt)) % 5}"
+    )
 
 
 COUNTS = ("date", "completions", "made_now")
@@ -57,24 +65,58 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "ending", "options"), CASES)
-def test_parts_give_what_the_whole_gives(nl, judge, monkeypatch, tmp_path, name, ending, options):
-    server, reference = judge(said), lambda i: "an answer" if i else None
-    mine = rows(7, references=reference, rubric=RUBRIC, source="s", doc=lambda i: f"n{i}")
+def test_parts_give_what_the_whole_gives(
+    nl, judge, monkeypatch, tmp_path, name, ending, options
+):
+    server = judge(said)
+
+    def reference(i):
+        return "an answer" if i else None
+
+    mine = rows(
+        7, references=reference, rubric=RUBRIC, source="s", doc=lambda i: f"n{i}"
+    )
     mine[4]["later"] = "a column that the first rows do not have"
     pd.DataFrame(mine).to_parquet("in.parquet")
     jsonl(tmp_path / "in.jsonl", mine)
     given = "in.jsonl" if ending == "csv" else "in.parquet"
-    call = ["score", "-e", name, "-i", given, "--skip-incomplete", "--max-missing", "1", "-q", "--raw", "raw.jsonl"]
+    call = [
+        "score",
+        "-e",
+        name,
+        "-i",
+        given,
+        "--skip-incomplete",
+        "--max-missing",
+        "1",
+        "-q",
+        "--raw",
+        "raw.jsonl",
+    ]
     made = []
-    for size in (table_files.ROWS, 2):
-        monkeypatch.setattr(table_files, "ROWS", size)
-        asked = asks(server, "--store", f"store {size}") if name in ("prometheus", "coascore", "llmscore") else ()
+    for size in (cells.ROWS, 2):
+        monkeypatch.setattr(cells, "ROWS", size)
+        asked = (
+            asks(server, "--store", f"store {size}")
+            if name in ("prometheus", "coascore", "llmscore")
+            else ()
+        )
         got = nl(*call, *asked, *options, "-o", f"s.{ending}")
         assert got.code == 0, got.err
         record = json.loads((tmp_path / f"s.{ending}.meta.json").read_text())["scores"]
-        facts = {key: one for key, one in next(iter(record.values())).items() if key not in COUNTS}
-        words = re.sub(r"\n\d+ completions: .*", "", got.out)  # a question that parts share is stored at the second
-        content = (tmp_path / f"s.{ending}").read_bytes() if ending != "parquet" else pd.read_parquet("s.parquet")
+        facts = {
+            key: one
+            for key, one in next(iter(record.values())).items()
+            if key not in COUNTS
+        }
+        words = re.sub(
+            r"\n\d+ completions: .*", "", got.out
+        )  # a question that parts share is stored at the second
+        content = (
+            (tmp_path / f"s.{ending}").read_bytes()
+            if ending != "parquet"
+            else pd.read_parquet("s.parquet")
+        )
         made.append((words, facts, set((tmp_path / "raw.jsonl").open()), content))
     assert made[0][:3] == made[1][:3]
     if ending == "parquet":
@@ -87,10 +129,21 @@ def test_parts_give_what_the_whole_gives(nl, judge, monkeypatch, tmp_path, name,
 @pytest.fixture
 def own(nl, monkeypatch, tmp_path):
     """A call of `nlgeval score` with the evaluator above, two rows a part."""
-    monkeypatch.setattr(table_files, "ROWS", 2)
+    monkeypatch.setattr(cells, "ROWS", 2)
     (tmp_path / "own.py").write_text(OWN)
     jsonl(tmp_path / "in.jsonl", rows(7))
-    return lambda *more: nl("score", "--plugin", "own.py", "-e", "mine", "-i", "in.jsonl", "-o", "s.csv", *more)
+    return lambda *more: nl(
+        "score",
+        "--plugin",
+        "own.py",
+        "-e",
+        "mine",
+        "-i",
+        "in.jsonl",
+        "-o",
+        "s.csv",
+        *more,
+    )
 
 
 def test_a_stopped_run_goes_on_with_the_next_part(own, tmp_path):
@@ -98,7 +151,9 @@ def test_a_stopped_run_goes_on_with_the_next_part(own, tmp_path):
     assert own().code == 130 and not (tmp_path / "s.csv").exists()
     (tmp_path / "stop").unlink()
     assert own().code == 0
-    assert (tmp_path / "asked").read_text().split("\n")[:-1] == [f"answer {i}" for i in range(7)], "none twice"
+    assert (tmp_path / "asked").read_text().split("\n")[:-1] == [
+        f"answer {i}" for i in range(7)
+    ], "none twice"
     assert pd.read_csv(tmp_path / "s.csv")["value"].tolist() == [0, 1, 0, 1, 0, 1, 0]
     assert not list(tmp_path.glob(".*"))
 
@@ -121,25 +176,45 @@ def test_an_evaluator_that_needs_all_rows_gets_them_at_once(own, monkeypatch, tm
 def test_the_first_wrong_row_is_found_before_any_is_scored(own, tmp_path):
     jsonl(tmp_path / "in.jsonl", [*rows(6), rows(1)[0] | {"output": 5}])
     got = own()
-    assert got.code == 2 and "in.jsonl, line 7, column 'output': int '5' where a text is needed" in got.err
+    assert (
+        got.code == 2
+        and "in.jsonl, line 7, column 'output': int '5' where a text is needed"
+        in got.err
+    )
     assert not (tmp_path / "asked").exists()
 
 
 def test_rows_that_are_there_twice_are_found_across_parts(own, tmp_path):
     jsonl(tmp_path / "in.jsonl", [*rows(6), rows(2)[1], rows(1)[0]])
-    assert "2 rows have the input_id, system_id of an earlier one, first in.jsonl, line 7: " in own().err
+    assert (
+        "2 rows have the input_id, system_id of an earlier one, first in.jsonl, line 7: "
+        in own().err
+    )
     assert "input_id '0', system_id 'B' as in line 2" in own().err
 
 
 def test_progress_tells_the_part(nl, judge, monkeypatch, tmp_path):
-    monkeypatch.setattr(table_files, "ROWS", 2)
+    monkeypatch.setattr(cells, "ROWS", 2)
     jsonl(tmp_path / "in.jsonl", rows(5, source="s"))
-    got = nl("score", "-e", "llmscore", "-i", "in.jsonl", *asks(judge(said)), "-o", "s.csv")
-    assert [f"llmscore score (rows {part} of 5): " in got.err for part in ("1-2", "3-4", "5-5")] == [True] * 3
+    got = nl(
+        "score", "-e", "llmscore", "-i", "in.jsonl", *asks(judge(said)), "-o", "s.csv"
+    )
+    assert [
+        f"llmscore score (rows {part} of 5): " in got.err
+        for part in ("1-2", "3-4", "5-5")
+    ] == [True] * 3
 
 
 def test_meta_reads_only_what_it_needs(nl, tmp_path):
-    mine = [row | {"value": i % 4, "source": 42, "rubric": ["no", "text"]} for i, row in enumerate(rows(8))]
+    mine = [
+        row | {"value": i % 4, "source": 42, "rubric": ["no", "text"]}
+        for i, row in enumerate(rows(8))
+    ]
     call = ("meta", "--coef", "pearson", "--ci", "none")
     assert nl(*call, jsonl(tmp_path / "in.jsonl", mine)).code == 0
-    assert "'source': int '42'" in nl("score", "-e", "bleu", "-i", "in.jsonl", "--column", "b", "-o", "s.csv").err
+    assert (
+        "'source': int '42'"
+        in nl(
+            "score", "-e", "bleu", "-i", "in.jsonl", "--column", "b", "-o", "s.csv"
+        ).err
+    )

@@ -1,4 +1,6 @@
-"""The static site and its explorer of judgments: nothing of the data runs, and a browser fetches nothing."""
+"""The static site and its explorer of judgments: nothing of the data runs, and a
+browser fetches nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,17 @@ from nlgeval_lib.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSER = (
+    shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 
 
-OURS = [(web._SITE / name).read_text(encoding="utf-8") for name in ("tables.js", "explorer.js")]
+OURS = [
+    (web._SITE / name).read_text(encoding="utf-8")
+    for name in ("tables.js", "explorer.js")
+]
 
 
 class Seen(HTMLParser):
@@ -51,18 +60,31 @@ class Seen(HTMLParser):
 def executed(*outputs: dict, prose: str = "# A title") -> dict:
     """A notebook of one cell of prose and one with these outputs."""
     made = document("1 + 1")
-    made["cells"].insert(0, {"cell_type": "markdown", "id": "m", "metadata": {}, "source": prose.splitlines(True)})
+    made["cells"].insert(
+        0,
+        {
+            "cell_type": "markdown",
+            "id": "m",
+            "metadata": {},
+            "source": prose.splitlines(True),
+        },
+    )
     made["cells"][-1] |= {"execution_count": 1, "outputs": list(outputs)}
     return made
 
 
 def display(**data) -> dict:
-    return {"output_type": "display_data", "metadata": {}, "data": {k.replace("_", "/"): v for k, v in data.items()}}
+    return {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {k.replace("_", "/"): v for k, v in data.items()},
+    }
 
 
 def nothing_runs(page: str) -> None:
     """Nothing but the scripts that the page's own policy names by their hashes."""
-    policy, hashes = page.partition("Content-Security-Policy")[2].partition(">")[0], []
+    policy = page.partition("Content-Security-Policy")[2].partition(">")[0]
+    hashes = []
     for code in re.findall(r"<script>(.*?)</script>", page, re.DOTALL):
         hashes.append(base64.b64encode(hashlib.sha256(code.encode()).digest()).decode())
         assert f"'sha256-{hashes[-1]}'" in policy and code in OURS
@@ -71,7 +93,9 @@ def nothing_runs(page: str) -> None:
     seen = Seen(page)
     assert not {"script", "iframe", "object", "embed", "base"} & set(seen.tags)
     for name, value in seen.attributes:
-        assert not name.startswith("on") and not (value or "").strip().lower().startswith("javascript:")
+        assert not name.startswith("on") and not (
+            value or ""
+        ).strip().lower().startswith("javascript:")
         if name == "src":
             assert value.startswith("data:image/")
 
@@ -81,34 +105,70 @@ def nothing_runs(page: str) -> None:
     [
         {"output_type": "stream", "name": "stdout", "text": f"model wrote {EVIL}"},
         display(text_plain=f"model wrote {EVIL}"),
-        display(text_html=f"<table><tr><td>model wrote {EVIL}</td></tr></table>", text_plain="t"),
-        display(text_html=f"<style>body{{background:url(http://evil.example)}}</style><b>model wrote</b>{EVIL}"),
-        display(text_html=f'<a href="javascript:alert(1)" onclick="x()">model wrote</a>{EVIL}'),
+        display(
+            text_html=f"<table><tr><td>model wrote {EVIL}</td></tr></table>",
+            text_plain="t",
+        ),
+        display(
+            text_html=f"<style>body{{background:url(http://evil.example)}}</style><b>model wrote</b>{EVIL}"
+        ),
+        display(
+            text_html=f'<a href="javascript:alert(1)" onclick="x()">model wrote</a>{EVIL}'
+        ),
         display(text_markdown=f"model wrote {EVIL}", text_plain="model wrote"),
-        {"output_type": "error", "ename": "E", "evalue": EVIL, "traceback": [f"model wrote {EVIL}"]},
+        {
+            "output_type": "error",
+            "ename": "E",
+            "evalue": EVIL,
+            "traceback": [f"model wrote {EVIL}"],
+        },
     ],
 )
 def test_nothing_of_an_output_runs(output):
     page = web.notebook_body(executed(output))
     nothing_runs(page)
-    assert "model wrote" in Seen(page).text and "evil.example" not in re.sub("&lt;.*?&gt;", "", page)
+    assert "model wrote" in Seen(page).text and "evil.example" not in re.sub(
+        "&lt;.*?&gt;", "", page
+    )
 
 
 def test_scripts_and_widgets_are_left_out_and_pictures_stay():
     script = display(application_javascript="alert(1)")
-    widget = display(**{"application_vnd.jupyter.widget-view+json": {"model_id": "x"}}, text_plain="a widget")
-    drawing = display(**{"image_svg+xml": f"<svg xmlns='http://www.w3.org/2000/svg'>{EVIL}</svg>"}, text_plain="drawn")
-    page = web.notebook_body(executed(script, widget, drawing, display(image_png=PNG, text_plain="<Figure>")))
+    widget = display(
+        **{"application_vnd.jupyter.widget-view+json": {"model_id": "x"}},
+        text_plain="a widget",
+    )
+    drawing = display(
+        **{"image_svg+xml": f"<svg xmlns='http://www.w3.org/2000/svg'>{EVIL}</svg>"},
+        text_plain="drawn",
+    )
+    page = web.notebook_body(
+        executed(script, widget, drawing, display(image_png=PNG, text_plain="<Figure>"))
+    )
     nothing_runs(page)
     seen = Seen(page)
-    assert "a widget" in seen.text and "alert" not in page and seen.tags.count("img") == 1 and "drawn" in seen.text
-    assert ("alt", "<Figure>") in seen.attributes and f"data:image/png;base64,{PNG}" in page
-    told = display(image_png=PNG, text_plain="<Image>") | {"metadata": {"image/png": {"width": 330, "alt": "<b>bars"}}}
-    wrong = display(image_png=PNG) | {"metadata": {"image/png": {"width": '1" onload="alert(3)'}}}
+    assert (
+        "a widget" in seen.text
+        and "alert" not in page
+        and seen.tags.count("img") == 1
+        and "drawn" in seen.text
+    )
+    assert (
+        "alt",
+        "<Figure>",
+    ) in seen.attributes and f"data:image/png;base64,{PNG}" in page
+    told = display(image_png=PNG, text_plain="<Image>") | {
+        "metadata": {"image/png": {"width": 330, "alt": "<b>bars"}}
+    }
+    wrong = display(image_png=PNG) | {
+        "metadata": {"image/png": {"width": '1" onload="alert(3)'}}
+    }
     page = web.notebook_body(executed(told, wrong, prose="xpicture7x"))
     nothing_runs(page)
     assert "xpicture7x" in Seen(page).text, "a picture's mark in a text is a text"
-    assert {("alt", "<b>bars"), ("width", "330")} <= set(Seen(page).attributes) and "alert" not in page
+    assert {("alt", "<b>bars"), ("width", "330")} <= set(
+        Seen(page).attributes
+    ) and "alert" not in page
 
 
 @pytest.fixture
@@ -126,22 +186,37 @@ def here(here) -> Checkout:
 
 
 def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, capsys):
-    old, thesis = here.result("report/hdeval/old.html"), here.root / "mine/thesis.txt"
+    old = here.result("report/hdeval/old.html")
+    thesis = here.root / "mine/thesis.txt"
     for path in (old, here.result("report/index.html"), thesis):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
     with pytest.raises(ValueError, match="holds something else"):
         pages.build(thesis.parent)
     got = call(monkeypatch, capsys, "report")
-    assert not old.exists() and [*thesis.parent.iterdir()] == [thesis], "earlier builds go, other folders stay"
-    assert got.code == 0 and "2 pages, 1 of them run in this checkout: results/report/index.html" in got.out
+    assert not old.exists() and [*thesis.parent.iterdir()] == [thesis], (
+        "earlier builds go, other folders stay"
+    )
+    assert (
+        got.code == 0
+        and "2 pages, 1 of them run in this checkout: results/report/index.html"
+        in got.out
+    )
     index = here.result("report/index.html").read_text()
-    links = [value for name, value in Seen(index).attributes if name == "href" and value.endswith(".html")]
+    links = [
+        value
+        for name, value in Seen(index).attributes
+        if name == "href" and value.endswith(".html")
+    ]
     papers = {f"{name}/index.html" for name in (*catalogue.PAPERS, catalogue.META)}
     assert set(links) == {"hdeval/one.html", "hdeval/two.html", *papers}
     assert all((here.result("report") / link).is_file() for link in links)
-    assert "First <b>one</b>" in Seen(index).text and index.index("Scoreboard") < index.index("All notebooks")
-    one, two = (here.result(f"report/hdeval/{name}.html").read_text() for name in ("one", "two"))
+    assert "First <b>one</b>" in Seen(index).text and index.index(
+        "Scoreboard"
+    ) < index.index("All notebooks")
+    one, two = (
+        here.result(f"report/hdeval/{name}.html").read_text() for name in ("one", "two")
+    )
     assert "ran here" in one and "was not run" not in one
     assert "was not run in this checkout" in two and "nlgeval run two" in two
     for page in (index, one, two):
@@ -153,7 +228,9 @@ def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, 
 
 
 def unpacked(page: str) -> dict:
-    data = re.search(r'<script type="application/json" id="data">"([A-Za-z0-9+/=]*)"</script>', page)[1]
+    data = re.search(
+        r'<script type="application/json" id="data">"([A-Za-z0-9+/=]*)"</script>', page
+    )[1]
     return json.loads(gzip.decompress(base64.b64decode(data)))
 
 
@@ -163,50 +240,93 @@ def judged():
     frame = datasets.quick(datasets.load("mini_judge"), 2)
     frame = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     frame["output"] = [f"output {number} {EVIL}" for number in frame.index]
-    answers = [f"{EVIL} Rating: 4", "no verdict at all", "Score: 9", *(["Score: 2"] * (len(frame) - 3))]
-    return explorer.of(GEval(template="semscore/g_eval_input", low=1, high=5), frame, engine=ScriptedEngine(answers))
+    answers = [
+        f"{EVIL} Rating: 4",
+        "no verdict at all",
+        "Score: 9",
+        *(["Score: 2"] * (len(frame) - 3)),
+    ]
+    return explorer.of(
+        GEval(template="semscore/g_eval_input", low=1, high=5),
+        frame,
+        engine=ScriptedEngine(answers),
+    )
 
 
 def test_a_judgment_is_shown_whole_and_its_texts_are_data(judged):
     [page] = judged.pages()
-    nothing_runs(page.replace('<script type="application/json" id="data">', "<b>").replace('"</script>', '"</b>'))
+    nothing_runs(
+        page.replace('<script type="application/json" id="data">', "<b>").replace(
+            '"</script>', '"</b>'
+        )
+    )
     assert "evil.example" not in page and "alert" not in page
     data = unpacked(page)
     first, second, third = data["rows"][:3]
-    assert (first[4], first[5]) == (4.0, "ok") and third[5] == "out_of_range" and second[5] == "unparsed" and second[6]
+    assert (
+        (first[4], first[5]) == (4.0, "ok")
+        and third[5] == "out_of_range"
+        and second[5] == "unparsed"
+        and second[6]
+    )
     [(about, prompt, answer, [(start, end)], trace)] = first[11]
     text = data["texts"][answer]
     assert text == f"{EVIL} Rating: 4" and text[start:end] == "4" and about == "score"
-    assert EVIL in data["texts"][prompt] and data["texts"][first[10]] == f"output 0 {EVIL}"
+    assert (
+        EVIL in data["texts"][prompt] and data["texts"][first[10]] == f"output 0 {EVIL}"
+    )
     assert "verdict  4: label" in data["texts"][trace] and second[11][0][3] == []
     widget = judged._repr_html_()
-    assert widget.startswith("<iframe") and 'sandbox="allow-scripts"' in widget and widget.count("<") == 2
+    assert (
+        widget.startswith("<iframe")
+        and 'sandbox="allow-scripts"' in widget
+        and widget.count("<") == 2
+    )
 
 
 def test_many_judgments_are_parted_and_linked(judged, monkeypatch):
     monkeypatch.setattr(explorer, "PART", 5)
     names = [f"{number}.html" for number in range(judged.parts)]
     made = judged.pages(names, home="../index.html")
-    assert judged.parts == 3 and [len(unpacked(page)["rows"]) for page in made] == [5, 5, 2]
-    assert "6 to 10 of 12" in made[1] and '<a href="2.html">' in made[1] and "<strong>part 2</strong>" in made[1]
+    assert judged.parts == 3 and [len(unpacked(page)["rows"]) for page in made] == [
+        5,
+        5,
+        2,
+    ]
+    assert (
+        "6 to 10 of 12" in made[1]
+        and '<a href="2.html">' in made[1]
+        and "<strong>part 2</strong>" in made[1]
+    )
 
 
 def test_disagreement_is_a_difference_of_ranks_within_an_aspect(judged):
-    frame = judged.frame.assign(value=[float(n) for n in range(12)], human=[float(11 - n) for n in range(12)])
+    frame = judged.frame.assign(
+        value=[float(n) for n in range(12)], human=[float(11 - n) for n in range(12)]
+    )
     gap = explorer._framed(frame, frame["turns"])["gap"]
-    assert gap.iloc[[0, 5, -1]].tolist() == pytest.approx([11 / 12, 1 / 12, 11 / 12], abs=0.001)
+    assert gap.iloc[[0, 5, -1]].tolist() == pytest.approx(
+        [11 / 12, 1 / 12, 11 / 12], abs=0.001
+    )
     frame["aspect"], frame.loc[0, "human"] = ["a", "b"] * 6, float("nan")
     assert explorer._framed(frame, frame["turns"])["gap"].isna().sum() == 1
 
 
-@pytest.mark.skipif(not datasets.available("tigerscore_outputs")[0], reason="no recordings here")
+@pytest.mark.skipif(
+    not datasets.available("tigerscore_outputs")[0], reason="no recordings here"
+)
 def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
     whole = list(explorer.recorded("tigerscore_outputs"))
     frame = pd.concat(one.frame for one in whole)
     values = datasets.recordings.load("tigerscore_outputs")["value"]
-    titles = [f"tigerscore_outputs: TIGERScore-7B, {form}" for form in ("prompt+output", "output")]
+    titles = [
+        f"tigerscore_outputs: TIGERScore-7B, {form}"
+        for form in ("prompt+output", "output")
+    ]
     assert [one.title for one in whole] == titles and len(frame) == len(values) == 502
-    assert (frame["status"] == "ok").mean() > 0.99 and frame["value"].sum() == pytest.approx(values.sum(), rel=0.05)
+    assert (frame["status"] == "ok").mean() > 0.99 and frame[
+        "value"
+    ].sum() == pytest.approx(values.sum(), rel=0.05)
     one = frame[frame["value"] < 0].iloc[0]["turns"][0]
     assert one.marks and any(line.startswith("errors") for line in one.trace)
 
@@ -214,18 +334,31 @@ def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
 def test_the_miniature_judge_is_there_as_it_was_measured():
     forms = {one.title: one.frame for one in explorer.of_miniature()}
     plain = forms["miniature judge, plain score"]
-    assert len(plain) == 1500 and plain["output"].ne("").all() and plain["gap"].notna().all()
-    assert "penalty" in forms["miniature judge, error analysis"]["turns"].iloc[1][0].text
+    assert (
+        len(plain) == 1500
+        and plain["output"].ne("").all()
+        and plain["gap"].notna().all()
+    )
+    assert (
+        "penalty" in forms["miniature judge, error analysis"]["turns"].iloc[1][0].text
+    )
 
 
 # ---- in a browser
 
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
     "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--virtual-time-budget=2000",
-]  # fmt: skip
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=2000",
+]
 
 
 def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
@@ -233,7 +366,17 @@ def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
         pytest.skip("no chromium here")
     page = tmp_path / "judge.html"
     page.write_text(judged.pages()[0])
-    command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path / 'p'}", "--dump-dom", f"{page.as_uri()}#status=unparsed"]
+    command = [
+        BROWSER,
+        *FLAGS,
+        f"--user-data-dir={tmp_path / 'p'}",
+        "--dump-dom",
+        f"{page.as_uri()}#status=unparsed",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     seen = Seen(done.stdout)
-    assert "1 of 12" in seen.text and "no verdict at all" in seen.text and "CONSOLE" not in done.stderr
+    assert (
+        "1 of 12" in seen.text
+        and "no verdict at all" in seen.text
+        and "CONSOLE" not in done.stderr
+    )

@@ -1,4 +1,6 @@
-"""The completion store: what is put stays, whatever happens to the process, the disk or the file."""
+"""The completion store: what is put stays, whatever happens to the process, the disk
+or the file.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,12 @@ def sha(text: str) -> str:
 
 
 def done(name: str, text: str | None = None) -> Completion:
-    return Completion(key=sha(name), text=f"text of {name}" if text is None else text, prompt_tokens=3, **MODEL)
+    return Completion(
+        key=sha(name),
+        text=f"text of {name}" if text is None else text,
+        prompt_tokens=3,
+        **MODEL,
+    )
 
 
 def forked(work, *args: object):
@@ -43,20 +50,26 @@ def forked(work, *args: object):
 
 def everything(folder: Path) -> dict[str, str]:
     with Store(folder) as store:
-        return {key: completion.text for key, completion in store.get_many(store).items()}
+        return {
+            key: completion.text for key, completion in store.get_many(store).items()
+        }
 
 
 def asked(store: Store) -> list[dict]:
     """What was asked, as the file has it."""
     with sqlite3.connect(store.path) as database:
-        rows = database.execute("SELECT record FROM records WHERE model IS NULL").fetchall()
+        rows = database.execute(
+            "SELECT record FROM records WHERE model IS NULL"
+        ).fetchall()
     database.close()
     return [json.loads(record)["request"] for (record,) in rows]
 
 
-# -- records -----------------------------------------------------------------------------------------------------------
+# -- records
 
-texts = st.text(st.characters(), max_size=60) | st.sampled_from(["", "\n", "\r\n\x85\u2028", "\ud800", '"}\\', "\x00"])
+texts = st.text(st.characters(), max_size=60) | st.sampled_from(
+    ["", "\n", "\r\n\x85\u2028", "\ud800", '"}\\', "\x00"]
+)
 completions = st.builds(
     Completion,
     key=texts.map(sha),
@@ -64,7 +77,10 @@ completions = st.builds(
     finish_reason=st.sampled_from(["stop", "length"]),
     prompt_tokens=st.integers(0, 10**9),
     completion_tokens=st.integers(0, 10**9),
-    logprobs=st.none() | st.lists(st.dictionaries(texts, st.floats(max_value=0), max_size=3), max_size=3).map(tuple),
+    logprobs=st.none()
+    | st.lists(
+        st.dictionaries(texts, st.floats(max_value=0), max_size=3), max_size=3
+    ).map(tuple),
     model=texts,
     revision=texts,
 )
@@ -76,26 +92,51 @@ def test_what_is_put_comes_back_exported_and_merged_too(many):
     first: dict[str, Completion] = {}
     for one in many:
         first.setdefault(one.key, one)
-    with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/a") as store, Store(f"{folder}/b") as other:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(f"{folder}/a") as store,
+        Store(f"{folder}/b") as other,
+    ):
         assert store.put_many(many, [{"prompt": "\ud800"}]) == len(first)
         assert store.get_many(first) == first and list(store) == list(first)
-        assert store.export(f"{folder}/all.jsonl") == len(first) + 1 == other.merge(f"{folder}/all.jsonl")
-        assert other.get_many(reversed(first)) == first and asked(other) == [{"prompt": "\ud800"}]
+        assert (
+            store.export(f"{folder}/all.jsonl")
+            == len(first) + 1
+            == other.merge(f"{folder}/all.jsonl")
+        )
+        assert other.get_many(reversed(first)) == first and asked(other) == [
+            {"prompt": "\ud800"}
+        ]
         assert other.merge(store.folder) == 0 and other.verify() == store.verify() == []
 
 
 def test_what_was_asked_is_kept_once_until_it_is_forgotten(tmp_path):
-    body = {"model": "m", "revision": "r", "prompt": "Rate: {x}", "sampling": {"top_k": 3}}
+    body = {
+        "model": "m",
+        "revision": "r",
+        "prompt": "Rate: {x}",
+        "sampling": {"top_k": 3},
+    }
     with Store(tmp_path) as store:
-        assert store.put_many([done("a")], [body, body]) == 1 and store.put_many([], [dict(body)]) == 0
+        assert (
+            store.put_many([done("a")], [body, body]) == 1
+            and store.put_many([], [dict(body)]) == 0
+        )
         assert asked(store) == [body] and store.census() == {("m", "r"): 1}
-        assert store.forget([request_key(body)]) == 1 and not asked(store) and sha("a") in store
+        assert (
+            store.forget([request_key(body)]) == 1
+            and not asked(store)
+            and sha("a") in store
+        )
 
 
 @pytest.mark.parametrize(
     "wrong, said",
     [
-        (Completion(key=sha("a"), text="", finish_reason="error", error="timeout"), "only finished"),
+        (
+            Completion(key=sha("a"), text="", finish_reason="error", error="timeout"),
+            "only finished",
+        ),
         (Completion(key="a/../b", text=""), "64 lower-case hex"),
     ],
 )
@@ -107,7 +148,12 @@ def test_what_is_no_finished_completion_is_refused(tmp_path, wrong, said):
 
 def test_a_missing_folder_is_an_empty_store_and_a_made_one_is_its_owners(tmp_path):
     store = Store(tmp_path / "a" / "b")
-    assert len(store) == 0 and store.get(sha("x")) is None and sha("x") not in store and store.census() == {}
+    assert (
+        len(store) == 0
+        and store.get(sha("x")) is None
+        and sha("x") not in store
+        and store.census() == {}
+    )
     assert not (tmp_path / "a").exists()
     assert store.put(done("x"))
     assert store.folder.stat().st_mode & 0o777 == 0o700
@@ -141,14 +187,18 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), some=st.lists(names, max_size=2, unique=True))
     def forget(self, which, some):
-        assert self.stores[which].forget(map(sha, some)) == sum(sha(name) in self.kept for name in some)
+        assert self.stores[which].forget(map(sha, some)) == sum(
+            sha(name) in self.kept for name in some
+        )
         for name in some:
             self.kept.pop(sha(name), None)
 
     @invariant()
     def both_have_everything(self):
         for store in getattr(self, "stores", ()):
-            assert store.get_many([*self.kept, sha("never")]) == self.kept and len(store) == len(self.kept)
+            assert store.get_many([*self.kept, sha("never")]) == self.kept and len(
+                store
+            ) == len(self.kept)
 
     def teardown(self):
         if hasattr(self, "stores"):
@@ -159,10 +209,13 @@ class StoreMachine(RuleBasedStateMachine):
 
 TestStoreMachine = StoreMachine.TestCase
 TestStoreMachine.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=15,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 
-# -- processes ---------------------------------------------------------------------------------------------------------
+# -- processes
 
 
 def write(folder: Path, name: str, count: int) -> None:
@@ -173,16 +226,22 @@ def write(folder: Path, name: str, count: int) -> None:
 
 
 def test_many_processes_lose_nothing(tmp_path):
-    """Six writers that all find no file at first, some of their keys the same, beside a reader in this process."""
+    """Six writers that all find no file at first, some of their keys the same,
+    beside a reader in this process.
+    """
     names = ("both", "both", "both", "x", "y", "z")
     writers = [forked(write, tmp_path / "new", name, 200) for name in names]
     while any(writer.is_alive() for writer in writers):
         assert Store(tmp_path / "new").verify() == []
     assert [writer.exitcode for writer in writers] == [0] * len(writers)
     found = everything(tmp_path / "new")
-    assert found.keys() == {sha(f"{name}{i}") for name in set(names) for i in range(200)}
+    assert found.keys() == {
+        sha(f"{name}{i}") for name in set(names) for i in range(200)
+    }
     assert all(found[sha(f"both{i}")].startswith(f"both{i} ") for i in range(200))
-    assert all(path.name.startswith(FILE) for path in (tmp_path / "new").iterdir()), "no temporary file is left"
+    assert all(path.name.startswith(FILE) for path in (tmp_path / "new").iterdir()), (
+        "no temporary file is left"
+    )
 
 
 def test_threads_share_a_store_and_a_forked_child_has_its_own_connection(tmp_path):
@@ -205,30 +264,40 @@ def claim_and_die(folder: Path, keys: list[str], said) -> None:
 
 
 def test_a_key_is_one_claimants_until_it_ends(tmp_path):
-    one, two = Store(tmp_path), Store(tmp_path)
+    one = Store(tmp_path)
+    two = Store(tmp_path)
     keys = [sha(str(i)) for i in range(4)]
     one.put(done("0"))
     with two.claimant() as b:
         with one.claimant() as a:
-            assert one.claim(a, keys[:3]) == set(keys[1:3]), "what is stored is nobody's to ask"
-            assert two.claim(b, keys) == {keys[3]} and one.claim(a, keys) == set(keys[1:3])
+            assert one.claim(a, keys[:3]) == set(keys[1:3]), (
+                "what is stored is nobody's to ask"
+            )
+            assert two.claim(b, keys) == {keys[3]} and one.claim(a, keys) == set(
+                keys[1:3]
+            )
         assert two.claim(b, keys) == set(keys[1:])
         other = [sha("x"), sha("y"), keys[1]]
         heard, said = FORK.Pipe(duplex=False)
         killed = forked(claim_and_die, tmp_path, other, said)
         killed.join()
         assert heard.recv() == 2 and killed.exitcode == -9
-        assert two.claim(b, other) == set(other), "the claims of a process that is gone are anybody's"
+        assert two.claim(b, other) == set(other), (
+            "the claims of a process that is gone are anybody's"
+        )
     assert not list(tmp_path.glob("*.claims"))
 
 
-# -- damage, no room, no permission ------------------------------------------------------------------------------------
+# -- damage, no room, no permission
 
 
 def damage(folder: Path, change: str, *values: object) -> None:
     with sqlite3.connect(folder / FILE) as database:
         database.create_function("crc32", 1, lambda _: 0)
-        database.execute(f"UPDATE records SET {change} WHERE key = ?", (*values, bytes.fromhex(sha("1"))))
+        database.execute(
+            f"UPDATE records SET {change} WHERE key = ?",
+            (*values, bytes.fromhex(sha("1"))),
+        )
     database.close()
 
 
@@ -243,17 +312,28 @@ def damage(folder: Path, change: str, *values: object) -> None:
         ("crc = ?", (0,)),
     ],
 )
-def test_a_damaged_record_is_told_and_asked_again_and_never_anothers(tmp_path, change, values):
+def test_a_damaged_record_is_told_and_asked_again_and_never_anothers(
+    tmp_path, change, values
+):
     with Store(tmp_path) as store:
         store.put_many(done(str(i)) for i in range(3))
     damage(tmp_path, change, *values)
     with Store(tmp_path) as store:
         assert store.verify() == [sha("1")] and len(store) == 3
-        with pytest.warns(UserWarning, match=f"1 stored answers failed .*such as {sha('1')[:12]}"):
+        with pytest.warns(
+            UserWarning, match=f"1 stored answers failed .*such as {sha('1')[:12]}"
+        ):
             assert store.get_many(map(sha, "012")).keys() == {sha("0"), sha("2")}
         assert store.export(tmp_path / "whole.jsonl") == 2
-        assert store.put_many(done(str(i), "new") for i in range(3)) == 1 and store.verify() == []
-        assert [store.get(sha(i)).text for i in "012"] == ["text of 0", "new", "text of 2"]
+        assert (
+            store.put_many(done(str(i), "new") for i in range(3)) == 1
+            and store.verify() == []
+        )
+        assert [store.get(sha(i)).text for i in "012"] == [
+            "text of 0",
+            "new",
+            "text of 2",
+        ]
 
 
 @pytest.mark.filterwarnings("ignore:.*failed their checksum")
@@ -261,7 +341,10 @@ def test_a_flipped_bit_anywhere_costs_at_most_what_it_hit(tmp_path):
     made = {one.key: one for one in (done(str(i), f"{i} " * 900) for i in range(20))}
     with Store(tmp_path) as store:
         store.put_many(made.values())
-    whole, draw, hit, refused = (tmp_path / FILE).read_bytes(), random.Random(1), 0, 0
+    whole = (tmp_path / FILE).read_bytes()
+    draw = random.Random(1)
+    hit = 0
+    refused = 0
     for _ in range(80):
         broken = bytearray(whole)
         broken[draw.randrange(len(whole))] ^= 1 << draw.randrange(8)
@@ -271,7 +354,10 @@ def test_a_flipped_bit_anywhere_costs_at_most_what_it_hit(tmp_path):
                 found = store.get_many(made)
                 assert found == {key: made[key] for key in found} and len(found) >= 19
                 hit += len(found) == 19
-                assert store.put_many(made.values()) == 20 - len(found) and store.get_many(made) == made
+                assert (
+                    store.put_many(made.values()) == 20 - len(found)
+                    and store.get_many(made) == made
+                )
             except StoreError as error:
                 refused += 1
                 assert FILE in str(error)
@@ -281,14 +367,22 @@ def test_a_flipped_bit_anywhere_costs_at_most_what_it_hit(tmp_path):
 def test_a_newer_versions_file_or_record_is_not_misread(tmp_path):
     with Store(tmp_path) as store:
         store.put(done("1"))
-    body = json.dumps({"key": sha("1"), "text": "x", "tool_calls": []}, separators=(",", ":"))
+    body = json.dumps(
+        {"key": sha("1"), "text": "x", "tool_calls": []}, separators=(",", ":")
+    )
     damage(tmp_path, "record = ?, crc = ?", body, zlib.crc32(body[1:].encode()))
-    with Store(tmp_path) as store, pytest.raises(StoreError, match=r"of a newer version .*tool_calls"):
+    with (
+        Store(tmp_path) as store,
+        pytest.raises(StoreError, match=r"of a newer version .*tool_calls"),
+    ):
         store.get(sha("1"))
     with sqlite3.connect(tmp_path / FILE) as database:
         database.execute("PRAGMA user_version = 9")
     database.close()
-    with Store(tmp_path) as store, pytest.raises(StoreError, match="version 9, this is 1: update"):
+    with (
+        Store(tmp_path) as store,
+        pytest.raises(StoreError, match="version 9, this is 1: update"),
+    ):
         store.put(done("2"))
 
 
@@ -297,7 +391,9 @@ def test_what_is_no_store_is_named(tmp_path):
     with pytest.raises(StoreError, match="a part of its path is a file"):
         Store(tmp_path / "file" / "store").put(done("a"))
     (tmp_path / FILE).write_bytes(b"no database " * 100)
-    with pytest.raises(StoreError, match=rf"{FILE} is damaged: file is not a database; .*recover"):
+    with pytest.raises(
+        StoreError, match=rf"{FILE} is damaged: file is not a database; .*recover"
+    ):
         len(Store(tmp_path))
 
 
@@ -308,19 +404,27 @@ def test_a_store_that_may_only_be_read_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with Store(tmp_path) as store:
         assert store.get(sha("a")) == done("a") and sorted(tmp_path.iterdir()) == before
-        with pytest.raises(StoreError, match="readonly database; free the disk, make the folder writable"):
+        with pytest.raises(
+            StoreError,
+            match="readonly database; free the disk, make the folder writable",
+        ):
             store.put(done("b"))
 
 
 def test_a_full_disk_keeps_what_was_stored(tmp_path):
-    """A limit on the size of files stands for the full disk; with room again, only the rest is written."""
+    """A limit on the size of files stands for the full disk; with room again, only
+    the rest is written.
+    """
     with Store(tmp_path) as store:
         store.put(done("first"))
     batches = [[done(f"{i}-{j}", "x" * 1000) for j in range(10)] for i in range(100)]
 
     def fill():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-        with Store(tmp_path) as store, pytest.raises(StoreError, match=r"cannot use the store .*free the disk"):
+        with (
+            Store(tmp_path) as store,
+            pytest.raises(StoreError, match=r"cannot use the store .*free the disk"),
+        ):
             for batch in batches:
                 store.put_many(batch)
         assert 1 < len(store) < 1000 and len(store) % 10 == 1, len(store)
@@ -331,4 +435,6 @@ def test_a_full_disk_keeps_what_was_stored(tmp_path):
     with Store(tmp_path) as store:
         before = len(store)
         assert before > 1 and store.verify() == []
-        assert store.put_many(one for batch in batches for one in batch) == 1001 - before
+        assert (
+            store.put_many(one for batch in batches for one in batch) == 1001 - before
+        )

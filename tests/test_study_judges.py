@@ -1,4 +1,6 @@
-"""Judges of the catalogue: what is read from a store, what is said where it lacks something, what makes stale."""
+"""Judges of the catalogue: what is read from a store, what is said where it lacks
+something, what makes stale.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,11 @@ def engine(monkeypatch):
 
     scripted = ScriptedEngine(answer, model=MODEL, revision="r1")
     real = EngineChoice.start
-    monkeypatch.setattr(EngineChoice, "start", lambda self, *a: real(self, *a) if self.engine == "replay" else scripted)
+    monkeypatch.setattr(
+        EngineChoice,
+        "start",
+        lambda self, *a: real(self, *a) if self.engine == "replay" else scripted,
+    )
     return scripted
 
 
@@ -84,7 +90,9 @@ def filled(name: str, engine: ScriptedEngine, **ways) -> int:
     """The completions of a judge put into the checkout's store; how many were asked."""
     before = len(engine.asked)
     question = catalogue.load().question("one", name)
-    judges.job(question, judges.EngineOptions("vllm", **ways), ready=engine).fill(ProgressBar(quiet=True))
+    judges.job(question, judges.EngineOptions("vllm", **ways), ready=engine).fill(
+        ProgressBar(quiet=True)
+    )
     return len(engine.asked) - before
 
 
@@ -101,26 +109,38 @@ def test_what_is_stored_is_read_and_equal_to_the_run(here, engine, name):
     asked = len(engine.asked)
     read = study.judge_scores("one", name, mode="quick")
     assert asked > 0 and len(engine.asked) == asked
-    assert ran.available and read.available and (read.route, read.model, read.revision) == ("run", MODEL, "r1")
+    assert (
+        ran.available
+        and read.available
+        and (read.route, read.model, read.revision) == ("run", MODEL, "r1")
+    )
     np.testing.assert_array_equal(read.frame["value"], ran.frame["value"])
     mini = datasets.quick(datasets.load("mini"), 20)
     assert read.frame["input_id"].tolist() == mini["input_id"].tolist()
     assert read.frame["output"].tolist() == mini["output"].tolist()
     np.testing.assert_allclose(read.frame["human"].astype(float), mini["human"])
     assert read.frame["value"].between(1, 5).all() and read.frame["value"].nunique() > 1
-    assert read.coverage == f"{len(mini)} of {len(mini)}" and "engine:replay|model:some/judge-7b@r1" in read.signature
+    assert (
+        read.coverage == f"{len(mini)} of {len(mini)}"
+        and "engine:replay|model:some/judge-7b@r1" in read.signature
+    )
 
 
 def test_a_store_with_some_of_them_is_said_with_counts(here, engine):
     asked = filled("terse", engine, mode="quick")
     made = study.judge_scores("one", "terse")
-    assert not made.available and f"the store has {asked} of " in made.why and made.frame.empty
+    assert (
+        not made.available
+        and f"the store has {asked} of " in made.why
+        and made.frame.empty
+    )
     assert int(made.why.split(" of ")[1].split()[0]) > asked
     assert study.judge_scores("one", "terse", mode="quick").available
 
 
 def test_refused_prompts_are_failed_rows_and_not_a_gap(here, engine, monkeypatch):
-    usual, longest = engine._answers, max(len(text) for text in datasets.load("mini")["source"])
+    usual = engine._answers
+    longest = max(len(text) for text in datasets.load("mini")["source"])
 
     def refusing(request, draw):
         if longest - 3 < max(len(part) for part in request.text().split("\n")):
@@ -131,14 +151,22 @@ def test_refused_prompts_are_failed_rows_and_not_a_gap(here, engine, monkeypatch
     ran = study.judge_scores("one", "terse", engine="transformers")
     read = study.judge_scores("one", "terse")
     lost = read.frame[read.frame["status"] == "failed"]
-    assert read.available and len(lost) == int((ran.frame["status"] == "failed").sum()) > 0
-    assert lost["value"].isna().all() and lost["reason"].str.contains("9000 tokens").all()
+    assert (
+        read.available and len(lost) == int((ran.frame["status"] == "failed").sum()) > 0
+    )
+    assert (
+        lost["value"].isna().all() and lost["reason"].str.contains("9000 tokens").all()
+    )
     assert read.coverage == f"{len(read.frame) - len(lost)} of {len(read.frame)}"
 
 
 def test_a_lost_connection_is_no_refusal(here, engine):
-    folder, key = files.state("completions"), "ab" * 32
-    lost, refused = (Failure("one", 0, key, why, passing) for why, passing in (("gone", True), ("too long", False)))
+    folder = files.state("completions")
+    key = "ab" * 32
+    lost, refused = (
+        Failure("one", 0, key, why, passing)
+        for why, passing in (("gone", True), ("too long", False))
+    )
     judges.note_refusals(folder, engine, [lost])
     assert judges.refusals(folder, MODEL, "r1") == {}
     judges.note_refusals(folder, engine, [lost, refused])
@@ -148,7 +176,8 @@ def test_a_lost_connection_is_no_refusal(here, engine):
 
 
 def test_too_many_refusals_are_no_scores(here, engine, monkeypatch):
-    usual, turns = engine._answers, itertools.count()
+    usual = engine._answers
+    turns = itertools.count()
 
     def every_fifth(request, draw):
         if next(turns) % 5 == 0:
@@ -158,7 +187,10 @@ def test_too_many_refusals_are_no_scores(here, engine, monkeypatch):
     monkeypatch.setattr(engine, "_answers", every_fifth)
     study.judge_scores("one", "terse", engine="vllm", mode="quick")
     made = study.judge_scores("one", "terse", mode="quick")
-    assert not made.available and "could not be made, such as: ValueError: no room" in made.why
+    assert (
+        not made.available
+        and "could not be made, such as: ValueError: no room" in made.why
+    )
 
 
 def test_criteria_of_an_hd_eval_that_is_not_fitted(here, engine):
@@ -171,10 +203,19 @@ def test_criteria_of_an_hd_eval_that_is_not_fitted(here, engine):
 
 def test_several_revisions_must_be_told_apart(here, engine):
     filled("terse", engine, mode="quick")
-    filled("terse", ScriptedEngine(lambda *ask: "3", model=MODEL, revision="r2"), mode="quick")
+    filled(
+        "terse",
+        ScriptedEngine(lambda *ask: "3", model=MODEL, revision="r2"),
+        mode="quick",
+    )
     made = study.judge_scores("one", "terse", mode="quick")
     assert not made.available and "2 revisions" in made.why and "r1, r2" in made.why
-    assert study.judge_scores("one", "terse", revision="r2", mode="quick").frame["value"].eq(3).all()
+    assert (
+        study.judge_scores("one", "terse", revision="r2", mode="quick")
+        .frame["value"]
+        .eq(3)
+        .all()
+    )
     assert "no completions" in study.judge_scores("one", "terse", revision="r3").why
 
 
@@ -186,7 +227,10 @@ def test_the_miniature_judge_without_a_checkpoint(here):
 
 
 def test_unknown_names(here):
-    with pytest.raises(catalogue.CatalogueError, match="reads no judge as 'tense'; it has terse, chain, tree"):
+    with pytest.raises(
+        catalogue.CatalogueError,
+        match="reads no judge as 'tense'; it has terse, chain, tree",
+    ):
         study.judge_scores("one", "tense")
     with pytest.raises(ValueError, match="engine 'repaly'; allowed: replay, vllm"):
         study.judge_scores("one", "terse", engine="repaly")
@@ -205,13 +249,21 @@ def test_an_output_is_stale_when_its_models_completions_came_and_not_otherwise(h
 
     def answers(n: int, model: str) -> None:
         with Store(files.state("completions")) as kept:
-            complete(ScriptedEngine(["4"] * n, model=model, revision="r1"), list("ab")[:n], Sampling(), kept)
+            complete(
+                ScriptedEngine(["4"] * n, model=model, revision="r1"),
+                list("ab")[:n],
+                Sampling(),
+                kept,
+            )
 
     def parts(questions=listed.questions):
         stale.forget()
-        return stale.parts(listed["one"], dataclasses.replace(listed, questions=questions), "full")
+        return stale.parts(
+            listed["one"], dataclasses.replace(listed, questions=questions), "full"
+        )
 
-    before, plain = parts(), parts(())
+    before = parts()
+    plain = parts(())
     answers(2, "somebody-elses")
     assert parts() == before
     answers(1, MODEL)
@@ -223,14 +275,22 @@ def test_the_rows_that_the_catalogue_names_are_asked_about(here, engine):
     systems = datasets.load("mini")["system_id"].value_counts()
     kept, dropped = systems.index[:2]
     narrowed = ENTRY.replace(
-        'fill = ["aspect=coherence"]', f'where = ["system_id={kept}"], fill = ["aspect=coherence"]'
+        'fill = ["aspect=coherence"]',
+        f'where = ["system_id={kept}"], fill = ["aspect=coherence"]',
     )
     here.catalogue(narrowed)
     made = study.judge_scores("one", "terse", engine="vllm")
-    assert set(made.frame["system_id"]) == {kept} and len(made.frame) == systems[kept] == len(engine.asked)
+    assert set(made.frame["system_id"]) == {kept} and len(made.frame) == systems[
+        kept
+    ] == len(engine.asked)
     here.catalogue(narrowed.replace(f"system_id={kept}", f"system_id!={dropped}"))
-    assert set(study.judge_scores("one", "terse", engine="vllm").frame["system_id"]) == set(systems.index) - {dropped}
-    for wrong, message in (("nothing=1", "where names 'nothing'"), ("system_id=nobody", "no row of mini has")):
+    assert set(
+        study.judge_scores("one", "terse", engine="vllm").frame["system_id"]
+    ) == set(systems.index) - {dropped}
+    for wrong, message in (
+        ("nothing=1", "where names 'nothing'"),
+        ("system_id=nobody", "no row of mini has"),
+    ):
         here.catalogue(narrowed.replace(f"system_id={kept}", wrong))
         with pytest.raises(ValueError, match=message):
             study.judge_scores("one", "terse", engine="vllm")

@@ -1,4 +1,6 @@
-"""What a teacher wrote for a training set: how it is read, and each filter with what it must remove and must keep."""
+"""What a teacher wrote for a training set: how it is read, and each filter with what
+it must remove and must keep.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +25,55 @@ from nlgeval_lib.training.feedback_collection import (
     RubricDraft,
     brainstorms,
     seed_rubrics,
-)  # fmt: skip
-from nlgeval_lib.training.metricinstruct import Candidate, analysis, read_analysis, read_spoiled
+)
+from nlgeval_lib.training.metricinstruct import (
+    Candidate,
+    analysis,
+    read_analysis,
+    read_spoiled,
+)
 from nlgeval_lib.training.pipeline import Rule, no_text
 
-ERROR = ErrorItem("red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0)
+ERROR = ErrorItem(
+    "red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0
+)
 GOOD = Candidate(
-    "real/x#0", "real", "two-step", "Summ", "mini", "s", "Summarise.", "A bell rang.", "A bell rang.",
-    output="The red bus sang.", errors=(ERROR,),
-)  # fmt: skip
-TEXTS = {"criteria": "Is it brief?", **{f"score{n}_description": f"Level {n}." for n in range(1, 6)}}
+    "real/x#0",
+    "real",
+    "two-step",
+    "Summ",
+    "mini",
+    "s",
+    "Summarise.",
+    "A bell rang.",
+    "A bell rang.",
+    output="The red bus sang.",
+    errors=(ERROR,),
+)
+TEXTS = {
+    "criteria": "Is it brief?",
+    **{f"score{n}_description": f"Level {n}." for n in range(1, 6)},
+}
 RUBRIC = RubricDraft("r", "brainstormed", TEXTS)
-PROBLEM = Problem("r/0", RUBRIC, "Say why bells ring.", "Bells ring when a clapper strikes them.")
-GRADED = Graded("r/0/score-4", PROBLEM, 4, "They ring when they are struck.", "Brief. So the overall score is 4.")
+PROBLEM = Problem(
+    "r/0", RUBRIC, "Say why bells ring.", "Bells ring when a clapper strikes them."
+)
+GRADED = Graded(
+    "r/0/score-4",
+    PROBLEM,
+    4,
+    "They ring when they are struck.",
+    "Brief. So the overall score is 4.",
+)
 FINE = {"candidate": GOOD, "rubric": RUBRIC, "problem": PROBLEM, "graded": GRADED}
 MAKE = {"candidate": rules.heuristic_rules, "rubric": pieces.rubric_rules}
 MAKE |= {"problem": pieces.problem_rules, "graded": pieces.graded_rules}
 SELDOM = {"failed", "malformed", "duplicate", "alike"}  # rules with a test of their own
 
-# -- rules -------------------------------------------------------------------------------------------------------------
+# -- rules
 
-# what a rule removes or must keep: the fine piece of its kind with other fields, an error with others; [text, n] is
+# what a rule removes or must keep: the fine piece of its kind with other fields, an
+# error with others; [text, n] is
 # repeated, null is not there
 CASES = cases("metricinstruct_rules") + cases("feedback_rules")
 
@@ -51,24 +81,47 @@ CASES = cases("metricinstruct_rules") + cases("feedback_rules")
 def piece(of: str, fields: dict):
     """The fine piece of a kind with other fields."""
     errors = fields.pop("errors", None)
-    fields = {name: value[0] * value[1] if isinstance(value, list) else value for name, value in fields.items()}
+    fields = {
+        name: value[0] * value[1] if isinstance(value, list) else value
+        for name, value in fields.items()
+    }
     if errors is not None:
         fields["errors"] = tuple(piece_error(error) for error in errors)
     if of == "rubric":
-        return replace(RUBRIC, texts={name: text for name, text in {**TEXTS, **fields}.items() if text is not None})
+        return replace(
+            RUBRIC,
+            texts={
+                name: text
+                for name, text in {**TEXTS, **fields}.items()
+                if text is not None
+            },
+        )
     if of == "graded" and "instruction" in fields:
         fields["of"] = replace(PROBLEM, instruction=fields.pop("instruction"))
     return replace(FINE[of], **fields)
 
 
 def piece_error(fields: dict) -> ErrorItem:
-    return replace(ERROR, **{name: v[0] * v[1] if isinstance(v, list) else v for name, v in fields.items()})
+    return replace(
+        ERROR,
+        **{
+            name: v[0] * v[1] if isinstance(v, list) else v
+            for name, v in fields.items()
+        },
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: json.dumps(case)[:80])
 def test_each_rule_removes_what_it_must_and_keeps_the_rest(case: dict) -> None:
     of = case.get("of", "candidate")
-    one = piece(of, {name: value for name, value in case.items() if name not in ("of", "rule", "removed")})
+    one = piece(
+        of,
+        {
+            name: value
+            for name, value in case.items()
+            if name not in ("of", "rule", "removed")
+        },
+    )
     [rule] = [rule for rule in MAKE[of]() if rule.name == case["rule"]]
     assert bool(rule.why(one)) == case["removed"]
 
@@ -76,7 +129,9 @@ def test_each_rule_removes_what_it_must_and_keeps_the_rest(case: dict) -> None:
 @pytest.mark.parametrize("of", MAKE)
 def test_every_rule_has_its_case_and_a_fine_piece_passes_all(of) -> None:
     made = MAKE[of]()
-    assert {one.name for one in made} - SELDOM == {case["rule"] for case in CASES if case.get("of", "candidate") == of}
+    assert {one.name for one in made} - SELDOM == {
+        case["rule"] for case in CASES if case.get("of", "candidate") == of
+    }
     assert not any(one.why(FINE[of]) for one in made)
 
 
@@ -86,15 +141,26 @@ def removed(rule: Rule, many: list) -> list[bool]:
 
 def test_repeated_rubrics_instructions_and_responses() -> None:
     given = ["Is the reply  POLITE?", "Is it brief?", "Is it so brief?", "is it brief"]
-    made = pieces.rubric_rules(0.9, [piece("rubric", {"criteria": "Is the reply polite?"})])
+    made = pieces.rubric_rules(
+        0.9, [piece("rubric", {"criteria": "Is the reply polite?"})]
+    )
     alike = {one.name: one for one in made}["alike"]
-    assert removed(alike, [piece("rubric", {"criteria": text}) for text in given]) == [True, False, False, True]
+    assert removed(alike, [piece("rubric", {"criteria": text}) for text in given]) == [
+        True,
+        False,
+        False,
+        True,
+    ]
     scorer = rouge_scorer.RougeScorer(["rougeL"])
-    assert scorer.score(given[1], given[2])["rougeL"].fmeasure < 0.9  # why the third stays
+    assert (
+        scorer.score(given[1], given[2])["rougeL"].fmeasure < 0.9
+    )  # why the third stays
     asked = [replace(PROBLEM, instruction=text) for text in ("A b.", "c", "a  B")]
     assert removed(pieces.problem_rules()[-1], asked) == [False, False, True]
     other = replace(GRADED, of=replace(PROBLEM, id="r/1"))
-    assert removed(pieces.graded_rules()[-1], [GRADED, replace(GRADED, score=5), other]) == [False, True, False]
+    assert removed(
+        pieces.graded_rules()[-1], [GRADED, replace(GRADED, score=5), other]
+    ) == [False, True, False]
 
 
 def test_an_instruction_without_a_score_loses_the_others() -> None:
@@ -105,9 +171,10 @@ def test_an_instruction_without_a_score_loses_the_others() -> None:
     assert all("score 5" in rule.why(one) for one in other)
 
 
-# -- reading the teacher -----------------------------------------------------------------------------------------------
+# -- reading the teacher
 
-# how the text is read, what is found in it (of errors: aspect, severity, reduction), what is wrong with it
+# how the text is read, what is found in it (of errors: aspect, severity, reduction),
+# what is wrong with it
 READ = cases("teacher_texts")
 HOW = {
     "analysis": (read_analysis, GOOD),
@@ -122,27 +189,45 @@ HOW = {
 def test_what_a_teacher_wrote_is_read_or_a_problem(case: dict) -> None:
     (how, empty), problem = HOW[case["how"]], case.get("problem", "")
     found = empty.filled(Completion("k", case["text"], case.get("finish", "stop")), how)
-    assert not found.failure and bool(found.problem) == bool(problem) and problem in found.problem
+    assert (
+        not found.failure
+        and bool(found.problem) == bool(problem)
+        and problem in found.problem
+    )
     for name, value in case.get("fields", {}).items():
         read = getattr(found, name)
-        assert value == ([[e.aspect, e.severity, e.reduction] for e in read] if name == "errors" else read)
+        assert value == (
+            [[e.aspect, e.severity, e.reduction] for e in read]
+            if name == "errors"
+            else read
+        )
 
 
 def test_a_completion_without_a_text_is_a_failure() -> None:
     assert no_text(Completion("k", " ")) and no_text(Completion("k", "x")) == ""
-    assert GOOD.filled(Completion("k", "", error="gone"), read_analysis).failure == "gone"
+    assert (
+        GOOD.filled(Completion("k", "", error="gone"), read_analysis).failure == "gone"
+    )
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_no_text_of_a_teacher_raises(text: str) -> None:
     for (how, empty), of in zip(HOW.values(), ("candidate", *MAKE), strict=True):
-        assert all(isinstance(rule.why(empty.filled(Completion("k", text), how)), str) for rule in MAKE[of]()[:3])
+        assert all(
+            isinstance(rule.why(empty.filled(Completion("k", text), how)), str)
+            for rule in MAKE[of]()[:3]
+        )
 
 
 FIELD = st.text(min_size=1, max_size=40).filter(lambda text: text.strip())
 ERRORS = st.builds(
-    ErrorItem, FIELD, FIELD, FIELD, st.sampled_from(["Major", "Minor"]), st.sampled_from([0.5, 1.0, 2.5, 4.0, 5.0])
+    ErrorItem,
+    FIELD,
+    FIELD,
+    FIELD,
+    st.sampled_from(["Major", "Minor"]),
+    st.sampled_from([0.5, 1.0, 2.5, 4.0, 5.0]),
 )
 
 
@@ -163,7 +248,7 @@ def test_wrong_settings_are_refused_by_name(case: dict) -> None:
         finetune.named(case["of"]).changed(**case["given"])
 
 
-# -- what is asked -----------------------------------------------------------------------------------------------------
+# -- what is asked
 
 
 def test_rare_aspects_are_drawn_more_often() -> None:
@@ -179,14 +264,20 @@ def test_rare_aspects_are_drawn_more_often() -> None:
         return rules.evenness(counts.values())
 
     assert after(True) > after(False) + 0.02 and after(True) > 0.98
-    assert rules.choose_aspects(many, have, 3, 0) == rules.choose_aspects(many, have, 3, 0)
+    assert rules.choose_aspects(many, have, 3, 0) == rules.choose_aspects(
+        many, have, 3, 0
+    )
     assert rules.evenness([5, 5]) == pytest.approx(1) and rules.evenness([5, 0]) == 0
 
 
 def test_seeds_are_twelve_of_our_own_or_given() -> None:
     own = seed_rubrics()
-    assert len(own) == 12 and all(draft.rubric().levels.keys() == {1, 2, 3, 4, 5} for draft in own)
-    with pytest.raises(ValueError, match="seed rubric 1: no description of score 1, 2, 3, 4, 5"):
+    assert len(own) == 12 and all(
+        draft.rubric().levels.keys() == {1, 2, 3, 4, 5} for draft in own
+    )
+    with pytest.raises(
+        ValueError, match="seed rubric 1: no description of score 1, 2, 3, 4, 5"
+    ):
         seed_rubrics([TEXTS, {"criteria": "x"}])
     assert [draft.texts for draft in seed_rubrics([{"note": "x", **TEXTS}])] == [TEXTS]
 
@@ -194,7 +285,9 @@ def test_seeds_are_twelve_of_our_own_or_given() -> None:
 def test_brainstorms_show_four_different_seed_rubrics() -> None:
     texts = [request.text() for request in brainstorms(seed_rubrics(), 40, seed=0)]
     assert len(set(texts)) == 40
-    assert all(sum(draft.criteria in text for draft in seed_rubrics()) == 4 for text in texts)
+    assert all(
+        sum(draft.criteria in text for draft in seed_rubrics()) == 4 for text in texts
+    )
     assert brainstorms(seed_rubrics(), 0, 0) == []
     with pytest.raises(ValueError, match="3 seed rubrics"):
         FeedbackCollection().plan(seeds=seed_rubrics()[:3])

@@ -23,7 +23,9 @@ SMALL = st.lists(st.text(alphabet="ab ", max_size=12), max_size=5)
 def test_distinct_ngrams_agree_with_nltk_on_the_mini_set(n: int) -> None:
     texts = datasets.load("mini")["output"].tolist()[:80]
     grams = [gram for text in texts for gram in nltk.ngrams(stats.words(text), n)]
-    assert stats.distinct_ngrams(texts, n) == pytest.approx(len(Counter(grams)) / len(grams))
+    assert stats.distinct_ngrams(texts, n) == pytest.approx(
+        len(Counter(grams)) / len(grams)
+    )
     own = [list(nltk.ngrams(stats.words(text), n)) for text in texts]
     means = [len(set(one)) / len(one) for one in own if one]
     assert stats.distinct_ngrams(texts, n, by="text") == pytest.approx(np.mean(means))
@@ -31,10 +33,16 @@ def test_distinct_ngrams_agree_with_nltk_on_the_mini_set(n: int) -> None:
 
 def test_rouge_l_pairs_are_rouge_scores() -> None:
     scorer = rouge_scorer.RougeScorer(["rougeL"])
-    within = [scorer.score(a, b)["rougeL"].fmeasure for a, b in itertools.combinations(TEXTS, 2)]
+    within = [
+        scorer.score(a, b)["rougeL"].fmeasure
+        for a, b in itertools.combinations(TEXTS, 2)
+    ]
     assert stats.rouge_l_pairs(TEXTS).tolist() == within
     others = ["hot tea", "cold"]
-    between = [scorer.score(a, b)["rougeL"].fmeasure for a, b in itertools.product(TEXTS, others)]
+    between = [
+        scorer.score(a, b)["rougeL"].fmeasure
+        for a, b in itertools.product(TEXTS, others)
+    ]
     assert stats.rouge_l_pairs(TEXTS, others).tolist() == between
     assert stats.rouge_l_pairs(["one"]).tolist() == []
 
@@ -49,9 +57,16 @@ def test_sampled_pairs_are_some_of_all_and_depend_on_the_seed() -> None:
 
 
 def test_length_by_score_is_what_numpy_says() -> None:
-    frame = pd.DataFrame({"response": ["a b", "a b c", "a", "a b c d"], "score": [1, 1, 5, 5]})
+    frame = pd.DataFrame(
+        {"response": ["a b", "a b c", "a", "a b c d"], "score": [1, 1, 5, 5]}
+    )
     table = stats.length_by_score(frame)
     assert " ".join(table) == "n mean sd min q1 median q3 max"
     for score, lengths in ((1, [2, 3]), (5, [1, 4])):
-        described = [2, np.mean(lengths), np.std(lengths, ddof=1), *np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1])]
+        described = [
+            2,
+            np.mean(lengths),
+            np.std(lengths, ddof=1),
+            *np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1]),
+        ]
         np.testing.assert_allclose(table.loc[score], described)

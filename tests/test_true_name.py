@@ -1,4 +1,6 @@
-"""Who answered is in key, record, signature and table: two servers of one name are two judges, everywhere."""
+"""Who answered is in key, record, signature and table: two servers of one name are
+two judges, everywhere.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def listing(owner: str, **more: str) -> dict:
 def scored(nl, server, *more: str) -> tuple[pd.DataFrame, dict]:
     """The scores of six rows by a server, and their record."""
     jsonl(server.folder / "in.jsonl", rows(6, aspect="overall", source="s"))
-    got = nl("score", "-e", "geval", "-i", "in.jsonl", "-o", "out.csv", *asks(server, *more))
+    got = nl(
+        "score", "-e", "geval", "-i", "in.jsonl", "-o", "out.csv", *asks(server, *more)
+    )
     assert got.code == 0, got.err
     return pd.read_csv("out.csv"), record_of("out.csv")["scores"]["value"]
 
@@ -43,74 +47,141 @@ def test_two_servers_under_one_name_give_two_rows(nl, two):
     first, second = (scored(nl, one) for one in two)
     assert first[0]["value"].eq(2).all() and second[0]["value"].eq(4).all()
     assert [len(one.bodies) for one in two] == [6, 6]
-    for (_, record), server, owner in zip((first, second), two, ("vllm", "me"), strict=True):
+    for (_, record), server, owner in zip(
+        (first, second), two, ("vllm", "me"), strict=True
+    ):
         place = server.url.removeprefix("http://").removesuffix("/v1")
-        assert f"model:judge@at:{place}+owner:{owner}+root:{owner}|" in record["signature"]
+        assert (
+            f"model:judge@at:{place}+owner:{owner}+root:{owner}|" in record["signature"]
+        )
         about = {"server": place, "owner": owner, "root": owner, "version": "1.2.3"}
         assert record["about"] == about and record["date"]
-        assert record["completions_made_by"] == {f"{owner} 1.2.3": [record["date"][:10]] * 2}
+        assert record["completions_made_by"] == {
+            f"{owner} 1.2.3": [record["date"][:10]] * 2
+        }
     again, record = scored(nl, two[0])
-    assert len(two[0].bodies) == 6 and again.equals(first[0]) and record["signature"] == first[1]["signature"]
+    assert (
+        len(two[0].bodies) == 6
+        and again.equals(first[0])
+        and record["signature"] == first[1]["signature"]
+    )
 
 
 def test_other_weights_behind_one_address_are_another_judge(nl, two):
     scored(nl, two[0])
     two[0].models = listing("vllm", root="org/other-weights")
-    assert scored(nl, two[0])[1]["revision"].endswith("+root:org/other-weights") and len(two[0].bodies) == 12
+    assert (
+        scored(nl, two[0])[1]["revision"].endswith("+root:org/other-weights")
+        and len(two[0].bodies) == 12
+    )
 
 
 def test_what_is_sent_besides_is_a_setting_like_any_other(nl, two):
     think = 'extra_body={"chat_template_kwargs": {"enable_thinking": %s}}'
     for step, value in enumerate(("true", "false", "true"), 1):
         record = scored(nl, two[0], "--engine-set", think % value)[1]
-        assert f'+extra:{{"chat_template_kwargs":{{"enable_thinking":{value}}}}}|' in record["signature"]
-        assert record["extra_body"]["chat_template_kwargs"] == {"enable_thinking": value == "true"}
+        assert (
+            f'+extra:{{"chat_template_kwargs":{{"enable_thinking":{value}}}}}|'
+            in record["signature"]
+        )
+        assert record["extra_body"]["chat_template_kwargs"] == {
+            "enable_thinking": value == "true"
+        }
         assert len(two[0].bodies) == 6 * min(step, 2)
 
 
 def test_a_name_of_ones_own_for_servers_whose_addresses_change(two):
     two[1].models = two[0].models
-    keys = {OpenAIEngine("judge", base_url=one.url, server="lab").revision for one in two}
+    keys = {
+        OpenAIEngine("judge", base_url=one.url, server="lab").revision for one in two
+    }
     assert keys == {"at:lab+owner:vllm+root:vllm"}
 
 
-def test_openais_own_server_is_named_by_none_and_the_environments_is_told(monkeypatch, two):
+def test_openais_own_server_is_named_by_none_and_the_environments_is_told(
+    monkeypatch, two
+):
     for address in (None, "https://api.openai.com/v1", "https://API.openai.com/v1/"):
         assert OpenAIEngine("gpt-4", base_url=address, revision="r").revision == "r"
-    assert OpenAIEngine("gpt-4", extra_body={"a|b": "+"}).revision == 'extra:{"a\\u007cb":"\\u002b"}'
+    assert (
+        OpenAIEngine("gpt-4", extra_body={"a|b": "+"}).revision
+        == 'extra:{"a\\u007cb":"\\u002b"}'
+    )
     monkeypatch.setenv("OPENAI_BASE_URL", two[0].url)
-    with pytest.warns(UserWarning, match=f"OPENAI_BASE_URL is set: {_server.place(two[0].url)} is asked"):
+    with pytest.warns(
+        UserWarning,
+        match=f"OPENAI_BASE_URL is set: {_server.place(two[0].url)} is asked",
+    ):
         engine = OpenAIEngine("judge")
     engines.complete(engine, [Request.chat("hi")], GREEDY)
-    assert len(two[0].bodies) == 1 and engine.revision.startswith(f"at:{_server.place(two[0].url)}")
+    assert len(two[0].bodies) == 1 and engine.revision.startswith(
+        f"at:{_server.place(two[0].url)}"
+    )
 
 
-@pytest.mark.parametrize("told", [{}, {"data": None}, {"data": [None, {"id": "x"}]}, {"data": [{"id": "judge"}]}, []])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"data": None},
+        {"data": [None, {"id": "x"}]},
+        {"data": [{"id": "judge"}]},
+        [],
+    ],
+)
 def test_a_server_that_tells_nothing_is_known_by_its_address(told):
     server = HostileServer()
     server.models = told
-    assert OpenAIEngine("judge", base_url=server.url).revision == f"at:{_server.place(server.url)}"
+    assert (
+        OpenAIEngine("judge", base_url=server.url).revision
+        == f"at:{_server.place(server.url)}"
+    )
     server.stop()
 
 
-@pytest.mark.parametrize(("which", "again"), [("empty", 1), ("unparsed", 3), ("failed", 0)])
-def test_what_gave_nothing_is_asked_again_when_told_to(nl, judge, tmp_path, which, again):
+@pytest.mark.parametrize(
+    ("which", "again"), [("empty", 1), ("unparsed", 3), ("failed", 0)]
+)
+def test_what_gave_nothing_is_asked_again_when_told_to(
+    nl, judge, tmp_path, which, again
+):
     said = {0: " ", 1: "no idea", 2: "no idea"}
-    server = judge(lambda prompt: said.get(next((i for i in range(6) if f"answer {i}" in prompt), 9), "Score: 2"))
+    server = judge(
+        lambda prompt: said.get(
+            next((i for i in range(6) if f"answer {i}" in prompt), 9), "Score: 2"
+        )
+    )
     server.folder = tmp_path
     first = scored(nl, server, "--max-missing", "1")[0]
     said.clear()
     second = scored(nl, server, "--max-missing", "1", "--ask-again", which)[0]
-    assert len(server.bodies) == 6 + again and second["value"].notna().sum() == first["value"].notna().sum() + again
-    got = nl("score", "-e", "geval", "-i", "in.jsonl", "-n", *asks(server, "--ask-again", which))
+    assert (
+        len(server.bodies) == 6 + again
+        and second["value"].notna().sum() == first["value"].notna().sum() + again
+    )
+    got = nl(
+        "score",
+        "-e",
+        "geval",
+        "-i",
+        "in.jsonl",
+        "-n",
+        *asks(server, "--ask-again", which),
+    )
     assert got.code == 2 and "--ask-again removes stored completions" in got.err
 
 
-# -- in the papers' tables ---------------------------------------------------------------------------------------------
+# -- in the papers' tables
 
 
 @pytest.mark.parametrize("case", cases("own_judges"), ids=json.dumps)
 def test_who_is_the_papers_judge(case):
-    judge = Judge(id="id", evaluator="geval", data="summeval", model="gpt-4", revision=case["named"])
+    judge = Judge(
+        id="id",
+        evaluator="geval",
+        data="summeval",
+        model="gpt-4",
+        revision=case["named"],
+    )
     question = Question(output="one", name="two", judge=judge)
     assert judges.is_own(question, case["model"], case["revision"]) is case["own"]

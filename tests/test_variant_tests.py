@@ -1,4 +1,6 @@
-"""The ablation notebooks' helper: the same numbers as its parts give, and variants lined up by item."""
+"""The ablation notebooks' helper: the same numbers as its parts give, and variants
+lined up by item.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,35 @@ def scores(items):
 
 
 def test_values_are_scipys_and_tests_are_corrected(items, scores):
-    table, tests = variant_tests.compare(items, scores, "noise", "human_quality", coef="spearman")
+    table, tests = variant_tests.compare(
+        items, scores, "noise", "human_quality", coef="spearman"
+    )
     human = items["human_quality"].to_numpy(float)
     for row in table.itertuples():
-        assert row.value == pytest.approx(stats.spearmanr(scores[row.variant], human)[0])
-        assert row.ci_low <= row.value <= row.ci_high and row.n == len(items) and "ci:jack-both|df:3.5" in row.signature
+        assert row.value == pytest.approx(
+            stats.spearmanr(scores[row.variant], human)[0]
+        )
+        assert (
+            row.ci_low <= row.value <= row.ci_high
+            and row.n == len(items)
+            and "ci:jack-both|df:3.5" in row.signature
+        )
     assert tests["variant"].tolist() == ["good", "bad"]
     found = table.set_index("variant")["value"]
-    np.testing.assert_allclose(tests["difference"], [found["good"] - found["noise"], found["bad"] - found["noise"]])
-    np.testing.assert_allclose(tests["p_holm"], meta.correct(tests["p"].tolist(), "holm").adjusted)
+    np.testing.assert_allclose(
+        tests["difference"],
+        [found["good"] - found["noise"], found["bad"] - found["noise"]],
+    )
+    np.testing.assert_allclose(
+        tests["p_holm"], meta.correct(tests["p"].tolist(), "holm").adjusted
+    )
     assert tests["p_holm"].iat[0] < 0.05
     fig = variant_tests.figure(table, tests, "three judges")
-    assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == ["good", "noise", "bad"]
+    assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == [
+        "good",
+        "noise",
+        "bad",
+    ]
 
 
 def asked(monkeypatch, **made: study.JudgeScores) -> variant_tests.VariantScores:
@@ -46,23 +65,44 @@ def asked(monkeypatch, **made: study.JudgeScores) -> variant_tests.VariantScores
 
 
 def test_variants_are_lined_up_by_item_and_gaps_are_told(monkeypatch):
-    frame = pd.DataFrame({"input_id": ["1", "2", "3"], "system_id": "A", "aspect": "x", "human": ["1", "2", "3"]})
+    frame = pd.DataFrame(
+        {
+            "input_id": ["1", "2", "3"],
+            "system_id": "A",
+            "aspect": "x",
+            "human": ["1", "2", "3"],
+        }
+    )
     frame = frame.assign(value=[1.0, 2.0, 3.0])
     whole = study.JudgeScores(True, frame=frame.assign(status="ok"), coverage="3 of 3")
     less = study.JudgeScores(True, frame=frame[:0:-1], coverage="2 of 2")
     gone = study.JudgeScores(False, "the store has none")
     found = asked(monkeypatch, whole=whole, less=less, gone=gone)
-    assert found.items["input_id"].tolist() == ["2", "3"] and found.items["human"].tolist() == [2.0, 3.0]
-    assert {name: values.tolist() for name, values in found.scores.items()} == {"whole": [2, 3], "less": [2, 3]}
+    assert found.items["input_id"].tolist() == ["2", "3"] and found.items[
+        "human"
+    ].tolist() == [2.0, 3.0]
+    assert {name: values.tolist() for name, values in found.scores.items()} == {
+        "whole": [2, 3],
+        "less": [2, 3],
+    }
     assert found.lacking == {"gone": "the store has none"} and found.route == "run"
     assert found.coverage_table()["variant"].tolist() == ["whole", "less", "gone"]
     assert asked(monkeypatch, gone=gone).scores == {}
 
 
 def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
-    rows = pd.DataFrame({"input_id": list("abcd"), "system_id": "s", "aspect": "overall", "human": [1.0, 2, 3, 4]})
+    rows = pd.DataFrame(
+        {
+            "input_id": list("abcd"),
+            "system_id": "s",
+            "aspect": "overall",
+            "human": [1.0, 2, 3, 4],
+        }
+    )
     few = study.JudgeScores(True, frame=rows.assign(value=[1.0, 2, 2, 4], reason=""))
-    many = study.JudgeScores(True, frame=rows.assign(value=np.nan, reason="4 listed, 20 asked for"))
+    many = study.JudgeScores(
+        True, frame=rows.assign(value=np.nan, reason="4 listed, 20 asked for")
+    )
     found = asked(monkeypatch, few=few, many=many)
     assert list(found.scores) == ["few"] and "20 asked for" in found.lacking["many"]
 
@@ -73,7 +113,9 @@ def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
 @pytest.fixture(scope="module")
 def chats(needs) -> pd.DataFrame:
     needs("topical_chat", "acloserlook")
-    return datasets.items(datasets.quick(datasets.load("topical_chat", ground_truth=False), 10))
+    return datasets.items(
+        datasets.quick(datasets.load("topical_chat", ground_truth=False), 10)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +125,25 @@ def spoken(chats) -> dict[str, np.ndarray]:
 
 def test_recorded_scores_are_means_of_the_draws_between_0_and_1(chats, spoken):
     assert set(spoken) == set(aspect_scores.CHAT_SCALES)
-    assert all(np.nanmin(values) >= 0 and np.nanmax(values) <= 1 for values in spoken.values())
-    raw = datasets.recordings.load("acloserlook", aspects=("groundedness",), prompt_forms=("analyze_rate",))
+    assert all(
+        np.nanmin(values) >= 0 and np.nanmax(values) <= 1 for values in spoken.values()
+    )
+    raw = datasets.recordings.load(
+        "acloserlook", aspects=("groundedness",), prompt_forms=("analyze_rate",)
+    )
     first = chats.iloc[0]
-    texts = raw[(raw["input_id"] == first["input_id"]) & (raw["system_id"] == first["system_id"])]["text"]
-    last = texts.str.extract(r"(?:[Rr]ating|[Gg]roundedness)[^0-9]*([01])\b")[0].dropna().astype(float)
-    assert len(last) >= 15 and spoken["groundedness"][0] == pytest.approx(last.mean(), abs=0.1)
+    texts = raw[
+        (raw["input_id"] == first["input_id"])
+        & (raw["system_id"] == first["system_id"])
+    ]["text"]
+    last = (
+        texts.str.extract(r"(?:[Rr]ating|[Gg]roundedness)[^0-9]*([01])\b")[0]
+        .dropna()
+        .astype(float)
+    )
+    assert len(last) >= 15 and spoken["groundedness"][0] == pytest.approx(
+        last.mean(), abs=0.1
+    )
 
 
 def test_a_mean_takes_the_aspects_that_have_a_score():
@@ -103,15 +158,21 @@ def test_the_ways_that_a_target_has(chats, spoken):
     assert list(ways) == [getattr(aspect_scores, name) for name in names]
     rest = [values for name, values in spoken.items() if name != "coherence"]
     np.testing.assert_allclose(ways[aspect_scores.OTHERS], np.nanmean(rest, axis=0))
-    assert list(aspect_scores.combined(chats, spoken, "overall", human, fitted=False)) == [aspect_scores.OTHERS]
+    assert list(
+        aspect_scores.combined(chats, spoken, "overall", human, fitted=False)
+    ) == [aspect_scores.OTHERS]
 
 
 def test_a_prediction_does_not_depend_on_the_ratings_of_its_own_input(chats, spoken):
     """Other ratings for one input change predictions elsewhere, and none of its own."""
     human = chats["human_coherence"].to_numpy(float)
     mine = (chats["input_id"] == chats["input_id"].iloc[0]).to_numpy()
-    before = aspect_scores.ridge_out_of_sample(spoken.values(), human, chats["input_id"])
-    after = aspect_scores.ridge_out_of_sample(spoken.values(), np.where(mine, 4 - human, human), chats["input_id"])
+    before = aspect_scores.ridge_out_of_sample(
+        spoken.values(), human, chats["input_id"]
+    )
+    after = aspect_scores.ridge_out_of_sample(
+        spoken.values(), np.where(mine, 4 - human, human), chats["input_id"]
+    )
     np.testing.assert_array_equal(before[mine], after[mine])
     assert not np.allclose(before[~mine], after[~mine])
 
@@ -122,21 +183,33 @@ def test_predictions_are_those_of_a_ridge_fitted_by_hand(chats, spoken):
     assert not np.isnan(x).any()
     inputs = chats["input_id"].to_numpy()
     found = aspect_scores.ridge_out_of_sample(spoken.values(), human, inputs, folds=10)
-    for one in np.unique(inputs):  # as many folds as inputs: each is predicted from all others
+    for one in np.unique(
+        inputs
+    ):  # as many folds as inputs: each is predicted from all others
         learn = inputs != one
-        centre, spread = x[learn].mean(axis=0), x[learn].std(axis=0)
-        model = RidgeCV(np.logspace(-2, 3, 11)).fit((x[learn] - centre) / spread, human[learn])
-        np.testing.assert_allclose(found[~learn], model.predict((x[~learn] - centre) / spread))
+        centre = x[learn].mean(axis=0)
+        spread = x[learn].std(axis=0)
+        model = RidgeCV(np.logspace(-2, 3, 11)).fit(
+            (x[learn] - centre) / spread, human[learn]
+        )
+        np.testing.assert_allclose(
+            found[~learn], model.predict((x[~learn] - centre) / spread)
+        )
 
 
 def test_items_without_scores_or_rating_get_none(chats, spoken):
     human = chats["human_coherence"].to_numpy(float).copy()
     human[3] = np.nan
-    gone = [np.where(np.arange(len(chats)) == 5, np.nan, values) for values in spoken.values()]
+    gone = [
+        np.where(np.arange(len(chats)) == 5, np.nan, values)
+        for values in spoken.values()
+    ]
     found = aspect_scores.ridge_out_of_sample(gone, human, chats["input_id"])
     assert np.flatnonzero(np.isnan(found)).tolist() == [3, 5]
     with pytest.raises(ValueError, match="10 inputs with scores and ratings; 11 folds"):
-        aspect_scores.ridge_out_of_sample(spoken.values(), human, chats["input_id"], folds=11)
+        aspect_scores.ridge_out_of_sample(
+            spoken.values(), human, chats["input_id"], folds=11
+        )
 
 
 def test_pairs_are_tested_and_corrected_within_their_family(chats, spoken):
@@ -149,5 +222,8 @@ def test_pairs_are_tested_and_corrected_within_their_family(chats, spoken):
     }
     found = variant_tests.paired_tests(chats, sides, ("set", "pair"), family="set")
     assert found["p"].tolist()[1] == 1 and found["difference"].tolist()[1] == 0
-    assert found["p_holm"].tolist()[0] == pytest.approx(2 * found["p"][0]) and found["p_holm"][2] == found["p"][2]
+    assert (
+        found["p_holm"].tolist()[0] == pytest.approx(2 * found["p"][0])
+        and found["p_holm"][2] == found["p"][2]
+    )
     assert found["signature"].str.contains("correct:holm|families:2", regex=False).all()

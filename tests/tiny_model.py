@@ -1,4 +1,6 @@
-"""A random Llama small enough for any engine, built at test time: nothing is downloaded, nothing is committed."""
+"""A random Llama small enough for any engine, built at test time: nothing is
+downloaded, nothing is committed.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +20,62 @@ TEMPLATE = (
 
 
 def tokenizer(corpus=CORPUS, size: int = 400):
-    """A byte-level BPE of ASCII text, with a chat template; any other character is unknown to it.
+    """A byte-level BPE of ASCII text, with a chat template; any other character is
+    unknown to it.
 
-    Bytes that only together make a character would let engines differ in how they show a half one.
+    Bytes that only together make a character would let engines differ in how they show
+    a half one.
     """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import (
+        Tokenizer,
+        decoders,
+        models,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
     from transformers import PreTrainedTokenizerFast
 
-    special = ["<unk>", "<s>", "</s>", "<pad>", "<|system|>", "<|user|>", "<|assistant|>"]
+    special = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        "<pad>",
+        "<|system|>",
+        "<|user|>",
+        "<|assistant|>",
+    ]
     tok = Tokenizer(models.BPE(unk_token="<unk>"))
     tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tok.decoder = decoders.ByteLevel()
     alphabet = [chr(code) for code in range(33, 127)] + ["Ġ", "Ċ"]
     tok.train_from_iterator(
         corpus,
-        trainers.BpeTrainer(vocab_size=size, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
+        trainers.BpeTrainer(
+            vocab_size=size,
+            special_tokens=special,
+            initial_alphabet=alphabet,
+            show_progress=False,
+        ),
     )
-    tok.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    tok.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 1)]
+    )
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tok, unk_token="<unk>", bos_token="<s>", eos_token="</s>", pad_token="<pad>"
+        tokenizer_object=tok,
+        unk_token="<unk>",
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
     )
     fast.chat_template = TEMPLATE
     return fast
 
 
 def build(folder: Path, seed: int = 0, positions: int = 1024) -> Path:
-    """Save a Llama (hidden 64, 2 layers, 2 heads, fp32) and its tokenizer in `folder`; it takes `positions` tokens."""
+    """Save a Llama (hidden 64, 2 layers, 2 heads, fp32) and its tokenizer in
+    `folder`; it takes `positions` tokens.
+    """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -60,7 +92,8 @@ def build(folder: Path, seed: int = 0, positions: int = 1024) -> Path:
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=3,
-        initializer_range=0.2,  # the default makes a random model's next token nearly a tie
+        # the default makes a random model's next token nearly a tie
+        initializer_range=0.2,
         dtype="float32",
     )
     model = LlamaForCausalLM(config)
@@ -71,8 +104,12 @@ def build(folder: Path, seed: int = 0, positions: int = 1024) -> Path:
     return folder
 
 
-def build_seq2seq(folder: Path, seed: int = 0, layers: int = 1, positions: int = 256, words=None) -> Path:
-    """Save a random BART (hidden 32, `layers` + 1) and its tokenizer in `folder`; it takes `positions` tokens."""
+def build_seq2seq(
+    folder: Path, seed: int = 0, layers: int = 1, positions: int = 256, words=None
+) -> Path:
+    """Save a random BART (hidden 32, `layers` + 1) and its tokenizer in `folder`; it
+    takes `positions` tokens.
+    """
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 
@@ -101,7 +138,9 @@ def build_seq2seq(folder: Path, seed: int = 0, layers: int = 1, positions: int =
 
 
 def word_tokenizer(words: str, single: str = "$A </s>", **marks):
-    """A tokenizer of single words and marks: `<s> <pad> </s> <unk>`, then `words`; it names no limit of its own."""
+    """A tokenizer of single words and marks: `<s> <pad> </s> <unk>`, then `words`;
+    it names no limit of its own.
+    """
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -110,5 +149,9 @@ def word_tokenizer(words: str, single: str = "$A </s>", **marks):
     splits = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation("isolated")]
     tok.pre_tokenizer = pre_tokenizers.Sequence(splits)
     special = [("<s>", 0), ("</s>", 2)]
-    tok.post_processor = processors.TemplateProcessing(single=single, special_tokens=special)
-    return PreTrainedTokenizerFast(tokenizer_object=tok, pad_token="<pad>", unk_token="<unk>", **marks)
+    tok.post_processor = processors.TemplateProcessing(
+        single=single, special_tokens=special
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tok, pad_token="<pad>", unk_token="<unk>", **marks
+    )

@@ -1,4 +1,5 @@
-"""Measure speed on this machine, side by side in one run; write results/bench.json. `make bench`.
+"""Measure speed on this machine, side by side in one run; write results/bench.json.
+`make bench`.
 
 python tools/bench.py                     every section
 python tools/bench.py --only data metrics
@@ -47,7 +48,9 @@ def data() -> dict[str, Any]:
 
 
 def metrics() -> dict[str, Any]:
-    """Seconds for each metric per 1,000 outputs, nothing cached, and again with everything cached."""
+    """Seconds for each metric per 1,000 outputs, nothing cached, and again with
+    everything cached.
+    """
     from nlgeval_lib.evaluators import BertScore, Bleu, Meteor, Rouge, SemScore
 
     here, _ = datasets.available("summeval")
@@ -60,7 +63,10 @@ def metrics() -> dict[str, Any]:
         "BERTScore (MiniLM)": BertScore,
         "SemScore (MiniLM)": SemScore,
     }
-    found: dict[str, Any] = {"data": f"{len(items)} outputs of {items['dataset'].iat[0]}", "seconds per 1000": {}}
+    found: dict[str, Any] = {
+        "data": f"{len(items)} outputs of {items['dataset'].iat[0]}",
+        "seconds per 1000": {},
+    }
     state = os.environ.get("NLGEVAL_HOME")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NLGEVAL_HOME"] = folder
@@ -69,41 +75,70 @@ def metrics() -> dict[str, Any]:
                 began = time.perf_counter()
                 frame = make().score(items)
                 cold = time.perf_counter() - began
-                if not frame["status"].eq("ok").all():  # saying why there is no value takes no time worth knowing
-                    sys.exit(f"bench: {name} is not timed: {frame.loc[frame['status'] != 'ok', 'reason'].iat[0]}")
+                if (
+                    not frame["status"].eq("ok").all()
+                ):  # saying why there is no value takes no time worth knowing
+                    sys.exit(
+                        f"bench: {name} is not timed: {frame.loc[frame['status'] != 'ok', 'reason'].iat[0]}"
+                    )
                 warm = seconds(lambda make=make: make().score(items))
                 found["seconds per 1000"][name] = {
                     "cold": round(1000 * cold / len(items), 3),
                     "cached": round(1000 * warm / len(items), 3),
                 }
         finally:
-            os.environ.pop("NLGEVAL_HOME") if state is None else os.environ.update(NLGEVAL_HOME=state)
+            os.environ.pop("NLGEVAL_HOME") if state is None else os.environ.update(
+                NLGEVAL_HOME=state
+            )
     return found
 
 
 def reproduce() -> dict[str, Any]:
-    """Seconds of `make reproduce-all` with nothing cached, and again with nothing changed."""
+    """Seconds of `make reproduce-all` with nothing cached, and again with nothing
+    changed.
+    """
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        places = {f"NLGEVAL_{name}": str(Path(folder) / name.lower()) for name in ("HOME", "RESULTS", "FIGURES")}
+        places = {
+            f"NLGEVAL_{name}": str(Path(folder) / name.lower())
+            for name in ("HOME", "RESULTS", "FIGURES")
+        }
         for state in ("cold", "warm"):
             began = time.perf_counter()
             command = [str(Path(sys.executable).parent / "nlgeval"), "run"]
-            done = subprocess.run(command, cwd=ROOT, env=os.environ | places, capture_output=True, text=True)
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=os.environ | places,
+                capture_output=True,
+                text=True,
+            )
             found[state] = round(time.perf_counter() - began, 1)
-            found[f"{state}: last line"] = (done.stdout.strip().splitlines() or [""])[-1]
+            found[f"{state}: last line"] = (done.stdout.strip().splitlines() or [""])[
+                -1
+            ]
     return found
 
 
 SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {"data": data, "metrics": metrics}
 for _module in sorted(path.stem for path in (ROOT / "tools").glob("bench_*.py")):
-    SECTIONS[_module.removeprefix("bench_")] = lambda module=_module: importlib.import_module(module).measure()
+    SECTIONS[_module.removeprefix("bench_")] = lambda module=_module: (
+        importlib.import_module(module).measure()
+    )
 SECTIONS["reproduce-all"] = reproduce
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=list(SECTIONS), metavar="SECTION")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=list(SECTIONS),
+        default=list(SECTIONS),
+        metavar="SECTION",
+    )
     chosen = parser.parse_args().only
     target = ROOT / "results" / "bench.json"
     result = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
@@ -116,9 +151,13 @@ def main() -> None:
     for name in chosen:
         print(f"bench: {name} ...", flush=True)
         found = SECTIONS[name]()
-        result[name] = {**result.get(name, {}), **found} if name == "memory" else found  # by size: BENCH_ROWS
+        result[name] = (
+            {**result.get(name, {}), **found} if name == "memory" else found
+        )  # by size: BENCH_ROWS
         print(json.dumps(result[name], indent=2, ensure_ascii=False), flush=True)
-        files.write_text(target, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        files.write_text(
+            target, json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+        )
     print("written: results/bench.json")
 
 

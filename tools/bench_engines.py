@@ -1,7 +1,9 @@
-"""Our engines beside the bare backends, in turn, on the same prompts, with a small random Llama built on the spot.
+"""Our engines beside the bare backends, in turn, on the same prompts, with a small
+random Llama built on the spot.
 
-vllm           engine + store + parser against `LLM.generate`: wall seconds, A and B alternating
-openai         requests a second against a loopback server that waits 50 ms, as a share of what `concurrency` allows
+vllm           engine + store + parser against `LLM.generate`: wall seconds, A and B
+alternating openai         requests a second against a loopback server that waits 50 ms,
+as a share of what `concurrency` allows
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ from nlgeval_lib.engines.store import Store
 DELAY = 0.05  # seconds the loopback server takes to answer
 
 
-def measure(prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 60) -> dict[str, Any]:
+def measure(
+    prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 60
+) -> dict[str, Any]:
     """Ratios of our engines to the bare backends.
 
-    prompts, tokens: size of one vLLM round. rounds: of A and B each, and three times as many against bare vLLM, where
-    the ratio is close to 1. calls: requests of each worker to the loopback server.
+    prompts, tokens: size of one vLLM round. rounds: of A and B each, and three times as
+    many against bare vLLM, where the ratio is close to 1. calls: requests of each
+    worker to the loopback server.
     """
     out: dict[str, Any] = {"openai": _openai(calls)}
     try:
@@ -48,17 +53,31 @@ def _model(folder: Path) -> Path:
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: i for i, token in enumerate(["<unk>", "<s>", "</s>", "<pad>", *alphabet])}
+    vocabulary = {
+        token: i for i, token in enumerate(["<unk>", "<s>", "</s>", "<pad>", *alphabet])
+    }
     tok = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
     tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tok.decoder = decoders.ByteLevel()
-    names = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    names = {
+        "unk_token": "<unk>",
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "pad_token": "<pad>",
+    }
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=len(vocabulary), hidden_size=256, intermediate_size=704, num_hidden_layers=5,
-        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=2048,
-        bos_token_id=1, eos_token_id=2, pad_token_id=3,
-    )  # fmt: skip
+        vocab_size=len(vocabulary),
+        hidden_size=256,
+        intermediate_size=704,
+        num_hidden_layers=5,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=2048,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=3,
+    )
     LlamaForCausalLM(config).save_pretrained(folder)
     PreTrainedTokenizerFast(tokenizer_object=tok, **names).save_pretrained(folder)
     return folder
@@ -70,15 +89,24 @@ def _seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def _against_bare(engine: Any, prompts: int, tokens: int, rounds: int) -> dict[str, Any]:
-    """Wall seconds of both; and what each spends outside vLLM's own steps, which the machine's moods do not blur."""
+def _against_bare(
+    engine: Any, prompts: int, tokens: int, rounds: int
+) -> dict[str, Any]:
+    """Wall seconds of both; and what each spends outside vLLM's own steps, which the
+    machine's moods do not blur.
+    """
     from vllm import SamplingParams
 
     items = datasets.items(datasets.load("mini"))
-    pool = [f"Instruction: {i}\nOutput: {o}\nScore (1-5):" for i, o in zip(items["instruction"], items["output"])]  # noqa: B905
+    pool = [
+        f"Instruction: {i}\nOutput: {o}\nScore (1-5):"
+        for i, o in zip(items["instruction"], items["output"], strict=True)
+    ]
     params = SamplingParams(temperature=0.0, max_tokens=tokens)
-    bare, ours = [], []
-    step, within = engine._llm.llm_engine.step, [0.0]
+    bare = []
+    ours = []
+    step = engine._llm.llm_engine.step
+    within = [0.0]
     outside: tuple[list[float], list[float]] = ([], [])
 
     def timed_step() -> Any:
@@ -91,10 +119,17 @@ def _against_bare(engine: Any, prompts: int, tokens: int, rounds: int) -> dict[s
     engine._llm.llm_engine.step = timed_step
     for number in range(-1, rounds):  # the first of each warms up
         # other prompts each round, so that no prefix cache helps either side
-        chosen = [f"{number} {pool[(number * prompts + i) % len(pool)]}" for i in range(prompts)]
+        chosen = [
+            f"{number} {pool[(number * prompts + i) % len(pool)]}"
+            for i in range(prompts)
+        ]
         sides = [
-            lambda chosen=chosen: engine._llm.generate([f"a {p}" for p in chosen], params, use_tqdm=False),
-            lambda chosen=chosen: _stored_and_read(engine, [f"b {p}" for p in chosen], tokens),
+            lambda chosen=chosen: engine._llm.generate(
+                [f"a {p}" for p in chosen], params, use_tqdm=False
+            ),
+            lambda chosen=chosen: _stored_and_read(
+                engine, [f"b {p}" for p in chosen], tokens
+            ),
         ]
         order = (0, 1) if number % 2 else (1, 0)
         for side in order:
@@ -119,7 +154,9 @@ def _against_bare(engine: Any, prompts: int, tokens: int, rounds: int) -> dict[s
 
 def _stored_and_read(engine: Any, prompts: Sequence[str], tokens: int) -> None:
     with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-        answers = engines.complete(engine, list(prompts), Sampling(max_tokens=tokens), store)
+        answers = engines.complete(
+            engine, list(prompts), Sampling(max_tokens=tokens), store
+        )
         for draws in answers:
             parsers.rating(draws[0].text, 1, 5)
 
@@ -127,11 +164,21 @@ def _stored_and_read(engine: Any, prompts: Sequence[str], tokens: int) -> None:
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     body = json.dumps(
         {
-            "id": "x", "object": "text_completion", "created": 0, "model": "slow",
-            "choices": [{"index": 0, "text": "Score: 4", "finish_reason": "stop", "logprobs": None}],
+            "id": "x",
+            "object": "text_completion",
+            "created": 0,
+            "model": "slow",
+            "choices": [
+                {
+                    "index": 0,
+                    "text": "Score: 4",
+                    "finish_reason": "stop",
+                    "logprobs": None,
+                }
+            ],
             "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
         }
-    ).encode()  # fmt: skip
+    ).encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     try:
         while True:
@@ -164,22 +211,39 @@ def _serve(pipe: Any) -> None:
 
 def _openai(calls: int) -> dict[str, Any]:
     here, there = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=_serve, args=(there,), daemon=True)
+    server = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=(there,), daemon=True
+    )
     server.start()
     port = here.recv()
     out: dict[str, Any] = {"delay, seconds": DELAY}
     try:
         for concurrency in (4, 8, 16):
             engine = engines.make(
-                "openai", model="slow", base_url=f"http://127.0.0.1:{port}/v1", concurrency=concurrency
+                "openai",
+                model="slow",
+                base_url=f"http://127.0.0.1:{port}/v1",
+                concurrency=concurrency,
             )
-            engines.complete(engine, [f"warm {i}" for i in range(concurrency)], Sampling(max_tokens=8))
+            engines.complete(
+                engine,
+                [f"warm {i}" for i in range(concurrency)],
+                Sampling(max_tokens=8),
+            )
             n = calls * concurrency
             took = []
             for k in range(3):
                 asked = [f"{k} {i}" for i in range(n)]
-                took.append(_seconds(lambda e=engine, a=asked: engines.complete(e, a, Sampling(max_tokens=8))))
-            out[f"concurrency {concurrency}, share of ideal"] = round(calls * DELAY / statistics.median(took), 3)
+                took.append(
+                    _seconds(
+                        lambda e=engine, a=asked: engines.complete(
+                            e, a, Sampling(max_tokens=8)
+                        )
+                    )
+                )
+            out[f"concurrency {concurrency}, share of ideal"] = round(
+                calls * DELAY / statistics.median(took), 3
+            )
     finally:
         server.terminate()
     return out

@@ -1,4 +1,6 @@
-"""Peak memory and seconds of `nlgeval score` and `meta` on large files, beside pandas and polars reading them."""
+"""Peak memory and seconds of `nlgeval score` and `meta` on large files, beside
+pandas and polars reading them.
+"""
 
 from __future__ import annotations
 
@@ -35,22 +37,34 @@ def rows(count: int) -> Iterator[str]:
     for i in range(count):
         said = f"The {things[i % 4]} of town {i // 20} is open on day {i % 7}."
         meant = f"The {things[i // 3 % 4]} of town {i // 20} opens on day {i % 5}."
-        row = {"input_id": i // 4, "system_id": "ABCD"[i % 4], "output": said, "reference": meant, "human": i * 7 % 5}
+        row = {
+            "input_id": i // 4,
+            "system_id": "ABCD"[i % 4],
+            "output": said,
+            "reference": meant,
+            "human": i * 7 % 5,
+        }
         yield json.dumps(row) + "\n"
 
 
 def peak(command: list[str], folder: Path) -> dict[str, Any]:
     """MiB that a command and its children held at most, together, and its seconds."""
-    most, began = 0, time.perf_counter()
+    most = 0
+    began = time.perf_counter()
     with open(folder / "log", "w+") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=log, stderr=subprocess.STDOUT
+        )
         while process.poll() is None:
             most = max(most, sum(map(held, family(process.pid))))
             time.sleep(0.05)
         log.seek(0)
         if process.returncode:
             sys.exit(f"bench: {' '.join(command)[:200]}\n{log.read()[-2000:]}")
-    return {"peak_mib": round(most / 2**20), "seconds": round(time.perf_counter() - began, 1)}
+    return {
+        "peak_mib": round(most / 2**20),
+        "seconds": round(time.perf_counter() - began, 1),
+    }
 
 
 def family(pid: int) -> Iterator[int]:
@@ -66,7 +80,9 @@ def family(pid: int) -> Iterator[int]:
 def held(pid: int) -> int:
     """Bytes of memory that a process holds now; 0 of one that is gone."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
     except OSError:
         return 0
 
@@ -82,22 +98,49 @@ def measure() -> dict[str, Any]:
             (folder / "length.py").write_text(LENGTH)
             with open(folder / "rows.jsonl", "w", encoding="utf-8") as out:
                 out.writelines(rows(count))
-            made: dict[str, Any] = {"file_mib": round((folder / "rows.jsonl").stat().st_size / 2**20)}
+            made: dict[str, Any] = {
+                "file_mib": round((folder / "rows.jsonl").stat().st_size / 2**20)
+            }
             score = [*nlgeval, "score", "--plugin", "length.py", "-e", "length", "-i"]
-            made["score length, jsonl to parquet"] = peak([*score, "rows.jsonl", "-o", "s.parquet"], folder)
+            made["score length, jsonl to parquet"] = peak(
+                [*score, "rows.jsonl", "-o", "s.parquet"], folder
+            )
             if count <= 1_000_000:
                 again = [*score, "s.parquet", "--column", "again", "-o", "again.jsonl"]
                 made["score length, parquet to jsonl"] = peak(again, folder)
-                rouge = [*nlgeval, "score", "-e", "rouge", "-i", "rows.jsonl", "-o", "rouge.csv"]
+                rouge = [
+                    *nlgeval,
+                    "score",
+                    "-e",
+                    "rouge",
+                    "-i",
+                    "rows.jsonl",
+                    "-o",
+                    "rouge.csv",
+                ]
                 made["score rouge, jsonl to csv"] = peak(rouge, folder)
-                meta = [*nlgeval, "meta", "s.parquet", "--no-baselines", "--coef", "pearson", "--ci", "none"]
+                meta = [
+                    *nlgeval,
+                    "meta",
+                    "s.parquet",
+                    "--no-baselines",
+                    "--coef",
+                    "pearson",
+                    "--ci",
+                    "none",
+                ]
                 made["meta, one coefficient, parquet"] = peak(meta, folder)
-            for package, call, more in (("pandas", "read_json", ", lines=True"), ("polars", "read_ndjson", "")):
+            for package, call, more in (
+                ("pandas", "read_json", ", lines=True"),
+                ("polars", "read_ndjson", ""),
+            ):
                 if importlib.util.find_spec(package) is None:
                     made[f"{package} reads the jsonl"] = "not installed"
                     continue
                 code = READ.format(package, call, "rows.jsonl", more)
-                made[f"{package} reads the jsonl"] = peak([sys.executable, "-c", code], folder)
+                made[f"{package} reads the jsonl"] = peak(
+                    [sys.executable, "-c", code], folder
+                )
             found[f"{count:,} rows"] = made
             print(json.dumps(made, indent=2), flush=True)
     os.environ.pop("NLGEVAL_HOME")

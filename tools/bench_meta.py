@@ -1,6 +1,8 @@
-"""Speed of the resampling kernels beside nlpstats and beside scipy in a loop: same data, same resamples, same results.
+"""Speed of the resampling kernels beside nlpstats and beside scipy in a loop: same
+data, same resamples, same results.
 
-`measure()` returns a flat dict; run as a script to print it. Times are processor seconds of one thread.
+`measure()` returns a flat dict; run as a script to print it. Times are processor
+seconds of one thread.
 """
 
 from __future__ import annotations
@@ -19,22 +21,33 @@ from scipy import stats
 
 from nlgeval_lib.meta import comparison, draws, levels
 
-SYSTEMS, INPUTS = 16, 100
+SYSTEMS = 16
+INPUTS = 100
 NAMES = {"kendall-b": "kendall", "spearman": "spearman"}
 LEVELS = {"input": "input", "dataset": "global"}
 CASES = (("input", "kendall-b"), ("dataset", "spearman"))
 
 
-def data(kind: str = "continuous", systems: int = SYSTEMS, inputs: int = INPUTS, seed: int = 0) -> tuple[Any, ...]:
+def data(
+    kind: str = "continuous",
+    systems: int = SYSTEMS,
+    inputs: int = INPUTS,
+    seed: int = 0,
+) -> tuple[Any, ...]:
     """Two judges and ratings `[system, input]`.
 
-    kind: continuous, all values distinct; mixed, distinct scores and ratings in thirds from 1 to 5, as a metric against
-    the mean of three raters; ordinal, scores from 1 to 5 too, as an LLM judge gives.
+    kind: continuous, all values distinct; mixed, distinct scores and ratings in thirds
+    from 1 to 5, as a metric against the mean of three raters; ordinal, scores from 1 to
+    5 too, as an LLM judge gives.
     """
     rng = np.random.default_rng(seed)
     quality = rng.normal(size=(systems, 1)) + rng.normal(size=(systems, inputs))
-    ratings = np.clip(np.round((quality + rng.normal(size=quality.shape) + 3) * 3) / 3, 1, 5)
-    first, second = (quality + noise * rng.normal(size=quality.shape) for noise in (1.0, 1.3))
+    ratings = np.clip(
+        np.round((quality + rng.normal(size=quality.shape) + 3) * 3) / 3, 1, 5
+    )
+    first, second = (
+        quality + noise * rng.normal(size=quality.shape) for noise in (1.0, 1.3)
+    )
     if kind == "ordinal":
         first, second = (np.clip(np.round(side + 3), 1, 5) for side in (first, second))
     if kind == "continuous":
@@ -43,9 +56,11 @@ def data(kind: str = "continuous", systems: int = SYSTEMS, inputs: int = INPUTS,
 
 
 def measure(resamples: int = 4000, slow_resamples: int = 20) -> dict[str, float]:
-    """Seconds a resample and ratios, for bootstrap and permutation, and the large cases.
+    """Seconds a resample and ratios, for bootstrap and permutation, and the large
+    cases.
 
-    resamples: how many the kernels do; slow_resamples: how many of the same ones nlpstats and scipy do.
+    resamples: how many the kernels do; slow_resamples: how many of the same ones
+    nlpstats and scipy do.
     Raises: AssertionError when any of the three disagree.
     """
     out: dict[str, float] = {}
@@ -53,7 +68,9 @@ def measure(resamples: int = 4000, slow_resamples: int = 20) -> dict[str, float]
         for level, coef in CASES:
             for method in ("bootstrap", "permutation"):
                 name = f"{method}/{level}/{coef}/{kind}"
-                ours, theirs, loop = _three(method, level, coef, kind, resamples, slow_resamples)
+                ours, theirs, loop = _three(
+                    method, level, coef, kind, resamples, slow_resamples
+                )
                 out |= {
                     f"{name}/us": ours * 1e6,
                     f"{name}/times_nlpstats": theirs / ours,
@@ -79,20 +96,33 @@ def _by_unit(chunks: Iterable[draws.Draws]) -> dict[str, Any]:
     """Weights of all resamples of systems and inputs: (n, units) each."""
     chunks = list(chunks)
     names = ("systems", "inputs")
-    return {name: np.concatenate([getattr(chunk, name).T for chunk in chunks]).astype(int) for name in names}
+    return {
+        name: np.concatenate([getattr(chunk, name).T for chunk in chunks]).astype(int)
+        for name in names
+    }
 
 
-def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> tuple[float, float, float]:
+def _three(
+    method: str, level: str, coef: str, kind: str, n: int, few: int
+) -> tuple[float, float, float]:
     first, second, y = data(kind)
     if method == "bootstrap":
         counts = _by_unit(draws.resamples(y.shape, "both", few, 0))
-        index = {u: [np.repeat(np.arange(len(row)), row) for row in rows] for u, rows in counts.items()}
+        index = {
+            u: [np.repeat(np.arange(len(row)), row) for row in rows]
+            for u, rows in counts.items()
+        }
 
         def ours(b: int = n) -> Any:
             plan = levels.plan(first, y, coef, level)
-            return np.concatenate([plan.values(chunk) for chunk in draws.resamples(y.shape, "both", b, 0)])
+            return np.concatenate(
+                [plan.values(chunk) for chunk in draws.resamples(y.shape, "both", b, 0)]
+            )
 
-        pairs = [((first[s][:, i], y[s][:, i]),) for s, i in zip(index["systems"], index["inputs"], strict=True)]
+        pairs = [
+            ((first[s][:, i], y[s][:, i]),)
+            for s, i in zip(index["systems"], index["inputs"], strict=True)
+        ]
         theirs = _nlpstats_bootstrap(first, y, level, coef, index)
     else:
         one, two = (comparison.standardised(side) for side in (first, second))
@@ -101,10 +131,16 @@ def _three(method: str, level: str, coef: str, kind: str, n: int, few: int) -> t
         def ours(b: int = n) -> Any:
             plan = levels.Swapped(one, two, y, coef, level)
             return np.concatenate(
-                [np.subtract(*plan.values(chunk)) for chunk in draws.resamples(y.shape, "both", b, 0, swap=True)]
+                [
+                    np.subtract(*plan.values(chunk))
+                    for chunk in draws.resamples(y.shape, "both", b, 0, swap=True)
+                ]
             )
 
-        swap = [(s[:, None] ^ i[None]).astype(bool) for s, i in zip(masks["systems"], masks["inputs"], strict=True)]
+        swap = [
+            (s[:, None] ^ i[None]).astype(bool)
+            for s, i in zip(masks["systems"], masks["inputs"], strict=True)
+        ]
         pairs = [((np.where(m, two, one), y), (np.where(m, one, two), y)) for m in swap]
         theirs = _nlpstats_permutation(first, second, y, level, coef, masks)
     ours(64)
@@ -125,32 +161,67 @@ def _scipy(pair: tuple[tuple[Any, Any], ...], level: str, coef: str) -> float:
             if level == "dataset":
                 values.append(function(x.ravel(), y.ravel()).statistic)
             else:
-                values.append(np.nanmean([function(x[:, j], y[:, j]).statistic for j in range(x.shape[1])]))
+                values.append(
+                    np.nanmean(
+                        [
+                            function(x[:, j], y[:, j]).statistic
+                            for j in range(x.shape[1])
+                        ]
+                    )
+                )
     return values[0] - values[1] if len(values) == 2 else values[0]
 
 
-def _nlpstats_bootstrap(x: Any, y: Any, level: str, coef: str, index: dict[str, Any]) -> Callable[[], Any]:
+def _nlpstats_bootstrap(
+    x: Any, y: Any, level: str, coef: str, index: dict[str, Any]
+) -> Callable[[], Any]:
     from nlpstats.correlations import bootstrap
 
-    rows = [row for pair in zip(index["systems"], index["inputs"], strict=True) for row in pair]
+    rows = [
+        row
+        for pair in zip(index["systems"], index["inputs"], strict=True)
+        for row in pair
+    ]
     drawn = cycle(rows)
     n = len(index["systems"])
-    return lambda: _with_numpy("choice", lambda *_, **__: next(drawn), lambda: bootstrap(
-        x, y, LEVELS[level], NAMES[coef], "both", n_resamples=n).samples)  # fmt: skip
+    return lambda: _with_numpy(
+        "choice",
+        lambda *_, **__: next(drawn),
+        lambda: (
+            bootstrap(x, y, LEVELS[level], NAMES[coef], "both", n_resamples=n).samples
+        ),
+    )
 
 
-def _nlpstats_permutation(first: Any, second: Any, y: Any, level: str, coef: str, masks: Any) -> Callable[[], Any]:
+def _nlpstats_permutation(
+    first: Any, second: Any, y: Any, level: str, coef: str, masks: Any
+) -> Callable[[], Any]:
     from nlpstats.correlations import permutation_test
 
-    rows = [row.astype(float) for pair in zip(masks["systems"], masks["inputs"], strict=True) for row in pair]
+    rows = [
+        row.astype(float)
+        for pair in zip(masks["systems"], masks["inputs"], strict=True)
+        for row in pair
+    ]
     drawn = cycle(rows)
     n = len(masks["systems"])
-    return lambda: _with_numpy("rand", lambda *shape: next(drawn).reshape(shape), lambda: permutation_test(
-        first, second, y, LEVELS[level], NAMES[coef], "both", n_resamples=n).samples)  # fmt: skip
+    return lambda: _with_numpy(
+        "rand",
+        lambda *shape: next(drawn).reshape(shape),
+        lambda: (
+            permutation_test(
+                first, second, y, LEVELS[level], NAMES[coef], "both", n_resamples=n
+            ).samples
+        ),
+    )
 
 
-def _with_numpy(name: str, stand_in: Callable[..., Any], work: Callable[[], Any]) -> Any:
-    """The work with one function of numpy.random replaced, so that nlpstats draws what we drew."""
+def _with_numpy(
+    name: str, stand_in: Callable[..., Any], work: Callable[[], Any]
+) -> Any:
+    """The work with one function of numpy.random replaced, so that nlpstats draws
+    what we drew.
+    """
     real = getattr(np.random, name)
     setattr(np.random, name, stand_in)
     try:
@@ -172,7 +243,9 @@ def _seconds(x: Any, y: Any, coef: str, level: str, n: int, repeats: int = 1) ->
 
 
 def _growth() -> dict[str, float]:
-    """How time grows for Kendall: with 4 times the resamples (linear: 4), with 4 times the items (n log n: 4.8)."""
+    """How time grows for Kendall: with 4 times the resamples (linear: 4), with 4
+    times the items (n log n: 4.8).
+    """
     x, _, y = data()
     small, large = (_seconds(x, y, "kendall-b", "dataset", n, 3) for n in (1000, 4000))
     wide = data(inputs=4 * INPUTS)
@@ -183,19 +256,42 @@ def _growth() -> dict[str, float]:
 def _ten_thousand() -> dict[str, float]:
     """Seconds for 10,000 resamples of both at 16 x 100."""
     x, _, y = data()
-    cases = [(level, coef) for level in levels.LEVELS for coef in ("pearson", "spearman", "kendall-b")]
-    return {f"ten_thousand/{level}/{coef}/s": _seconds(x, y, coef, level, 10_000) for level, coef in cases}
+    cases = [
+        (level, coef)
+        for level in levels.LEVELS
+        for coef in ("pearson", "spearman", "kendall-b")
+    ]
+    return {
+        f"ten_thousand/{level}/{coef}/s": _seconds(x, y, coef, level, 10_000)
+        for level, coef in cases
+    }
 
 
 def _wmt() -> dict[str, float]:
-    """Seconds for 1,000 resamples of both on 14 systems x 1,875 inputs, and the process's peak memory in GiB."""
+    """Seconds for 1,000 resamples of both on 14 systems x 1,875 inputs, and the
+    process's peak memory in GiB.
+    """
     x, _, y = data(systems=14, inputs=1875)
     y = -np.round(np.abs(y - 5) * 4) / 2  # like MQM: few distinct values, none above 0
-    cases = (("input", "kendall-b"), ("dataset", "spearman"), ("dataset", "kendall-b"), ("system", "kendall-b"))
-    out = {f"wmt_size/{level}/{coef}/s": _seconds(x, y, coef, level, 1000) for level, coef in cases}
+    cases = (
+        ("input", "kendall-b"),
+        ("dataset", "spearman"),
+        ("dataset", "kendall-b"),
+        ("system", "kendall-b"),
+    )
+    out = {
+        f"wmt_size/{level}/{coef}/s": _seconds(x, y, coef, level, 1000)
+        for level, coef in cases
+    }
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return out | {"wmt_size/peak_gib": peak / (2**30 if sys.platform == "darwin" else 2**20)}
+    return out | {
+        "wmt_size/peak_gib": peak / (2**30 if sys.platform == "darwin" else 2**20)
+    }
 
 
 if __name__ == "__main__":
-    print(json.dumps({name: float(f"{value:.4g}") for name, value in measure().items()}, indent=1))
+    print(
+        json.dumps(
+            {name: float(f"{value:.4g}") for name, value in measure().items()}, indent=1
+        )
+    )

@@ -1,8 +1,10 @@
-"""Speed of the parsers on recorded texts, one process; the target is 20,000 texts a second.
+"""Speed of the parsers on recorded texts, one process; the target is 20,000 texts a
+second.
 
-Every set is read as it was recorded, where a judge that was sampled says the same short thing again and again, and with
-each text once. All sets take turns in every round, and the medians of the rounds are given: texts a second by the
-clock, and by processor time, which says the same on a busy machine.
+Every set is read as it was recorded, where a judge that was sampled says the same short
+thing again and again, and with each text once. All sets take turns in every round, and
+the medians of the rounds are given: texts a second by the clock, and by processor time,
+which says the same on a busy machine.
 """
 
 from __future__ import annotations
@@ -26,8 +28,13 @@ def _texts(frame: pd.DataFrame) -> list[str]:
 
 
 def _marked(frame: pd.DataFrame) -> list[str]:
-    """Feedback with its score behind the mark, as Prometheus writes it; the recording keeps the score apart."""
-    return [f"{text} [RESULT] {value:g}" for text, value in frame[["text", "value"]].itertuples(index=False)]
+    """Feedback with its score behind the mark, as Prometheus writes it; the
+    recording keeps the score apart.
+    """
+    return [
+        f"{text} [RESULT] {value:g}"
+        for text, value in frame[["text", "value"]].itertuples(index=False)
+    ]
 
 
 # parser, recording, how it is read, which texts of the recording
@@ -42,7 +49,9 @@ SETS: tuple[tuple[str, str, Reader, Callable[[pd.DataFrame], list[str]]], ...] =
 
 
 def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
-    """Texts a second of every parser: at most `texts` of a set, the median of `rounds`."""
+    """Texts a second of every parser: at most `texts` of a set, the median of
+    `rounds`.
+    """
     found: dict[str, Any] = {"target": f"{TARGET} texts a second", "rounds": rounds}
     jobs: list[tuple[str, str, Reader, list[str]]] = []
     for parser, name, read, choose in SETS:
@@ -56,7 +65,10 @@ def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
         chosen = chosen[:texts]
         once = list(dict.fromkeys(chosen))
         found[title] = {}
-        jobs += [(title, "as recorded", read, chosen), (title, "no text twice", read, once)]
+        jobs += [
+            (title, "as recorded", read, chosen),
+            (title, "no text twice", read, once),
+        ]
     took: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for _ in range(rounds):
         for title, kind, read, chosen in jobs:
@@ -74,10 +86,13 @@ def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
 
 def _rates(read: Reader, texts: list[str]) -> tuple[float, float]:
     """Texts a second by the clock and by processor time."""
-    clock, processor = time.perf_counter(), time.process_time()
+    clock = time.perf_counter()
+    processor = time.process_time()
     for text in texts:
         read(text)
-    return len(texts) / (time.perf_counter() - clock), len(texts) / (time.process_time() - processor)
+    return len(texts) / (time.perf_counter() - clock), len(texts) / (
+        time.process_time() - processor
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Speed of the completion store, one process: opening it, and rates a second of writing and looking up."""
+"""Speed of the completion store, one process: opening it, and rates a second of
+writing and looking up.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,15 @@ def _rate(count: int, call: Callable[[], Any], repeats: int) -> int:
 def _store(count: int, repeats: int) -> dict[str, Any]:
     made = [
         Completion(
-            key=draw_keys({"model": "judge", "revision": "1", "prompt": f"prompt {i}", "sampling": SAMPLING}, [0])[0],
+            key=draw_keys(
+                {
+                    "model": "judge",
+                    "revision": "1",
+                    "prompt": f"prompt {i}",
+                    "sampling": SAMPLING,
+                },
+                [0],
+            )[0],
             text=f"The answer names two facts and misses one. Score: {i % 5 + 1}",
             model="judge",
             revision="1",
@@ -61,8 +71,12 @@ def _store(count: int, repeats: int) -> dict[str, Any]:
         store.close()
         began = time.perf_counter()
         store.get(keys[0])
-        out["opened and one found, milliseconds"] = round(1000 * (time.perf_counter() - began), 1)
-        out["get a second"] = _rate(count, lambda: [store.get(key) for key in keys], repeats)
+        out["opened and one found, milliseconds"] = round(
+            1000 * (time.perf_counter() - began), 1
+        )
+        out["get a second"] = _rate(
+            count, lambda: [store.get(key) for key in keys], repeats
+        )
         out["get_many a second"] = _rate(count, lambda: store.get_many(keys), repeats)
     return out
 

@@ -1,4 +1,6 @@
-"""Write environment.yml: what pyproject.toml declares, at the versions of the lock, for conda users."""
+"""Write environment.yml: what pyproject.toml declares, at the versions of the lock,
+for conda users.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,23 @@ def name(requirement: str) -> str:
 
 def locked(group: str) -> dict[str, str]:
     """Package -> exact version in the lock of `group`."""
-    lines = (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8").splitlines()
+    )
     pins = (line.split(";")[0].strip().split("==") for line in lines if "==" in line)
     return {name(package): version for package, version in pins}
 
 
 def text() -> str:
     """The content that environment.yml must have."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *(each for group in GROUPS for each in extras[group])]
+    wanted = [
+        *project["dependencies"],
+        *(each for group in GROUPS for each in extras[group]),
+    ]
     versions = locked("base")
     pins = [f"      - {name(each)}=={versions[name(each)]}\n" for each in wanted]
     return HEAD.format(vllm=extras["gpu"][0]) + "".join(pins)

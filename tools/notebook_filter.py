@@ -1,7 +1,9 @@
-"""A notebook as it is committed, from standard input to output: what a run or an editor writes into it is left out.
+"""A notebook as it is committed, from standard input to output: what a run or an editor
+writes into it is left out.
 
-`make setup` makes it git's filter for notebooks (`.gitattributes`), so that running one changes nothing for git; the
-file itself keeps its outputs. Needs nothing but Python: git calls it for every notebook that was touched.
+`make setup` makes it git's filter for notebooks (`.gitattributes`), so that running one
+changes nothing for git; the file itself keeps its outputs. Needs nothing but Python:
+git calls it for every notebook that was touched.
 """
 
 from __future__ import annotations
@@ -9,7 +11,15 @@ from __future__ import annotations
 import json
 import sys
 
-WRITTEN = ("ExecuteTime", "collapsed", "execution", "jupyter", "papermill", "scrolled", "trusted")
+WRITTEN = (
+    "ExecuteTime",
+    "collapsed",
+    "execution",
+    "jupyter",
+    "papermill",
+    "scrolled",
+    "trusted",
+)
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -17,14 +27,18 @@ METADATA = {
 
 
 def cleaned(text: str) -> str:
-    """The notebook without outputs, counts and what an editor notes; a text that is no notebook stays as it is."""
+    """The notebook without outputs, counts and what an editor notes; a text that is
+    no notebook stays as it is.
+    """
     try:
         notebook = json.loads(text)
         cells = notebook["cells"]
     except (ValueError, KeyError, TypeError):
         return text
     for cell in cells:
-        cell["metadata"] = {key: value for key, value in cell["metadata"].items() if key not in WRITTEN}
+        cell["metadata"] = {
+            key: value for key, value in cell["metadata"].items() if key not in WRITTEN
+        }
         if cell["cell_type"] == "code":
             cell |= {"execution_count": None, "outputs": []}
     notebook["metadata"] = METADATA

@@ -1,4 +1,5 @@
-"""What each row of the rating parser's tables changes, on cases and recorded texts; exit 1 where one changes nothing.
+"""What each row of the rating parser's tables changes, on cases and recorded texts;
+exit 1 where one changes nothing.
 
 python tools/parser_rules.py [--recorded 3000]
 """
@@ -17,9 +18,13 @@ CASES = Path(__file__).parents[1] / "tests" / "cases" / "rating.jsonl"
 
 
 def texts(recorded: int) -> list[tuple[str | None, float, float, str | None]]:
-    """Every case, and the last `recorded` distinct texts of LLM_summeval where it is here."""
+    """Every case, and the last `recorded` distinct texts of LLM_summeval where it is
+    here.
+    """
     given = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
-    found = [(case["text"], case["low"], case["high"], case.get("label")) for case in given]
+    found = [
+        (case["text"], case["low"], case["high"], case.get("label")) for case in given
+    ]
     if recorded and datasets.available("llm_summeval")[0]:
         frame = datasets.recordings.load("llm_summeval")
         found += [(text, 1.0, 5.0, None) for text in frame["text"].unique()[-recorded:]]
@@ -33,22 +38,33 @@ def main() -> int:
     given = texts(parse.parse_args().recorded)
 
     def readings() -> list[str]:
-        return [repr(ratings.read_text(*one)[0].value) for one in given]  # rating itself remembers short texts
+        return [
+            repr(ratings.read_text(*one)[0].value) for one in given
+        ]  # rating itself remembers short texts
 
     def told(kind: str, name: str, example: str) -> int:
-        changed = sum(one != other for one, other in zip(whole, readings(), strict=True))
-        print(f"{changed:6,}  {kind:10} {name} ({example}){'' if changed else '   <- changes nothing'}")
+        changed = sum(
+            one != other for one, other in zip(whole, readings(), strict=True)
+        )
+        print(
+            f"{changed:6,}  {kind:10} {name} ({example}){'' if changed else '   <- changes nothing'}"
+        )
         return int(not changed)
 
-    whole, idle = readings(), 0
+    whole = readings()
+    idle = 0
     for row in tables.CUES:
-        kept = {other: before for other, before in tables.CUES.items() if other is not row}
+        kept = {
+            other: before for other, before in tables.CUES.items() if other is not row
+        }
         candidates.TABLES = candidates.Tables(kept)
         idle += told("cue", row.name, row.example)
     for scope, ways in tables.VETOES.items():
         for row in ways:
             others = {other: way for other, way in ways.items() if other != row}
-            candidates.TABLES = candidates.Tables(taken={**tables.VETOES, scope: others})
+            candidates.TABLES = candidates.Tables(
+                vetoes={**tables.VETOES, scope: others}
+            )
             idle += told(scope, *row)
     candidates.TABLES = candidates.Tables()
     return int(idle > 0)

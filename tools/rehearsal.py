@@ -1,6 +1,7 @@
-"""The road from a judge's completions to the printed cells, rehearsed: a script answers every judge of the catalogue at
-reduced size, tiny random models stand for the weights of its metrics, the notebooks that read one run on what came of
-it, and their cells are counted.
+"""The road from a judge's completions to the printed cells, rehearsed: a script answers
+every judge of the catalogue at reduced size, tiny random models stand for the weights
+of its metrics, the notebooks that read one run on what came of it, and their cells are
+counted.
 
     python tools/rehearsal.py                 run it in a temporary folder, compare with tests/cases/rehearsal.csv
     python tools/rehearsal.py --write         and write that list anew
@@ -43,9 +44,11 @@ Score reduction {0}: 1"""
 
 
 def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
-    """A plausible text of a judge that is asked `text`; the same for the same prompt and draw.
+    """A plausible text of a judge that is asked `text`; the same for the same prompt
+    and draw.
 
-    id: the request's, which tells CoAScore's stages apart. length: how many aspects a list is to have.
+    id: the request's, which tells CoAScore's stages apart. length: how many aspects a
+    list is to have.
     """
     chance = random.Random(hashlib.sha256(f"{text}#{draw}".encode()).digest())
     lists = id.startswith("aspects of")
@@ -54,15 +57,23 @@ def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
     if evaluator == "tigerscore":
         count = chance.randint(0, 3)
         total = f"The model-generated output contains {count} errors, with a total score reduction of {count}."
-        return "\n".join([total, *(ERROR.format(number) for number in range(1, count + 1))])
+        return "\n".join(
+            [total, *(ERROR.format(number) for number in range(1, count + 1))]
+        )
     score = chance.randint(1, 5)
     if evaluator == "prometheus":
         return f"The response does some of what was asked. [RESULT] {score}"
     if lists:
-        return "\n".join(f"{number}. Aspect {chr(64 + number)}: a side of it" for number in range(1, length + 1))
+        return "\n".join(
+            f"{number}. Aspect {chr(64 + number)}: a side of it"
+            for number in range(1, length + 1)
+        )
     if id.endswith("#aspects"):
         return json.dumps(
-            {name: chance.randint(1, 5) for name in re.findall(r"^(Aspect \w|[A-Z][\w ]+): ", text, re.M)}
+            {
+                name: chance.randint(1, 5)
+                for name in re.findall(r"^(Aspect \w|[A-Z][\w ]+): ", text, re.M)
+            }
         )
     return f"{score}\nThe text is passable."
 
@@ -76,21 +87,34 @@ def fill(store: Path) -> None:
     for question in catalogue.load().questions:
         judge = question.judge
         options = judges.EngineOptions("vllm", store=store, mode="quick")
-        length = next((int(text[2:]) for text in judge.settings if text.startswith("n=")), 0)
+        length = next(
+            (int(text[2:]) for text in judge.settings if text.startswith("n=")), 0
+        )
         engine = ScriptedEngine(
-            lambda request, draw, name=judge.evaluator, n=length: answer(name, request.text(), request.id, draw, n),
+            lambda request, draw, name=judge.evaluator, n=length: answer(
+                name, request.text(), request.id, draw, n
+            ),
             model=judge.model,
             revision=judge.revision or "scripted",
         )
         try:
-            read = judges.job(question, options, engine).fill(ProgressBar(judge.evaluator, quiet=True))
+            read = judges.job(question, options, engine).fill(
+                ProgressBar(judge.evaluator, quiet=True)
+            )
         except Exception as error:
-            raise SystemExit(f"{question.output}, {question.name}: {type(error).__name__}: {error}") from error
-        print(f"{question.output}, {question.name}: {len(engine.asked):,} asked; {read}", flush=True)
+            raise SystemExit(
+                f"{question.output}, {question.name}: {type(error).__name__}: {error}"
+            ) from error
+        print(
+            f"{question.output}, {question.name}: {len(engine.asked):,} asked; {read}",
+            flush=True,
+        )
 
 
 def measure(folder: Path) -> None:
-    """What the metrics of the catalogue give, each by a tiny random model that lies where a user's folder would."""
+    """What the metrics of the catalogue give, each by a tiny random model that lies
+    where a user's folder would.
+    """
     sys.path.append(str(ROOT / "tests"))
     import nltk
     import tiny_model
@@ -100,29 +124,55 @@ def measure(folder: Path) -> None:
     from nlgeval_lib import datasets
     from nlgeval_lib.study import catalogue, metrics
 
-    splitter = folder / "nltk" / "tokenizers" / "punkt_tab" / "english"  # one that knows no abbreviation
+    splitter = (
+        folder / "nltk" / "tokenizers" / "punkt_tab" / "english"
+    )  # one that knows no abbreviation
     splitter.mkdir(parents=True, exist_ok=True)
-    for name in ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab"):
+    for name in (
+        "collocations.tab",
+        "sent_starters.txt",
+        "abbrev_types.txt",
+        "ortho_context.tab",
+    ):
         (splitter / name).touch()
     os.environ["NLTK_DATA"] = str(folder / "nltk")
     nltk.data.path.append(os.environ["NLTK_DATA"])
     known = catalogue.load()
     words = tiny_model.tokenizer(datasets.load("summeval")["source"].unique(), 4000)
     # without a first mark, so that UniEval's Yes and No differ where they begin
-    words.backend_tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
-    for seed, metric in enumerate({metric.model: metric for metric in known.metrics.values()}.values()):
+    words.backend_tokenizer.post_processor = TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 2)]
+    )
+    for seed, metric in enumerate(
+        {metric.model: metric for metric in known.metrics.values()}.values()
+    ):
         layers = model2layers[metric.model] if metric.evaluator == "bertscore" else 1
-        metrics.place(metric.model, tiny_model.build_seq2seq(folder / f"tiny-{seed}", seed, layers, 4096, words))
+        metrics.place(
+            metric.model,
+            tiny_model.build_seq2seq(
+                folder / f"tiny-{seed}", seed, layers, 4096, words
+            ),
+        )
     metrics.make(metrics.asked(known, known.outputs), print, mode="quick")
 
 
 def cells(results: Path) -> pd.DataFrame:
-    """The printed cells of all saved results; `ours` is empty where nothing came out, not even of a stand-in."""
-    tables = [pd.read_csv(path, dtype={"printed": str}) for path in results.glob("*/*/*.csv") if "__" not in path.name]
+    """The printed cells of all saved results; `ours` is empty where nothing came
+    out, not even of a stand-in.
+    """
+    tables = [
+        pd.read_csv(path, dtype={"printed": str})
+        for path in results.glob("*/*/*.csv")
+        if "__" not in path.name
+    ]
     found = pd.concat(tables, ignore_index=True)
-    stood = found[found["row"].str.contains(", judged by tiny-", na=False) & found["ours"].notna()]
+    stood = found[
+        found["row"].str.contains(", judged by tiny-", na=False) & found["ours"].notna()
+    ]
     stood = pd.MultiIndex.from_frame(
-        stood[PLACE].assign(row=stood["row"].str.replace(", judged by .*", "", regex=True))
+        stood[PLACE].assign(
+            row=stood["row"].str.replace(", judged by .*", "", regex=True)
+        )
     )
     for_it = pd.MultiIndex.from_frame(found[PLACE]).isin(stood) & found["ours"].isna()
     found.loc[for_it, ["ours", "route"]] = 0.0, "run"
@@ -130,7 +180,9 @@ def cells(results: Path) -> pd.DataFrame:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--folder", type=Path, help="keep everything here")
     parser.add_argument("--write", action="store_true", help="write both lists anew")
     parser.add_argument("--jobs", default="2", help="notebooks side by side")
@@ -144,21 +196,50 @@ def main() -> int:
         from nlgeval_lib.study import catalogue
 
         known = catalogue.load()
-        outputs = [one.id for one in known.outputs if one.covers and (one.judges or one.metrics)]
-        command = [sys.executable, "-m", "nlgeval_lib.cli", "run", *outputs, "--mode", "quick", "--jobs", given.jobs]
+        outputs = [
+            one.id
+            for one in known.outputs
+            if one.covers and (one.judges or one.metrics)
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "nlgeval_lib.cli",
+            "run",
+            *outputs,
+            "--mode",
+            "quick",
+            "--jobs",
+            given.jobs,
+        ]
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
         found = cells(folder / "results")
     routes = Counter(found["route"].where(found["ours"].notna(), "empty"))
     print("; ".join(f"{route}: {count:,}" for route, count in routes.most_common()))
     print(f"{routes['run']:,} printed cells come out once the judges are asked")
     ran = found[found["route"] == "run"]
-    ran = ran.assign(model=ran["signature"].str.extract(r"model:([^|@]+)@", expand=False))
-    gained = ran.groupby(["paper", "table", "model"], dropna=False).size().rename("cells").reset_index()
-    empty = found[found["ours"].isna()].groupby([*KEY, "reason"], sort=True).size().rename("cells").reset_index()
+    ran = ran.assign(
+        model=ran["signature"].str.extract(r"model:([^|@]+)@", expand=False)
+    )
+    gained = (
+        ran.groupby(["paper", "table", "model"], dropna=False)
+        .size()
+        .rename("cells")
+        .reset_index()
+    )
+    empty = (
+        found[found["ours"].isna()]
+        .groupby([*KEY, "reason"], sort=True)
+        .size()
+        .rename("cells")
+        .reset_index()
+    )
     if given.write:
         empty.to_csv(LIST, index=False)
         gained.to_csv(GAINED, index=False)
-        print(f"wrote {LIST.relative_to(ROOT)}: {len(empty)} rows of tables stay empty, {empty['cells'].sum():,} cells")
+        print(
+            f"wrote {LIST.relative_to(ROOT)}: {len(empty)} rows of tables stay empty, {empty['cells'].sum():,} cells"
+        )
         return code
     committed = pd.read_csv(LIST)
     both = empty.merge(committed, how="outer", indicator="side")
@@ -167,7 +248,9 @@ def main() -> int:
         print(f"{GAINED.relative_to(ROOT)} is no longer so; --write renews it")
     for one in moved.itertuples():
         side = "empty now" if one.side == "left_only" else "no longer empty"
-        print(f"{side}: {one.paper} {one.table}, {one.row}: {one.cells} cells: {one.reason}")
+        print(
+            f"{side}: {one.paper} {one.table}, {one.row}: {one.cells} cells: {one.reason}"
+        )
     return int(bool(code) or len(moved) > 0)
 
 

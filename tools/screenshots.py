@@ -1,10 +1,12 @@
-"""Pages of the report and notebooks in JupyterLab as a browser shows them: pictures, and what must hold of each.
+"""Pages of the report and notebooks in JupyterLab as a browser shows them: pictures,
+and what must hold of each.
 
     make screenshots [ARGS="--folder shots --axe axe.min.js"]
 
-Needs Chromium and a report (`make report`). Checked of every page: the verdict and the first table begin within the
-first 900 pixels, nothing is asked of the network, and no fault that a screen reader's user would meet (with --axe, the
-file of axe-core, its serious and critical ones too). Of a notebook: nothing leaves, opening changes nothing.
+Needs Chromium and a report (`make report`). Checked of every page: the verdict and the
+first table begin within the first 900 pixels, nothing is asked of the network, and no
+fault that a screen reader's user would meet (with --axe, the file of axe-core, its
+serious and critical ones too). Of a notebook: nothing leaves, opening changes nothing.
 """
 
 from __future__ import annotations
@@ -26,16 +28,26 @@ from typing import Any
 import websocket
 
 ROOT = Path(__file__).parent.parent
-WIDTH, HEIGHT = 1280, 900
+WIDTH = 1280
+HEIGHT = 900
 PAGES = (
-    "index", "tigerscore/index", "hdeval/index", "tigerscore/tigerscore_table_04", "semscore/semscore_table_03",
-    "hdeval/hdeval_table_07", "prometheus/prometheus_tables_01_05", "coascore/coascore_figure_04", "meta/meta_ties",
+    "index",
+    "tigerscore/index",
+    "hdeval/index",
+    "tigerscore/tigerscore_table_04",
+    "semscore/semscore_table_03",
+    "hdeval/hdeval_table_07",
+    "prometheus/prometheus_tables_01_05",
+    "coascore/coascore_figure_04",
+    "meta/meta_ties",
     "judgments",
-)  # fmt: skip
+)
 NOTEBOOKS = (
-    "00_start_here.ipynb", "hdeval/tables_06_07_small_judges.ipynb", "coascore/figure_04_aspect_count.ipynb",
+    "00_start_here.ipynb",
+    "hdeval/tables_06_07_small_judges.ipynb",
+    "coascore/figure_04_aspect_count.ipynb",
     "meta/ties.ipynb",
-)  # fmt: skip
+)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MEASURE = """(() => {
   const top = (node) => node ? Math.round(node.getBoundingClientRect().top + scrollY) : null;
@@ -87,21 +99,32 @@ class Tab:
     """One tab of a browser, spoken to by its debugging protocol."""
 
     def __init__(self, port: int) -> None:
-        ask = urllib.request.Request(f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT")
+        ask = urllib.request.Request(
+            f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT"
+        )
         with urllib.request.urlopen(ask) as answer:
             place = json.load(answer)["webSocketDebuggerUrl"]
-        self._socket = websocket.create_connection(place, suppress_origin=True, timeout=60)
+        self._socket = websocket.create_connection(
+            place, suppress_origin=True, timeout=60
+        )
         self._number = 0
         self.asked: list[str] = []
         for name in ("Page", "Network", "Runtime"):
             self.do(f"{name}.enable")
-        size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        size = {
+            "width": WIDTH,
+            "height": HEIGHT,
+            "deviceScaleFactor": 1,
+            "mobile": False,
+        }
         self.do("Emulation.setDeviceMetricsOverride", **size)
 
     def do(self, method: str, **parameters: Any) -> dict[str, Any]:
         """A command's answer. What the page asks of the network meanwhile is kept."""
         self._number += 1
-        self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
+        self._socket.send(
+            json.dumps({"id": self._number, "method": method, "params": parameters})
+        )
         while True:
             told = json.loads(self._socket.recv())
             if told.get("method") == "Network.requestWillBeSent":
@@ -113,11 +136,16 @@ class Tab:
 
     def value(self, script: str) -> Any:
         """What a script in the page comes to."""
-        found = self.do("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        found = self.do(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         return found["result"].get("value")
 
     def open(self, address: str, ready: str, seconds: float = 60) -> None:
-        """Go there, and wait until `ready` is true in the page. Raises: TimeoutError."""
+        """Go there, and wait until `ready` is true in the page.
+
+        Raises: TimeoutError.
+        """
         self.asked.clear()
         self.do("Page.navigate", url=address)
         end = time.monotonic() + seconds
@@ -135,10 +163,15 @@ class Tab:
 
 @contextlib.contextmanager
 def browser() -> Iterator[int]:
-    """A headless Chromium; the port of its debugging protocol. Raises: SystemExit where there is none."""
+    """A headless Chromium; the port of its debugging protocol.
+
+    Raises: SystemExit where there is none.
+    """
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        raise SystemExit(f"screenshots: no browser found ({', '.join(BROWSERS)}); install Chromium and run this again")
+        raise SystemExit(
+            f"screenshots: no browser found ({', '.join(BROWSERS)}); install Chromium and run this again"
+        )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         flags = [
             "--headless=new",
@@ -170,14 +203,25 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
         if not page.exists():
             yield f"{name}: no such page; make report"
             continue
-        tab.open(page.as_uri(), "document.readyState === 'complete' && !!document.querySelector('main h1')")
+        tab.open(
+            page.as_uri(),
+            "document.readyState === 'complete' && !!document.querySelector('main h1')",
+        )
         tab.picture(folder / f"report_{name.replace('/', '_')}.png")
         where = tab.value(MEASURE)
-        print(f"{name}: verdict at {where['verdict']}, first table at {where['table']}, {where['wide']} wide")
-        asked = [url for url in tab.asked if not url.startswith(("file:", "data:", "blob:"))]
+        print(
+            f"{name}: verdict at {where['verdict']}, first table at {where['table']}, {where['wide']} wide"
+        )
+        asked = [
+            url for url in tab.asked if not url.startswith(("file:", "data:", "blob:"))
+        ]
         faults = [f"asks the network for {url}" for url in asked] + tab.value(FAULTS)
         needed = ["table"] if name == "judgments" else ["verdict", "table"]
-        faults += [f"{what} begins at {where[what]}" for what in needed if (where[what] or HEIGHT) >= HEIGHT]
+        faults += [
+            f"{what} begins at {where[what]}"
+            for what in needed
+            if (where[what] or HEIGHT) >= HEIGHT
+        ]
         faults += ["wider than the window"] if where["wide"] > WIDTH else []
         if axe:
             tab.value(axe)
@@ -189,10 +233,27 @@ def lab(tab: Tab, folder: Path) -> Iterator[str]:
     """Pictures of notebooks in JupyterLab; what is wrong, a line each."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         port = 8897
-        command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", "--allow-root"]
-        command += [f"--notebook-dir={ROOT / 'notebooks'}", "--IdentityProvider.token=", "--ServerApp.port_retries=0"]
-        command += [f"--LabApp.user_settings_dir={home}", f"--LabApp.workspaces_dir={home}"]
-        running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [
+            sys.executable,
+            "-m",
+            "jupyter",
+            "lab",
+            "--no-browser",
+            f"--port={port}",
+            "--allow-root",
+        ]
+        command += [
+            f"--notebook-dir={ROOT / 'notebooks'}",
+            "--IdentityProvider.token=",
+            "--ServerApp.port_retries=0",
+        ]
+        command += [
+            f"--LabApp.user_settings_dir={home}",
+            f"--LabApp.workspaces_dir={home}",
+        ]
+        running = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
             before = changed()
             for name in NOTEBOOKS:
@@ -202,12 +263,24 @@ def lab(tab: Tab, folder: Path) -> Iterator[str]:
                         urllib.request.urlopen(f"http://127.0.0.1:{port}/api").close()
                         break
                     time.sleep(0.5)
-                tab.open(address, "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 4", 120)
+                tab.open(
+                    address,
+                    "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 4",
+                    120,
+                )
                 time.sleep(2)
-                tab.picture(folder / f"lab_{name.replace('/', '_').removesuffix('.ipynb')}.png")
+                tab.picture(
+                    folder / f"lab_{name.replace('/', '_').removesuffix('.ipynb')}.png"
+                )
                 here = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
-                yield from (f"{name}: asks {url}" for url in tab.asked if not url.startswith(here))
-                if tab.value("!!document.querySelector('.jp-mod-current.jp-mod-dirty')"):
+                yield from (
+                    f"{name}: asks {url}"
+                    for url in tab.asked
+                    if not url.startswith(here)
+                )
+                if tab.value(
+                    "!!document.querySelector('.jp-mod-current.jp-mod-dirty')"
+                ):
                     yield f"{name}: is marked as edited on opening"
             yield from (f"opening changed {name}" for name in changed() - before)
         finally:
@@ -217,21 +290,34 @@ def lab(tab: Tab, folder: Path) -> Iterator[str]:
 
 def changed() -> set[str]:
     """What git says is changed below notebooks/."""
-    done = subprocess.run(["git", "status", "--porcelain", "notebooks"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "status", "--porcelain", "notebooks"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     return set(done.stdout.splitlines())
 
 
 def main() -> int:
     """Take the pictures; 1 where something is wrong, else 0."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--folder", type=Path, default=ROOT / "results" / "report" / "screenshots")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / "results" / "report" / "screenshots"
+    )
     parser.add_argument("--site", type=Path, default=ROOT / "results" / "report")
     parser.add_argument("--axe", type=Path, help="axe.min.js of axe-core")
     given = parser.parse_args()
     axe = given.axe.read_text(encoding="utf-8") if given.axe else ""
     with browser() as port:
-        faults = [*report(Tab(port), given.site, given.folder, axe), *lab(Tab(port), given.folder)]
-    print("\n".join(faults) or f"no fault; {len(PAGES)} pages and {len(NOTEBOOKS)} notebooks in {given.folder}")
+        faults = [
+            *report(Tab(port), given.site, given.folder, axe),
+            *lab(Tab(port), given.folder),
+        ]
+    print(
+        "\n".join(faults)
+        or f"no fault; {len(PAGES)} pages and {len(NOTEBOOKS)} notebooks in {given.folder}"
+    )
     return 1 if faults else 0
 
 

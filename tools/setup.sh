@@ -11,6 +11,7 @@ python=${PYTHON:-python3}
 : "${UV_VERSION:?the version of uv; the Makefile names it}"
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 2; }
+[ ! -L .venv ] || fail ".venv is a link to another checkout's; remove the link, and run this again"
 [ -f "$lock" ] || fail "no lock $lock; choose GROUP=cpu, gpu or base"
 
 fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }

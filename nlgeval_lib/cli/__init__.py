@@ -1,4 +1,6 @@
-"""The command `nlgeval`. Each module of this package adds its subcommands to `app`, in the order of `MODULES`.
+"""The command `nlgeval`.
+
+Each module of this package adds its subcommands to `app`, in the order of `MODULES`.
 
 A module must import fast: what a subcommand needs is imported when it runs.
 """
@@ -17,15 +19,28 @@ from nlgeval_lib.cli._options import app
 from nlgeval_lib.files import printable
 from nlgeval_lib.names import extra
 
-MODULES = ("run", "new_ablation", "data", "score", "meta", "parse", "completions", "training", "store")
+MODULES = (
+    "run",
+    "new_ablation",
+    "data",
+    "score",
+    "meta",
+    "parse",
+    "completions",
+    "training",
+    "store",
+    "numbers",
+)
 for _name in MODULES:
     importlib.import_module(f"{__name__}.{_name}")
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are one message, not a traceback."""
-    _streams()
-    warnings.showwarning = lambda said, *_: print(f"note: {said}", file=sys.stderr)  # not where in the code it arose
+    """Run the command line; errors that a user can mend are one message, not a
+    traceback.
+    """
+    _prepare_streams()
+    warnings.showwarning = _print_warning
     with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
     try:
@@ -35,43 +50,66 @@ def main() -> None:
             print("stopped; the same command goes on from there", file=sys.stderr)
         raise
     except Exception as error:
-        from nlgeval_lib.datasets import DataError
-        from nlgeval_lib.engines import EngineError
-        from nlgeval_lib.evaluators import Unavailable
-
-        said = str(error)
-        if isinstance(error, ModuleNotFoundError) and not (error.name or "nlgeval_lib").startswith("nlgeval_lib"):
-            said = f"package {error.name} is not installed; {extra(error.name or '')}"
-        elif isinstance(error, OSError) and error.strerror and error.filename is None:  # ours name the file
-            said = error.strerror
-        elif not isinstance(error, (ValueError, OSError, EngineError, Unavailable, DataError)):
+        message = _message(error)
+        if message is None:
             raise
-        print(f"error: {said}", file=sys.stderr)
+        print(f"error: {message}", file=sys.stderr)
         sys.exit(2 if isinstance(error, (ValueError, FileNotFoundError)) else 1)
 
 
-def _streams() -> None:
-    """Somewhere to write to, whatever is closed; and characters that a terminal does not know are spelt out."""
+def _message(error: Exception) -> str | None:
+    """What to print of an error that a user can mend; None for every other error."""
+    from nlgeval_lib.datasets import DataError
+    from nlgeval_lib.engines import EngineError
+    from nlgeval_lib.evaluators import Unavailable
+
+    if isinstance(error, ModuleNotFoundError):
+        module = error.name or "nlgeval_lib"
+        if not module.startswith("nlgeval_lib"):
+            return f"package {module} is not installed; {extra(module)}"
+    # the library's own errors name the file in their text
+    if isinstance(error, OSError) and error.strerror and error.filename is None:
+        return error.strerror
+    mendable = (ValueError, OSError, EngineError, Unavailable, DataError)
+    return str(error) if isinstance(error, mendable) else None
+
+
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning without the place in the code where it arose."""
+    print(f"note: {message}", file=sys.stderr)
+
+
+def _prepare_streams() -> None:
+    """Give every output somewhere to go, whatever is closed.
+
+    Characters that a terminal does not know are spelt out.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by whoever started this
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
+            # it stays open as long as the process runs
+            sink = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, sink)
             continue
-        if stream.errors in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
+        strict = stream.errors in ("strict", "surrogateescape")
+        if strict and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-        if not isinstance(stream, _Shown):
-            setattr(sys, name, _Shown(stream))
+        if not isinstance(stream, _Printable):
+            setattr(sys, name, _Printable(stream))
 
 
-class _Shown:
-    """A stream on which control characters from data or servers are shown, not sent: but for ends of lines, tabs, and
-    the way back to a line's beginning that a progress bar starts with."""
+class _Printable:
+    """A stream on which control characters from data or servers are spelt out.
+
+    Ends of lines and tabs stay, and so does the return to a line's beginning that a
+    progress bar starts with.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Writes it."""
+        """Write a text; how many characters were written."""
         back = "\r" if text.startswith("\r") else ""
         lines = text.removeprefix(back).replace("\r\n", "\n")
         return int(self._stream.write(back + printable(lines, keep="\n\t")))

@@ -1,4 +1,6 @@
-"""What the subcommands share: how one is added, the options of several, and how results and failures are printed."""
+"""What the subcommands share: how one is added, the options of several, and how
+results and failures are printed.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
     from nlgeval_lib.scoring.rows import Parts
 
 SOME_MISSING = 1
-EXIT = """Exit codes: 0 all is well (data that cannot be had is no failure); 1 something failed, or has no score, and
-was named; 2 the call, a file or the catalogue is wrong, and nothing was asked; 130 stopped by Ctrl-C."""
+EXIT = (
+    "Exit codes: 0 all is well (data that cannot be had is no failure); 1 something "
+    "failed, or has no score, and\nwas named; 2 the call, a file or the catalogue is "
+    "wrong, and nothing was asked; 130 stopped by Ctrl-C."
+)
 app = typer.Typer(
     name="nlgeval",
     help="Reproduce five papers on evaluating generated text, table by table.",
@@ -36,23 +41,50 @@ app = typer.Typer(
 )
 option = functools.partial(typer.Option, show_default=False)
 Several = list[str] | None
-StoreFolder = Annotated[str, option("--store", help="The completions' folder.  [.nlgeval/completions]")]
-DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")]
+StoreFolder = Annotated[
+    str, option("--store", help="The completions' folder.  [.nlgeval/completions]")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")
+]
 Delimiter = Annotated[str, option("--delimiter", help="What separates fields of CSV.")]
-Mapping = Annotated[Several, option("--map", metavar="OURS=THEIRS", help="A column by your name for it (repeatable).")]
-Settings = Annotated[Several, option("--set", "-s", metavar="NAME=VALUE", help="A setting by its name (repeatable).")]
+Mapping = Annotated[
+    Several,
+    option(
+        "--map",
+        metavar="OURS=THEIRS",
+        help="A column by your name for it (repeatable).",
+    ),
+]
+Settings = Annotated[
+    Several,
+    option(
+        "--set", "-s", metavar="NAME=VALUE", help="A setting by its name (repeatable)."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
 class Asking:
     """Who is asked."""
 
-    dry_run, tokenizer, ask_again, on, replicas, shard = False, "", None, "", 1, ""  # no options of all that ask
+    # no options of all that ask
+    dry_run = False
+    tokenizer = ""
+    ask_again = None
+    on = ""
+    replicas = 1
+    shard = ""
     engine: Annotated[str, option(help="openai, vllm, transformers or replay.")] = ""
-    model: Annotated[str, option("--model", "-m", help="The engine's model, or the metric's own.")] = ""
+    model: Annotated[
+        str, option("--model", "-m", help="The engine's model, or the metric's own.")
+    ] = ""
     base_url: Annotated[str, option(help="The server's address, to and with /v1.")] = ""
     revision: Annotated[str, option(help="The model's revision.")] = ""
-    engine_set: Annotated[Several, option(metavar="NAME=VALUE", help="An option of the engine (repeatable).")] = None
+    engine_set: Annotated[
+        Several,
+        option(metavar="NAME=VALUE", help="An option of the engine (repeatable)."),
+    ] = None
     store: StoreFolder = ""
     quiet: Quiet = False
 
@@ -61,58 +93,126 @@ class Asking:
         from nlgeval_lib.scoring import EngineChoice
 
         if self.ask_again and self.dry_run:
-            raise ValueError("--ask-again removes stored completions; leave it out of a dry run")
+            raise ValueError(
+                "--ask-again removes stored completions; leave it out of a dry run"
+            )
         if self.replicas > 1 and not self.on:
-            raise ValueError("--replicas is for --on ray; vLLM alone takes --engine-set tensor_parallel_size=N")
-        who = (self.engine, self.model, self.revision, self.base_url, self.engine_set or (), self.store)
-        how = (self.tokenizer, self.dry_run, self.ask_again or "", self.on, self.replicas, part(self.shard))
-        return EngineChoice(*who, *how)
+            raise ValueError(
+                "--replicas is for --on ray; vLLM alone takes "
+                "--engine-set tensor_parallel_size=N"
+            )
+        return EngineChoice(
+            engine=self.engine,
+            model=self.model,
+            revision=self.revision,
+            base_url=self.base_url,
+            settings=self.engine_set or (),
+            store=self.store,
+            tokenizer=self.tokenizer,
+            planning=self.dry_run,
+            ask_again=self.ask_again or "",
+            on=self.on,
+            replicas=self.replicas,
+            shard=shard_of(self.shard),
+        )
 
 
 class Planning(Asking):
     """Who is asked, and what a dry run is to say."""
 
     dry_run: DryRun = False
-    rate: Annotated[float | None, option(min=1, help="Dry run: new tokens a second, for the time.")] = None
-    price: Annotated[str, option(metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens.")] = ""
-    new_tokens: Annotated[float | None, option(min=1, help="Dry run: expected length of a completion.")] = None
+    rate: Annotated[
+        float | None, option(min=1, help="Dry run: new tokens a second, for the time.")
+    ] = None
+    price: Annotated[
+        str,
+        option(
+            metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens."
+        ),
+    ] = ""
+    new_tokens: Annotated[
+        float | None, option(min=1, help="Dry run: expected length of a completion.")
+    ] = None
     tokenizer: Annotated[str, option(help="Dry run: a tokenizer to count with.")] = ""
 
-    def plan(self, who: str, stages: Sequence[Stage], engine: Any, store: Any) -> None:
-        """Print what stages would ask. Raises: InputError."""
+    def plan(
+        self, subject: str, stages: Sequence[Stage], engine: Any, store: Any
+    ) -> None:
+        """Print what stages would ask.
+
+        subject: what the line of the engine begins with.
+
+        Raises: InputError.
+        """
         from nlgeval_lib.study import completions
 
-        typer.echo(f"{who}{engine.signature()}")
+        typer.echo(f"{subject}{engine.signature()}")
         planned = completions.plan(stages, engine, store)
-        echo(completions.in_words(planned, self.rate, prices(self.price), self.new_tokens))
+        echo(
+            completions.in_words(
+                planned, self.rate, prices(self.price), self.new_tokens
+            )
+        )
 
 
 class Scoring(Planning):
     """An evaluator and the rows."""
 
-    evaluator: Annotated[str, option("--evaluator", "-e", help="Its name; see `nlgeval score --list`.")] = ""
-    input: Annotated[str, option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin.")] = ""
-    data: Annotated[str, option(help="In place of a file: a data set (`nlgeval data`).")] = ""
-    format: Annotated[str, option(help="The input's format, where its name does not say.")] = ""
+    evaluator: Annotated[
+        str, option("--evaluator", "-e", help="Its name; see `nlgeval score --list`.")
+    ] = ""
+    input: Annotated[
+        str,
+        option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin."),
+    ] = ""
+    data: Annotated[
+        str, option(help="In place of a file: a data set (`nlgeval data`).")
+    ] = ""
+    format: Annotated[
+        str, option(help="The input's format, where its name does not say.")
+    ] = ""
     delimiter: Delimiter = ""
     map: Mapping = None
     fill: Annotated[
-        Several, option(metavar="COLUMN=TEXT", help="A text for all rows; @FILE reads it (repeatable).")
+        Several,
+        option(
+            metavar="COLUMN=TEXT",
+            help="A text for all rows; @FILE reads it (repeatable).",
+        ),
     ] = None
-    rubric: Annotated[str, option(help="A rubric for all rows: TOML, JSON or YAML (prometheus).")] = ""
+    rubric: Annotated[
+        str, option(help="A rubric for all rows: TOML, JSON or YAML (prometheus).")
+    ] = ""
     set: Settings = None
     ask_again: Annotated[
         Literal["empty", "failed", "unparsed"] | None,
-        option(help="Ask again for what is stored without text, what failed, what gives no score."),
+        option(
+            help="Ask again for what is stored without text, what failed, what gives "
+            "no score."
+        ),
     ] = None  # type: ignore[assignment]
-    on: Annotated[str, option(metavar="ray[=ADDRESS]", help="Replicas here, or on the cluster there.")] = ""
-    replicas: Annotated[int, option(min=1, help="With --on: how many times the model is loaded.")] = 1
+    on: Annotated[
+        str,
+        option(metavar="ray[=ADDRESS]", help="Replicas here, or on the cluster there."),
+    ] = ""
+    replicas: Annotated[
+        int, option(min=1, help="With --on: how many times the model is loaded.")
+    ] = 1
     load: Annotated[str, option(help="A fitted evaluator's file (hdeval).")] = ""
     skip_incomplete: Annotated[
-        bool, typer.Option("--skip-incomplete", help="Leave rows that lack a needed text without a score.")
+        bool,
+        typer.Option(
+            "--skip-incomplete",
+            help="Leave rows that lack a needed text without a score.",
+        ),
     ] = False
-    limit: Annotated[int | None, option(min=1, help="Only the first rows, for a trial.")] = None
-    plugin: Annotated[Several, option(help="A Python file with evaluators; its code is run (repeatable).")] = None
+    limit: Annotated[
+        int | None, option(min=1, help="Only the first rows, for a trial.")
+    ] = None
+    plugin: Annotated[
+        Several,
+        option(help="A Python file with evaluators; its code is run (repeatable)."),
+    ] = None
 
     def plugins(self) -> None:
         """Run the plugins' files."""
@@ -124,72 +224,121 @@ class Scoring(Planning):
             named.plugin(path)
 
     def rows(self, instead: str = "") -> Parts:
-        """The rows, or with the same settings those of the file `instead`. Raises: InputError; DataUnavailable."""
+        """The rows, or with the same settings those of the file `instead`.
+
+        Raises: InputError; DataUnavailable.
+        """
         from nlgeval_lib.scoring import chosen_rows
 
         data = "" if instead else self.data
-        found = chosen_rows(
-            instead or self.input, data, self.format, self.delimiter, self.map or (), self.fill or (), self.limit
+        rows = chosen_rows(
+            instead or self.input,
+            data,
+            self.format,
+            self.delimiter,
+            self.map or (),
+            self.fill or (),
+            self.limit,
         )
-        note(found.told())
-        return found
+        note(rows.told())
+        return rows
 
     def job(self, data: Parts | None = None) -> Job:
-        """What these options ask for, on these rows or on their own. Raises: InputError; EngineError; Unavailable."""
+        """What these options ask for, on these rows or on their own.
+
+        Raises: InputError; EngineError; Unavailable.
+        """
         from nlgeval_lib.evaluators.prometheus import Rubric
         from nlgeval_lib.scoring import prepared
 
-        how: dict[str, Any] = {"load": self.load, "skip_incomplete": self.skip_incomplete}
-        how["given"] = {"rubric": Rubric.read(self.rubric)} if self.rubric else {}
-        made = prepared(data or self.rows(), self.evaluator, self.set or (), self.choice(), **how)
-        note(made.notice())
-        return made
+        arguments = {}
+        if self.rubric:
+            arguments["rubric"] = Rubric.read(self.rubric)
+        job = prepared(
+            data or self.rows(),
+            self.evaluator,
+            self.set or (),
+            self.choice(),
+            load=self.load,
+            skip_incomplete=self.skip_incomplete,
+            given=arguments,
+        )
+        note(job.notice())
+        return job
 
     def plan_job(self, job: Job) -> None:
         """Print what a job would ask. Raises: InputError."""
         if not job.judge:
-            typer.echo(f"{job.name} asks no language model: {len(job.data):,} rows are scored here")
+            typer.echo(
+                f"{job.name} asks no language model: {len(job.data):,} rows are scored "
+                "here"
+            )
             return
-        who = f"{job.name} on {job.data.name}: {len(job.data):,} rows, "
-        self.plan(who, job.planned(), job.engine, job.store)
+        subject = f"{job.name} on {job.data.name}: {len(job.data):,} rows, "
+        self.plan(subject, job.planned(), job.engine, job.store)
 
 
 def command(
     name: str, group: typer.Typer = app, more: str = ""
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    """Add a subcommand: the fields of its function's class are the options, its docstring and `more` are the help.
+    """Add a subcommand: its options are the fields of a class, its help a docstring.
 
-    A field has its option or argument of typer's in its annotation, and a default unless it must be given. Those that
-    say who is asked come last.
+    The class is that of the function's argument `options`. A field has its option or
+    argument of typer's in its annotation, and a default unless it must be given. Those
+    that say who is asked come last. The help is the function's docstring and `more`.
     """
 
     def add(function: Callable[[Any], None]) -> Callable[[Any], None]:
-        settings = get_type_hints(function)["asked"]
-        types = get_type_hints(settings, include_extras=True)
-        classes = sorted(reversed(settings.__mro__), key=lambda one: issubclass(Planning, one))
-        names = [each for one in classes for each in vars(one).get("__annotations__", {})]
-        required, named = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
-        parameters = [
-            inspect.Parameter(each, named, default=getattr(settings, each, required), annotation=types[each])
-            for each in names
-        ]
+        settings = get_type_hints(function)["options"]
+        parameters = _parameters(settings)
 
-        def called(**given: Any) -> None:
-            asked = settings()
-            vars(asked).update(given)
-            before = os.umask(0o077)  # what is made of somebody's texts is for its owner only
+        def run_command(**values: Any) -> None:
+            options = settings()
+            vars(options).update(values)
+            # what is made of somebody's texts is for its owner only
+            umask = os.umask(0o077)
             try:
-                function(asked)
+                function(options)
             finally:
-                os.umask(before)
+                os.umask(umask)
 
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = types
-        said = inspect.cleandoc(function.__doc__ or "") + f"\n{more}"
-        group.command(name, help=said if "Exit codes" in said else f"{said}\n\n\b\n{EXIT}")(called)
+        types = {parameter.name: parameter.annotation for parameter in parameters}
+        signature = inspect.Signature(parameters)
+        run_command.__signature__ = signature  # type: ignore[attr-defined]
+        run_command.__annotations__ = types
+        text = inspect.cleandoc(function.__doc__ or "") + f"\n{more}"
+        if "Exit codes" not in text:
+            text += f"\n\n\b\n{EXIT}"
+        group.command(name, help=text)(run_command)
         return function
 
     return add
+
+
+def _parameters(settings: type) -> list[inspect.Parameter]:
+    """The fields of a class of options, as parameters that are given by name."""
+    types = get_type_hints(settings, include_extras=True)
+    # those of `Planning` and its bases, which say who is asked, come last
+    classes = sorted(
+        reversed(settings.__mro__), key=lambda base: issubclass(Planning, base)
+    )
+    parameters = []
+    for base in classes:
+        for name in vars(base).get("__annotations__", {}):
+            parameter = inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=getattr(settings, name, inspect.Parameter.empty),
+                annotation=types[name],
+            )
+            parameters.append(parameter)
+    return parameters
+
+
+def summary(documented: Any) -> str:
+    """The first paragraph of a docstring as one line; empty where there is none."""
+    text = inspect.cleandoc(documented.__doc__ or "")
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def echo(parts: Iterable[str | pd.DataFrame]) -> None:
@@ -197,7 +346,10 @@ def echo(parts: Iterable[str | pd.DataFrame]) -> None:
     from nlgeval_lib.report import show
 
     for part in parts:
-        typer.echo(part if isinstance(part, str) else show(part, rows=len(part)).text)
+        if isinstance(part, str):
+            typer.echo(part)
+        else:
+            typer.echo(show(part, rows=len(part)).text)
 
 
 def say(text: str) -> None:
@@ -205,15 +357,17 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def part(text: str) -> tuple[int, int]:
+def shard_of(text: str) -> tuple[int, int]:
     """Part and parts of `--shard`. Raises: ValueError."""
     if not text:
         return 1, 1
     with contextlib.suppress(ValueError):
-        one, parts = map(int, text.split("/"))
-        if 1 <= one <= parts:
-            return one, parts
-    raise ValueError(f"--shard {text}; part and parts are needed, such as 1/8 for the first of eight")
+        part, parts = map(int, text.split("/"))
+        if 1 <= part <= parts:
+            return part, parts
+    raise ValueError(
+        f"--shard {text}; part and parts are needed, such as 1/8 for the first of eight"
+    )
 
 
 def note(text: str) -> None:
@@ -230,7 +384,9 @@ def prices(text: str) -> tuple[float, float] | None:
         first, second = map(float, text.split(","))
         if 0 <= first < math.inf and 0 <= second < math.inf:
             return first, second
-    raise ValueError(f"--price {text}; two numbers are needed, 0 or more, such as 2.5,10")
+    raise ValueError(
+        f"--price {text}; two numbers are needed, 0 or more, such as 2.5,10"
+    )
 
 
 def failures(run: Run, most: int = 5) -> None:

@@ -1,4 +1,6 @@
-"""`nlgeval init`: a folder to begin with; `data`: the data sets; `recordings`: somebody's recorded judge outputs."""
+"""`nlgeval init`: a folder to begin with; `data`: the data sets; `recordings`:
+somebody's recorded judge outputs.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,21 @@ import typer
 
 from nlgeval_lib.cli._options import Several, StoreFolder, app
 
-FIRST = {"rows.jsonl": "rows.jsonl", "rubric.toml": "rubric.toml", "README.md": "commands.txt"}  # of the folder `first`
+# the files of a new folder, and what they are called in the folder `first`
+FIRST = {
+    "rows.jsonl": "rows.jsonl",
+    "rubric.toml": "rubric.toml",
+    "README.md": "commands.txt",
+}
 
 
 @app.command()
-def init(folder: Annotated[str, typer.Argument(help="The new folder.")] = "my-evaluation") -> None:
-    """Write a folder to begin with: rated rows, a rubric and the commands to run. Nothing is overwritten.
+def init(
+    folder: Annotated[str, typer.Argument(help="The new folder.")] = "my-evaluation",
+) -> None:
+    """Write a folder to begin with: rated rows, a rubric and the commands to run.
+
+    Nothing is overwritten.
 
     \b
     Examples:
@@ -23,19 +34,38 @@ def init(folder: Annotated[str, typer.Argument(help="The new folder.")] = "my-ev
     """
     from nlgeval_lib import files
 
-    texts = {Path(folder, name): Path(__file__).with_name("first") / own for name, own in FIRST.items()}
-    if there := [str(path) for path in texts if os.path.lexists(path)]:
-        raise ValueError(f"{', '.join(there)}: there already, and nothing is overwritten; name another folder")
-    for path, text in texts.items():
-        files.write_text(path, text.read_text(encoding="utf-8"))
-    typer.echo(f"{folder} has {', '.join(FIRST)}. In that folder:\n\n{path.read_text(encoding='utf-8')}", nl=False)
+    templates = {}
+    for name, source in FIRST.items():
+        templates[Path(folder, name)] = Path(__file__).with_name("first") / source
+    present = [str(path) for path in templates if os.path.lexists(path)]
+    if present:
+        raise ValueError(
+            f"{', '.join(present)}: there already, and nothing is overwritten; name "
+            "another folder"
+        )
+    for path, template in templates.items():
+        files.write_text(path, template.read_text(encoding="utf-8"))
+    commands = Path(folder, "README.md").read_text(encoding="utf-8")
+    typer.echo(
+        f"{folder} has {', '.join(FIRST)}. In that folder:\n\n{commands}", nl=False
+    )
 
 
 @app.command()
 def data(
-    names: Annotated[Several, typer.Argument(help="Data sets; none: all.", show_default=False)] = None,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Get and verify the files.")] = False,
-    describe: Annotated[bool, typer.Option("--describe", help="Counts, aspects, scales and licences.")] = False,
+    names: Annotated[
+        Several, typer.Argument(help="Data sets; none: all.", show_default=False)
+    ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Get and verify the files.")
+    ] = False,
+    optional: Annotated[
+        bool,
+        typer.Option("--optional", help="With --fetch: also what is left out by size."),
+    ] = False,
+    describe: Annotated[
+        bool, typer.Option("--describe", help="Counts, aspects, scales and licences.")
+    ] = False,
 ) -> None:
     """List the data sets and say which are on this machine.
 
@@ -43,6 +73,7 @@ def data(
     Examples:
       nlgeval data --fetch             get every public file, verified by its sha256
       nlgeval data --fetch summeval    only these
+      nlgeval data --fetch --optional  also the files that are left out by their size
       NLGEVAL_DATA_MIRROR=/mnt/mirror nlgeval data --fetch     take them from a folder
     """
     from nlgeval_lib import datasets
@@ -50,37 +81,51 @@ def data(
 
     if fetch and describe:
         raise ValueError("choose --fetch or --describe")
-    datasets.registry.entries()  # raises where the package is installed without the repository
+    # raises where the package is installed without the repository
+    datasets.registry.entries()
+    known = datasets.registry.entries()
+    left_out = [path for path, entry in known.items() if entry.optional]
     chosen = list(names or datasets.groups())
     for name in chosen:
-        datasets.files(name)  # raises for an unknown one
+        if name not in left_out:
+            datasets.files(name)  # raises for an unknown one
+    if optional and not fetch:
+        raise ValueError("--optional goes with --fetch")
+    if optional and not names:
+        chosen += left_out
     if describe:
         frame = datasets.describe().reset_index()
         typer.echo(show(frame[frame["dataset"].isin(chosen)], digits=0).text)
         return
     typer.echo(datasets.fetch.mirror_line())
     if fetch:
-        datasets.fetch.all(chosen, typer.echo)
+        datasets.unreachable.forget()
+        datasets.fetch.all(chosen, typer.echo, optional=optional or bool(names))
         return
     for name in chosen:
-        here, reason = datasets.available(name)
-        typer.echo(f"{name:24} {'here' if here else 'not here: ' + reason}")
+        if name in left_out:
+            continue
+        is_here, reason = datasets.available(name)
+        typer.echo(f"{name:24} {'here' if is_here else f'not here: {reason}'}")
 
 
 @app.command()
 def recordings(
-    names: Annotated[Several, typer.Argument(help="Recordings; none: list them.", show_default=False)] = None,
+    names: Annotated[
+        Several, typer.Argument(help="Recordings; none: list them.", show_default=False)
+    ] = None,
     store: StoreFolder = "",
 ) -> None:
     """List recorded judge outputs, or put texts of known prompts into a store.
 
-    What is in a store is replayed by --engine replay, with any evaluator that asks the same prompts.
+    What is in a store is replayed by --engine replay, with any evaluator that asks the
+    same prompts.
 
     \b
     Examples:
       nlgeval recordings acloserlook prometheus_gpt4            into the store
-      nlgeval score -e prometheus --data mt_bench --engine replay -m gpt-4-0613 --store recorded/ \\
-          -s repetition_penalty=1 -s seed=none -o gpt4.csv
+      nlgeval score -e prometheus --data mt_bench --engine replay -m gpt-4-0613 \\
+          --store recorded/ -s repetition_penalty=1 -s seed=none -o gpt4.csv
     """
     from nlgeval_lib import datasets
     from nlgeval_lib.scoring import named
@@ -88,18 +133,29 @@ def recordings(
 
     if not names:
         for name, row in datasets.recordings.describe().iterrows():
-            here = "here" if datasets.available(str(name))[0] else "not here"
-            asked = "prompts unknown" if "text" in row["kept"] else "scores only"
-            asked = "prompts known" if name in recorded_judges.ASKED else asked
-            typer.echo(f"{name:22} {row['rows']:>8,}  {here:9} {asked:16} {row['title']}")
+            place = "here" if datasets.available(str(name))[0] else "not here"
+            prompts = "scores only"
+            if name in recorded_judges.ASKED:
+                prompts = "prompts known"
+            elif "text" in row["kept"]:
+                prompts = "prompts unknown"
+            typer.echo(
+                f"{name:22} {row['rows']:>8,}  {place:9} {prompts:16} {row['title']}"
+            )
         return
     for name in names:
         recorded_judges.of(name)  # raises for an unknown one
-    kept = named.store(store)
+    completions = named.store(store)
     for name in names:
-        done = recorded_judges.fill(kept, name)
-        repeated = f"; {done.repeated:,} repeat a prompt, {done.differing:,} with another text"
-        typer.echo(
-            f"{name}: {done.completions:,} completions of {', '.join(done.judges)} for {done.requests:,} requests, "
-            f"{done.new:,} new{repeated if done.repeated else ''}"
+        report = recorded_judges.fill(completions, name)
+        line = (
+            f"{name}: {report.completions:,} completions of "
+            f"{', '.join(report.judges)} for {report.requests:,} requests, "
+            f"{report.new:,} new"
         )
+        if report.repeated:
+            line += (
+                f"; {report.repeated:,} repeat a prompt, "
+                f"{report.differing:,} with another text"
+            )
+        typer.echo(line)

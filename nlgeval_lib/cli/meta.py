@@ -2,131 +2,231 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli._options import SOME_MISSING, Delimiter, Mapping, Several, command, note, option, say
+from nlgeval_lib.cli._options import (
+    SOME_MISSING,
+    Delimiter,
+    Mapping,
+    Several,
+    command,
+    note,
+    option,
+    say,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from nlgeval_lib.study.rated_files import Result
 
-SETTINGS = ("nan", "ci", "n_boot", "n_perm", "seed", "correct", "compare", "baselines", "raters")
+SETTINGS = (
+    "nan",
+    "ci",
+    "n_boot",
+    "n_perm",
+    "seed",
+    "correct",
+    "compare",
+    "baselines",
+    "raters",
+)
 _NUMBER = re.compile(r"[+-]?[0-9.]+")
 
 
 class Meta:
     """The options of `meta`."""
 
-    file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, JSON or parquet with scores and ratings.")]
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSONL, JSON or parquet with scores and ratings."
+        ),
+    ]
     score: Annotated[Several, option(help="A column with scores (repeatable).")] = None
     human: Annotated[str, typer.Option(help="The column with the ratings.")] = "human"
-    level: Annotated[Several, option(help="dataset, input, system (repeatable).")] = None
-    coef: Annotated[Several, option(help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable).")] = None
-    by: Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")] = None
+    level: Annotated[Several, option(help="dataset, input, system (repeatable).")] = (
+        None
+    )
+    coef: Annotated[
+        Several,
+        option(help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable)."),
+    ] = None
+    by: Annotated[
+        str | None, option(help="Groups of rows; default aspect, '' for none.")
+    ] = None
     map: Mapping = None
-    nan: Annotated[str, typer.Option(help="Missing scores: drop, error, zero, mean, min, max, constant-zero.")] = "drop"
-    ci: Annotated[str, typer.Option(help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both.")] = "auto"
-    n_boot: Annotated[int, typer.Option(min=1, help="Resamples of an interval that resamples.")] = 1000
-    n_perm: Annotated[int, typer.Option(min=1, help="Exchanges of systems, at system level.")] = 1000
+    nan: Annotated[
+        str,
+        typer.Option(
+            help="Missing scores: drop, error, zero, mean, min, max, constant-zero."
+        ),
+    ] = "drop"
+    ci: Annotated[
+        str,
+        typer.Option(
+            help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both."
+        ),
+    ] = "auto"
+    n_boot: Annotated[
+        int, typer.Option(min=1, help="Resamples of an interval that resamples.")
+    ] = 1000
+    n_perm: Annotated[
+        int, typer.Option(min=1, help="Exchanges of systems, at system level.")
+    ] = 1000
     seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
-    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh, by.")] = "holm"
-    compare: Annotated[bool, typer.Option(help="Compare the scores with each other.")] = True
-    baselines: Annotated[bool, typer.Option(help="Output length and random scores beside them.")] = True
-    raters: Annotated[str, typer.Option(help="How columns of single raters begin; '' for none.")] = "rater_"
-    format: Annotated[Literal["text", "csv", "markdown", "jsonl"], typer.Option(help="Of the tables.")] = "text"
-    output: Annotated[str, option("--output", "-o", help="Write here instead of the terminal.")] = ""
-    input_format: Annotated[str, option(help="The file's format, where its name does not say.")] = ""
+    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh, by.")] = (
+        "holm"
+    )
+    compare: Annotated[
+        bool, typer.Option(help="Compare the scores with each other.")
+    ] = True
+    baselines: Annotated[
+        bool, typer.Option(help="Output length and random scores beside them.")
+    ] = True
+    raters: Annotated[
+        str, typer.Option(help="How columns of single raters begin; '' for none.")
+    ] = "rater_"
+    format: Annotated[
+        Literal["text", "csv", "markdown", "jsonl"], typer.Option(help="Of the tables.")
+    ] = "text"
+    output: Annotated[
+        str, option("--output", "-o", help="Write here instead of the terminal.")
+    ] = ""
+    input_format: Annotated[
+        str, option(help="The file's format, where its name does not say.")
+    ] = ""
     delimiter: Delimiter = ""
 
 
 @command("meta")
-def correlations(asked: Meta) -> None:
-    """Correlate the scores of a file with its human ratings, and compare scores with each other.
+def correlations(options: Meta) -> None:
+    """Correlate a file's scores with its human ratings, and compare the scores.
 
-    Scores are the columns that `nlgeval score` wrote, or those named by --score. With several, every two are compared
-    by a paired test (jackknife over systems and inputs; at system level, systems change places), p-values are corrected
-    over all tests of a level and coefficient, and scores that no test tells apart share a rank. Rows of several aspects
-    are groups of their own. A rating or score that is not there stays out and is counted; each coefficient has its
-    interval and its signature.
+    Scores are the columns that `nlgeval score` wrote, or those named by --score. With
+    several, every two are compared by a paired test (jackknife over systems and inputs;
+    at system level, systems change places), p-values are corrected over all tests of a
+    level and coefficient, and scores that no test tells apart share a rank. Rows of
+    several aspects are groups of their own. A rating or score that is not there stays
+    out and is counted; each coefficient has its interval and its signature.
 
     \b
     Examples:
       nlgeval meta scores.csv
-      nlgeval meta scores.csv --human rating --level dataset --level input --coef kendall-b
-      nlgeval meta mine.csv --score judge --human gold --map input_id=doc --map system_id=model --by ""
+      nlgeval meta scores.csv --human rating --level dataset --level input \\
+          --coef kendall-b
+      nlgeval meta mine.csv --score judge --human gold --map input_id=doc \\
+          --map system_id=model --by ""
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files
     from nlgeval_lib.study import rated_files
 
+    fields = {name: getattr(options, name) for name in SETTINGS}
+    coefs = options.coef or ("pearson", "spearman", "kendall-b")
     settings = rated_files.Settings(
-        levels=tuple(dict.fromkeys(asked.level or ("dataset",))),
-        coefs=tuple(dict.fromkeys(asked.coef or ("pearson", "spearman", "kendall-b"))),
-        **{name: getattr(asked, name) for name in SETTINGS},
+        levels=tuple(dict.fromkeys(options.level or ("dataset",))),
+        coefs=tuple(dict.fromkeys(coefs)),
+        **fields,
     )
-    if asked.output:
-        score_files.check_output(asked.output, asked.file)
-    mapping = [*(asked.map or ()), *([] if asked.human == "human" else [f"human={asked.human}"])]
-    rows = chosen_rows(asked.file, "", asked.input_format, asked.delimiter, mapping)
+    if options.output:
+        score_files.check_output(options.output, options.file)
+    mapping = list(options.map or ())
+    if options.human != "human":
+        mapping.append(f"human={options.human}")
+    rows = chosen_rows(
+        options.file, "", options.input_format, options.delimiter, mapping
+    )
     note(rows.told())
-    scores = rated_files.score_columns(rows, asked.score or ())
-    needed = rated_files.needed(scores, settings, asked.by)
-    found = rated_files.correlate(rows.only(needed).whole(), scores, settings, asked.by)
-    text = shown(found, asked.format)
-    if asked.output:
-        files.write_text(asked.output, text)
-        typer.echo(f"written: {asked.output}")
+    scores = rated_files.score_columns(rows, options.score or ())
+    columns = rated_files.needed(scores, settings, options.by)
+    frame = rows.only(columns).whole()
+    result = rated_files.correlate(frame, scores, settings, options.by)
+    text = as_text(result, options.format)
+    if options.output:
+        files.write_text(options.output, text)
+        typer.echo(f"written: {options.output}")
     else:
         typer.echo(text, nl=False)
-    table = found.correlations[found.correlations["score"].isin(scores)]
-    none = table.groupby("score", sort=False).filter(lambda rows: rows["value"].isna().all()).drop_duplicates("score")
-    for name, why in zip(none["score"], none.get("reason", ""), strict=True):
-        say(f"error: {name} has no coefficient: {why}")
-    if len(none):
+    if _report_missing(result.correlations, scores):
         raise typer.Exit(SOME_MISSING)
 
 
-# -- the tables as text ------------------------------------------------------------------------------------------------
+def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:
+    """Name the scores without any coefficient, and why; how many there are."""
+    count = 0
+    for score in table["score"].drop_duplicates():
+        rows = table[table["score"] == score]
+        if score in scores and rows["value"].isna().all():
+            reason = rows.iloc[0].get("reason", "")
+            say(f"error: {score} has no coefficient: {reason}")
+            count += 1
+    return count
 
 
-def shown(result: Result, format: str) -> str:
-    """Both tables and the notes, as text, csv (the correlations, then the differences with their own header), markdown
-    or jsonl (a `table` a line)."""
+# -- the tables as text
+
+
+def as_text(result: Result, format: str) -> str:
+    """Both tables and the notes, as text, csv (the correlations, then the differences
+    with their own header), markdown or jsonl (a `table` a line).
+    """
     from nlgeval_lib.files import json_lines
     from nlgeval_lib.report import show
 
     if format == "jsonl":
-        tables = {"correlations": result.correlations, "differences": result.differences}
-        rows = ({"table": name, **row} for name, table in tables.items() for row in table.to_dict("records"))
+        tables = {
+            "correlations": result.correlations,
+            "differences": result.differences,
+        }
+        rows = []
+        for name, table in tables.items():
+            for row in table.to_dict("records"):
+                rows.append({"table": name, **row})
         return "".join(json_lines(rows))
+    titled = {
+        "Correlation with human ratings": result.correlations,
+        "Differences": result.differences,
+    }
     parts = []
-    for title, table in (("Correlation with human ratings", result.correlations), ("Differences", result.differences)):
-        if format == "csv" and len(table):
+    for title, table in titled.items():
+        if not len(table):
+            continue
+        if format == "csv":
             parts.append(table.map(_inert).to_csv(index=False, lineterminator="\n"))
-        elif len(table):
-            one = show(_joined(table), title, rows=len(table))
-            parts.append(f"{one.markdown if format == 'markdown' else one.text}\n")
+            continue
+        shown = show(_joined(table), title, rows=len(table))
+        parts.append(f"{shown.markdown if format == 'markdown' else shown.text}\n")
     if result.notes and format != "csv":
         parts.append("".join(f"note: {note}\n" for note in result.notes))
     return "\n".join(parts)
 
 
 def _inert(value: Any) -> Any:
-    """A text that a spreadsheet does not take for a formula; this table is read by people, and no command reads it."""
-    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+    """A text that a spreadsheet does not take for a formula.
+
+    The table is read by people, and no command reads it.
+    """
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
-    return value if _NUMBER.fullmatch(value) else f"'{value}"
+    if value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with the two ends of its intervals in one column."""
     if "ci_low" not in table.columns:
         return table
-    ends = zip(table["ci_low"], table["ci_high"], strict=True)
-    both = [f"[{low:.3f}, {high:.3f}]" if low == low and high == high else "" for low, high in ends]
-    shown = table.drop(columns=["ci_low", "ci_high"])
-    shown.insert(shown.columns.get_loc("value") + 1, "95% interval", both)
-    return shown
+    intervals = []
+    for low, high in zip(table["ci_low"], table["ci_high"], strict=True):
+        missing = math.isnan(low) or math.isnan(high)
+        intervals.append("" if missing else f"[{low:.3f}, {high:.3f}]")
+    joined = table.drop(columns=["ci_low", "ci_high"])
+    joined.insert(joined.columns.get_loc("value") + 1, "95% interval", intervals)
+    return joined

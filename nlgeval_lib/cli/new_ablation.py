@@ -1,9 +1,13 @@
-"""`nlgeval new-ablation` writes an ablation notebook from the template, and its entry in the catalogue."""
+"""`nlgeval new-ablation` writes an ablation notebook from the template, and its
+entry in the catalogue.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,96 +18,230 @@ from nlgeval_lib.names import pair
 TEMPLATE = "template_ablation"
 
 
+Name = Annotated[str, typer.Argument(help="The new output's id.", show_default=False)]
+Sweeps = Annotated[
+    list[str],
+    option("--sweep", help="A setting's values (repeatable).", metavar="NAME=A,B,..."),
+]
+Evaluator = Annotated[
+    str, option("--evaluator", "-e", help="By name, as for `nlgeval score`.")
+]
+Data = Annotated[
+    str, option("--data", help="A data set by name; mini: the embedded one.  [mini]")
+]
+Aspects = Annotated[
+    Several,
+    option("--aspect", help="Whose ratings count (repeatable); none: the overall's."),
+]
+Base = Annotated[
+    Several,
+    option(
+        "--base",
+        metavar="NAME=VALUE",
+        help="The variant to compare with; none: the first.",
+    ),
+]
+Engine = Annotated[
+    str,
+    option("--engine", help="openai, vllm, transformers or replay.  [transformers]"),
+]
+Model = Annotated[
+    str, option("--model", "-m", help="Who judges.  [mini, the miniature judge]")
+]
+
+
 @app.command()
 def new_ablation(
-    name: Annotated[str, typer.Argument(help="The new output's id.", show_default=False)],
-    sweep: Annotated[list[str], option("--sweep", help="A setting's values (repeatable).", metavar="NAME=A,B,...")],
-    evaluator: Annotated[str, option("--evaluator", "-e", help="By name, as for `nlgeval score`.")] = "",
-    data: Annotated[str, option("--data", help="A data set by name; mini: the embedded one.  [mini]")] = "mini",
+    name: Name,
+    sweep: Sweeps,
+    evaluator: Evaluator = "",
+    data: Data = "mini",
     setting: Settings = None,
-    aspect: Annotated[
-        Several, option("--aspect", help="Whose ratings count (repeatable); none: the overall's.")
-    ] = None,
-    base: Annotated[
-        Several, option("--base", metavar="NAME=VALUE", help="The variant to compare with; none: the first.")
-    ] = None,
-    engine: Annotated[
-        str, option("--engine", help="openai, vllm, transformers or replay.  [transformers]")
-    ] = "transformers",
-    model: Annotated[str, option("--model", "-m", help="Who judges.  [mini, the miniature judge]")] = "mini",
+    aspect: Aspects = None,
+    base: Base = None,
+    engine: Engine = "transformers",
+    model: Model = "mini",
 ) -> None:
-    """Write the notebook of an ablation and its entry in the catalogue; `nlgeval run NAME` runs it.
+    """Write an ablation's notebook and its catalogue entry; `nlgeval run` runs it.
 
-    Every combination of the values is a variant. It is scored on the same items, and the notebook shows how well each
-    follows the ratings, a paired test against the base with Holm's correction, and a figure. `evaluator` and `judge` (a
-    model) can be swept as settings are.
+    Every combination of the values is a variant. It is scored on the same items, and
+    the notebook shows how well each follows the ratings, a paired test against the base
+    with Holm's correction, and a figure. `evaluator` and `judge` (a model) can be swept
+    as settings are.
 
     \b
     Examples:
       nlgeval new-ablation my_aspects -e coascore --sweep n=1,3,7 -s variant=average
-      nlgeval new-ablation my_prompts -e prometheus --sweep rubric=yes,no --sweep reference=yes,no --aspect fluency
-      nlgeval new-ablation my_judges -e llmscore --sweep judge=gpt-4o,gpt-4o-mini --engine openai --data summeval
+      nlgeval new-ablation my_prompts -e prometheus --sweep rubric=yes,no \\
+          --sweep reference=yes,no --aspect fluency
+      nlgeval new-ablation my_judges -e llmscore --sweep judge=gpt-4o,gpt-4o-mini \\
+          --engine openai --data summeval
+    """
+    from nlgeval_lib.study import ablations
+
+    swept = _sweeps(sweep)
+    fixed = _settings(setting)
+    base_settings = _settings(base)
+    variants = ablations.variants(evaluator, swept, fixed, model)
+    inputs = [ablations.check(variants, data)]
+    _check_base(base_settings, variants)
+    path, catalogue_path = _free_paths(name)
+    title = _title(evaluator, swept)
+    parameters = {
+        "evaluator": evaluator,
+        "sweep": swept,
+        "data": data,
+        "settings": fixed,
+        "aspects": list(aspect or ()),
+        "base": base_settings,
+        "engine": engine,
+        "model": model,
+    }
+    entry = _entry(name, inputs, title)
+    _write(path, _notebook(name, title, parameters), catalogue_path, entry)
+    _print_written(path, len(variants), catalogue_path)
+
+
+def _print_written(path: Path, variants: int, catalogue_path: Path) -> None:
+    """Print what was written, and the command that runs it."""
+    from nlgeval_lib.report.notebook import shown
+
+    typer.echo(
+        f"written: {shown(path)}, {variants} variants, and its entry in "
+        f"{shown(catalogue_path)}\nnext: nlgeval run {path.stem}"
+    )
+
+
+def _sweeps(texts: list[str]) -> dict[str, list[Any]]:
+    """The values of `NAME=A,B,...` texts."""
+    from nlgeval_lib.runner import trials
+
+    swept = {}
+    for name, values in map(pair, texts):
+        swept[name] = [_value(text) for text in trials.values(values)]
+    return swept
+
+
+def _check_base(base: dict[str, Any], variants: Iterable[str]) -> None:
+    """Pass where the base is a variant, or none is named. Raises: ValueError."""
+    from nlgeval_lib.study import ablations
+
+    if base and ablations.label(base) not in variants:
+        raise ValueError(
+            f"--base {ablations.label(base)!r} is no variant; variants: "
+            f"{', '.join(variants)}"
+        )
+
+
+def _settings(texts: Sequence[str] | None) -> dict[str, Any]:
+    """The values of `NAME=VALUE` texts."""
+    return {name: _value(text) for name, text in map(pair, texts or ())}
+
+
+def _free_paths(name: str) -> tuple[Path, Path]:
+    """The paths of the new notebook and of the catalogue.
+
+    Raises: ValueError where the name is no id, or is in use.
     """
     from nlgeval_lib import files
     from nlgeval_lib.report.notebook import shown
-    from nlgeval_lib.runner import trials
-    from nlgeval_lib.study import ablations, catalogue
+    from nlgeval_lib.study import catalogue
 
-    swept = {key: [_value(text) for text in trials.values(texts)] for key, texts in map(pair, sweep)}
-    fixed, first = ({key: _value(text) for key, text in map(pair, texts or ())} for texts in (setting, base))
-    made = ablations.variants(evaluator, swept, fixed, model)
-    inputs = [ablations.check(made, data)]
-    if first and ablations.label(first) not in made:
-        raise ValueError(f"--base {ablations.label(first)!r} is no variant; variants: {', '.join(made)}")
     if not name.replace("_", "").isalnum():
-        raise ValueError(f"{name!r}: an id is lower-case letters and digits joined by single underscores")
+        raise ValueError(
+            f"{name!r}: an id is lower-case letters and digits joined by single "
+            "underscores"
+        )
     folder = files.notebooks()
-    path, listed = folder / "ablations" / f"{name}.ipynb", files.committed(folder / "catalogue.toml")
+    path = folder / "ablations" / f"{name}.ipynb"
+    catalogue_path = files.committed(folder / "catalogue.toml")
     if path.exists() or name in {entry.id for entry in catalogue.load().outputs}:
         raise ValueError(
-            f"there is an output {name!r} already; choose another name, or remove {shown(path)} and its entry"
+            f"there is an output {name!r} already; choose another name, or remove "
+            f"{shown(path)} and its entry"
         )
-    title = f"Ablation: {evaluator or 'evaluators'}, " + "; ".join(
-        f"{k} = {', '.join(map(str, v))}" for k, v in swept.items()
-    )
-    route = "mini" if inputs[0] in (ablations.MINI, ablations.OWN) else "run"
-    entry = {"id": name, "paper": "meta", "notebook": f"ablations/{name}.ipynb", "route": route, "inputs": inputs}
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in {**entry, "title": title}.items()]
-    given = {"evaluator": evaluator, "sweep": swept, "data": data, "settings": fixed}
-    given |= {"aspects": list(aspect or ()), "base": first, "engine": engine, "model": model}
-    files.write_text(path, _notebook((folder / f"{TEMPLATE}.ipynb").read_text(encoding="utf-8"), name, title, given))
-    before = listed.read_text(encoding="utf-8")
-    files.write_text(listed, before.rstrip("\n") + "\n\n[[output]]\n" + "\n".join(lines) + "\n")
+    return path, catalogue_path
+
+
+def _title(evaluator: str, swept: dict[str, list[Any]]) -> str:
+    """The title of the notebook: the evaluator and the values that are compared."""
+    sweeps = []
+    for name, values in swept.items():
+        sweeps.append(f"{name} = {', '.join(map(str, values))}")
+    return f"Ablation: {evaluator or 'evaluators'}, {'; '.join(sweeps)}"
+
+
+def _entry(name: str, inputs: list[str], title: str) -> dict[str, Any]:
+    """The entry of the catalogue."""
+    from nlgeval_lib.study import ablations
+
+    return {
+        "id": name,
+        "paper": "meta",
+        "notebook": f"ablations/{name}.ipynb",
+        "route": "mini" if inputs[0] in (ablations.MINI, ablations.OWN) else "run",
+        "inputs": inputs,
+        "title": title,
+    }
+
+
+def _write(
+    path: Path, notebook: str, catalogue_path: Path, entry: dict[str, Any]
+) -> None:
+    """Write the notebook and its entry; neither, if the catalogue refuses the entry."""
+    from nlgeval_lib import files
+    from nlgeval_lib.study import catalogue
+
+    files.write_text(path, notebook)
+    text = catalogue_path.read_text(encoding="utf-8")
+    lines = [text.rstrip("\n"), "", "[[output]]"]
+    for name, value in entry.items():
+        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    files.write_text(catalogue_path, "\n".join(lines) + "\n")
     try:
         catalogue.load()
     except ValueError:
-        files.write_text(listed, before)
+        files.write_text(catalogue_path, text)
         path.unlink()
         raise
-    typer.echo(
-        f"written: {shown(path)}, {len(made)} variants, and its entry in {shown(listed)}\nnext: nlgeval run {name}"
-    )
 
 
-def _notebook(template: str, name: str, title: str, given: dict[str, Any]) -> str:
-    document = json.loads(template)
+def _notebook(name: str, title: str, parameters: dict[str, Any]) -> str:
+    """The template's notebook with another name, title and parameters."""
+    from nlgeval_lib import files
+
+    template = files.notebooks() / f"{TEMPLATE}.ipynb"
+    document = json.loads(template.read_text(encoding="utf-8"))
     for cell in document["cells"]:
         source = "".join(cell["source"])
         if "parameters" in cell["metadata"].get("tags", ()):
-            lines = []
-            for line in source.splitlines():
-                head, _, comment = line.partition("  # ")
-                key = head.partition("=")[0].partition(":")[0].strip()
-                lines.append(f"{head.partition(' = ')[0]} = {given[key]!r}  # {comment}" if key in given else line)
-            source = "\n".join(lines)
+            source = _with_values(source, parameters)
         elif source.startswith("# Template"):
-            source = f"# {title}\n\n**The question.** Which choice follows the ratings best, and by more than chance?"
-        source = source.replace(f'"{TEMPLATE}"', f'"{name}"').replace(", scratch=True", "")
+            source = (
+                f"# {title}\n\n**The question.** Which choice follows the ratings "
+                "best, and by more than chance?"
+            )
+        source = source.replace(f'"{TEMPLATE}"', f'"{name}"')
+        source = source.replace(", scratch=True", "")
         cell["source"] = source.splitlines(keepends=True)
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
+def _with_values(source: str, parameters: dict[str, Any]) -> str:
+    """The cell of the parameters, with these values in it."""
+    lines = []
+    for line in source.splitlines():
+        code, _, comment = line.partition("  # ")
+        name = code.partition("=")[0].partition(":")[0].strip()
+        if name in parameters:
+            target = code.partition(" = ")[0]
+            line = f"{target} = {parameters[name]!r}  # {comment}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def _value(text: str) -> Any:
+    """The Python literal of a text; the text itself where it is none."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

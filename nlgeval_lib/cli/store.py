@@ -1,4 +1,4 @@
-"""`nlgeval store`: look after the completions that are kept."""
+"""`nlgeval store`: look after the completions that are completions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ group = typer.Typer(
 
     \b
     Examples:
-      nlgeval store verify                           how many of which model, and is every record whole
-      nlgeval store export all.jsonl                 a line of JSON for each record
-      nlgeval store merge all.jsonl other/folder     take over what other machines made
-      nlgeval store forget --model NAME              ask that model again
+      nlgeval store verify                         what there is; is every record whole
+      nlgeval store export all.jsonl               a line of JSON for each record
+      nlgeval store merge all.jsonl other/folder   take over what other machines made
+      nlgeval store forget --model NAME            ask that model again
     """,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -26,24 +26,30 @@ app.add_typer(group, name="store")
 
 @group.command()
 def verify(store: StoreFolder = "") -> None:
-    """Read every record and check it; exit code 1 where some are damaged. They are asked again when they are needed."""
+    """Read every record and check it; exit code 1 where some are damaged.
+
+    They are asked again when they are needed.
+    """
     from nlgeval_lib.scoring import named
 
-    kept = named.store(store)
-    for (model, revision), count in kept.census().items():
+    completions = named.store(store)
+    for (model, revision), count in completions.census().items():
         typer.echo(f"{count:>10,}  {model}@{revision}")
-        for maker, days in kept.makers(model, revision).items():
+        for maker, days in completions.makers(model, revision).items():
             typer.echo(f"{'':>12}by {maker}, {' to '.join(dict.fromkeys(days))}")
-    damaged = kept.verify()
+    damaged = completions.verify()
     for key in damaged:
         typer.echo(f"damaged: {key}")
-    typer.echo(f"{len(kept):,} completions, {len(damaged):,} damaged records")
+    typer.echo(f"{len(completions):,} completions, {len(damaged):,} damaged records")
     if damaged:
         raise typer.Exit(SOME_MISSING)
 
 
 @group.command()
-def export(file: Annotated[str, typer.Argument(help="The file to write.")], store: StoreFolder = "") -> None:
+def export(
+    file: Annotated[str, typer.Argument(help="The file to write.")],
+    store: StoreFolder = "",
+) -> None:
     """Write every whole record to a JSON Lines file."""
     from nlgeval_lib.scoring import named
 
@@ -52,15 +58,19 @@ def export(file: Annotated[str, typer.Argument(help="The file to write.")], stor
 
 @group.command()
 def merge(
-    sources: Annotated[list[str], typer.Argument(help="Exported files, or folders of other stores.")],
+    sources: Annotated[
+        list[str], typer.Argument(help="Exported files, or folders of other stores.")
+    ],
     store: StoreFolder = "",
 ) -> None:
-    """Take over the records of exported files or other stores; what is there already stays."""
+    """Take over the records of exported files or other stores; what is there already
+    stays.
+    """
     from nlgeval_lib.scoring import named
 
-    kept = named.store(store)
+    completions = named.store(store)
     for source in sources:
-        typer.echo(f"{source}: {kept.merge(source):,} new records")
+        typer.echo(f"{source}: {completions.merge(source):,} new records")
 
 
 @group.command()
@@ -72,5 +82,6 @@ def forget(
     """Remove a model's completions, so that they are asked again."""
     from nlgeval_lib.scoring import named
 
-    kept = named.store(store)
-    typer.echo(f"{kept.forget(kept.keys(model, revision)):,} completions forgotten")
+    completions = named.store(store)
+    count = completions.forget(completions.keys(model, revision))
+    typer.echo(f"{count:,} completions forgotten")

@@ -1,102 +1,180 @@
-"""`nlgeval finetune`: an evaluator by a named configuration; `build`: the papers' training sets, by any teacher."""
+"""`nlgeval finetune`: an evaluator by a named configuration; `build`: the papers'
+training sets, by any teacher.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli._options import DryRun, Planning, Quiet, Settings, app, command, failures, option
+from nlgeval_lib.cli._options import (
+    DryRun,
+    Planning,
+    Quiet,
+    Settings,
+    app,
+    command,
+    failures,
+    option,
+)
+
+if TYPE_CHECKING:
+    from nlgeval_lib.training.finetune import Config
 
 
 class Finetune:
     """The options of `finetune`."""
 
-    name: Annotated[str, typer.Argument(metavar="[CONFIG]", help="A configuration; --list has all.")] = ""
+    name: Annotated[
+        str, typer.Argument(metavar="[CONFIG]", help="A configuration; --list has all.")
+    ] = ""
     data: Annotated[str, option(help="A set's folder, or JSONL.")] = ""
-    output: Annotated[str, option("--output", "-o", help="Folder for checkpoints and model.")] = ""
+    output: Annotated[
+        str, option("--output", "-o", help="Folder for checkpoints and model.")
+    ] = ""
     base: Annotated[str, option(help="Another base: an id or a folder.")] = ""
     set: Settings = None
     micro_batch: Annotated[int, typer.Option(min=1, help="Examples a GPU at once.")] = 1
-    save_every: Annotated[int, typer.Option(min=1, help="Updates between checkpoints.")] = 100
+    save_every: Annotated[
+        int, typer.Option(min=1, help="Updates between checkpoints.")
+    ] = 100
     precision: Annotated[str, typer.Option(help="auto, bf16 or fp32.")] = "auto"
     most_updates: Annotated[int, typer.Option(help="For a trial; -1 for all.")] = -1
     seed: Annotated[int, typer.Option(min=0, help="Of order and adapters.")] = 0
     gpu: Annotated[str, option(help="Dry run: another GPU.")] = ""
     gpus: Annotated[int | None, option(min=1, help="Dry run: how many.")] = None
-    mfu: Annotated[float, typer.Option(help="Dry run: share of the peak speed that is reached.")] = 0.4
+    mfu: Annotated[
+        float, typer.Option(help="Dry run: share of the peak speed that is reached.")
+    ] = 0.4
     dry_run: DryRun = False
-    list_all: Annotated[bool, typer.Option("--list", help="List the configurations.")] = False
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the configurations.")
+    ] = False
     quiet: Quiet = False
 
 
 @command("finetune")
-def finetune(asked: Finetune) -> None:
-    """Fine-tune an evaluator by a named configuration: the papers' settings, and variants marked as ours.
+def finetune(options: Finetune) -> None:
+    """Fine-tune an evaluator by a named configuration: the papers' settings, and
+    variants marked as ours.
 
-    Examples come from a set that `nlgeval build` made, or a JSONL file of objects with prompt and completion. The loss
-    is on the completion alone. A killed run goes on from its last whole checkpoint when the same command is given
-    again.
+    Examples come from a set that `nlgeval build` made, or a JSONL file of objects with
+    prompt and completion. The loss is on the completion alone. A killed run goes on
+    from its last whole checkpoint when the same command is given again.
 
     \b
     Examples:
-      nlgeval finetune tigerscore-7b --dry-run                       tokens, memory, hours: upper bounds without data
-      nlgeval finetune tigerscore-7b --base DIR --set epochs=1 --set batch=8 --data my.jsonl --output runs/trial
-      accelerate launch --config_file nlgeval_lib/training/finetune/fsdp.yaml --num_processes 4 \\
-        --no_python nlgeval finetune tigerscore-7b --data sets/metricinstruct --output runs/tiger
+      nlgeval finetune tigerscore-7b --dry-run   tokens, memory, hours: upper bounds
+      nlgeval finetune tigerscore-7b --base DIR --set epochs=1 --set batch=8 \\
+          --data my.jsonl --output runs/trial
+      accelerate launch --config_file nlgeval_lib/training/finetune/fsdp.yaml \\
+        --num_processes 4 --no_python nlgeval finetune tigerscore-7b \\
+        --data sets/metricinstruct --output runs/tiger
 
     \b
-    Exit codes: 0 trained, or said what it would take; 1 the run failed; 2 the call, the data or the folder are wrong;
-    130 stopped by Ctrl-C.
+    Exit codes: 0 trained, or said what it would take; 1 the run failed; 2 the call, the
+    data or the folder are wrong; 130 stopped by Ctrl-C.
     """
+    from nlgeval_lib.training import finetune as tuning
+
+    if options.list_all:
+        _list_configurations()
+        return
+    if not options.name:
+        raise ValueError("which configuration? Give its name, or --list")
+    config = _configuration(options)
+    if options.dry_run:
+        _print_plan(options, config)
+        return
+    if not options.data or not options.output:
+        raise ValueError("--data and --output are needed, or --dry-run")
+    trained = tuning.finetune(
+        config,
+        options.data,
+        options.output,
+        micro_batch=options.micro_batch,
+        save_every=options.save_every,
+        precision=options.precision,
+        most_updates=options.most_updates,
+        seed=options.seed,
+        quiet=options.quiet,
+    )
+    _print_trained(trained)
+
+
+def _print_trained(trained: Any) -> None:
+    """Print what a training run read and where its model is."""
+    facts = trained.facts
+    typer.echo(
+        f"{facts['examples']:,} examples, {facts['left_out']:,} left out; "
+        f"{facts['updates']:,} updates"
+    )
+    if len(trained.log):
+        losses = trained.log["loss"]
+        typer.echo(f"loss {losses.iloc[0]:.3f} at first, {losses.iloc[-1]:.3f} at last")
+    typer.echo(f"model: {trained.model}")
+
+
+def _list_configurations() -> None:
+    """Print the named configurations."""
+    from nlgeval_lib.training import finetune as tuning
+
+    for config in map(tuning.named, tuning.names()):
+        mark = "" if config.origin == "paper" else "  [ours]"
+        typer.echo(f"{config.name:28} {config.title}{mark}")
+        typer.echo(f"{'':28} {config.base}; {config.source}")
+
+
+def _configuration(options: Finetune) -> Config:
+    """The named configuration with the options' changes."""
     from nlgeval_lib.scoring import settings
     from nlgeval_lib.training import finetune as tuning
 
-    if asked.list_all:
-        for config in map(tuning.named, tuning.names()):
-            typer.echo(f"{config.name:28} {config.title}{'' if config.origin == 'paper' else '  [ours]'}")
-            typer.echo(f"{'':28} {config.base}; {config.source}")
-        return
-    if not asked.name:
-        raise ValueError("which configuration? Give its name, or --list")
-    config = tuning.named(asked.name).changed(**settings.parsed(tuning.Config, asked.set or (), "a configuration"))
-    if asked.base:
-        config = config.changed(base=asked.base, size="")
-    config = config.changed(gpu=asked.gpu or config.gpu, gpus=asked.gpus or config.gpus)
-    if asked.dry_run:
-        made = tuning.plan(config, asked.data or None, micro_batch=asked.micro_batch, mfu=asked.mfu)
-        command = tuning.launch_command(config, asked.data or "DATA", asked.output or "OUTPUT")
-        typer.echo("\n".join([*made.lines, f"  command       {command}"]))
-        return
-    if not asked.data or not asked.output:
-        raise ValueError("--data and --output are needed, or --dry-run")
-    names = ("micro_batch", "save_every", "precision", "most_updates", "seed", "quiet")
-    done = tuning.finetune(config, asked.data, asked.output, **{name: getattr(asked, name) for name in names})
-    left_out = done.facts["left_out"]
-    typer.echo(f"{done.facts['examples']:,} examples, {left_out:,} left out; {done.facts['updates']:,} updates")
-    if len(done.log):
-        typer.echo(f"loss {done.log['loss'].iloc[0]:.3f} at first, {done.log['loss'].iloc[-1]:.3f} at last")
-    typer.echo(f"model: {done.model}")
+    config = tuning.named(options.name)
+    changes = settings.parsed(tuning.Config, options.set or (), "a configuration")
+    config = config.changed(**changes)
+    if options.base:
+        config = config.changed(base=options.base, size="")
+    return config.changed(
+        gpu=options.gpu or config.gpu, gpus=options.gpus or config.gpus
+    )
 
 
-# -- training sets -----------------------------------------------------------------------------------------------------
+def _print_plan(options: Finetune, config: Config) -> None:
+    """Print what a training run would take, and the command that starts it."""
+    from nlgeval_lib.training import finetune as tuning
+
+    plan = tuning.plan(
+        config,
+        options.data or None,
+        micro_batch=options.micro_batch,
+        mfu=options.mfu,
+    )
+    launch = tuning.launch_command(
+        config, options.data or "DATA", options.output or "OUTPUT"
+    )
+    typer.echo("\n".join([*plan.lines, f"  command       {launch}"]))
+
+
+# -- training sets
 
 group = typer.Typer(
-    help="Build a paper's training set: what a teacher writes, filtered by named rules, with a report of what each "
-    "removed.",
+    help="Build a paper's training set: what a teacher writes, filtered by named "
+    "rules, with a report of what each removed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(group, name="build")
 Rows = Annotated[str, option(help="JSONL, JSON, CSV, TSV or parquet.")]
 _COMMON = """
-Completions go through the store as everywhere: Ctrl-C stops cleanly, and the same command goes on from there. The
-folder gets train.jsonl (prompt, completion), removed.jsonl (what was removed, by which rule, why), report.json and
-report.md.
+Completions go through the store as everywhere: Ctrl-C stops cleanly, and the same
+command goes on from there. The folder gets train.jsonl (prompt, completion),
+removed.jsonl (what was removed, by which rule, why), report.json and report.md.
 
 \b
-Exit codes: 0 built; 1 nothing was left, or some completions could not be had (the same command asks them again);
-2 the call or the data are wrong; 130 stopped by Ctrl-C.
+Exit codes: 0 built; 1 nothing was left, or some completions could not be had (the same
+command asks them again); 2 the call or the data are wrong; 130 stopped by Ctrl-C.
 """
 
 
@@ -106,36 +184,56 @@ class Building(Planning):
     output: Annotated[str, option("--output", "-o", help="The set's folder.")] = ""
     set: Settings = None
 
-    def build(self, kind: Any, inputs: dict[str, str], view: dict[str, Any], read: Any = lambda frame: frame) -> None:
+    def build(
+        self,
+        kind: Any,
+        inputs: dict[str, str],
+        view: dict[str, Any],
+        read: Any = lambda frame: frame,
+    ) -> None:
         """Build the set of a pipeline's class, or say what it would ask.
 
-        inputs: files by the argument of the pipeline's `stages` that `read` makes of their rows, "" for none.
+        inputs: files by the argument of the pipeline's `stages` that `read` makes of
+        their rows, "" for none.
         """
         from nlgeval_lib.scoring import ProgressBar, named, settings
         from nlgeval_lib.scoring import read as read_file
         from nlgeval_lib.scoring.asking import Run, ask
 
-        given = {name: read(read_file(path).frame.reset_index(drop=True)) for name, path in inputs.items() if path}
+        arguments: dict[str, Any] = {}
+        for name, path in inputs.items():
+            if path:
+                rows = read_file(path).frame.reset_index(drop=True)
+                arguments[name] = read(rows)
         pipeline = kind(**settings.parsed(kind, self.set or (), kind.name))
         if not self.engine:
             raise ValueError("which teacher? Give --engine and --model")
         store = named.store(self.store)
         engine = self.choice().start(store)
-        given["teacher"] = self.model
+        arguments["teacher"] = self.model
         if self.dry_run:
-            self.plan(f"{pipeline.name}: ", pipeline.plan(engine, store, **given), engine, store)
+            stages = pipeline.plan(engine, store, **arguments)
+            self.plan(f"{pipeline.name}: ", stages, engine, store)
             return
         if not self.output:
             raise ValueError("where to? Give --output, a folder")
-        run, bar = Run(), ProgressBar(pipeline.name, quiet=self.quiet)
-        built = ask(pipeline.stages(**given), pipeline.name, engine, store, bar, run)
+        run = Run()
+        bar = ProgressBar(pipeline.name, quiet=self.quiet)
+        stages = pipeline.stages(**arguments)
+        dataset = ask(stages, pipeline.name, engine, store, bar, run)
         failures(run)
-        folder = built.save(self.output, **view)
-        for row in built.filters.table().to_dict("records"):
+        folder = dataset.save(self.output, **view)
+        for row in dataset.filters.table().to_dict("records"):
             if row["removed"]:
-                typer.echo(f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: {row['says']}")
-        typer.echo(f"{len(built.kept):,} kept, {len(built.filters.removed):,} removed; written: {folder}")
-        raise typer.Exit(1 if run.failures or not built.kept else 0)
+                typer.echo(
+                    f"{row['rule']:16} {row['removed']:,} of {row['reached']:,}: "
+                    f"{row['says']}"
+                )
+        typer.echo(
+            f"{len(dataset.kept):,} kept, {len(dataset.filters.removed):,} removed; "
+            f"written: {folder}"
+        )
+        raise typer.Exit(1 if run.failures or not dataset.kept else 0)
 
 
 class MetricInstruct(Building):
@@ -147,48 +245,70 @@ class MetricInstruct(Building):
 
 
 @command("metricinstruct", group, _COMMON)
-def metricinstruct(asked: MetricInstruct) -> None:
+def metricinstruct(options: MetricInstruct) -> None:
     """Build MetricInstruct, TIGERScore's set (its section 3).
 
-    --real: rows with task, instruction, source, reference, output (and dataset, system_id, input_id). --synthetic: rows
-    whose reference the teacher spoils in aspects that are rare so far. --free: the same in aspects of the teacher's
-    own. Tasks: Summ, Trans, D2T, LF-QA, MathQA, Instruct.
+    --real: rows with task, instruction, source, reference, output (and dataset,
+    system_id, input_id). --synthetic: rows whose reference the teacher spoils in
+    aspects that are rare so far. --free: the same in aspects of the teacher's own.
+    Tasks: Summ, Trans, D2T, LF-QA, MathQA, Instruct.
 
     \b
     Examples:
-      nlgeval build metricinstruct --real outputs.jsonl --engine openai -m gpt-4 --output sets/metricinstruct --dry-run
-      nlgeval build metricinstruct --real a.jsonl --synthetic b.jsonl --free c.jsonl --engine vllm -m NAME -o sets/mi
-      nlgeval build metricinstruct --synthetic b.jsonl -s most_errors=2 -s check=false --engine vllm -m NAME -o sets/syn
+      nlgeval build metricinstruct --real outputs.jsonl --engine openai -m gpt-4 \\
+          --output sets/metricinstruct --dry-run
+      nlgeval build metricinstruct --real a.jsonl --synthetic b.jsonl --free c.jsonl \\
+          --engine vllm -m NAME -o sets/mi
+      nlgeval build metricinstruct --synthetic b.jsonl -s most_errors=2 \\
+          -s check=false --engine vllm -m NAME -o sets/syn
     """
     from nlgeval_lib.training.metricinstruct import MetricInstruct as Pipeline
 
-    named = {"real": asked.real, "synthetic": asked.synthetic, "free": asked.free}
-    if not any(named.values()):
+    inputs = {
+        "real": options.real,
+        "synthetic": options.synthetic,
+        "free": options.free,
+    }
+    if not any(inputs.values()):
         raise ValueError("which inputs? Give --real, --synthetic or --free")
-    asked.build(Pipeline, named, {})
+    options.build(Pipeline, inputs, {})
 
 
 class Collection(Building):
     """The options of `feedback-collection`."""
 
     seeds: Rows = ""
-    view: Annotated[Literal["full", "no_rubric", "no_reference", "no_feedback"], typer.Option()] = "full"
+    view: Annotated[
+        Literal["full", "no_rubric", "no_reference", "no_feedback"], typer.Option()
+    ] = "full"
 
 
 @command("feedback-collection", group, _COMMON)
-def feedback_collection(asked: Collection) -> None:
+def feedback_collection(options: Collection) -> None:
     """Build a feedback collection, Prometheus' set (its section 3.1).
 
-    --seeds: rubrics with criteria and score1_description to score5_description; twelve are built in.
-    --view: what the prompt and the completion have: full, no_rubric, no_reference, no_feedback (the paper's Table 6).
+    --seeds: rubrics with criteria and score1_description to score5_description; twelve
+    are built in. --view: what the prompt and the completion have: full, no_rubric,
+    no_reference, no_feedback (the paper's Table 6).
 
     \b
     Examples:
-      nlgeval build feedback-collection --engine openai -m gpt-4 --output sets/feedback --dry-run
-      nlgeval build feedback-collection -s rounds=1 -s per_round=8 -s instructions=2 --engine vllm -m NAME -o sets/small
-      nlgeval build feedback-collection --seeds mine.jsonl --view no_reference --engine vllm -m NAME -o sets/no_refs
+      nlgeval build feedback-collection --engine openai -m gpt-4 \\
+          --output sets/feedback --dry-run
+      nlgeval build feedback-collection -s rounds=1 -s per_round=8 \\
+          -s instructions=2 --engine vllm -m NAME -o sets/small
+      nlgeval build feedback-collection --seeds mine.jsonl --view no_reference \\
+          --engine vllm -m NAME -o sets/no_refs
     """
-    from nlgeval_lib.training.feedback_collection import FeedbackCollection, seed_rubrics
+    from nlgeval_lib.training.feedback_collection import (
+        FeedbackCollection,
+        seed_rubrics,
+    )
 
-    seeds = {"seeds": asked.seeds}
-    asked.build(FeedbackCollection, seeds, {"view": asked.view}, lambda rows: seed_rubrics(rows.to_dict("records")))
+    seeds = {"seeds": options.seeds}
+    options.build(
+        FeedbackCollection,
+        seeds,
+        {"view": options.view},
+        lambda rows: seed_rubrics(rows.to_dict("records")),
+    )

@@ -14,68 +14,148 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files as places
-from nlgeval_lib.datasets import fetch, frame, recordings, registry
+from nlgeval_lib.datasets import (
+    fetch,
+    frame,
+    numbers,
+    recordings,
+    registry,
+    unreachable,
+)
 from nlgeval_lib.datasets.frame import Spec, items, quick
-from nlgeval_lib.datasets.registry import ChecksumError, DataError, DataUnavailable, UnknownName
+from nlgeval_lib.datasets.registry import (
+    ChecksumError,
+    DataError,
+    DataUnavailable,
+    UnknownName,
+)
 
-__all__ = ["ChecksumError", "DataError", "DataUnavailable", "Spec", "UnknownName", "frame", "items", "load", "quick"]
+__all__ = [
+    "ChecksumError",
+    "DataError",
+    "DataUnavailable",
+    "Spec",
+    "UnknownName",
+    "frame",
+    "items",
+    "load",
+    "of_numbers",
+    "quick",
+    "unreachable",
+]
 
-NAMES = tuple(frame.TABLE.index)
+# what is fetched by default, and what only when asked for
+NAMES = tuple(frame.TABLE.index[frame.TABLE["optional"] == ""])
+OPTIONAL = tuple(frame.TABLE.index[frame.TABLE["optional"] != ""])
+
+
+def has(name: str) -> bool:
+    """Whether there is a data set of this name, by default or optional."""
+    return name in NAMES or name in OPTIONAL
 
 
 def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
-    """A data set's spec and loader. A module that reads several sets has SPECS and load(name), else SPEC and load()."""
-    if name not in NAMES:
-        raise registry.unknown(name, NAMES, "data set")
-    module = importlib.import_module(f"nlgeval_lib.datasets.{frame.TABLE['module'][name]}")
+    """A data set's spec and loader.
+
+    A module that reads several sets has SPECS and load(name), else SPEC and load().
+    """
+    if not has(name):
+        raise registry.unknown(name, (*NAMES, *OPTIONAL), "data set")
+    module = importlib.import_module(
+        f"nlgeval_lib.datasets.{frame.TABLE['module'][name]}"
+    )
     if hasattr(module, "SPECS"):
         return module.SPECS[name], functools.partial(module.load, name)
     return module.SPEC, module.load
 
 
 def spec(name: str) -> Spec:
-    """What is known about a data set without its files. Raises: UnknownName with the nearest names."""
+    """What is known about a data set without its files.
+
+    Raises: UnknownName with the nearest names.
+    """
     return _of(name)[0]
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
-    """The long frame of a data set, its counts checked; `options` are those of its loader.
+    """The long frame of a data set, its counts checked; `options` are those of its
+    loader. Where its files are not here and its numbers are (`data/numbers`), each text
+    is a `numbers.HashedText`.
 
-    Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used; ValueError where a count is not
-    as expected.
+    Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used;
+    ValueError where a count is not as expected.
     """
-    return _of(name)[1](**options)
+    try:
+        return _of(name)[1](**options)
+    except DataUnavailable:
+        if not numbers.has(name):
+            raise
+        return of_numbers(name, **options)
+
+
+def of_numbers(name: str, **options: Any) -> pd.DataFrame:
+    """The same frame from `data/numbers`, whether its files are here or not.
+
+    Raises: FileNotFoundError where the set is not among the numbers.
+    """
+    known = spec(name)
+    whole = numbers.rows(name)
+    if name == "topical_chat" and not options.get("ground_truth", True):
+        whole = whole[whole["system_id"] != "Original Ground Truth"]
+    elif name == "wmt22_zhen" and options.get("systems", "mt") == "mt":
+        whole = whole[whole["system_id"] != "refB"]
+    elif name == "self_instruct" and not options.get("stand_ins", False):
+        whole = whole[~whole["stand_in"]]
+    about = {"name": name, "scale": dict(known.scale), "aspects": tuple(known.scale)}
+    return frame.counted(whole.reset_index(drop=True), about)
 
 
 def groups() -> tuple[str, ...]:
-    """Every name that `files` and `available` know: data sets, then recordings."""
+    """The names that are fetched by default: data sets, then recordings. `files` and
+    `available` know those of OPTIONAL, too.
+    """
     return (*NAMES, *recordings.NAMES)
 
 
 def files(name: str) -> list[str]:
-    """The registry paths that a data set or recording needs. Raises: UnknownName with the nearest names."""
-    if name not in groups():
-        raise registry.unknown(name, groups(), "data set or recording")
-    known = recordings.spec(name) if name in recordings.NAMES else spec(name)
+    """The registry paths that a data set or recording needs.
+
+    Raises: UnknownName with the nearest names.
+    """
+    every = (*groups(), *OPTIONAL, *recordings.OPTIONAL)
+    if name not in every:
+        raise registry.unknown(name, every, "data set or recording")
+    known = recordings.spec(name) if recordings.has(name) else spec(name)
     return list(dict.fromkeys(known.files))
 
 
 def available(name: str) -> tuple[bool, str]:
-    """Is a data set or recording on this machine, and if not, why not (one line)? Never uses the network."""
+    """Is a data set or recording on this machine, and if not, why not (one line)?
+    Never uses the network.
+    """
     try:
-        for relpath in () if name in recordings.NAMES else spec(name).embedded:
+        for relpath in () if recordings.has(name) else spec(name).embedded:
             if not (places.data() / relpath).is_file():
                 return False, f"data/{relpath} is not in this checkout"
         for relpath in files(name):
             if fetch.local(relpath) is None:
-                return False, f"{relpath} is not in data/raw nor in a mirror; run `make data`"
+                entry = registry.entry(relpath)
+                if entry.optional:
+                    return False, fetch.elsewhere(entry)
+                return (
+                    False,
+                    f"{relpath} is not in data/raw nor in a mirror; run `make data`",
+                )
     except DataError as error:
         return False, str(error)
     return True, "here"
 
 
 def describe() -> pd.DataFrame:
-    """One row a data set: counts, aspects, scale, licence, and whether it is here. Needs no data file."""
+    """One row a data set: counts, aspects, scale, licence, and whether it is here.
+
+    Needs no data file.
+    """
     rows = {}
     for name in NAMES:
         known, (here, reason) = spec(name), available(name)
@@ -86,7 +166,9 @@ def describe() -> pd.DataFrame:
             "inputs": known.n_inputs,
             "systems": known.n_systems,
             "aspects": ", ".join(known.scale),
-            "scale": "; ".join(sorted({f"{low:g} to {high:g}" for low, high in known.scale.values()})),
+            "scale": "; ".join(
+                sorted({f"{low:g} to {high:g}" for low, high in known.scale.values()})
+            ),
             "licence": known.licence,
             "here": here,
             "reason": "" if here else reason,

@@ -1,4 +1,6 @@
-"""GSM8K test set: solutions of four models, or TIGERScore's own pairs, with their correctness."""
+"""GSM8K test set: solutions of four models, or TIGERScore's own pairs, with their
+correctness.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,27 @@ MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verificat
 
 SPECS = {
     "gsm8k": frame.known("gsm8k", TEST, "gsm8k/example_model_solutions.jsonl"),
-    "gsm8k_tigerscore": frame.known("gsm8k_tigerscore", TEST, "gsm8k/tigerscore_gsm8k.json"),
+    "gsm8k_tigerscore": frame.known(
+        "gsm8k_tigerscore", TEST, "gsm8k/tigerscore_gsm8k.json"
+    ),
 }
 
 
 def load(name: str) -> pd.DataFrame:
-    """GSM8K's test problems with model solutions; `human` is 1 where the final answer is right, else 0.
+    """GSM8K's test problems with model solutions; `human` is 1 where the final answer
+    is right, else 0.
 
     gsm8k: 1319 problems x 4 models of the data set's authors, problem by problem.
-    gsm8k_tigerscore: the 617 problems x 2 outputs that TIGERScore publishes (its paper counts 2638). Both outputs are
-    samples of one model, the first always right and the second always wrong: levels above the item mean nothing.
+    gsm8k_tigerscore: the 617 problems x 2 outputs that TIGERScore publishes (its paper
+    counts 2638). Both outputs are samples of one model, the first always right and the
+    second always wrong: levels above the item mean nothing.
     """
-    problems, spec = fetch.json_lines(TEST), SPECS[name]
-    numbers = {problem["question"]: f"gsm8k-{number:04d}" for number, problem in enumerate(problems)}
+    problems = fetch.json_lines(TEST)
+    spec = SPECS[name]
+    numbers = {
+        problem["question"]: f"gsm8k-{number:04d}"
+        for number, problem in enumerate(problems)
+    }
     if name == "gsm8k_tigerscore":
         rows = [
             {
@@ -40,8 +50,12 @@ def load(name: str) -> pd.DataFrame:
         ]
         return frame.build(spec, rows)
     solved = list(zip(problems, fetch.json_lines(spec.files[1]), strict=True))
-    agree = sum(problem["question"] == solution["question"] for problem, solution in solved)
-    frame.expect(name, "problems in the same order as their solutions", agree, spec.n_inputs)
+    agree = sum(
+        problem["question"] == solution["question"] for problem, solution in solved
+    )
+    frame.expect(
+        name, "problems in the same order as their solutions", agree, spec.n_inputs
+    )
     rows = [
         {
             "input_id": numbers[problem["question"]],

@@ -1,5 +1,6 @@
-"""The two embedded sets, for exercise and tests only: `mini`, short sources with outputs degraded in known steps, and
-`mini_judge`, the miniature judge's held-out set of records and texts about them, errors put in on purpose.
+"""The two embedded sets, for exercise and tests only: `mini`, short sources with
+outputs degraded in known steps, and `mini_judge`, the miniature judge's held-out set of
+records and texts about them, errors put in on purpose.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from nlgeval_lib.datasets import frame
 from nlgeval_lib.datasets.registry import DataUnavailable
 
 MINI = "mini/mini.jsonl"  # below data/, in the repository
-FILE, RUBRICS = "heldout.jsonl", "rubrics.jsonl"
+FILE = "heldout.jsonl"
+RUBRICS = "rubrics.jsonl"
 
 SPECS = {
     "mini": frame.known("mini", embedded=(MINI,)),
-    "mini_judge": frame.known("mini_judge", embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}")),
+    "mini_judge": frame.known(
+        "mini_judge", embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}")
+    ),
 }
 _KNOWN = ("input_id", "system_id", "source", "reference", "output", "instruction")
 
@@ -36,19 +40,25 @@ def path() -> Path:
 
 
 def load(name: str) -> pd.DataFrame:
-    """One of the sets in file order; `human` is no rating: it is the gold score of the output's construction.
+    """One of the sets in file order; `human` is no rating: it is the gold score of the
+    output's construction.
 
-    mini: 75 sources x 8 outputs, with `kind`, `degradation` (which `system_id` names), `severity` 0-5 and the injected
-    `errors`. mini_judge: 50 records x 6 systems x 5 aspects; `human` is 5 minus the penalties of the errors that were
-    put in, 1 at least, and `system_id` names a make-believe system by the errors it makes. Further columns: `rubric`
-    (Prometheus', one an aspect), `domain`, `errors` (kind, key, location, correction, penalty), `kinds`, and `penalty`,
-    the sum that an error analysis should find.
+    mini: 75 sources x 8 outputs, with `kind`, `degradation` (which `system_id` names),
+    `severity` 0-5 and the injected `errors`. mini_judge: 50 records x 6 systems x 5
+    aspects; `human` is 5 minus the penalties of the errors that were put in, 1 at
+    least, and `system_id` names a make-believe system by the errors it makes. Further
+    columns: `rubric` (Prometheus', one an aspect), `domain`, `errors` (kind, key,
+    location, correction, penalty), `kinds`, and `penalty`, the sum that an error
+    analysis should find.
 
-    Raises: DataUnavailable where a file is not in the checkout; ValueError naming a broken line.
+    Raises: DataUnavailable where a file is not in the checkout; ValueError naming a
+    broken line.
     """
     records, *more = (_embedded(name, relpath) for relpath in SPECS[name].embedded)
     if name == "mini_judge":
-        return build(records, {record["aspect"]: record["rubric"] for record in more[0]})
+        return build(
+            records, {record["aspect"]: record["rubric"] for record in more[0]}
+        )
     rows = [
         {key: record[key] for key in (*_KNOWN, "kind", "degradation")}
         | {"severity": float(record["severity"]), "errors": tuple(record["errors"])}
@@ -58,12 +68,23 @@ def load(name: str) -> pd.DataFrame:
     return frame.build(SPECS[name], rows)
 
 
-def build(records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]) -> pd.DataFrame:
-    """The long frame of the judge's records as the file has them; rubrics: aspect -> text."""
+def build(
+    records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]
+) -> pd.DataFrame:
+    """The long frame of the judge's records as the file has them; rubrics: aspect ->
+    text.
+    """
     rows = [
         {key: record[key] for key in (*_KNOWN, "domain")}
-        | {"errors": tuple(record["errors"]), "kinds": tuple(error["kind"] for error in record["errors"])}
-        | {"penalty": float(record["penalty"]), "human": record["gold"], "rubric": rubrics}
+        | {
+            "errors": tuple(record["errors"]),
+            "kinds": tuple(error["kind"] for error in record["errors"]),
+        }
+        | {
+            "penalty": float(record["penalty"]),
+            "human": record["gold"],
+            "rubric": rubrics,
+        }
         for record in records
     ]
     return frame.build(SPECS["mini_judge"], rows)
@@ -76,9 +97,13 @@ def _embedded(name: str, relpath: str) -> list[dict[str, Any]]:
         gone = f"data/{relpath} is not in this checkout; restore it from the repository"
         raise DataUnavailable(f"{name} is unavailable: {gone}")
     records = []
-    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
+    for number, line in enumerate(
+        path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1
+    ):
         try:
             records.append(json.loads(line))
         except ValueError as error:
-            raise ValueError(f"data/{relpath}, line {number}: not JSON: {error}") from None
+            raise ValueError(
+                f"data/{relpath}, line {number}: not JSON: {error}"
+            ) from None
     return records

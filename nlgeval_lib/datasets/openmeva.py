@@ -6,22 +6,29 @@ import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
 
-FILE, PREPARED = "openmeva/openmeva.json", "openmeva/tigerscore_storygen.json"
+FILE = "openmeva/openmeva.json"
+PREPARED = "openmeva/tigerscore_storygen.json"
 
 SPEC = frame.known("openmeva", FILE, PREPARED)
 
 
 def load() -> pd.DataFrame:
-    """OpenMEVA-ROC in file order: 1000 outputs, one aspect, 18 stored metrics and one ChatGPT rating.
+    """OpenMEVA-ROC in file order: 1000 outputs, one aspect, 18 stored metrics and one
+    ChatGPT rating.
 
-    `human` is the mean of 5 raters. `instruction` is that of TIGERScore's prepared copy, which has the same outputs and
-    ratings. `stored_chatgpt` is one star rating, the other `stored_` columns are reference metrics and perplexity.
+    `human` is the mean of 5 raters. `instruction` is that of TIGERScore's prepared
+    copy, which has the same outputs and ratings. `stored_chatgpt` is one star rating,
+    the other `stored_` columns are reference metrics and perplexity.
     """
     prepared = {story["id"]: story for story in fetch.json_file(PREPARED)}
-    rows, same = [], 0
+    rows = []
+    same = 0
     for story in fetch.json_file(FILE):
         copy = prepared[story["doc_id"]]
-        copies = {one["model"]: (one["text"], one["scores"]["human"]) for one in copy["candidates"]}
+        copies = {
+            one["model"]: (one["text"], one["scores"]["human"])
+            for one in copy["candidates"]
+        }
         for system, given in story["gen"].items():
             scores = dict(given["score"])
             same += copies[system] == (given["text"], scores["human"])
@@ -34,6 +41,17 @@ def load() -> pd.DataFrame:
                 "output": given["text"],
                 "instruction": copy["instruction"],
             }
-            rows.append(row | {f"stored_{key.replace('-', '_')}": float(value) for key, value in scores.items()})
-    frame.expect(SPEC.name, "outputs and ratings equal to those of TIGERScore's copy", same, SPEC.n_items)
+            rows.append(
+                row
+                | {
+                    f"stored_{key.replace('-', '_')}": float(value)
+                    for key, value in scores.items()
+                }
+            )
+    frame.expect(
+        SPEC.name,
+        "outputs and ratings equal to those of TIGERScore's copy",
+        same,
+        SPEC.n_items,
+    )
     return frame.build(SPEC, rows)

@@ -1,4 +1,6 @@
-"""Vicuna Bench, MT Bench and HHH Alignment in Prometheus' files: prompts that are taken apart here."""
+"""Vicuna Bench, MT Bench and HHH Alignment in Prometheus' files: prompts that are
+taken apart here.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,10 @@ _PROMPT = re.compile(
     r"###Feedback:\s*",
     re.DOTALL,
 )
+_HEADING = re.compile(
+    "(?m)^###(?:Task Description|The instruction to evaluate|Response to evaluate"
+    r"|Reference Answer \(Score 5\)|Score Rubrics|Feedback):"
+)
 SPECS = {
     "vicuna_bench": frame.known("vicuna_bench", "prometheus/vicuna_eval.json"),
     "mt_bench": frame.known("mt_bench", "prometheus/mt_bench_eval.json"),
@@ -29,43 +35,81 @@ PARTS = ("instruction", "output", "reference", "rubric")
 
 
 def split(prompt: str) -> tuple[str, ...]:
-    """Take an absolute-grading prompt apart at its headings: `PARTS`, an empty reference where the prompt has none.
+    """Take an absolute-grading prompt apart at its headings: `PARTS`, an empty
+    reference where the prompt has none.
 
     Raises: ValueError where a heading is missing, there twice, or out of order.
     """
     found = _PROMPT.fullmatch(prompt)
-    if not found or len(re.findall("(?m)^###", prompt)) != 5 + (found["reference"] is not None):
-        raise ValueError(f"the prompt has not the expected headings, each once and in order: {prompt[:80]!r}...")
+    if not found or len(_HEADING.findall(prompt)) != 5 + (
+        found["reference"] is not None
+    ):
+        raise ValueError(
+            f"the prompt has not the expected headings, each once and in order: {prompt[:80]!r}..."
+        )
     return tuple(text or "" for text in found.group(*PARTS))
 
 
 def load(name: str) -> pd.DataFrame:
-    """One of the sets in file order, with the judge's whole prompt as published, and each instruction's rubric.
+    """One of the sets in file order, with the judge's whole prompt as published, and
+    each instruction's rubric.
 
-    The benches: 80 instructions x 4 models, with references. `human` is NaN: the gold scores are GPT-4-0613's, in
-    rater_gpt4_0..2, with `gpt4` their mean and its feedbacks. HHH: pairs of which the response `chosen` comes first,
-    with `human` 1, before the one `rejected`, with 0; no references.
+    The benches: 80 instructions x 4 models, with references. `human` is NaN: the gold
+    scores are GPT-4-0613's, in rater_gpt4_0..2, with `gpt4` their mean and its
+    feedbacks. HHH: pairs of which the response `chosen` comes first, with `human` 1,
+    before the one `rejected`, with 0; no references.
     """
     spec = SPECS[name]
-    records, rows = fetch.json_file(spec.files[0]), []
+    records = fetch.json_file(spec.files[0])
+    rows = []
     if name != "hhh":
         for record in records:
             scores = [float(score) for score in record["gpt4_score"]]
-            row = _row(str(record["idx"]), record["response_source"], record["category"], record["instruction"])
+            row = _row(
+                str(record["idx"]),
+                record["response_source"],
+                record["category"],
+                record["instruction"],
+            )
             row |= {"human": {"overall": np.nan}, "gpt4": float(np.mean(scores))}
-            row |= {f"feedback_gpt4_{draw}": record["gpt4_feedback"][draw] for draw in range(DRAWS)}
-            rows.append(row | {f"rater_gpt4_{draw}": {"overall": scores[draw]} for draw in range(DRAWS)})
+            row |= {
+                f"feedback_gpt4_{draw}": record["gpt4_feedback"][draw]
+                for draw in range(DRAWS)
+            }
+            rows.append(
+                row
+                | {
+                    f"rater_gpt4_{draw}": {"overall": scores[draw]}
+                    for draw in range(DRAWS)
+                }
+            )
         return frame.build(spec, rows)
     for number, pair in enumerate(records):
         for side in ("chosen", "rejected"):
-            row = _row(f"hhh-{number:03d}", side, pair["source"], pair[f"{side}_instruction"])
+            row = _row(
+                f"hhh-{number:03d}", side, pair["source"], pair[f"{side}_instruction"]
+            )
             del row["reference"]
             rows.append({**row, "human": {"preference": float(side == "chosen")}})
-    same = sum(one["instruction"] == other["instruction"] for one, other in zip(rows[::2], rows[1::2], strict=True))
-    frame.expect(spec.name, "pairs whose responses answer the same instruction", same, spec.n_inputs)
+    same = sum(
+        one["instruction"] == other["instruction"]
+        for one, other in zip(rows[::2], rows[1::2], strict=True)
+    )
+    frame.expect(
+        spec.name,
+        "pairs whose responses answer the same instruction",
+        same,
+        spec.n_inputs,
+    )
     return frame.build(spec, rows)
 
 
 def _row(input_id: str, system_id: str, category: str, prompt: str) -> dict[str, Any]:
     parts = dict(zip(PARTS, split(prompt), strict=True))
-    return {"input_id": input_id, "system_id": system_id, "category": category, "prompt": prompt, **parts}
+    return {
+        "input_id": input_id,
+        "system_id": system_id,
+        "category": category,
+        "prompt": prompt,
+        **parts,
+    }

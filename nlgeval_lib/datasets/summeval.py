@@ -1,4 +1,6 @@
-"""SummEval: 100 news articles, 16 summarizers, rated by experts and by crowd workers."""
+"""SummEval: 100 news articles, 16 summarizers, rated by experts and by crowd
+workers.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,35 @@ from nlgeval_lib.datasets import fetch, frame, safe_pickle
 PICKLE = "summeval/bartscore_data.pkl"
 EXPERTS = "summeval/alttest_human_annotations.json"
 # the systems whose outputs come with the crowd's ratings
-CROWD = ("M8", "M9", "M10", "M11", "M12", "M13", "M14", "M15", "M17", "M20", "M22", "M23")
+CROWD = (
+    "M8",
+    "M9",
+    "M10",
+    "M11",
+    "M12",
+    "M13",
+    "M14",
+    "M15",
+    "M17",
+    "M20",
+    "M22",
+    "M23",
+)
 
-SPEC = frame.known("summeval", PICKLE, EXPERTS, *(f"summeval/{system}_outputs_annotations.jsonl" for system in CROWD))
+SPEC = frame.known(
+    "summeval",
+    PICKLE,
+    EXPERTS,
+    *(f"summeval/{system}_outputs_annotations.jsonl" for system in CROWD),
+)
 
 
 def load() -> pd.DataFrame:
-    """SummEval in the order of the file, on which a published split depends: 1600 outputs, 4 aspects, 11 references.
+    """SummEval in the order of the file, on which a published split depends: 1600
+    outputs, 4 aspects, 11 references.
 
-    `human` is the mean of 3 experts, rater_expert_0..2; rater_crowd_0..4 are NaN for the four systems without.
+    `human` is the mean of 3 experts, rater_expert_0..2; rater_crowd_0..4 are NaN for
+    the four systems without.
     """
     experts = list(fetch.json_file(EXPERTS).values())
     crowd = {
@@ -31,7 +53,10 @@ def load() -> pd.DataFrame:
     for input_id, document in safe_pickle.load(fetch.path(PICKLE)).items():
         for system, summary in document["sys_summs"].items():
             key = f"{input_id}__{system}__"
-            by_expert = [{aspect: expert[key + aspect] for aspect in SPEC.scale} for expert in experts]
+            by_expert = [
+                {aspect: expert[key + aspect] for aspect in SPEC.scale}
+                for expert in experts
+            ]
             row = {
                 "input_id": input_id,
                 "system_id": system,
@@ -42,10 +67,19 @@ def load() -> pd.DataFrame:
             }
             row |= {f"rater_expert_{n}": rated for n, rated in enumerate(by_expert)}
             rows.append(
-                row | {f"rater_crowd_{n}": rated for n, rated in enumerate(crowd.get((input_id, system), unrated))}
+                row
+                | {
+                    f"rater_crowd_{n}": rated
+                    for n, rated in enumerate(crowd.get((input_id, system), unrated))
+                }
             )
     long = frame.build(SPEC, rows)
     means = long[[f"rater_expert_{n}" for n in range(len(experts))]].mean(axis=1)
     agree = int(np.isclose(means, long["human"]).sum())
-    frame.expect(SPEC.name, "means of 3 experts that agree", agree, SPEC.n_items * len(SPEC.scale))
+    frame.expect(
+        SPEC.name,
+        "means of 3 experts that agree",
+        agree,
+        SPEC.n_items * len(SPEC.scale),
+    )
     return long

@@ -7,7 +7,10 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, frame
 
 SOURCE = "wmt22_zhen/generaltest2022.zh-en.src.zh"
-REFERENCES = ("wmt22_zhen/generaltest2022.zh-en.ref.A.en", "wmt22_zhen/generaltest2022.zh-en.ref.B.en")
+REFERENCES = (
+    "wmt22_zhen/generaltest2022.zh-en.ref.A.en",
+    "wmt22_zhen/generaltest2022.zh-en.ref.B.en",
+)
 SYSTEMS = frame.systems("wmt22_zhen")
 HUMAN_SYSTEM = "refB"
 SEGMENTS = 1875
@@ -25,7 +28,9 @@ def prepared(system: str) -> str:
     return f"wmt22_zhen/test_wmt22_zh-en_{system}_llama_ref_data.json"
 
 
-SPEC = frame.known("wmt22_zhen", SOURCE, *REFERENCES, *map(prepared, (*SYSTEMS, HUMAN_SYSTEM)))
+SPEC = frame.known(
+    "wmt22_zhen", SOURCE, *REFERENCES, *map(prepared, (*SYSTEMS, HUMAN_SYSTEM))
+)
 
 
 def input_id(number: int) -> str:
@@ -34,33 +39,52 @@ def input_id(number: int) -> str:
 
 
 def load(systems: str = "mt") -> pd.DataFrame:
-    """WMT-22 zh-en: 26,250 translations with MQM, system by system in segment order; 28,125 with systems="all".
+    """WMT-22 zh-en: 26,250 translations with MQM, system by system in segment order;
+    28,125 with systems="all".
 
-    `human` is the segment's MQM score: 0 is perfect, errors count down. `reference` is refA; `references` has refA and
-    refB, whose translator was rated too: "all" adds it as system refB.
+    `human` is the segment's MQM score: 0 is perfect, errors count down. `reference` is
+    refA; `references` has refA and refB, whose translator was rated too: "all" adds it
+    as system refB.
     """
     if systems not in ("mt", "all"):
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
     chosen = SYSTEMS if systems == "mt" else (*SYSTEMS, HUMAN_SYSTEM)
     # only a line feed ends a segment
-    source, *references = (fetch.text(path).removesuffix("\n").split("\n") for path in (SOURCE, *REFERENCES))
-    n, instances = len(chosen), [one for system in chosen for one in fetch.json_file(prepared(system))["instances"]]
+    source, *references = (
+        fetch.text(path).removesuffix("\n").split("\n")
+        for path in (SOURCE, *REFERENCES)
+    )
+    n = len(chosen)
+    instances = [
+        one
+        for system in chosen
+        for one in fetch.json_file(prepared(system))["instances"]
+    ]
     columns: dict[str, list] = {
         "input_id": list(map(input_id, range(SEGMENTS))) * n,
         "system_id": [system for system in chosen for _ in range(SEGMENTS)],
-        "human": [{"mqm": one["output"] + 0.0} for one in instances],  # -0.0 becomes 0.0
+        "human": [
+            {"mqm": one["output"] + 0.0} for one in instances
+        ],  # -0.0 becomes 0.0
         "source": source * n,
         "references": list(zip(*references, strict=True)) * n,
-        "output": [_output(one["input"], text) for one, text in zip(instances, references[0] * n, strict=True)],
+        "output": [
+            _output(one["input"], text)
+            for one, text in zip(instances, references[0] * n, strict=True)
+        ],
         "segment": list(range(SEGMENTS)) * n,
     }
     return frame.build(SPEC, columns, (n * SEGMENTS, SEGMENTS, n))
 
 
 def _output(prompt: str, reference: str) -> str:
-    """The translation inside a stored prompt: what stands between the known reference and the known ending."""
+    """The translation inside a stored prompt: what stands between the known
+    reference and the known ending.
+    """
     start = _BEFORE + reference + _BETWEEN
     end = prompt.rfind(_AFTER)
     if not prompt.startswith(start) or end < len(start):
-        raise ValueError(f"{SPEC.name}: a stored prompt is not of the known form with refA: {reference[:40]}")
+        raise ValueError(
+            f"{SPEC.name}: a stored prompt is not of the known form with refA: {reference[:40]}"
+        )
     return prompt[len(start) : end]

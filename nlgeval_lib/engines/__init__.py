@@ -1,23 +1,34 @@
-"""Engines complete prompts: vLLM, transformers, replicas of these, a server, a recording, a script.
+"""Engines complete prompts: vLLM, transformers, replicas of these, a server, a
+recording, a script.
 
-engine = engines.make("vllm", model="...")
-answers = engines.complete(engine, requests, engines.Sampling(temperature=1.0, n=3), store)
+    engine = engines.make("vllm", model="...")
+    sampling = engines.Sampling(temperature=1.0, n=3)
+    answers = engines.complete(engine, requests, sampling, store)
+
+A name is imported from its module when it is first used, so that a change to one engine
+concerns only what uses that engine.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, UnsupportedSetting
-from nlgeval_lib.engines.completion import Answers, Failure, Progress, complete
-from nlgeval_lib.engines.openai_compatible import OpenAIEngine
-from nlgeval_lib.engines.ray import RayEngine
-from nlgeval_lib.engines.replay import ReplayEngine, ScriptedEngine
-from nlgeval_lib.engines.transformers import TransformersEngine
-from nlgeval_lib.engines.vllm import VLLMEngine
-from nlgeval_lib.names import meant as _meant
-
-_ENGINES = {one.name: one for one in (VLLMEngine, TransformersEngine, OpenAIEngine, ReplayEngine, ScriptedEngine)}
+if TYPE_CHECKING:
+    from nlgeval_lib.engines.base import (
+        Ask,
+        Engine,
+        EngineError,
+        Request,
+        Sampling,
+        UnsupportedSetting,
+    )
+    from nlgeval_lib.engines.completion import Answers, Failure, Progress, complete
+    from nlgeval_lib.engines.openai_compatible import OpenAIEngine
+    from nlgeval_lib.engines.ray import RayEngine
+    from nlgeval_lib.engines.replay import ReplayEngine, ScriptedEngine
+    from nlgeval_lib.engines.transformers import TransformersEngine
+    from nlgeval_lib.engines.vllm import VLLMEngine
 
 __all__ = [
     "Answers",
@@ -29,8 +40,6 @@ __all__ = [
     "Progress",
     "RayEngine",
     "ReplayEngine",
-]
-__all__ += [
     "Request",
     "Sampling",
     "ScriptedEngine",
@@ -39,13 +48,49 @@ __all__ += [
     "VLLMEngine",
     "complete",
 ]
+# where a name comes from; all that is not listed is in `base`
+_MODULES = {
+    "Answers": "completion",
+    "Failure": "completion",
+    "Progress": "completion",
+    "complete": "completion",
+    "OpenAIEngine": "openai_compatible",
+    "RayEngine": "ray",
+    "ReplayEngine": "replay",
+    "ScriptedEngine": "replay",
+    "TransformersEngine": "transformers",
+    "VLLMEngine": "vllm",
+}
+_ENGINES = {
+    "vllm": "VLLMEngine",
+    "transformers": "TransformersEngine",
+    "openai": "OpenAIEngine",
+    "replay": "ReplayEngine",
+    "scripted": "ScriptedEngine",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'base')}")
+    return getattr(module, name)
 
 
 def make(name: str, /, **options: Any) -> Engine:
-    """The engine of a short name (vllm, transformers, openai, replay, scripted), with its options.
+    """The engine of a short name, with its options.
 
-    Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError where it cannot start.
+    name: vllm, transformers, openai, replay or scripted.
+
+    Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError
+    where the engine cannot start.
     """
     if name not in _ENGINES:
-        raise ValueError(f"engine {name!r}: known are {', '.join(_ENGINES)}{_meant(name, _ENGINES, '')}")
-    return _ENGINES[name](**options)
+        from nlgeval_lib.names import meant
+
+        suggestion = meant(name, _ENGINES, "")
+        raise ValueError(
+            f"engine {name!r}: known are {', '.join(_ENGINES)}{suggestion}"
+        )
+    engine: Engine = __getattr__(_ENGINES[name])(**options)
+    return engine

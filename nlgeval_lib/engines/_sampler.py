@@ -19,14 +19,25 @@ from nlgeval_lib.engines.base import Sampling, likeliest
 
 
 class Sampler(LogitsProcessor):
-    """Penalty, temperature, top-k, top-p, then Gumbel noise: the largest value is a draw from the softmax.
+    """Draws the next token: its scores are changed so that the largest is the draw.
 
-    prompt: the mask of the prompt's tokens, None for a seq2seq model: what its decoder writes is no continuation.
+    Repetition penalty, temperature, top-k and top-p come first, then Gumbel noise: the
+    largest value is then a draw from the softmax.
+
+    prompt: the mask of the prompt's tokens (rows x tokens); None for a seq2seq model,
+    whose decoder does not continue the prompt.
+
     Source: Gumbel-max: argmax(log p + g) with g = -log(-log u) is distributed as p.
     """
 
-    def __init__(self, sampling: Sampling, seeds: Sequence[int | None], prompt: torch.Tensor | None) -> None:
-        self.sampling, self.prompt = sampling, prompt
+    def __init__(
+        self,
+        sampling: Sampling,
+        seeds: Sequence[int | None],
+        prompt: torch.Tensor | None,
+    ) -> None:
+        self.sampling = sampling
+        self.prompt = prompt
         self.warpers = LogitsProcessorList()
         if sampling.temperature > 0:
             self.warpers.append(TemperatureLogitsWarper(sampling.temperature))
@@ -34,62 +45,119 @@ class Sampler(LogitsProcessor):
             self.warpers.append(TopKLogitsWarper(sampling.top_k))
         if sampling.top_p < 1:
             self.warpers.append(TopPLogitsWarper(sampling.top_p))
-        self.noise = [torch.Generator() for _ in seeds]
-        for generator, seed in zip(self.noise, seeds, strict=True):
-            generator.manual_seed(seed) if seed is not None else generator.seed()
-        self.kept: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.generators: list[torch.Generator] = []
+        for seed in seeds:
+            generator = torch.Generator()
+            if seed is None:
+                generator.seed()
+            else:
+                generator.manual_seed(seed)
+            self.generators.append(generator)
+        # a step each: token numbers and log-probabilities, both (rows x tokens)
+        self.steps: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The scores whose largest is the next token."""
-        s, raw = self.sampling, scores.float()
-        out = raw
-        if s.repetition_penalty != 1:
-            seen = torch.zeros_like(raw, dtype=torch.bool).scatter_(1, self._written(input_ids), True)
-            out = torch.where(seen, torch.where(out > 0, out / s.repetition_penalty, out * s.repetition_penalty), out)
-        if s.temperature > 0:
-            out = self.warpers(cast(torch.LongTensor, input_ids), cast(torch.FloatTensor, out))
-            rows = [torch.empty(out.shape[1]).exponential_(generator=generator) for generator in self.noise]
-            out = out - torch.stack(rows).log().to(out.device)
-        if s.logprobs is not None:  # of the untouched logits: the chosen token's, and the likeliest ones'
-            table = raw.log_softmax(-1)
-            top = table.topk(min(s.logprobs, table.shape[1])).indices
-            numbers = torch.cat([out.argmax(-1)[:, None], top], 1)
-            self.kept.append((numbers.cpu(), table.gather(1, numbers).cpu()))
-        return out
+        logits = scores.float()
+        reshaped = self._penalised(input_ids, logits)
+        if self.sampling.temperature > 0:
+            reshaped = self._with_noise(input_ids, reshaped)
+        if self.sampling.logprobs is not None:
+            self._keep_logprobs(logits, reshaped.argmax(-1), self.sampling.logprobs)
+        return reshaped
 
-    def _written(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """The tokens, those of the padding on the left replaced by the prompt's last one, which is never padding."""
+    def _penalised(self, input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """The logits with the penalty on tokens that were read or written already."""
+        penalty = self.sampling.repetition_penalty
+        if penalty == 1:
+            return logits
+        repeated = torch.zeros_like(logits, dtype=torch.bool)
+        repeated.scatter_(1, self._without_padding(input_ids), True)
+        penalised = torch.where(logits > 0, logits / penalty, logits * penalty)
+        return torch.where(repeated, penalised, logits)
+
+    def _with_noise(
+        self, input_ids: torch.Tensor, logits: torch.Tensor
+    ) -> torch.Tensor:
+        """The logits after the warpers, with each row's own Gumbel noise."""
+        warped = self.warpers(
+            cast(torch.LongTensor, input_ids), cast(torch.FloatTensor, logits)
+        )
+        rows = []
+        for generator in self.generators:
+            row = torch.empty(warped.shape[1])
+            rows.append(row.exponential_(generator=generator))
+        return warped - torch.stack(rows).log().to(warped.device)
+
+    def _keep_logprobs(
+        self, logits: torch.Tensor, chosen: torch.Tensor, count: int
+    ) -> None:
+        """Keep the log-probabilities of the chosen tokens and the `count` likeliest.
+
+        They are those of the untouched logits.
+        """
+        table = logits.log_softmax(-1)
+        top = table.topk(min(count, table.shape[1])).indices
+        numbers = torch.cat([chosen[:, None], top], 1)
+        self.steps.append((numbers.cpu(), table.gather(1, numbers).cpu()))
+
+    def _without_padding(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """The tokens, with the prompt's last token in place of padding on the left.
+
+        The prompt's last token is never padding.
+        """
         if self.prompt is None:
             return input_ids
         width = self.prompt.shape[1]
-        prompt = torch.where(self.prompt.bool(), input_ids[:, :width], input_ids[:, width - 1 : width])
+        last = input_ids[:, width - 1 : width]
+        prompt = torch.where(self.prompt.bool(), input_ids[:, :width], last)
         return torch.cat([prompt, input_ids[:, width:]], 1)
 
     def logprobs(self, tokenizer: Any) -> list[tuple[dict[str, float], ...] | None]:
-        """For every row its steps: the written token's text and log-probability first, then the likeliest ones'."""
+        """For every row its steps, each a table from token text to log-probability.
+
+        The token that was written comes first, then the likeliest ones. None for every
+        row where no log-probabilities were requested.
+        """
         if self.sampling.logprobs is None:
-            return [None] * len(self.noise)
-        return [
-            tuple(
-                likeliest(zip(tokenizer.batch_decode(numbers[row, :, None]), values[row].tolist(), strict=True))
-                for numbers, values in self.kept
-            )
-            for row in range(len(self.noise))
-        ]
+            return [None] * len(self.generators)
+        tables: list[tuple[dict[str, float], ...] | None] = []
+        for row in range(len(self.generators)):
+            steps = []
+            for numbers, values in self.steps:
+                texts = tokenizer.batch_decode(numbers[row, :, None])
+                steps.append(likeliest(zip(texts, values[row].tolist(), strict=True)))
+            tables.append(tuple(steps))
+        return tables
 
 
 class StopTexts(StoppingCriteria):
-    """True for each row whose new text contains one of the stop texts; transformers' own looks into the prompt too."""
+    """True for each row whose new text contains one of the stop texts.
+
+    The criterion of transformers itself looks into the prompt too.
+    """
 
     def __init__(self, stop: Sequence[str], start: int, tokenizer: Any) -> None:
-        self.stop, self.start, self.tokenizer = stop, start, tokenizer
-        self.window = max((len(text.encode()) for text in stop), default=0) + 4
+        self.stop = stop
+        self.start = start
+        self.tokenizer = tokenizer
+        longest = max((len(text.encode()) for text in stop), default=0)
+        self.window = longest + 4
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
-        """Looks at the last tokens only: a token is at least a byte, or writes nothing."""
-        done = torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
-        if self.stop:
-            new = input_ids[:, max(self.start, input_ids.shape[1] - self.window) :]
-            for row, text in enumerate(self.tokenizer.batch_decode(new, skip_special_tokens=True)):
-                done[row] = any(stop in text for stop in self.stop)
-        return done
+        """Whether each row is finished, by its last tokens.
+
+        The last tokens are enough: a token is at least one byte, or writes nothing.
+        """
+        finished = torch.zeros(
+            input_ids.shape[0], dtype=torch.bool, device=input_ids.device
+        )
+        if not self.stop:
+            return finished
+        start = max(self.start, input_ids.shape[1] - self.window)
+        texts = self.tokenizer.batch_decode(
+            input_ids[:, start:], skip_special_tokens=True
+        )
+        for row, text in enumerate(texts):
+            finished[row] = any(stop in text for stop in self.stop)
+        return finished

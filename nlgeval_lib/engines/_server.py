@@ -1,4 +1,6 @@
-"""Who answers behind an address, whether it may have our key, and what its answers mean: completions, or why not."""
+"""Who answers behind an address, whether it may have our key, and what its answers
+mean: completions, or why not.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import contextlib
 import email.utils
 import ipaddress
 import json
+import math
 import os
 import re
 import time
@@ -19,145 +22,233 @@ from nlgeval_lib.engines.base import Ask, EngineError, canonical, likeliest
 from nlgeval_lib.records import Completion
 
 OFFICIAL = "https://api.openai.com/v1"
-MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")  # how parts of a revision begin
-_TOLD = ("owner", "root", "quantization")  # what a server tells of a model and keys have
-_UNKNOWN = re.compile(r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra", re.I)
+# how the parts of a revision begin that mark another server or other settings
+MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")
+# what a server says of a model and keys have
+_MODEL_FACTS = ("owner", "root", "quantization")
+_UNKNOWN = re.compile(
+    r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra",
+    re.I,
+)
 _PATIENCE = 10.0  # seconds for an answer that costs a server nothing
 _MOST = 1 << 20  # bytes of it
 
-# what servers call an end at the token limit, and an end that is none; what else they say is kept as they say it
+# What servers call an end at the token limit, and an end that is none. What else they
+# say is kept as they say it.
 _CUT = ("length", "max_tokens", "max_length", "model_length")
 _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled", "content_filter")
-_HALVES = re.compile(r"[\ud800-\udfff]")  # JSON can escape half a character, which no file and no tokenizer takes
-_START = 12  # as much of a key's beginning is taken for the key: an excerpt may end within it
-MOST_WAIT = 120.0  # seconds that a server may ask to wait; a request that is to wait longer fails
-SECRET = 16  # characters; what is shorter is no key but a word such as "EMPTY" for a server that wants none
+# JSON can escape half a character, which no file and no tokenizer takes
+_HALVES = re.compile(r"[\ud800-\udfff]")
+# as much of a key's beginning is taken for the key: an excerpt may end within it
+_START = 12
+# seconds that a server may ask to wait; a request that is to wait longer fails
+MOST_WAIT = 120.0
+# characters; what is shorter is no key but a word such as "EMPTY" for a server that
+# wants none
+SECRET = 16
 
 
-# -- who it is ---------------------------------------------------------------------------------------------------------
+# -- who it is
 
 
 def place(address: str) -> str:
     """Host, port and path of a server, as keys have them; empty for OpenAI's own."""
     parts = urlsplit(address)
-    where = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
-    return "" if parts.hostname == urlsplit(OFFICIAL).hostname else _plain(where)
+    if parts.hostname == urlsplit(OFFICIAL).hostname:
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    path = parts.path.rstrip("/").removesuffix("/v1")
+    return _plain(host + path)
 
 
 def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, str]:
-    """What a server tells of a model: `server`, `owner`, `root` (the weights that it serves under this name),
-    `quantization` and the engine's `version`. Warns of one that is silent.
+    """What a server says of a model.
 
-    hung: it was given up before for want of an answer. Raises: EngineError where nobody answers.
+    The facts are `server`, `owner`, `root` (the weights that it serves under this
+    name), `quantization` and the engine's `version`. A server that is silent is warned
+    of.
+
+    hung: it was given up before for want of an answer.
+
+    Raises: EngineError where nobody answers.
     """
-    found = {"server": place(address) or urlsplit(OFFICIAL).netloc}
+    facts = {"server": place(address) or urlsplit(OFFICIAL).netloc}
     try:
-        listed = _told(f"{address}/models", key).get("data")
+        listed = _json_at(f"{address}/models", key).get("data")
     except TimeoutError:
-        said = f"{found['server']} has not answered within {_PATIENCE:g} s"
+        silence = f"{facts['server']} has not answered within {_PATIENCE:g} s"
         if hung:
-            raise EngineError(f"{said}, nor before: is it stuck? Start it again") from None
-        warnings.warn(f"{said} what models it has; it is asked all the same", stacklevel=2)
-        return found
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, dict) and one.get("id") == model:
-            root = str(one.get("root") or "")
-            root = root.rstrip("/").rpartition("/")[2] if root.startswith(("/", ".", "~")) else root
-            told = (one.get("owned_by"), "" if root == model else root, one.get("quantization"))
-            found |= {name: _plain(str(value)) for name, value in zip(_TOLD, told, strict=True) if value}
+            raise EngineError(
+                f"{silence}, nor before: is it stuck? Start it again"
+            ) from None
+        warnings.warn(
+            f"{silence} what models it has; it is asked all the same", stacklevel=2
+        )
+        return facts
+    facts |= _facts(listed, model)
     if place(address):
         with contextlib.suppress(TimeoutError):
-            if version := _told(f"{address.removesuffix('/v1')}/version", key).get("version"):
-                found["version"] = _plain(str(version))
-    return found
+            answer = _json_at(f"{address.removesuffix('/v1')}/version", key)
+            if answer.get("version"):
+                facts["version"] = _plain(str(answer["version"]))
+    return facts
+
+
+def _facts(listed: Any, model: str) -> dict[str, str]:
+    """Owner, root and quantization of a model in a server's list of its models."""
+    facts: dict[str, str] = {}
+    if not isinstance(listed, list):
+        return facts
+    for entry in listed:
+        if not isinstance(entry, dict) or entry.get("id") != model:
+            continue
+        root = str(entry.get("root") or "")
+        if root.startswith(("/", ".", "~")):
+            root = root.rstrip("/").rpartition("/")[2]
+        if root == model:
+            root = ""
+        values = (entry.get("owned_by"), root, entry.get("quantization"))
+        for name, value in zip(_MODEL_FACTS, values, strict=True):
+            if value:
+                facts[name] = _plain(str(value))
+    return facts
 
 
 def takes(address: str, model: str, key: str) -> bool:
-    """Whether a server takes vLLM's settings: asked once, with a value that vLLM refuses and others do not know."""
-    body = {"model": model, "prompt": "1", "max_tokens": 1, "repetition_penalty": -1.0}
-    with contextlib.suppress(TimeoutError):
-        status, content = _exchange(f"{address}/completions", key, body)
-        said = content.decode(errors="replace")
-        return status in (400, 422) and "repetition_penalty" in said and not _UNKNOWN.search(said)
-    return False
+    """Whether a server takes vLLM's settings.
 
-
-def revision(given: str, about: dict[str, str], extra: dict[str, Any]) -> str:
-    """The revision of a served model: the given one, and what tells this server and its settings from others.
-
-    The engine's version is no part of it, as a server's update would orphan what is stored.
+    It is asked once, with a value that vLLM refuses and others do not know.
     """
-    parts = [given] if given else []
-    if about:
-        parts += [f"at:{about['server']}"]
-        parts += [f"{name}:{about[name]}" for name in _TOLD if name in about]
-    if extra:  # with the signature's own marks escaped, as JSON allows
-        parts.append("extra:" + canonical(extra).replace("|", "\\u007c").replace("+", "\\u002b"))
+    body = {"model": model, "prompt": "1", "max_tokens": 1, "repetition_penalty": -1.0}
+    try:
+        status, content = _exchange(f"{address}/completions", key, body)
+    except TimeoutError:
+        return False
+    answer = content.decode(errors="replace")
+    if status not in (400, 422) or "repetition_penalty" not in answer:
+        return False
+    return not _UNKNOWN.search(answer)
+
+
+def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
+    """The revision of a served model: its base, this server and the settings.
+
+    The engine's version is no part of it, as a server's update would orphan what is
+    stored.
+    """
+    parts = [base] if base else []
+    if facts:
+        parts.append(f"at:{facts['server']}")
+    for name in _MODEL_FACTS:
+        if name in facts:
+            parts.append(f"{name}:{facts[name]}")
+    if extra:
+        # the signature's own marks are escaped, as JSON allows
+        escaped = canonical(extra).replace("|", "\\u007c").replace("+", "\\u002b")
+        parts.append("extra:" + escaped)
     return "+".join(parts)
 
 
 def is_marked(revision: str) -> bool:
-    """Whether a revision is of another server than the model's own, or of other settings than its plain ones."""
+    """Whether a revision is of another server than the model's own, or of other
+    settings than its plain ones.
+    """
     return any(part.startswith(MARKS) for part in revision.split("+"))
 
 
 def check_address(url: str) -> str:
-    """An address that can be asked, without a slash at its end. Raises: ValueError, without the user name or key."""
+    """An address that can be asked, without a slash at its end.
+
+    Raises: ValueError, without the user name or key.
+    """
     with contextlib.suppress(ValueError):  # a port out of range, a broken IPv6 address
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return url.rstrip("/")
-    raise ValueError(f"base_url {url.rpartition('@')[2]!r}: an address such as http://host:8000/v1 is needed")
+    address = url.rpartition("@")[2]
+    raise ValueError(
+        f"base_url {address!r}: an address such as http://host:8000/v1 is needed"
+    )
 
 
 def key(variable: str, url: str, plain_http: bool) -> str:
-    """The key in an environment variable, which goes over https or to this machine alone, unless `plain_http`.
+    """The key in an environment variable.
 
-    Raises: EngineError where it may not be sent or no header can hold it, or where OpenAI's own server needs one.
+    It goes over https or to this machine alone, unless `plain_http`.
+
+    Raises: EngineError where it may not be sent or no header can hold it, or where
+    OpenAI's own server needs one.
     """
-    found = os.environ.get(variable, "").strip()  # a file's line break often comes with it
-    if not (found.isascii() and found.isprintable()):
-        raise EngineError(f"the key in {variable} has a character that no key has; set it again")
-    if not found and not place(url):
-        raise EngineError(f"no API key: set the environment variable {variable}, or name a base_url")
+    # a file's line break often comes with it
+    secret = os.environ.get(variable, "").strip()
+    if not (secret.isascii() and secret.isprintable()):
+        raise EngineError(
+            f"the key in {variable} has a character that no key has; set it again"
+        )
+    if not secret and not place(url):
+        raise EngineError(
+            f"no API key: set the environment variable {variable}, or name a base_url"
+        )
     parts = urlsplit(url)
     host = parts.hostname or ""
-    here = host == "localhost" or host.endswith(".localhost")
-    with contextlib.suppress(ValueError):
-        here = here or ipaddress.ip_address(host).is_loopback
-    if len(found) >= SECRET and not plain_http and parts.scheme == "http" and not here:
+    open_to_others = parts.scheme == "http" and not _is_local(host)
+    if len(secret) >= SECRET and open_to_others and not plain_http:
         raise EngineError(
-            f"the key in {variable} would go to {host} unencrypted: give an https address; unset {variable} for a "
-            "server that wants no key; or allow it with --engine-set plain_http=yes"
+            f"the key in {variable} would go to {host} unencrypted: give an https "
+            f"address; unset {variable} for a server that wants no key; or allow it "
+            "with --engine-set plain_http=yes"
         )
-    return found
+    return secret
+
+
+def _is_local(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
 
 
 def _plain(text: str) -> str:
+    """A text without blanks and without the marks of signatures, cut to 80."""
     return re.sub(r"[\s|+@]+", "_", text)[:80]
 
 
-def _told(url: str, key: str) -> dict[str, Any]:
-    """The JSON object that a GET is answered with; empty for any other answer. Raises: as `_exchange`."""
+def _json_at(url: str, key: str) -> dict[str, Any]:
+    """The JSON object that a GET is answered with; empty for any other answer.
+
+    Raises: as `_exchange`.
+    """
     status, content = _exchange(url, key)
+    if status != 200:
+        return {}
     with contextlib.suppress(ValueError):
-        if status == 200 and isinstance(found := loaded(content), dict):
-            return found
+        answer = loaded(content)
+        if isinstance(answer, dict):
+            return answer
     return {}
 
 
-def _exchange(url: str, key: str, body: dict[str, Any] | None = None) -> tuple[int, bytes]:
-    """Status and body of the answer to a GET, or a POST of this JSON; 0 for one that is none.
+def _exchange(
+    url: str, key: str, body: dict[str, Any] | None = None
+) -> tuple[int, bytes]:
+    """Status and body of the answer to a GET, or to a POST of this JSON.
+
+    The status is 0 where the answer is not one of a server, too long or too slow.
 
     Raises: EngineError where nobody is there; TimeoutError for somebody who is silent.
     """
     import httpx2
 
-    content, until = b"", time.monotonic() + _PATIENCE
+    content = b""
+    until = time.monotonic() + _PATIENCE
     headers = {"authorization": f"Bearer {key or 'none'}"}
+    method = "POST" if body else "GET"
     try:
-        how = "POST" if body else "GET"
-        with httpx2.stream(how, url, json=body, headers=headers, timeout=_PATIENCE) as response:
+        with httpx2.stream(
+            method, url, json=body, headers=headers, timeout=_PATIENCE
+        ) as response:
             for part in response.iter_bytes():
                 content += part
                 if len(content) > _MOST or time.monotonic() > until:
@@ -166,23 +257,25 @@ def _exchange(url: str, key: str, body: dict[str, Any] | None = None) -> tuple[i
     except httpx2.ReadTimeout:
         raise TimeoutError from None
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-        where = urlsplit(url).netloc.rpartition("@")[2]
+        host = urlsplit(url).netloc.rpartition("@")[2]
         raise EngineError(
-            f"nobody answers at {where}: {error}; start the server, or read what is stored with --engine replay"
+            f"nobody answers at {host}: {error}; start the server, or read what is "
+            "stored with --engine replay"
         ) from None
     except httpx2.HTTPError:
         return 0, b""
 
 
-# -- what it answers ---------------------------------------------------------------------------------------------------
+# -- what it answers
 
 
 @dataclass(eq=False)
 class AttemptFailed(Exception):
     """What an attempt at a request came to.
 
-    wait: seconds until another attempt, at the least; None where there should be none. hopeless: no request of this run
-    will fare better. passing: it says nothing about the prompt. silent: nobody answered in time.
+    wait: seconds until another attempt, at the least; None where there should be none.
+    hopeless: no request of this run will fare better. passing: it says nothing about
+    the prompt. silent: nobody answered in time.
     """
 
     reason: str
@@ -198,55 +291,59 @@ class AttemptFailed(Exception):
         return self.reason
 
 
-def _bad(said: str) -> AttemptFailed:
-    return AttemptFailed(f"a bad answer: {said}", wait=0.0)
+def _bad(reason: str) -> AttemptFailed:
+    return AttemptFailed(f"a bad answer: {reason}", wait=0.0)
 
 
 def loaded(content: bytes) -> Any:
-    """The JSON in a body. Raises: ValueError."""
+    """The JSON in a body; NaN in it is None.
+
+    Raises: ValueError.
+    """
     try:
-        return json.loads(content, parse_constant=lambda name: None if name == "NaN" else float(name))
+        return json.loads(content, parse_constant=_constant)
     except RecursionError as error:
         raise ValueError(str(error)) from None
 
 
-def read(content: bytes, ask: Ask, logprobs: bool, **who: Any) -> tuple[Completion, str]:
+def _constant(name: str) -> float | None:
+    return None if name == "NaN" else float(name)
+
+
+def read(
+    content: bytes, ask: Ask, logprobs: bool, **labels: Any
+) -> tuple[Completion, str]:
     """The completion in a response's body, and the model that it names.
 
-    who: the completion's model and revision. Raises: AttemptFailed saying what is wrong with it.
+    labels: the completion's model and revision.
+
+    Raises: AttemptFailed saying what is wrong with it.
     """
     try:
         answer = loaded(content)
     except ValueError as error:
         raise _bad(f"not JSON: {error}; it begins {content[:60]!r}") from None
     match answer:
-        case {"error": said} if said:
-            raise _bad(f"an error in place of a completion: {str(said)[:200]}")
+        case {"error": problem} if problem:
+            raise _bad(f"an error in place of a completion: {str(problem)[:200]}")
         case {"choices": [choice]}:
-            made = _choice(choice, ask.request.messages is not None, logprobs)
+            fields = _choice(choice, ask.request.messages is not None, logprobs)
         case {"choices": [_, *_] as choices}:
             raise _bad(f"{len(choices)} choices where 1 was asked")
         case _:
             raise _bad(f"no choices in it: it begins {content[:60]!r}")
-    counts = usage if isinstance(usage := answer.get("usage"), dict) else {}
-    given = {name: counts.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    made |= {name: count for name, count in given.items() if type(count) is int and count >= 0}
-    return Completion(ask.key, **made, **who), str(answer.get("model") or "")
+    usage = answer.get("usage")
+    if isinstance(usage, dict):
+        for name in ("prompt_tokens", "completion_tokens"):
+            count = usage.get(name)
+            if type(count) is int and count >= 0:
+                fields[name] = count
+    return Completion(ask.key, **fields, **labels), str(answer.get("model") or "")
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
     """One choice, read without trust: its text, finish reason and log-probabilities."""
-    match choice:
-        case {"message": {"content": str(text)} | {"refusal": str(text)}} if chat:
-            pass
-        case {"message": {**message}, "finish_reason": str(end)} if chat and message.get("content") is None:
-            if end.lower() not in _CUT:  # else the limit came before the answer, as after a long thought
-                raise _bad(f"no content; finish reason {end!r}")
-            text = ""
-        case {"text": str(text)} if not chat:
-            pass
-        case _:
-            raise _bad("a choice without a text")
+    text = _choice_text(choice, chat)
     reason = choice.get("finish_reason")
     if not isinstance(reason, str | None):
         raise _bad(f"a finish reason that is no text: {reason!r}")
@@ -259,24 +356,62 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
             table = tuple(map(likeliest, _steps(choice["logprobs"], chat)))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise _bad("no log-probabilities in it, and they were asked") from None
-    end = "length" if reason.lower() in _CUT else reason
-    return {"text": _HALVES.sub("\ufffd", text), "finish_reason": end, "logprobs": table}
+    if reason.lower() in _CUT:
+        reason = "length"
+    return {
+        "text": _HALVES.sub("\ufffd", text),
+        "finish_reason": reason,
+        "logprobs": table,
+    }
 
 
-def _steps(found: Any, chat: bool) -> list[list[tuple[str, float]]]:
-    """For each token that was written: it and its log-probability, then the alternatives'."""
+def _choice_text(choice: Any, chat: bool) -> str:
+    """The text of a choice.
+
+    Raises: AttemptFailed where it has none.
+    """
+    match choice:
+        case {"message": {"content": str(text)} | {"refusal": str(text)}} if chat:
+            return text
+        case {"message": {**message}, "finish_reason": str(reason)} if (
+            chat and message.get("content") is None
+        ):
+            # after a long thought the limit can come before the answer begins
+            if reason.lower() in _CUT:
+                return ""
+            raise _bad(f"no content; finish reason {reason!r}")
+        case {"text": str(text)} if not chat:
+            return text
+    raise _bad("a choice without a text")
+
+
+def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:
+    """The tokens with their log-probabilities, at each place of a completion.
+
+    The token that was written comes first, then the alternatives.
+    """
+    steps = []
     if chat:
-        steps = [(step, *(step["top_logprobs"] or ())) for step in found["content"]]
-        return [[(one["token"], one["logprob"]) for one in step] for step in steps]
-    others = found.get("top_logprobs") or [None] * len(found["tokens"])
-    rows = zip(found["tokens"], found["token_logprobs"], others, strict=True)
-    return [[(token, value), *(other or {}).items()] for token, value, other in rows]
+        for step in logprobs["content"]:
+            entries = [step, *(step["top_logprobs"] or ())]
+            steps.append([(entry["token"], entry["logprob"]) for entry in entries])
+        return steps
+    tokens = logprobs["tokens"]
+    alternatives = logprobs.get("top_logprobs") or [None] * len(tokens)
+    rows = zip(tokens, logprobs["token_logprobs"], alternatives, strict=True)
+    for token, value, table in rows:
+        steps.append([(token, value), *(table or {}).items()])
+    return steps
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds that a server asks to wait, from `retry-after-ms` or `Retry-After` (seconds or a date), or None.
+    """The seconds that a server asks to wait, or None.
 
-    now: seconds since 1970. Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's.
+    They are in `retry-after-ms` or in `Retry-After` (seconds or a date).
+
+    now: seconds since 1970.
+
+    Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's.
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         value = headers.get(name, "")
@@ -287,56 +422,90 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
                 seconds = email.utils.parsedate_to_datetime(value).timestamp() - now
             except (ValueError, TypeError, OverflowError):
                 continue
-        if seconds == seconds:
+        if not math.isnan(seconds):
             return max(0.0, seconds)
     return None
 
 
-def refused(status: int, headers: Mapping[str, str], content: bytes, key: str, variable: str, now: float) -> Exception:
-    """What an answer with a status of 300 or more means. variable: that of the environment which has the key."""
-    try:
-        found = loaded(content)
-    except ValueError:
-        found = content.decode(errors="replace").strip()
-    said = found.get("error", found) if isinstance(found, dict) else found
-    told, code = (said.get("message"), said.get("code")) if isinstance(said, dict) else (None, None)
-    reason = without_key(f"HTTP {status}: {str(told or said)[:400]}", key)
-    if status in (401, 403):
-        reason += f"; the key is that of {variable}" if key else f"; no key was sent: set {variable}"
+def refused(
+    status: int,
+    headers: Mapping[str, str],
+    content: bytes,
+    key: str,
+    variable: str,
+    now: float,
+) -> Exception:
+    """What an answer with a status of 300 or more means.
+
+    variable: that of the environment which has the key. now: seconds since 1970.
+    """
+    message, code = _error_message(content)
+    reason = without_key(f"HTTP {status}: {message[:400]}", key)
+    if status in (401, 403) and key:
+        reason += f"; the key is that of {variable}"
+    elif status in (401, 403):
+        reason += f"; no key was sent: set {variable}"
     if 300 <= status < 400:
-        there = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2] or "itself"
-        reason = f"HTTP {status}: the server sends on to {there}, and prompts follow no redirect; is its address, with "
-        return AttemptFailed(f"{reason}/v1, to be asked (--base-url)?", hopeless=True)
-    if status in (401, 403, 404) or code == "insufficient_quota":  # no key, no right, no such model, no money
+        target = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2]
+        reason = (
+            f"HTTP {status}: the server sends on to {target or 'itself'}, and prompts "
+            "follow no redirect; is its address, with /v1, to be asked (--base-url)?"
+        )
+        return AttemptFailed(reason, hopeless=True)
+    # no key, no right, no such model, no money
+    if status in (401, 403, 404) or code == "insufficient_quota":
         return AttemptFailed(reason, hopeless=True)
     if status not in (408, 409, 429) and status < 500:
         return AttemptFailed(reason, passing=code == "content_filter")
     wait = retry_after(headers, now) or 0.0
     if wait > MOST_WAIT:
-        return AttemptFailed(f"{reason}; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}", passing=True)
+        reason += f"; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}"
+        return AttemptFailed(reason, passing=True)
     return AttemptFailed(reason, wait)
 
 
+def _error_message(content: bytes) -> tuple[str, Any]:
+    """The message and the code of an error in a body; the body's text without them."""
+    try:
+        answer = loaded(content)
+    except ValueError:
+        answer = content.decode(errors="replace").strip()
+    error = answer
+    if isinstance(answer, dict):
+        error = answer.get("error", answer)
+    if not isinstance(error, dict):
+        return str(error), None
+    return str(error.get("message") or error), error.get("code")
+
+
 def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
-    """What an attempt that ended with `error` means; without the key, if the server repeats it."""
+    """What an attempt that ended with `error` means; without the key, if the server
+    repeats it.
+    """
     import httpx2
 
+    text = f"{type(error).__name__}: {error}"
     match error:
         case AttemptFailed():
-            found = error
+            failure = error
         case TimeoutError() | httpx2.TimeoutException():
-            found = AttemptFailed(f"no answer within {timeout:g} s", wait=0.0, silent=True)
+            reason = f"no answer within {timeout:g} s"
+            failure = AttemptFailed(reason, wait=0.0, silent=True)
         case httpx2.HTTPError():
-            found = AttemptFailed(f"connection lost: {type(error).__name__}: {error}", wait=0.0)
+            failure = AttemptFailed(f"connection lost: {text}", wait=0.0)
+        case ValueError() | TypeError():
+            # a fault of ours, which would be the same at the next attempt
+            failure = AttemptFailed(text)
         case _:
-            ours = isinstance(error, (ValueError, TypeError))  # and the same at the next attempt
-            found = AttemptFailed(f"{type(error).__name__}: {error}", None if ours else 0.0)
-    found.reason = without_key(found.reason, key)
-    return found
+            failure = AttemptFailed(text, wait=0.0)
+    failure.reason = without_key(failure.reason, key)
+    return failure
 
 
 def without_key(reason: str, key: str) -> str:
     """A reason without the key, should a server have sent it back, whole or cut off."""
     if len(key) >= SECRET:
-        return re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)[:600]
-    return (reason.replace(key, "[key]") if key else reason)[:600]
+        reason = re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)
+    elif key:
+        reason = reason.replace(key, "[key]")
+    return reason[:600]

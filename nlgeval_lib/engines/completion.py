@@ -14,12 +14,22 @@ from nlgeval_lib.files import whole
 from nlgeval_lib.records import Completion
 
 _POLL_SECONDS = 0.2
+_AT_ONCE = 1000  # requests whose answers are read from a store together
+_ELSEWHERE = Completion(
+    "", "", "error", error="another shard is to ask this", passing=True
+)
+_HALF = "the prompt has half a character (a lone surrogate), which no model can be sent"
+# completions, and whether this run made them (else another process did)
+_Batch = tuple[list[Completion], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands: different completions wanted in `total`, of which `stored` were found, `done` made now, and
-    `failed` could not be made. Tokens are those of `done`; `seconds` count from the engine's start.
+    """Where a run stands.
+
+    total: different completions that are needed. stored: those that were in the store.
+    done: those that this run made. failed: those that could not be made. The tokens are
+    those of `done`; `seconds` count from the engine's start.
     """
 
     total: int
@@ -30,15 +40,26 @@ class Progress:
     completion_tokens: int = 0
     seconds: float = 0.0
 
-    def after(self, batch: Sequence[Completion], seconds: float, made: bool) -> Progress:
-        """Where it stands `seconds` after its start, with a batch more: `made` by this run, or by another."""
-        if not made:
+    def after(
+        self, batch: Sequence[Completion], seconds: float, by_this_run: bool
+    ) -> Progress:
+        """Where the run stands `seconds` after its start, with one more batch."""
+        if not by_this_run:
             return replace(self, stored=self.stored + len(batch))
-        good = [one for one in batch if one.finish_reason != "error"]
-        done, lost = self.done + len(good), self.failed + len(batch) - len(good)
-        prompt = self.prompt_tokens + sum(one.prompt_tokens for one in good)
-        written = self.completion_tokens + sum(one.completion_tokens for one in good)
-        return Progress(self.total, self.stored, done, lost, prompt, written, seconds)
+        finished = [
+            completion for completion in batch if completion.finish_reason != "error"
+        ]
+        prompt_tokens = sum(completion.prompt_tokens for completion in finished)
+        new_tokens = sum(completion.completion_tokens for completion in finished)
+        return Progress(
+            total=self.total,
+            stored=self.stored,
+            done=self.done + len(finished),
+            failed=self.failed + len(batch) - len(finished),
+            prompt_tokens=self.prompt_tokens + prompt_tokens,
+            completion_tokens=self.completion_tokens + new_tokens,
+            seconds=seconds,
+        )
 
     @property
     def left(self) -> int:
@@ -48,7 +69,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A completion that could not be made: the request's id, its draw, its key, why, and whether that may pass."""
+    """A completion that could not be made: which one, and why.
+
+    id: of the request. passing: the reason may pass, so it can be asked for again.
+    """
 
     id: str
     draw: int
@@ -59,14 +83,15 @@ class Failure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Sequence[tuple[Completion, ...]]):
-    """For every request, in order, the tuple of its `n` completions. `failed` names those that could not be made.
+    """For every request, in order, the tuple of its `n` completions.
 
-    What was asked in more than one slice is read from the store when it is looked at, a part at a time.
+    `failed` names the completions that could not be made. Where the requests filled
+    more than one slice, completions are read from the store when they are looked at.
     """
 
     _keys: Sequence[str]
     _n: int
-    _held: Mapping[str, Completion]
+    _in_memory: Mapping[str, Completion]
     _store: Store | None
     failed: tuple[Failure, ...]
     progress: Progress
@@ -75,19 +100,33 @@ class Answers(Sequence[tuple[Completion, ...]]):
         return len(self._keys) // self._n
 
     def __getitem__(self, place: Any) -> Any:
-        found = range(len(self))[place]
-        return self._draws(found) if isinstance(place, slice) else self._draws([found])[0]
+        places = range(len(self))[place]
+        if isinstance(places, range):
+            return self._draws(places)
+        return self._draws([places])[0]
 
     def __iter__(self) -> Iterator[tuple[Completion, ...]]:
         for start in range(0, len(self), _AT_ONCE):
             yield from self._draws(range(start, min(start + _AT_ONCE, len(self))))
 
     def _draws(self, places: Sequence[int]) -> list[tuple[Completion, ...]]:
-        keys = [self._keys[place * self._n : (place + 1) * self._n] for place in places]
-        elsewhere = [key for draws in keys for key in draws if key not in self._held]
-        found = self._store.get_many(elsewhere) if elsewhere and self._store is not None else {}
-        found.update((key, replace(_ELSEWHERE, key=key)) for key in elsewhere if key not in found)
-        return [tuple(self._held.get(key) or found[key] for key in draws) for draws in keys]
+        """The completions of the requests at these places."""
+        keys_of_requests = []
+        not_in_memory = []
+        for place in places:
+            keys = self._keys[place * self._n : (place + 1) * self._n]
+            keys_of_requests.append(keys)
+            not_in_memory += [key for key in keys if key not in self._in_memory]
+        stored: dict[str, Completion] = {}
+        if not_in_memory and self._store is not None:
+            stored = self._store.get_many(not_in_memory)
+        for key in not_in_memory:
+            if key not in stored:
+                stored[key] = replace(_ELSEWHERE, key=key)
+        draws = []
+        for keys in keys_of_requests:
+            draws.append(tuple(self._in_memory.get(key) or stored[key] for key in keys))
+        return draws
 
     @property
     def flat(self) -> list[Completion]:
@@ -95,8 +134,6 @@ class Answers(Sequence[tuple[Completion, ...]]):
         return [completion for draws in self for completion in draws]
 
 
-_AT_ONCE = 1000  # requests whose answers are read from a store together
-_ELSEWHERE = Completion("", "", "error", error="another shard is to ask this", passing=True)
 Report = Callable[[Progress, Sequence[Completion]], None]
 
 
@@ -107,119 +144,238 @@ def complete(
     store: Store | None = None,
     progress: Report | None = None,
 ) -> Answers:
-    """The completions of all requests, in their order: from the store where it has them, else from the engine.
+    """The completions of all requests, in their order.
 
-    Each finished completion is stored as soon as the engine hands it over; a run that is stopped resumes where it was.
-    What fails is named in `Answers.failed` and asked again next time. What another process asks for on the same store
-    is waited for, not asked twice. Of what the engine's `shard` leaves to others only what is stored is here; it counts
-    neither as wanted nor as failed. With a store, memory holds all keys and one slice of the requests.
-    `progress` is called at the start of each slice and after each batch with a `Progress` and the batch.
+    A completion comes from the store if it is there, and else from the engine. Each
+    finished completion is stored as soon as the engine returns it, so a run that was
+    stopped resumes where it was. Failures are named in `Answers.failed` and asked for
+    again next time. If another process asks for the same completion on the same store,
+    this run waits for its answer.
 
-    Raises: UnsupportedSetting before anything is asked; EngineError; StoreError; KeyboardInterrupt.
+    The engine's `shard` may leave completions to other runs: of these only the stored
+    ones are returned, and the others count neither as needed nor as failed. With a
+    store, the memory holds all keys and one slice of the requests. `progress` is called
+    at the start of each slice and after each batch, with a `Progress` and the batch.
+
+    Raises: UnsupportedSetting before anything is asked; EngineError; StoreError;
+    KeyboardInterrupt.
     """
-    asked = requests if isinstance(requests, Sequence) else list(requests)
-    n, (part, parts) = sampling.n, engine.shard
-    keys = [key for one in asked for key in _request(one).keys(engine, sampling)]
-    new = set(keys)  # not walked yet
-    at_once = max(1, engine.slice // n)
-    in_memory = store is None or len(asked) <= at_once
-    held: dict[str, Completion] = {}
-    state = Progress(total=sum(_is_part(key, part, parts) for key in new), stored=0)
-    tell = progress or (lambda state, batch: None)
-    began = time.monotonic()
-    for start in range(0, len(asked) or 1, at_once):
-        wanted: dict[str, Ask] = {}
-        for place in range(start, min(start + at_once, len(asked))):
-            request = _request(asked[place], place)
-            for draw, key in enumerate(keys[place * n : (place + 1) * n]):
-                if key in new:
-                    new.remove(key)
-                    wanted[key] = Ask.of(request, draw, key, sampling)
-        have = store.get_many(wanted) if store is not None else {}
-        others = sum(not _is_part(key, part, parts) for key in have)
-        state = replace(state, total=state.total + others, stored=state.stored + len(have))
-        tell(state, ())
-        held |= have if in_memory else {}
-        missing = [ask for key, ask in wanted.items() if key not in have and _is_part(key, part, parts)]
-        for batch, made in _asked(engine, missing, sampling, store):
-            held |= {one.key: one for one in batch if in_memory or one.finish_reason == "error"}
-            state = state.after(batch, time.monotonic() - began, made)
-            tell(state, batch)
-    failures = []
-    for place, key in enumerate(keys):
-        if key in held and held[key].finish_reason == "error":
-            request, lost = _request(asked[place // n], place // n), held[key]
-            failures.append(Failure(request.id, place % n, key, lost.error, lost.passing))
-    return Answers(keys, n, held, store, tuple(failures), state)
+    if not isinstance(requests, Sequence):
+        requests = list(requests)
+    keys: list[str] = []
+    for request in requests:
+        keys += _named(request).keys(engine, sampling)
+    report = progress or (lambda state, batch: None)
+    run = _Completing(engine, requests, sampling, store, keys, report)
+    for start in range(0, len(requests) or 1, run.slice):
+        run.complete_slice(start)
+    failures = run.failures()
+    return Answers(keys, sampling.n, run.in_memory, store, failures, run.state)
 
 
-_HALF = "the prompt has half a character (a lone surrogate), which no model can be sent"
+class _Completing:
+    """One call of `complete`: what is still to be asked, and what there is already."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        requests: Sequence[Request | str],
+        sampling: Sampling,
+        store: Store | None,
+        keys: Sequence[str],
+        report: Report,
+    ) -> None:
+        self.engine = engine
+        self.requests = requests
+        self.sampling = sampling
+        self.store = store
+        self.keys = keys
+        self.report = report
+        self.slice = max(1, engine.slice // sampling.n)
+        self.keep_all = store is None or len(requests) <= self.slice
+        self.in_memory: dict[str, Completion] = {}
+        self.unvisited = set(keys)
+        total = sum(self._in_shard(key) for key in self.unvisited)
+        self.state = Progress(total=total, stored=0)
+        self.started = time.monotonic()
+
+    def complete_slice(self, start: int) -> None:
+        """Complete the slice of requests that begins at this place."""
+        asks = self._asks(start)
+        stored = self.store.get_many(asks) if self.store is not None else {}
+        # stored completions of other shards were not counted in the total yet
+        of_others = sum(not self._in_shard(key) for key in stored)
+        self.state = replace(
+            self.state,
+            total=self.state.total + of_others,
+            stored=self.state.stored + len(stored),
+        )
+        self.report(self.state, ())
+        if self.keep_all:
+            self.in_memory |= stored
+        missing = []
+        for key, ask in asks.items():
+            if key not in stored and self._in_shard(key):
+                missing.append(ask)
+        batches = _completed(self.engine, missing, self.sampling, self.store)
+        for batch, by_this_run in batches:
+            for completion in batch:
+                if self.keep_all or completion.finish_reason == "error":
+                    self.in_memory[completion.key] = completion
+            seconds = time.monotonic() - self.started
+            self.state = self.state.after(batch, seconds, by_this_run)
+            self.report(self.state, batch)
+
+    def _asks(self, start: int) -> dict[str, Ask]:
+        """The draws of a slice by their keys, without those of an earlier request."""
+        n = self.sampling.n
+        asks: dict[str, Ask] = {}
+        for place in range(start, min(start + self.slice, len(self.requests))):
+            request = _named(self.requests[place], place)
+            for draw, key in enumerate(self.keys[place * n : (place + 1) * n]):
+                if key in self.unvisited:
+                    self.unvisited.remove(key)
+                    asks[key] = Ask.of(request, draw, key, self.sampling)
+        return asks
+
+    def failures(self) -> tuple[Failure, ...]:
+        """The completions that could not be made, in the order of the requests."""
+        n = self.sampling.n
+        failures = []
+        for index, key in enumerate(self.keys):
+            completion = self.in_memory.get(key)
+            if completion is None or completion.finish_reason != "error":
+                continue
+            request = _named(self.requests[index // n], index // n)
+            failures.append(
+                Failure(
+                    request.id, index % n, key, completion.error, completion.passing
+                )
+            )
+        return tuple(failures)
+
+    def _in_shard(self, key: str) -> bool:
+        """Whether this run is to ask for a key.
+
+        Keys are hashes, so that the parts of a shard are of about the same size.
+        """
+        part, parts = self.engine.shard
+        return parts == 1 or int(key[:8], 16) % parts == part - 1
 
 
-def _request(asked: Request | str, place: int = 0) -> Request:
-    """What is asked, with a name."""
-    if isinstance(asked, str):
-        return Request(prompt=asked, id=f"#{place}")
-    return asked if asked.id else replace(asked, id=f"#{place}")
+def _named(request: Request | str, place: int = 0) -> Request:
+    """A request that has a name: its own, or its place."""
+    if isinstance(request, str):
+        return Request(prompt=request, id=f"#{place}")
+    if request.id:
+        return request
+    return replace(request, id=f"#{place}")
 
 
-def _is_part(key: str, part: int, parts: int) -> bool:
-    """Whether a key is in this part, counted from 1, of so many: keys are hashes, so that parts are of one size."""
-    return parts == 1 or int(key[:8], 16) % parts == part - 1
-
-
-_Batch = tuple[list[Completion], bool]  # and whether this run made it, or another process
-
-
-def _asked(engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None) -> Iterator[_Batch]:
-    """What is missing, batch by batch.
-
-    What no other process is asking for is asked for; then comes what those made, or what they gave up is asked for.
-    """
-    if broken := [failed(ask, _HALF) for ask in missing if whole(ask.request.text()) != ask.request.text()]:
-        yield broken, True
-        missing = [ask for ask in missing if ask.key not in {one.key for one in broken}]
-    if not missing:
+def _completed(
+    engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None
+) -> Iterator[_Batch]:
+    """The missing completions, batch by batch."""
+    sendable = []
+    unsendable = []
+    for ask in missing:
+        text = ask.request.text()
+        if whole(text) == text:
+            sendable.append(ask)
+        else:
+            unsendable.append(failed(ask, _HALF))
+    if unsendable:
+        yield unsendable, True
+    if not sendable:
         return
     engine.check(sampling)
     if store is None or engine.name == "replay":
-        yield from _generate(engine, missing, sampling, store)
+        yield from _generate(engine, sendable, sampling, store)
         return
     try:
-        with store.claimant() as name:
-            while missing:
-                mine = store.claim(name, [ask.key for ask in missing])
-                if asked := [ask for ask in missing if ask.key in mine]:
-                    yield from _generate(engine, asked, sampling, store)
-                others = store.get_many(ask.key for ask in missing if ask.key not in mine)
-                missing = [ask for ask in missing if ask.key not in mine and ask.key not in others]
-                if others:
-                    yield list(others.values()), False
-                elif not asked:
-                    if getattr(engine, "pending", False):  # a Ctrl-C that is held back until the engine is asked
-                        raise KeyboardInterrupt
-                    time.sleep(_POLL_SECONDS)
+        with store.claimant() as claimant:
+            yield from _claimed(engine, sendable, sampling, store, claimant)
     finally:
         store.sync()
 
 
-def _generate(engine: Engine, asked: list[Ask], sampling: Sampling, store: Store | None) -> Iterator[_Batch]:
+def _claimed(
+    engine: Engine,
+    missing: list[Ask],
+    sampling: Sampling,
+    store: Store,
+    claimant: str,
+) -> Iterator[_Batch]:
+    """The missing completions, where other processes may ask for the same ones.
+
+    What no other process asks for is asked for here. Then come the completions that the
+    other processes made; what they gave up is asked for here in the next round.
+    """
+    while missing:
+        claims = store.claim(claimant, [ask.key for ask in missing])
+        claimed = [ask for ask in missing if ask.key in claims]
+        if claimed:
+            yield from _generate(engine, claimed, sampling, store)
+        unclaimed = [ask for ask in missing if ask.key not in claims]
+        arrived = store.get_many(ask.key for ask in unclaimed)
+        missing = [ask for ask in unclaimed if ask.key not in arrived]
+        if arrived:
+            yield list(arrived.values()), False
+        elif not claimed:
+            # a Ctrl-C that is held back until the engine is asked
+            if getattr(engine, "pending", False):
+                raise KeyboardInterrupt
+            time.sleep(_POLL_SECONDS)
+
+
+def _generate(
+    engine: Engine, asks: list[Ask], sampling: Sampling, store: Store | None
+) -> Iterator[_Batch]:
     """Store each batch of the engine's, and yield it as the store has it."""
-    batches: Any = engine.generate(asked, sampling)
-    left = {ask.key: ask for ask in asked}
+    batches: Any = engine.generate(asks, sampling)
+    unanswered = {ask.key: ask for ask in asks}
     with contextlib.closing(batches):
         for batch in batches:
-            if stray := {one.key for one in batch} - left.keys():
-                said = f"gave {len(stray)} completions that were not asked, or gave them twice"
-                raise RuntimeError(f"{engine.signature()} {said}")
-            requests = {key: left.pop(key).request for key in {one.key for one in batch}}
-            good = [one for one in batch if one.finish_reason != "error"]
-            if store is not None and good:
-                bodies = {id(one): one for one in (requests[made.key] for made in good)}.values()
-                new = store.put_many(good, (one.body(engine, sampling) for one in bodies), engine.maker())
-                if new < len(good):  # another process was first: one completion is the truth for both
-                    kept = store.get_many(one.key for one in good)
-                    batch = [kept.get(one.key, one) for one in batch]
+            keys = {completion.key for completion in batch}
+            stray = keys - unanswered.keys()
+            if stray:
+                raise RuntimeError(
+                    f"{engine.signature()} gave {len(stray)} completions that were "
+                    "not asked, or gave them twice"
+                )
+            requests = {key: unanswered.pop(key).request for key in keys}
+            if store is not None:
+                batch = _stored(batch, requests, engine, sampling, store)
             yield batch, True
-    if left:
-        yield [failed(ask, "the engine gave no answer", passing=True) for ask in left.values()], True
+    if unanswered:
+        failures = []
+        for ask in unanswered.values():
+            failures.append(failed(ask, "the engine gave no answer", passing=True))
+        yield failures, True
+
+
+def _stored(
+    batch: list[Completion],
+    requests: Mapping[str, Request],
+    engine: Engine,
+    sampling: Sampling,
+    store: Store,
+) -> list[Completion]:
+    """Store a batch's finished completions; the batch as the store then has it."""
+    finished = [
+        completion for completion in batch if completion.finish_reason != "error"
+    ]
+    if not finished:
+        return batch
+    # several draws share one request, whose body is stored once
+    different: dict[int, Request] = {}
+    for completion in finished:
+        request = requests[completion.key]
+        different[id(request)] = request
+    bodies = (request.body(engine, sampling) for request in different.values())
+    new = store.put_many(finished, bodies, engine.maker())
+    if new == len(finished):
+        return batch
+    # another process was first: its completion is the one that counts for both
+    stored = store.get_many(completion.key for completion in finished)
+    return [stored.get(completion.key, completion) for completion in batch]

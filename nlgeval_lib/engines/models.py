@@ -9,36 +9,53 @@ from typing import Any
 
 from nlgeval_lib.engines.base import EngineError, Request
 
-_WHOLE = 1 << 31  # folders up to this size are hashed whole, larger files by their ends
+# folders up to this size are hashed completely, larger files by their ends
+_HASHED_COMPLETELY = 1 << 31
 _END = 1 << 20
-QUANTISING = ("quantization", "load_in_4bit", "load_in_8bit")  # options that make weights coarser
+# options that make weights coarser
+QUANTISING = ("quantization", "load_in_4bit", "load_in_8bit")
 _PATTERNS = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors", "*.bin")
 
 
-def identify(model: str, revision: str | None, name: str | None) -> tuple[str, str | None]:
-    """The name and revision under which a model's completions are stored; revision None is one of a hub, still open.
+def identify(
+    model: str, revision: str | None, name: str | None
+) -> tuple[str, str | None]:
+    """The name and revision under which a model's completions are stored.
 
-    A local folder is named by `name` or by itself, not by its path, and its revision is a hash of what is in it.
+    A local folder is called `name` or by the folder's own name, not by its path, and
+    its revision is a hash of its files. The revision is None for a hub model whose
+    revision is not known yet.
+
     Raises: EngineError where a path is given and nothing is there.
     """
     folder = Path(model)
     if folder.is_dir():
-        return name or folder.resolve().name, revision or f"sha256:{folder_hash(folder)[:16]}"
+        label = name or folder.resolve().name
+        return label, revision or f"sha256:{folder_hash(folder)[:16]}"
     if model.startswith((".", "/", "~")):
-        raise EngineError(f"no model at {model}: give a folder with config.json and weights, or a hub id")
+        raise EngineError(
+            f"no model at {model}: give a folder with config.json and weights, "
+            "or a hub id"
+        )
     return name or model, revision
 
 
 def folder_hash(folder: Path) -> str:
-    """The sha256 over names and contents of a model's files; of large models, names, sizes and the files' ends."""
-    files = sorted({path for pattern in _PATTERNS for path in folder.glob(pattern)})
-    whole = sum(path.stat().st_size for path in files) <= _WHOLE
+    """The sha256 over names and contents of a model's files.
+
+    Of a large model it covers the names, the sizes and the ends of the files.
+    """
+    paths: set[Path] = set()
+    for pattern in _PATTERNS:
+        paths.update(folder.glob(pattern))
+    files = sorted(paths)
+    completely = sum(path.stat().st_size for path in files) <= _HASHED_COMPLETELY
     digest = hashlib.sha256()
     for path in files:
         size = path.stat().st_size
         digest.update(f"{path.name}:{size}:".encode())
         with open(path, "rb") as file:
-            if not whole and size > 2 * _END:
+            if not completely and size > 2 * _END:
                 digest.update(file.read(_END))
                 file.seek(-_END, 2)
             while block := file.read(_END):
@@ -47,26 +64,49 @@ def folder_hash(folder: Path) -> str:
 
 
 def hub_revision(model: str, revision: str | None) -> str:
-    """The commit of a hub model that was just loaded, from the local cache; "main" where it is not to be found."""
+    """The commit of a hub model that was just loaded, by the local cache.
+
+    The given revision, or "main", where the cache does not have it.
+    """
     from huggingface_hub import try_to_load_from_cache
 
     path = try_to_load_from_cache(model, "config.json", revision=revision)
-    return Path(path).parent.name if isinstance(path, str) else revision or "main"
+    if isinstance(path, str):
+        return Path(path).parent.name
+    return revision or "main"
 
 
 def quantised(options: Mapping[str, Any]) -> str:
-    """What a revision says of weights that are made coarser: `+quantization=fp8`; empty without."""
-    return "".join(f"+{name}={options[name]}" for name in QUANTISING if options.get(name))
+    """What a revision says of coarser weights, such as `+quantization=fp8`.
+
+    Empty where the options leave the weights as they are.
+    """
+    marks = ""
+    for name in QUANTISING:
+        if options.get(name):
+            marks += f"+{name}={options[name]}"
+    return marks
 
 
-def token_ids(tokenizer: Any, request: Request, chat_template: str | None, model: str) -> list[int]:
-    """The tokens of a text with the special ones, or of messages by the chat template. Raises: EngineError without."""
+def token_ids(
+    tokenizer: Any, request: Request, chat_template: str | None, model: str
+) -> list[int]:
+    """The tokens of a text with the special ones, or of messages by the chat template.
+
+    Raises: EngineError for messages where the model has no chat template.
+    """
     if request.messages is None:
         return list(tokenizer(request.prompt).input_ids)
     if chat_template is None and getattr(tokenizer, "chat_template", None) is None:
         raise EngineError(
-            f"{model} has no chat template: give raw prompts in the model's own format, or the option chat_template"
+            f"{model} has no chat template: give raw prompts in the model's own "
+            "format, or the option chat_template"
         )
-    messages = [dict(message) for message in request.messages]
-    how = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
-    return list(tokenizer.apply_chat_template(messages, chat_template=chat_template, **how)["input_ids"])
+    encoding = tokenizer.apply_chat_template(
+        [dict(message) for message in request.messages],
+        chat_template=chat_template,
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+    )
+    return list(encoding["input_ids"])

@@ -23,37 +23,57 @@ from nlgeval_lib.records import Completion
 
 DIALECTS = ("auto", "openai", "vllm")
 MOST_BYTES = 64 << 20  # of an answer
-_BEYOND = ("top_k", "repetition_penalty", "choice", "regex")  # settings that OpenAI's own protocol does not have
-_HAND_OVER = 0.05  # seconds between two hand-overs to the asking thread: each one stops the event loop for a moment
-_BEAT = 5.0  # seconds after which the asking thread hears of it that nothing has come
-_APART = 0.004  # seconds between requests while more are open than ever: what starts together stays together
-_FEW, _HOLD = 16, 8  # requests that are open at first; rounds after which more are tried again
+# settings that OpenAI's own protocol does not have
+_BEYOND = ("top_k", "repetition_penalty", "choice", "regex")
+# seconds between two hand-overs to the asking thread: each one stops the event loop for
+# a moment
+_HAND_OVER = 0.05
+# seconds after which the asking thread is told that nothing has come
+_BEAT = 5.0
+# Seconds between two requests while more are open than ever before. Requests that start
+# at the same moment also end at the same moment, and the server idles in between.
+_APART = 0.004
+_FEW = 16  # requests that are open at first
+_HOLD = 8  # rounds after which more open requests are tried again
 
 
 class OpenAIEngine(Engine):
-    """A model behind an OpenAI-compatible server, asked by as many requests at a time as it takes.
+    """A model behind an OpenAI-compatible server, asked by as many requests at a time
+    as it takes.
 
-    base_url        the server's address up to and with `/v1`; if left out OPENAI_BASE_URL (which is told), or OpenAI's
-    server          what the server is called in keys, in place of its host and port, where these change
-    api_key_env     the environment variable with the key; it is read when a run begins and kept nowhere
+    base_url        the server's address up to and with `/v1`; without it the address in
+                    OPENAI_BASE_URL (with a warning), or else OpenAI's server
+    server          what the server is called in keys, in place of its host and port,
+                    where these change
+    api_key_env     the environment variable with the key; it is read when a run begins
+                    and kept nowhere
     concurrency     requests at a time, at most
-    dialect         "vllm" for servers that take top_k, repetition_penalty, choice and regex; "openai" refuses these;
-                    "auto" asks the server who it is, and where it does not tell, by one request
+    dialect         "vllm" for servers that take top_k, repetition_penalty, choice and
+                    regex; "openai" refuses these; "auto" asks the server what it is,
+                    and finds out by one request where the server does not say
     timeout         seconds for one attempt, from sending to the last byte
-    max_retries     further attempts after what may pass: 408, 409, 429, 5xx, timeouts, lost connections, bad answers
+    max_retries     further attempts after a failure that may pass: 408, 409, 429, 5xx,
+                    timeouts, lost connections, bad answers
     plain_http      send the key over http to a host that is not this one
-    extra_body      more of each call's JSON, such as {"chat_template_kwargs": {"enable_thinking": false}}
+    extra_body      more of each call's JSON, such as
+                    {"chat_template_kwargs": {"enable_thinking": false}}
 
-    Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what the server tells of itself,
-    `served` the model names that it answered with. Server and `extra_body` are a part of `revision`, and so of the
-    keys: two servers never share completions. OpenAI's own, asked plainly, is named by none.
-    Raises: ValueError for an option out of range; EngineError, when a run begins or `revision` is first read, where
-    nobody answers, OpenAI's own server is meant and there is no key, or for a key that no header can hold.
+    Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what
+    the server says of itself, `served` the model names in its answers. The server and
+    `extra_body` are a part of `revision`, and so of the keys: two servers never share
+    completions. OpenAI's own server without `extra_body` adds nothing to the revision.
+
+    Raises: ValueError for an option out of range; EngineError, when a run begins or
+    `revision` is first read, where nobody answers, OpenAI's own server is meant and
+    there is no key, or for a key that no header can hold.
     """
 
     name = "openai"
-    give_up_after = 50  # requests that failed for good in a row; nor is the rest asked after two timeouts of silence
-    _sleep = staticmethod(asyncio.sleep)  # tests put their own clock in place of these two
+    # Requests that failed for good in a row. Requests are not sent either after two
+    # timeouts without any answer.
+    give_up_after = 50
+    # tests put their own clock in place of these two
+    _sleep = staticmethod(asyncio.sleep)
     _now = staticmethod(time.time)
 
     def __init__(
@@ -75,36 +95,56 @@ class OpenAIEngine(Engine):
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: allowed are {', '.join(DIALECTS)}")
-        for option, value, least in (
-            ("concurrency", concurrency, 1),
-            ("timeout", timeout, 1e-3),
-            ("max_retries", max_retries, 0),
-        ):
-            if value < least:
-                raise ValueError(f"{option}={value}: at least {least} is needed")
-        if base_url is None and (base_url := os.environ.get("OPENAI_BASE_URL") or None):
-            warnings.warn(f"OPENAI_BASE_URL is set: {_server.place(base_url) or 'OpenAI'} is asked", stacklevel=2)
+        _check_least("concurrency", concurrency, 1)
+        _check_least("timeout", timeout, 1e-3)
+        _check_least("max_retries", max_retries, 0)
+        if base_url is None:
+            base_url = os.environ.get("OPENAI_BASE_URL") or None
+            if base_url is not None:
+                place = _server.place(base_url) or "OpenAI"
+                warnings.warn(f"OPENAI_BASE_URL is set: {place} is asked", stacklevel=2)
         self.base_url = _server.check_address(base_url or _server.OFFICIAL)
-        self.model, self._asked_model, self._named, self._called = name or model, model, revision, server
-        self.api_key_env, self.dialect, self.max_tokens_field = api_key_env, dialect, max_tokens_field
-        self.concurrency, self.timeout, self.max_retries = concurrency, timeout, max_retries
-        self.extra_body, self._plain_http = dict(extra_body or {}), plain_http
+        self.model = name or model
+        self._requested_model = model
+        self._base_revision = revision
+        self._server_label = server
+        self.api_key_env = api_key_env
+        self.dialect = dialect
+        self.max_tokens_field = max_tokens_field
+        self.concurrency = concurrency
+        self.timeout = timeout
+        self.max_retries = max_retries
+        self.extra_body = dict(extra_body or {})
+        self._plain_http = plain_http
         self.about: dict[str, str] = {}
         self.served: set[str] = set()
-        self._probed = self._hung = False  # hung: the last run was given up for want of any answer
+        self._probed = False
+        # whether the last run was given up because no answer of any kind came
+        self._hung = False
         self._run: _Run | None = None
 
     @functools.cached_property
     def revision(self) -> str:  # type: ignore[override]
-        """The given one with `at:HOST+owner:...+root:...+extra:{...}`, as far as the server tells and as they apply."""
+        """The given revision with marks of the server: `at:HOST+owner:...+root:...`.
+
+        Each mark is there where the server names it; `extra_body` adds `extra:{...}`.
+        """
         about = self._met() if _server.place(self.base_url) else {}
-        return _server.revision(self._named, about, self.extra_body)
+        return _server.revision(self._base_revision, about, self.extra_body)
 
     def _met(self) -> dict[str, str]:
-        """What the server tells of itself, once; and again after a run that was given up. Raises: EngineError."""
+        """What the server says of itself.
+
+        It is asked once, and again after a run that was given up.
+
+        Raises: EngineError.
+        """
         if not self.about:
-            found = _server.about(self.base_url, self._asked_model, self._key(), self._hung)
-            self.about = found | ({"server": self._called} if self._called else {})
+            self.about = _server.about(
+                self.base_url, self._requested_model, self._key(), self._hung
+            )
+            if self._server_label:
+                self.about = self.about | {"server": self._server_label}
         return self.about
 
     def _key(self) -> str:
@@ -112,27 +152,54 @@ class OpenAIEngine(Engine):
 
     @property
     def beyond(self) -> bool:
-        """Whether vLLM's settings are sent: by the dialect, by what the server told, or by the probe of `check`."""
-        found = self._probed or self.about.get("owner") == "vllm"
-        return self.dialect == "vllm" or (self.dialect == "auto" and found)
+        """Whether vLLM's settings are sent.
+
+        The dialect says so, or the server's answers, or the probe of `check`.
+        """
+        if self.dialect == "auto":
+            return self._probed or self.about.get("owner") == "vllm"
+        return self.dialect == "vllm"
 
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting for what this server does not take; EngineError where nobody answers."""
-        plain = Sampling()
-        wanted = [name for name in _BEYOND if getattr(sampling, name) != getattr(plain, name)]
-        other = wanted and self.dialect == "auto" and _server.place(self.base_url)
-        if other and "version" in self._met() and not self.beyond:
-            self._probed = _server.takes(self.base_url, self._asked_model, self._key())
-        if wanted and not self.beyond:
-            ways = [f"-s {name}={getattr(plain, name)}" for name in wanted if getattr(plain, name) is not None]
-            why = "OpenAI's protocol does not have it, a server of vLLM does; {} asks without"
-            self._refuse(sampling, *wanted, why=why.format(" ".join(ways) or "-s structured=no"))
+        """Ask the server, where needed, whether it takes these settings.
+
+        Raises: UnsupportedSetting for a setting that this server does not take;
+        EngineError where nobody answers.
+        """
+        defaults = Sampling()
+        names = []
+        for name in _BEYOND:
+            if getattr(sampling, name) != getattr(defaults, name):
+                names.append(name)
+        if not names:
+            return
+        unknown = self.dialect == "auto" and bool(_server.place(self.base_url))
+        if unknown and "version" in self._met() and not self.beyond:
+            self._probed = _server.takes(
+                self.base_url, self._requested_model, self._key()
+            )
+        if self.beyond:
+            return
+        settings = []
+        for name in names:
+            if getattr(defaults, name) is not None:
+                settings.append(f"-s {name}={getattr(defaults, name)}")
+        without = " ".join(settings) or "-s structured=no"
+        reason = (
+            "OpenAI's protocol does not have it, a server of vLLM does; "
+            f"{without} asks without"
+        )
+        self._refuse(sampling, *names, reason=reason)
 
     def body(self, ask: Ask, sampling: Sampling) -> dict[str, Any]:
-        """The JSON of one call. Settings at their neutral value are sent too: a server's own defaults may differ."""
-        request, likely = ask.request, sampling.logprobs
-        asked: dict[str, Any] = {
-            "model": self._asked_model,
+        """The JSON of one call.
+
+        Settings at their neutral value are sent too: a server's own defaults may
+        differ.
+        """
+        request = ask.request
+        body: dict[str, Any] = {
+            "model": self._requested_model,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             self.max_tokens_field: sampling.max_tokens,
@@ -141,20 +208,29 @@ class OpenAIEngine(Engine):
             "stop": list(sampling.stop) or None,
         }
         if request.messages is None:
-            asked |= {"prompt": request.prompt, "logprobs": likely}
+            body["prompt"] = request.prompt
+            body["logprobs"] = sampling.logprobs
         else:
-            messages = [dict(message) for message in request.messages]
-            asked |= {"messages": messages, "logprobs": likely is not None or None, "top_logprobs": likely}
+            body["messages"] = [dict(message) for message in request.messages]
+            body["logprobs"] = sampling.logprobs is not None or None
+            body["top_logprobs"] = sampling.logprobs
         if self.beyond:
-            asked |= {"top_k": sampling.top_k, "repetition_penalty": sampling.repetition_penalty}
-            asked["structured_outputs"] = sampling.form or None
+            body["top_k"] = sampling.top_k
+            body["repetition_penalty"] = sampling.repetition_penalty
+            body["structured_outputs"] = sampling.form or None
         elif sampling.json_schema is not None:
             schema = {"name": "answer", "schema": sampling.form["json"], "strict": True}
-            asked["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return {name: value for name, value in asked.items() if value is not None} | self.extra_body
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        body = {name: value for name, value in body.items() if value is not None}
+        return body | self.extra_body
 
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
-        """Completions as they arrive. The calls are made in a thread with an event loop of its own."""
+    def generate(
+        self, asks: Sequence[Ask], sampling: Sampling
+    ) -> Iterator[list[Completion]]:
+        """Completions as they arrive.
+
+        The calls are made in a thread with an event loop of its own.
+        """
         self._met()
         run = self._run = _Run(self, asks, sampling, self._key())
         crash: BaseException | None = None
@@ -163,41 +239,66 @@ class OpenAIEngine(Engine):
             try:
                 last = time.monotonic()
                 while futures.wait([over], _HAND_OVER).not_done:
-                    if (batch := run.taken()) or time.monotonic() - last >= _BEAT:  # an empty one: progress is told
+                    batch = run.take()
+                    # an empty batch lets the progress be shown
+                    if batch or time.monotonic() - last >= _BEAT:
                         yield batch
                         last = time.monotonic()
-            except KeyboardInterrupt as error:  # what has arrived is paid for: hand it over before the end
+            except KeyboardInterrupt as error:
+                # what has arrived is paid for: hand it over before the end
                 crash = error
             finally:
                 run.stop()
-        if batch := run.taken():
+        batch = run.take()
+        if batch:
             yield batch
-        if crash := crash or over.exception():
+        crash = crash or over.exception()
+        if crash:
             raise crash
         if run.hopeless:
-            self.about, self._hung = {}, run.silent > 0
+            self.about = {}
+            self._hung = run.silent > 0
 
     def maker(self) -> str:
-        """What the server tells of itself, such as `vllm 0.32.0`."""
-        about = self.about
-        return " ".join(about[name] for name in ("owner", "version") if name in about) or about.get("server", "")
+        """What the server says of itself, such as `vllm 0.32.0`."""
+        names = [
+            self.about[name] for name in ("owner", "version") if name in self.about
+        ]
+        return " ".join(names) or self.about.get("server", "")
 
     def stop(self) -> None:
-        """End the run that is going on, from any thread or a signal's handler: it hands over what has arrived."""
+        """End the run that is going on; it hands over what has arrived.
+
+        Any thread may call it, and so may a signal's handler.
+        """
         if self._run is not None:
             self._run.stop()
 
 
-class _Run:
-    """One call of `generate`: the requests that are open, what they came to, and what ends them."""
+def _check_least(option: str, value: float, least: float) -> None:
+    """Raises: ValueError for a value below the least one."""
+    if value < least:
+        raise ValueError(f"{option}={value}: at least {least} is needed")
 
-    def __init__(self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str) -> None:
-        self.engine, self.sampling, self.key = engine, sampling, key
-        self.asks, self.arrived = asks, deque[Completion]()
+
+class _Run:
+    """One call of `generate`: its open requests, their results, and what ends it."""
+
+    def __init__(
+        self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str
+    ) -> None:
+        self.engine = engine
+        self.sampling = sampling
+        self.key = key
+        self.asks = asks
+        self.arrived = deque[Completion]()
         self.hopeless = ""
-        self.in_a_row = self.silent = 0  # requests that failed; attempts since the last answer of any kind
+        self.in_a_row = 0  # requests that failed one after another
+        self.silent = 0  # attempts since the last answer of any kind
         self.quiet_until = 0.0  # the server wants no request before
-        self.pace, self.open, self.freed = Pace(min(engine.concurrency, len(asks))), 0, asyncio.Event()
+        self.pace = Pace(min(engine.concurrency, len(asks)))
+        self.open = 0
+        self.freed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
 
@@ -208,7 +309,7 @@ class _Run:
             with contextlib.suppress(RuntimeError):
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
-    def taken(self) -> list[Completion]:
+    def take(self) -> list[Completion]:
         """What has arrived since the last call."""
         return [self.arrived.popleft() for _ in range(len(self.arrived))]
 
@@ -219,9 +320,15 @@ class _Run:
         self._task = asyncio.current_task()
         if self._stopped:
             return
-        limits = httpx2.Limits(max_connections=self.pace.most, max_keepalive_connections=self.pace.most)
-        how: dict[str, Any] = {"timeout": self.engine.timeout, "limits": limits, "follow_redirects": False}
-        self._client = httpx2.AsyncClient(headers={"authorization": f"Bearer {self.key or 'none'}"}, **how)
+        limits = httpx2.Limits(
+            max_connections=self.pace.most, max_keepalive_connections=self.pace.most
+        )
+        self._client = httpx2.AsyncClient(
+            headers={"authorization": f"Bearer {self.key or 'none'}"},
+            timeout=self.engine.timeout,
+            limits=limits,
+            follow_redirects=False,
+        )
         most = 0
         with contextlib.suppress(asyncio.CancelledError):
             async with self._client, asyncio.TaskGroup() as group:
@@ -240,20 +347,26 @@ class _Run:
         try:
             if self.hopeless:
                 raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
-            made = await self._answer(ask)
+            completion = await self._answer(ask)
             self.in_a_row = 0
             self.pace.answered()
         except AttemptFailed as error:
             self.in_a_row += 1
             if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
-                self.hopeless = f"{self.in_a_row} requests failed one after another, the last with: {error}"
-            made = failed(ask, str(error), error.passing)
-        self.arrived.append(made)
+                self.hopeless = (
+                    f"{self.in_a_row} requests failed one after another, "
+                    f"the last with: {error}"
+                )
+            completion = failed(ask, str(error), error.passing)
+        self.arrived.append(completion)
         self.open -= 1
         self.freed.set()
 
     async def _answer(self, ask: Ask) -> Completion:
-        """What one request comes to after as many attempts as it takes. Raises: AttemptFailed."""
+        """What one request comes to after as many attempts as it takes.
+
+        Raises: AttemptFailed.
+        """
         for attempt in itertools.count(1):
             try:
                 return await self._attempt(ask)
@@ -261,7 +374,9 @@ class _Run:
                 if error.wait is None:
                     raise
                 if attempt > self.engine.max_retries:
-                    raise AttemptFailed(f"{error} ({attempt} attempts)", passing=True) from None
+                    raise AttemptFailed(
+                        f"{error} ({attempt} attempts)", passing=True
+                    ) from None
             most = min(MOST_WAIT / 4, 2.0 ** (attempt - 2))
             await self.engine._sleep(max(0.25, random.uniform(0, most)))
         raise AssertionError
@@ -277,77 +392,127 @@ class _Run:
         try:
             async with asyncio.timeout(engine.timeout):
                 content = await self._sent(ask)
-            who = {"model": engine.model, "revision": engine.revision}
-            made, named = _server.read(content, ask, self.sampling.logprobs is not None, **who)
+            completion, model = _server.read(
+                content,
+                ask,
+                self.sampling.logprobs is not None,
+                model=engine.model,
+                revision=engine.revision,
+            )
         except Exception as error:
             fault = _server.fault(error, engine.timeout, self.key)
-            self.hopeless = self.hopeless or (str(fault) if fault.hopeless else "")
-            self.silent = self.silent + 1 if fault.silent else 0
-            if self.silent >= 2 * self.open and not self.hopeless:
-                said = f"no request was answered within {2 * engine.timeout:g} s"
-                self.hopeless = f"{said}: the server hangs, or needs a longer --engine-set timeout=SECONDS"
-            if fault.wait is not None:
-                self.pace.pushed_back(sent)
-            self.quiet_until = max(self.quiet_until, engine._now() + (fault.wait or 0.0))
+            self._note_fault(fault, sent)
             raise fault from None
         self.silent = 0
-        engine.served |= {named} - {""}
-        return made
+        if model:
+            engine.served.add(model)
+        return completion
+
+    def _note_fault(self, fault: AttemptFailed, sent: float) -> None:
+        """Take in what a failed attempt says about the server."""
+        engine = self.engine
+        if fault.hopeless and not self.hopeless:
+            self.hopeless = str(fault)
+        self.silent = self.silent + 1 if fault.silent else 0
+        if self.silent >= 2 * self.open and not self.hopeless:
+            self.hopeless = (
+                f"no request was answered within {2 * engine.timeout:g} s: the server "
+                "hangs, or needs a longer --engine-set timeout=SECONDS"
+            )
+        if fault.wait is not None:
+            self.pace.pushed_back(sent)
+        quiet_until = engine._now() + (fault.wait or 0.0)
+        self.quiet_until = max(self.quiet_until, quiet_until)
 
     async def _sent(self, ask: Ask) -> bytes:
-        """The body of the answer to a request. Raises: AttemptFailed; HTTPError of httpx2."""
-        engine, content = self.engine, bytearray()
-        address = f"{engine.base_url}{'/completions' if ask.request.messages is None else '/chat/completions'}"
-        async with self._client.stream("POST", address, json=engine.body(ask, self.sampling)) as answer:
+        """The body of the answer to a request.
+
+        Raises: AttemptFailed; HTTPError of httpx2.
+        """
+        engine = self.engine
+        content = bytearray()
+        path = "/completions"
+        if ask.request.messages is not None:
+            path = "/chat/completions"
+        address = f"{engine.base_url}{path}"
+        async with self._client.stream(
+            "POST", address, json=engine.body(ask, self.sampling)
+        ) as answer:
             async for part in answer.aiter_bytes():
                 content += part
                 if len(content) > MOST_BYTES:
                     raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
         if answer.status_code >= 300:
-            variable, now = engine.api_key_env, engine._now()
-            raise _server.refused(answer.status_code, answer.headers, bytes(content), self.key, variable, now)
+            raise _server.refused(
+                answer.status_code,
+                answer.headers,
+                bytes(content),
+                self.key,
+                engine.api_key_env,
+                engine._now(),
+            )
         if len(self.key) >= SECRET and self.key.encode() in content:
             raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
         return bytes(content)
 
 
 class Pace:
-    """How many requests may be open, up to `most`: twice as many while that pays, half as many when the server is hurt.
+    """How many requests may be open, up to `most`: twice as many while that pays, half
+    as many when the server is hurt.
 
-    A round is two answers for each open request. One with a tenth more answers a second than the one before was worth
-    it; one that was not is taken back, and tried again after a while. After a push-back (429, 5xx, a timeout, a lost
-    connection) steps are small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
+    A round is two answers for each open request. One with a tenth more answers a second
+    than the one before was worth it; one that was not is taken back, and tried again
+    after a while. After a push-back (429, 5xx, a timeout, a lost connection) steps are
+    small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
     """
 
-    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self.most, self.open, self._now = most, min(_FEW, most), now
-        self._factor, self._best = 2.0, 0.0
-        self._before = self._held = 0
-        self._cut = -math.inf  # when the last push-back came
-        self._round()
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.most = most
+        self.open = min(_FEW, most)
+        self._clock = clock
+        self._factor = 2.0
+        self._best_rate = 0.0
+        self._smaller = 0  # open requests before the last step up; 0 without a step
+        self._rounds_held = 0
+        self._last_push_back = -math.inf
+        self._begin_round()
 
     def answered(self) -> None:
         """Note an answer."""
-        self._done += 1
-        if self._done < 2 * self.open:
+        self._answers += 1
+        if self._answers < 2 * self.open:
             return
-        rate = self._done / max(self._now() - self._since, 1e-9)
-        paid = rate > 1.1 * self._best
-        if self._before and not paid:
-            self.open, self._before, self._held = self._before, 0, 0
+        rate = self._answers / max(self._clock() - self._round_start, 1e-9)
+        paid = rate > 1.1 * self._best_rate
+        if self._smaller and not paid:
+            self.open = self._smaller
+            self._smaller = 0
+            self._rounds_held = 0
         else:
-            self._best, self._held = rate, self._held + 1
-            grows = paid or self._held > _HOLD
-            self._before = self.open if grows else 0
-            self.open = min(self.most, max(self.open + 1, int(self.open * self._factor))) if grows else self.open
-        self._round()
+            self._best_rate = rate
+            self._rounds_held += 1
+            if paid or self._rounds_held > _HOLD:
+                self._smaller = self.open
+                larger = max(self.open + 1, int(self.open * self._factor))
+                self.open = min(self.most, larger)
+            else:
+                self._smaller = 0
+        self._begin_round()
 
     def pushed_back(self, sent: float) -> None:
-        """Note that a request that was sent then was not taken; those that were open together count once."""
-        if sent > self._cut:
-            self.open, self._factor, self._cut = max(1, self.open // 2), 1.125, self._now()
-            self._before = self._held = 0
-            self._round()
+        """Note that the server did not take a request that was sent at this time.
 
-    def _round(self) -> None:
-        self._done, self._since = 0, self._now()
+        Requests that were open together count once.
+        """
+        if sent <= self._last_push_back:
+            return
+        self.open = max(1, self.open // 2)
+        self._factor = 1.125
+        self._last_push_back = self._clock()
+        self._smaller = 0
+        self._rounds_held = 0
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        self._answers = 0
+        self._round_start = self._clock()

@@ -1,7 +1,9 @@
-"""Replicas of an engine on many GPUs and machines: Ray places them, carries prompts, and tells what is lost.
+"""Replicas of an engine on many GPUs and machines: Ray places them, carries prompts,
+and tells what is lost.
 
-This process alone reads and writes the store. A replica is an actor that holds an engine of ours, loaded once for all
-stages. It answers one stream a run, and is fed blocks of neighbouring prompts before it would have to wait for them.
+This process alone reads and writes the store. A replica is an actor that holds an
+engine of ours, loaded once for all stages. It answers one stream a run, and is fed
+blocks of neighbouring prompts before it would have to wait for them.
 """
 
 from __future__ import annotations
@@ -9,23 +11,37 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import math
 import os
 import queue
 import threading
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, UnsupportedSetting, failed
+from nlgeval_lib.engines.base import (
+    Ask,
+    Engine,
+    EngineError,
+    Sampling,
+    UnsupportedSetting,
+    failed,
+)
 from nlgeval_lib.records import Completion
 
-_BLOCK, _OPEN = 128, 512  # asks in a block, at most; asks that a replica has open: as much as vLLM keeps at hand
+_BLOCK = 128  # asks in a block, at most
+_OPEN = 512  # asks that a replica has open: as many as vLLM keeps waiting
 _ATTEMPTS = 3  # of a block
-_PARTS, _PIECE = 8, 16  # what is lost is asked again in so many parts, of so many: a bad prompt takes few along
-_HOPELESS = 3  # blocks given up with no completion in between, or starts of each replica with none up: nothing works
+# A lost block is asked again in this many parts, each of at most so many asks: a prompt
+# that ends a replica then takes few others along.
+_PARTS = 8
+_PART_SIZE = 16
+# nothing works any more after so many blocks that were given up with no completion in
+# between, or so many failed starts for each replica
+_HOPELESS = 3
 _HAND_OVER = 0.2  # seconds for which a replica gathers completions before it sends them
 _POLL = 1.0
 
@@ -34,16 +50,19 @@ class Replica:
     """What an actor holds: one engine. Faults come back as texts, not as exceptions."""
 
     def __init__(self, make: Callable[[], Engine]) -> None:
-        self._make, self._turn, self._over = make, threading.Lock(), 0
+        self._make = make
+        self._turn = threading.Lock()
+        self._ended_run = 0
         self._inboxes: dict[int, queue.Queue[list[Ask]]] = {}
 
     def start(self) -> tuple[str, str, str, str] | str:
         """Load the engine: its name, model, revision and maker; or why it cannot be."""
         try:
-            one = self._engine = self._make()
+            self._engine = self._make()
         except Exception as error:
             return str(error) or type(error).__name__
-        return one.name, one.model, one.revision, one.maker()
+        engine = self._engine
+        return engine.name, engine.model, engine.revision, engine.maker()
 
     def refusal(self, sampling: Sampling) -> str:
         """Why the backend cannot honour these settings; empty where it can."""
@@ -59,66 +78,103 @@ class Replica:
 
     def end(self, run: int) -> None:
         """Forget what is open."""
-        self._over = run
+        self._ended_run = run
         self.feed(run, [])
 
-    def answer(self, sampling: Sampling, run: int) -> Iterator[tuple[list[Completion], str]]:
-        """Completions of what it is fed as they are finished; or why there will be no more."""
+    def answer(
+        self, sampling: Sampling, run: int
+    ) -> Iterator[tuple[list[Completion], str]]:
+        """Completions of what it is fed, as they are finished.
+
+        The text beside them is empty, or says why no more will come.
+        """
         with self._turn:
             inbox = self._inboxes.setdefault(run, queue.Queue())
-            made: list[Completion] = []
-            told = 0.0
+            finished: list[Completion] = []
+            last_sent = 0.0
             try:
-                while self._over < run and (asks := inbox.get()):
-                    left = {ask.key: ask for ask in asks}
-                    given: Any = _stream(deque(asks), inbox, left) if self._engine.streams else asks
-                    batches: Any = self._engine.generate(given, sampling)
+                while self._ended_run < run and (asks := inbox.get()):
+                    unanswered = {ask.key: ask for ask in asks}
+                    batches = self._batches(asks, sampling, inbox, unanswered)
                     with contextlib.closing(batches):
                         for batch in batches:
-                            if self._over >= run:
+                            if self._ended_run >= run:
                                 return
-                            made += batch
-                            for one in batch:
-                                left.pop(one.key, None)
-                            if time.monotonic() > told + _HAND_OVER:
-                                yield made, ""
-                                made, told = [], time.monotonic()
-                    yield made + [failed(ask, "the engine gave no answer", passing=True) for ask in left.values()], ""
-                    made, told = [], time.monotonic()
+                            finished += batch
+                            for completion in batch:
+                                unanswered.pop(completion.key, None)
+                            if time.monotonic() > last_sent + _HAND_OVER:
+                                yield finished, ""
+                                finished = []
+                                last_sent = time.monotonic()
+                    for ask in unanswered.values():
+                        reason = "the engine gave no answer"
+                        finished.append(failed(ask, reason, passing=True))
+                    yield finished, ""
+                    finished = []
+                    last_sent = time.monotonic()
             except Exception as error:
-                yield made, f"{type(error).__name__}: {error}"
+                yield finished, f"{type(error).__name__}: {error}"
+
+    def _batches(
+        self,
+        asks: list[Ask],
+        sampling: Sampling,
+        inbox: queue.Queue[list[Ask]],
+        unanswered: dict[str, Ask],
+    ) -> Generator[list[Completion], None, None]:
+        """The engine's batches; an engine that streams is fed from the inbox too."""
+        source: Any = asks
+        if self._engine.streams:
+            source = _stream(deque(asks), inbox, unanswered)
+        batches: Any = self._engine.generate(source, sampling)
+        with contextlib.closing(batches):
+            yield from batches
 
 
-def _stream(waiting: deque[Ask], inbox: queue.Queue[list[Ask]], left: dict[str, Ask]) -> Iterator[Ask | None]:
-    """Asks while there are any, with those that come meanwhile; None where there are none at the moment."""
+def _stream(
+    waiting: deque[Ask], inbox: queue.Queue[list[Ask]], unanswered: dict[str, Ask]
+) -> Iterator[Ask | None]:
+    """Asks while there are any, also those that arrive later.
+
+    None means that there is none at the moment.
+    """
     while True:
         while not inbox.empty():
             asks = inbox.get()
             waiting.extend(asks)
-            left.update((ask.key, ask) for ask in asks)
+            unanswered.update((ask.key, ask) for ask in asks)
         yield waiting.popleft() if waiting else None
 
 
 @dataclass(eq=False)
-class _Held:
-    """A replica as this process sees it: its actor, what tells that it is up, its stream, and what it has open."""
+class _Worker:
+    """A replica as this process sees it.
+
+    starting: the reference to what `start` returns; None once the replica is up.
+    stream: the references to its answers. open: what it has to answer, by key.
+    """
 
     actor: Any
-    coming: Any
+    starting: Any
     stream: Any = None
     open: dict[str, Ask] = field(default_factory=dict)
 
 
 class RayEngine(Engine):
-    """So many replicas of one engine, asked as one; keys, texts and records are those of that engine in one process.
+    """So many replicas of one engine, asked as one.
 
-    make: gives the engine in each replica; picklable. address: of a Ray cluster; without one, a cluster of this machine
-    is started that only loopback reaches. gpus: that a replica takes; none where the cluster has none. patience:
-    seconds to wait for a replica to be placed and loaded where none is at work.
+    Keys, texts and records are those of that engine in one process. A block of prompts
+    that is lost with its replica is asked of another, three times in all, then failed
+    by name. A lost replica is started again where there is room.
 
-    A block of prompts that is lost with its replica is asked of another, three times in all, then failed by name; a
-    lost replica is started again where there is room. Raises: EngineError where Ray is not installed, the cluster does
-    not answer, or the engine does not start; from `generate`, where nothing works any more.
+    make: gives the engine in each replica; picklable. address: of a Ray cluster;
+    without one, a cluster of this machine is started that only loopback reaches. gpus:
+    that a replica takes; none where the cluster has none. patience: seconds to wait for
+    a replica to be placed and loaded where none is at work.
+
+    Raises: EngineError where Ray is not installed, the cluster does not answer, or the
+    engine does not start; from `generate`, where nothing works any more.
     """
 
     def __init__(
@@ -133,29 +189,30 @@ class RayEngine(Engine):
         if replicas < 1:
             raise ValueError(f"replicas={replicas}: at least 1 is needed")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if not address:  # read when Ray is imported: else its servers listen to the whole network
+        # read when Ray is imported: else its servers listen to the whole network
+        if not address:
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         try:
             import ray
         except ImportError as error:
-            raise EngineError(f"Ray cannot be imported ({error}): install the extra `ray`") from error
-        self._ray, self._mine = ray, not ray.is_initialized()
-        here = {"num_cpus": max(os.cpu_count() or 1, replicas), "include_dashboard": False}
-        how: dict[str, Any] = {"address": address} if address else {"address": "local", **here}
-        left = 1 if address else 3  # attempts: a busy machine starts a cluster more slowly than Ray waits for it
-        while not ray.is_initialized():
-            try:
-                ray.init(**how, log_to_driver=False, logging_level=logging.ERROR)
-            except Exception as error:  # of many kinds: no such address, no token, another version
-                if not (left := left - 1):
-                    raise EngineError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
-                ray.shutdown()
+            raise EngineError(
+                f"Ray cannot be imported ({error}): install the extra `ray`"
+            ) from error
+        self._ray = ray
+        self._owns_cluster = not ray.is_initialized()
+        _connect(ray, address, replicas)
         self._patience = patience
-        self._given_up = self._unborn = 0  # in a row
-        self._run, self._lost, self._attempts = 0, list[list[Ask]](), Counter[str]()
-        needs = {"num_gpus": gpus if ray.cluster_resources().get("GPU") else 0, "num_cpus": 1}
-        actor: Any = ray.remote(Replica).options(**needs, max_concurrency=6)
-        self._new: Any = functools.partial(actor.remote, make)
+        # both are counted in a row
+        self._given_up = 0
+        self._failed_starts = 0
+        self._run = 0
+        self._lost: list[list[Ask]] = []
+        self._attempts: Counter[str] = Counter()
+        if not ray.cluster_resources().get("GPU"):
+            gpus = 0
+        actor: Any = ray.remote(Replica)
+        actor = actor.options(num_gpus=gpus, num_cpus=1, max_concurrency=6)
+        self._new_actor: Any = functools.partial(actor.remote, make)
         self.slice = max(Engine.slice, replicas << 14)
         self._replicas = [self._start() for _ in range(replicas)]
         try:
@@ -165,136 +222,245 @@ class RayEngine(Engine):
             raise
 
     def ready(self, count: int = 1) -> None:
-        """Wait until so many replicas are up. Raises: EngineError where they do not come up."""
-        while sum(held.coming is None for held in self._replicas) < count:
-            for held, reference in self._heard():
-                self._read(held, reference)
+        """Wait until so many replicas are up.
+
+        Raises: EngineError where they do not come up.
+        """
+        while sum(worker.starting is None for worker in self._replicas) < count:
+            for worker, reference in self._reports():
+                self._read(worker, reference)
 
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting as a replica words it."""
+        """Ask a replica whether it honours the settings.
+
+        Raises: UnsupportedSetting as the replica words it.
+        """
         self.ready()
-        held = next(held for held in self._replicas if held.coming is None)
+        worker = next(worker for worker in self._replicas if worker.starting is None)
         try:
-            said = self._ray.get(held.actor.refusal.remote(sampling))
+            refusal = self._ray.get(worker.actor.refusal.remote(sampling))
         except self._ray.exceptions.RayActorError as error:
-            self._lose(held, str(error))
+            self._lose(worker, str(error))
             return self.check(sampling)
-        if said:
-            raise UnsupportedSetting(said)
+        if refusal:
+            raise UnsupportedSetting(refusal)
 
     def maker(self) -> str:
         """The maker that a replica names."""
         return self._maker
 
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+    def generate(
+        self, asks: Sequence[Ask], sampling: Sampling
+    ) -> Iterator[list[Completion]]:
         """Completions as the replicas send them."""
         self._fresh = deque(sorted(asks, key=lambda ask: ask.request.text()))
-        self._run, self._lost, self._attempts = self._run + 1, [], Counter()
+        self._run += 1
+        self._lost = []
+        self._attempts = Counter()
         try:
-            while self._fresh or self._lost or any(held.open for held in self._replicas):
-                for held in self._replicas:
-                    self._feed(held, sampling)
-                for held, reference in self._heard():
-                    if came := self._read(held, reference):
-                        yield came
+            while self._fresh or self._lost or self._any_open():
+                for worker in self._replicas:
+                    self._feed(worker, sampling)
+                for worker, reference in self._reports():
+                    completions = self._read(worker, reference)
+                    if completions:
+                        yield completions
         finally:
-            for held in self._replicas:
-                if held.stream is not None:
-                    held.actor.end.remote(self._run)
-                held.stream, held.open = None, {}
+            for worker in self._replicas:
+                if worker.stream is not None:
+                    worker.actor.end.remote(self._run)
+                worker.stream = None
+                worker.open = {}
 
     def close(self) -> None:
         """End the replicas, and the cluster where it was started here."""
-        for held in self._replicas:
+        for worker in self._replicas:
             with contextlib.suppress(Exception):
-                self._ray.kill(held.actor)
+                self._ray.kill(worker.actor)
         self._replicas = []
-        if self._mine:
+        if self._owns_cluster:
             self._ray.shutdown()
 
-    # -- replicas ------------------------------------------------------------------------------------------------------
+    # -- replicas
 
-    def _start(self) -> _Held:
-        actor = self._new()
-        return _Held(actor, actor.start.remote())
+    def _start(self) -> _Worker:
+        actor = self._new_actor()
+        return _Worker(actor, actor.start.remote())
 
-    def _feed(self, held: _Held, sampling: Sampling) -> None:
-        """Give blocks to a replica that is up. What was lost is asked first, and alone: it may be to blame."""
-        while held.coming is None and (self._fresh or self._lost):
-            size = max(1, min(_BLOCK, len(self._fresh) // (8 * len(self._replicas))))  # small at the end
-            if self._lost and not held.open:
-                block = self._lost.pop()
-            elif self._lost or len(held.open) + size > _OPEN or any(self._attempts[key] for key in held.open):
+    def _any_open(self) -> bool:
+        """Whether a replica has something to answer."""
+        return any(worker.open for worker in self._replicas)
+
+    def _feed(self, worker: _Worker, sampling: Sampling) -> None:
+        """Give blocks to a replica that is up, until it has enough."""
+        while worker.starting is None:
+            block = self._next_block(worker)
+            if not block:
                 return
-            else:
-                block = [self._fresh.popleft() for _ in range(size)]
-            if held.stream is None:
-                held.stream = held.actor.answer.options(num_returns="streaming").remote(sampling, self._run)
-            held.actor.feed.remote(self._run, block)
-            held.open |= {ask.key: ask for ask in block}
+            if worker.stream is None:
+                answer = worker.actor.answer.options(num_returns="streaming")
+                worker.stream = answer.remote(sampling, self._run)
+            worker.actor.feed.remote(self._run, block)
+            worker.open |= {ask.key: ask for ask in block}
 
-    def _heard(self) -> list[tuple[_Held, Any]]:
-        """The replicas that have something to say, and the reference to it. Raises: EngineError after long silence."""
+    def _next_block(self, worker: _Worker) -> list[Ask]:
+        """The asks that a replica gets next; none where it has to answer first.
+
+        What was lost is asked first, and alone: it may be to blame.
+        """
+        if self._lost:
+            return [] if worker.open else self._lost.pop()
+        if any(self._attempts[key] for key in worker.open):
+            return []
+        # blocks become smaller towards the end, so that all replicas end together
+        size = max(1, min(_BLOCK, len(self._fresh) // (8 * len(self._replicas))))
+        if not self._fresh or len(worker.open) + size > _OPEN:
+            return []
+        return [self._fresh.popleft() for _ in range(size)]
+
+    def _reports(self) -> list[tuple[_Worker, Any]]:
+        """The replicas that have something to report, and the reference to it.
+
+        Raises: EngineError after long silence.
+        """
         until = time.monotonic() + self._patience
-        refs = [(held.stream if held.coming is None else held.coming, held) for held in self._replicas]
-        waited = {one: held for one, held in refs if one is not None}
-        while not self._ray.wait(list(waited), timeout=_POLL)[0]:
-            if time.monotonic() > until and not any(held.open for held in self._replicas):
-                has = {name: count for name, count in self._ray.cluster_resources().items() if name in ("CPU", "GPU")}
-                raise EngineError(f"no replica came up within {self._patience:.0f} s; the cluster has {has}")
-        return [(waited[one], one) for one in self._ray.wait(list(waited), num_returns=len(waited), timeout=0)[0]]
+        workers = {}
+        for worker in self._replicas:
+            reference = worker.starting
+            if reference is None:
+                reference = worker.stream
+            if reference is not None:
+                workers[reference] = worker
+        references = list(workers)
+        while not self._ray.wait(references, timeout=_POLL)[0]:
+            if time.monotonic() > until and not self._any_open():
+                resources = self._ray.cluster_resources()
+                counts = {
+                    name: count
+                    for name, count in resources.items()
+                    if name in ("CPU", "GPU")
+                }
+                raise EngineError(
+                    f"no replica came up within {self._patience:.0f} s; the cluster "
+                    f"has {counts}"
+                )
+        arrived, _ = self._ray.wait(references, num_returns=len(references), timeout=0)
+        return [(workers[reference], reference) for reference in arrived]
 
-    def _read(self, held: _Held, reference: Any) -> list[Completion]:
-        """The completions that a replica sent, those that are given up among them; or take in who it is."""
-        if held not in self._replicas:  # it was lost a moment ago
+    def _read(self, worker: _Worker, reference: Any) -> list[Completion]:
+        """The completions that a replica sent, with those that are given up.
+
+        A replica that was starting is taken in instead.
+        """
+        if worker not in self._replicas:  # it was lost a moment ago
             return []
-        came: list[Completion] = []
+        if worker.starting is not None:
+            try:
+                identity = self._ray.get(reference)
+            except self._ray.exceptions.RayError as error:
+                identity = error
+            return self._take_in(worker, identity)
+        completions: list[Completion] = []
         try:
-            if held.coming is not None:
-                return self._met(held, self._ray.get(reference))
-            came, why = self._ray.get(next(reference))
+            completions, reason = self._ray.get(next(reference))
         except StopIteration:
-            why = "its answers ended"
+            reason = "its answers ended"
         except self._ray.exceptions.RayError as error:
-            if held.coming is not None:
-                return self._met(held, error)
-            why = str(error)
-        self._given_up = 0 if came else self._given_up
-        for completion in came:
-            held.open.pop(completion.key, None)
-        return came + (self._lose(held, why) if why else [])
+            reason = str(error)
+        if completions:
+            self._given_up = 0
+        for completion in completions:
+            worker.open.pop(completion.key, None)
+        if reason:
+            return completions + self._lose(worker, reason)
+        return completions
 
-    def _met(self, held: _Held, said: Any) -> list[Completion]:
-        """Take in a replica that is up, or replace one that is not."""
-        if isinstance(said, tuple):
-            if said[:3] != getattr(self, "_who", said[:3]):
-                raise EngineError(f"the replicas differ: {self.signature()} before, {said[:3]} on another")
-            self._who = self.name, self.model, self.revision = said[:3]
-            self._maker, held.coming, self._unborn = said[3], None, 0
+    def _take_in(self, worker: _Worker, identity: Any) -> list[Completion]:
+        """Take in a replica that is up, or replace one that is not.
+
+        identity: what its `start` returned, or how its start failed.
+        """
+        if isinstance(identity, tuple):
+            *labels, maker = identity
+            if labels != getattr(self, "_labels", labels):
+                raise EngineError(
+                    f"the replicas differ: {self.signature()} before, "
+                    f"{tuple(labels)} on another"
+                )
+            self._labels = labels
+            self.name, self.model, self.revision = labels
+            self._maker = maker
+            worker.starting = None
+            self._failed_starts = 0
             return []
-        if isinstance(said, str) and not hasattr(self, "_who"):
-            raise EngineError(said)
-        self._unborn += 1  # several at once where their node is lost before Ray knows
-        return self._lose(held, f"it did not start: {said}")
+        if isinstance(identity, str) and not hasattr(self, "_labels"):
+            raise EngineError(identity)
+        # several fail at once where their machine is lost before Ray knows
+        self._failed_starts += 1
+        return self._lose(worker, f"it did not start: {identity}")
 
-    def _lose(self, held: _Held, why: str) -> list[Completion]:
-        """Start a replica in the place of one that is gone; what it had is asked again, in pieces, or given up."""
+    def _lose(self, worker: _Worker, reason: str) -> list[Completion]:
+        """Start a replica in the place of one that is lost.
+
+        What it had to answer is asked again in smaller blocks, or given up and
+        returned.
+        """
         with contextlib.suppress(Exception):
-            self._ray.kill(held.actor)
-        self._replicas[self._replicas.index(held)] = self._start()
-        left, said = list(held.open.values()), " ".join(why.split())[:200]
-        warnings.warn(f"a replica is lost, its {len(left)} open prompts go to others: {said}", stacklevel=2)
-        self._attempts.update(held.open.keys())
-        attempts = max((self._attempts[ask.key] for ask in left), default=0)
+            self._ray.kill(worker.actor)
+        self._replicas[self._replicas.index(worker)] = self._start()
+        unanswered = list(worker.open.values())
+        summary = " ".join(reason.split())[:200]
+        warnings.warn(
+            f"a replica is lost, its {len(unanswered)} open prompts go to others: "
+            f"{summary}",
+            stacklevel=2,
+        )
+        self._attempts.update(worker.open.keys())
+        attempts = max((self._attempts[key] for key in worker.open), default=0)
         given_up: list[Completion] = []
         if attempts == _ATTEMPTS:
-            reason = f"given up after {attempts} attempts; the last replica said: {why}"
-            given_up = [failed(ask, reason, passing=True) for ask in left]
+            explanation = (
+                f"given up after {attempts} attempts; the last replica said: {reason}"
+            )
+            for ask in unanswered:
+                given_up.append(failed(ask, explanation, passing=True))
             self._given_up += 1
-        elif left:
-            size = min(_PIECE, -(-len(left) // _PARTS))
-            self._lost += [left[start : start + size] for start in range(0, len(left), size)]
-        if self._given_up >= _HOPELESS or self._unborn >= _HOPELESS * len(self._replicas):
-            row = max(self._given_up, self._unborn)
-            raise EngineError(f"nothing works any more: {row} failures in a row, the last: {said}")
+        elif unanswered:
+            size = min(_PART_SIZE, math.ceil(len(unanswered) / _PARTS))
+            for start in range(0, len(unanswered), size):
+                self._lost.append(unanswered[start : start + size])
+        starts_allowed = _HOPELESS * len(self._replicas)
+        if self._given_up >= _HOPELESS or self._failed_starts >= starts_allowed:
+            failures = max(self._given_up, self._failed_starts)
+            raise EngineError(
+                f"nothing works any more: {failures} failures in a row, the last: "
+                f"{summary}"
+            )
         return given_up
+
+
+def _connect(ray: Any, address: str, replicas: int) -> None:
+    """Connect to the cluster at an address, or start one of this machine.
+
+    Raises: EngineError.
+    """
+    settings: dict[str, Any] = {"address": address}
+    attempts = 1
+    if not address:
+        settings = {
+            "address": "local",
+            "num_cpus": max(os.cpu_count() or 1, replicas),
+            "include_dashboard": False,
+        }
+        # a busy machine starts a cluster more slowly than Ray waits for it
+        attempts = 3
+    while not ray.is_initialized():
+        try:
+            ray.init(**settings, log_to_driver=False, logging_level=logging.ERROR)
+        # of many kinds: no such address, no token, another version
+        except Exception as error:
+            attempts -= 1
+            if not attempts:
+                place = address or "this machine"
+                raise EngineError(f"no Ray cluster at {place}: {error}") from error
+            ray.shutdown()

@@ -13,51 +13,83 @@ Script = Callable[[Request, int], str | Completion]
 
 
 class ReplayEngine(Engine):
-    """Completions of one model from a store; what is stored under some settings was made with them.
+    """Completions of one model from a store; what is stored under some settings was
+    made with them.
 
-    `revision` may be left out where the store holds only one of this model. refused: why completions, by their keys,
-    could not be had when they were asked for; with it, what is not in the store is a failed completion instead of an
-    error, and `missing` has the keys that nobody asked for yet, `excused` those that were refused.
-    Raises: EngineError where the store has nothing of this model, or several revisions to choose from.
+    `revision` may be left out where the store holds only one of this model. refused:
+    why completions, by their keys, could not be had when they were asked for; with it,
+    what is not in the store is a failed completion instead of an error, and `missing`
+    has the keys that nobody asked for yet, `excused` those that were refused.
+    Raises: EngineError where the store has nothing of this model, or several revisions
+    to choose from.
     """
 
     name = "replay"
 
     def __init__(
-        self, store: Store, model: str, revision: str | None = None, refused: Mapping[str, str] | None = None
+        self,
+        store: Store,
+        model: str,
+        revision: str | None = None,
+        refused: Mapping[str, str] | None = None,
     ) -> None:
-        self.store, self.model, self.refused = store, model, refused
+        self.store = store
+        self.model = model
+        self.refused = refused
         self.missing: list[str] = []
         self.excused: list[str] = []
-        held = store.census() if revision is None else {(model, revision): 0}
-        mine = [rev for name, rev in held if name == model]
-        if len(mine) != 1:
-            found = ", ".join(f"{name}@{rev}" for name, rev in held) or "nothing"
-            problem = "no revision" if not mine else f"{len(mine)} revisions"
-            raise EngineError(f"{store!r} holds {problem} of {model!r}; it holds {found}. Name model and revision")
-        [self.revision] = mine
-
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
-        """All stored completions. Raises: EngineError where one is lacking and `refused` is not given."""
-        found = self.store.get_many(ask.key for ask in asks)
-        gone = [ask for ask in asks if ask.key not in found]
-        if gone and self.refused is None:
-            shown = ", ".join(f"{ask.request.id} (draw {ask.draw})" for ask in gone[:10])
-            more = f" and {len(gone) - 10} more" if len(gone) > 10 else ""
+        if revision is not None:
+            self.revision = revision
+            return
+        census = store.census()
+        revisions = [label for name, label in census if name == model]
+        if len(revisions) != 1:
+            contents = ", ".join(f"{name}@{label}" for name, label in census)
+            problem = f"{len(revisions)} revisions" if revisions else "no revision"
             raise EngineError(
-                f"{len(gone)} completions are not in {self.store!r}: {shown}{more}. Make them with an engine that runs "
-                "the model, or check that model, revision, prompts and sampling settings are those of the recording"
+                f"{store!r} holds {problem} of {model!r}; it holds "
+                f"{contents or 'nothing'}. Name model and revision"
             )
-        known = self.refused or {}
-        self.missing += [ask.key for ask in gone if ask.key not in known]
-        self.excused += [ask.key for ask in gone if ask.key in known]
-        yield [*found.values(), *(failed(ask, known.get(ask.key, "not in the store")) for ask in gone)]
+        self.revision = revisions[0]
+
+    def generate(
+        self, asks: Sequence[Ask], sampling: Sampling
+    ) -> Iterator[list[Completion]]:
+        """All stored completions.
+
+        Raises: EngineError where one is lacking and `refused` is not given.
+        """
+        stored = self.store.get_many(ask.key for ask in asks)
+        absent = [ask for ask in asks if ask.key not in stored]
+        if absent and self.refused is None:
+            raise EngineError(self._absence(absent))
+        refused = self.refused or {}
+        failures = []
+        for ask in absent:
+            keys = self.excused if ask.key in refused else self.missing
+            keys.append(ask.key)
+            failures.append(failed(ask, refused.get(ask.key, "not in the store")))
+        yield [*stored.values(), *failures]
+
+    def _absence(self, absent: Sequence[Ask]) -> str:
+        """The message that names the first completions that are not stored."""
+        names = [f"{ask.request.id} (draw {ask.draw})" for ask in absent[:10]]
+        listed = ", ".join(names)
+        if len(absent) > 10:
+            listed += f" and {len(absent) - 10} more"
+        return (
+            f"{len(absent)} completions are not in {self.store!r}: {listed}. Make them "
+            "with an engine that runs the model, or check that model, revision, "
+            "prompts and sampling settings are those of the recording"
+        )
 
 
 class ScriptedEngine(Engine):
-    """Answers from a list, in the order in which they are asked, or from a function of request and draw.
+    """Answers from a list, in the order in which they are asked, or from a function of
+    request and draw.
 
-    A function that raises makes that completion fail with the exception's text. `asked` keeps what was asked.
+    A function that raises makes that completion fail with the exception's text. `asked`
+    keeps what was asked.
     Raises: ValueError, while it runs, where a list is too short.
     """
 
@@ -72,12 +104,16 @@ class ScriptedEngine(Engine):
         batch_size: int = 32,
     ) -> None:
         if isinstance(answers, str):
-            raise ValueError("answers is one text: give a list of texts, or a function of request and draw")
+            raise ValueError(
+                "answers is one text: give a list of texts, or a function of request and draw"
+            )
         self.model, self.revision, self.batch_size = model, revision, batch_size
         self._answers = answers if callable(answers) else iter(answers)
         self.asked: list[Ask] = []
 
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+    def generate(
+        self, asks: Sequence[Ask], sampling: Sampling
+    ) -> Iterator[list[Completion]]:
         """The script's answers, `batch_size` at a time."""
         for start in range(0, len(asks), self.batch_size):
             yield [self._answer(ask) for ask in asks[start : start + self.batch_size]]
@@ -93,12 +129,19 @@ class ScriptedEngine(Engine):
                 answer = self._answers(ask.request, ask.draw)
             except Exception as error:
                 return failed(ask, f"{type(error).__name__}: {error}")
-        elif (listed := next(self._answers, None)) is not None:
-            answer = listed
         else:
-            given = len(self.asked) - 1
-            raise ValueError(f"the script has {given} answers, and request {ask.request.id} needs one more")
+            listed = next(self._answers, None)
+            if listed is None:
+                raise ValueError(
+                    f"the script has {len(self.asked) - 1} answers, and request "
+                    f"{ask.request.id} needs one more"
+                )
+            answer = listed
         if isinstance(answer, Completion):
-            return replace(answer, key=ask.key, model=self.model, revision=self.revision)
+            return replace(
+                answer, key=ask.key, model=self.model, revision=self.revision
+            )
         [words] = self.count_tokens([ask.request])
-        return self._made(ask, answer, prompt_tokens=words, completion_tokens=len(answer.split()))
+        return self._made(
+            ask, answer, prompt_tokens=words, completion_tokens=len(answer.split())
+        )

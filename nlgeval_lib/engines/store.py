@@ -1,7 +1,9 @@
-"""Completions in one SQLite file, each under the key of what determines it: asked once, kept whatever ends the process.
+"""Completions in one SQLite file, each under the key of what determines it: asked once,
+kept whatever ends the process.
 
-A record is JSON that begins with its key, and has a checksum: the CRC-32 of all but its first character. A line of an
-exported file is `{"crc":"1f0c9a3e","key":"<64 hex digits>","text":"...", ...}`: the record with its checksum before it.
+A record is JSON that begins with its key, and has a checksum: the CRC-32 of all but its
+first character. A line of an exported file is `{"crc":"1f0c9a3e","key":"<64 hex
+digits>","text":"...", ...}`: the record with its checksum before it.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE records (
     id INTEGER PRIMARY KEY,  -- rises in the order in which they came
     key BLOB NOT NULL UNIQUE,
-    model TEXT, revision TEXT,  -- of a completion; NULL where the record says what was asked
+    -- of a completion; NULL where the record says what was asked
+    model TEXT, revision TEXT,
     crc INTEGER NOT NULL,
     record TEXT NOT NULL
 );
@@ -42,11 +45,15 @@ CREATE INDEX of_model ON records (model, revision);
 CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = {_VERSION};
 """
-_WHOLE = "crc32(CAST(records.record AS BLOB)) = records.crc AND substr(records.record, 9, 64) = lower(hex(records.key))"
+_WHOLE = """
+crc32(CAST(records.record AS BLOB)) = records.crc
+AND substr(records.record, 9, 64) = lower(hex(records.key))
+"""
 _PUT = f"""
 INSERT INTO records (key, crc, record, model, revision) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE  -- the first one of a key stays, unless it is damaged
-SET crc = excluded.crc, record = excluded.record, model = excluded.model, revision = excluded.revision
+SET crc = excluded.crc, record = excluded.record,
+    model = excluded.model, revision = excluded.revision
 WHERE ({_WHOLE}) IS NOT TRUE
 """
 _CLAIM = f"""
@@ -54,25 +61,48 @@ INSERT OR IGNORE INTO claims
 SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND ({_WHOLE}))
 """
+_CENSUS = """
+SELECT model, revision, count(*) FROM records
+WHERE model IS NOT NULL GROUP BY model, revision
+"""
+_MAKERS = """
+SELECT json_extract(record, '$.made[0]') AS maker,
+       min(json_extract(record, '$.made[1]')),
+       max(json_extract(record, '$.made[1]'))
+FROM records
+WHERE model IS NULL AND json_valid(record) AND maker IS NOT NULL
+AND json_extract(record, '$.request.model') = ?
+AND json_extract(record, '$.request.revision') = ?
+GROUP BY maker
+"""
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
-_WAY_OUT = "free the disk, make the folder writable, or name another one; what was stored is still there"
+_WAY_OUT = (
+    "free the disk, make the folder writable, or name another one; "
+    "what was stored is still there"
+)
 _RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
 _KEY = re.compile(r"[0-9a-f]{64}\Z")
-_Row = tuple[bytes, int, str, str | None, str | None]  # key, crc, record, model, revision
+# key, crc, record, model, revision
+_Row = tuple[bytes, int, str, str | None, str | None]
 
 
 class StoreError(OSError):
-    """The store cannot be read or written. The message names the file and the way out."""
+    """The store cannot be read or written.
+
+    The message names the file and the way out.
+    """
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
-    """The completions in `folder`. Making one costs nothing: the file is opened at the first use.
+    """The completions in `folder`.
 
-    A completion is stored once by its key, with what was asked, and never changed. Threads and processes of one machine
-    may use one store at once; machines have one each, and join them by `merge`. What `put_many` has returned from
-    survives the end of the process, and after `sync` a power cut too. A damaged record is told, counts as not stored,
-    and is replaced by the next one of its key.
+    Making one costs nothing: the file is opened at the first use. A completion is
+    stored once by its key, with what was asked, and never changed. Threads and
+    processes of one machine may use one store at once; machines have one each, and join
+    them by `merge`. What `put_many` has returned from survives the end of the process,
+    and after `sync` a power cut too. A damaged record is reported, counts as not
+    stored, and is replaced by the next one of its key.
 
     Raises, in every method: StoreError where the file cannot be read or written.
     """
@@ -87,7 +117,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def __repr__(self) -> str:
         return f"Store({str(self.folder)!r})"
 
-    # -- reading -------------------------------------------------------------------------------------------------------
+    # -- reading
 
     def get(self, key: str) -> Completion | None:
         """The completion of a key, or None."""
@@ -95,79 +125,108 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The completions of those keys that are stored, in the order of the keys."""
-        wanted = list(dict.fromkeys(keys))
-        found: dict[str, Completion] = {}
+        distinct = list(dict.fromkeys(keys))
+        completions: dict[str, Completion] = {}
         damaged = []
-        for start in range(0, len(wanted), _AT_ONCE):
-            part = [bytes.fromhex(key) for key in wanted[start : start + _AT_ONCE]]
-            marks = ",".join("?" * len(part))
-            for key, *row in self._rows(f"SELECT key, crc, record FROM records WHERE key IN ({marks})", part):
+        for start in range(0, len(distinct), _AT_ONCE):
+            block = [bytes.fromhex(key) for key in distinct[start : start + _AT_ONCE]]
+            marks = ",".join("?" * len(block))
+            query = f"SELECT key, crc, record FROM records WHERE key IN ({marks})"
+            for key, crc, record in self._rows(query, block):
                 try:
-                    found[key.hex()] = _completion(key, *row)
+                    completions[key.hex()] = _completion(key, crc, record)
                 except (ValueError, KeyError, TypeError):
                     damaged.append(key.hex())
         if damaged:
-            said = f"{len(damaged):,} stored answers failed their checksum and will be asked again"
-            warnings.warn(f"{self.path}: {said} (such as {damaged[0][:12]})", stacklevel=2)
-        return {key: found[key] for key in wanted if key in found}
+            warnings.warn(
+                f"{self.path}: {len(damaged):,} stored answers failed their checksum "
+                f"and will be asked again (such as {damaged[0][:12]})",
+                stacklevel=2,
+            )
+        return {key: completions[key] for key in distinct if key in completions}
 
     def __len__(self) -> int:
         """How many completions are stored."""
         return sum(self.census().values())
 
     def keys(self, model: str = "", revision: str = "") -> Iterator[str]:
-        """The keys of all completions, or of one model's, in the order in which they came."""
-        wanted = model.encode(), revision.encode()
-        for key, *of in self._all("key, model, revision", "model IS NOT NULL"):
-            if all(one in (b"", here) for one, here in zip(wanted, of, strict=True)):
-                yield key.hex()
+        """The keys of all completions, or of one model's, in the order in which they
+        came.
+        """
+        columns = "key, model, revision"
+        for key, its_model, its_revision in self._all(columns, "model IS NOT NULL"):
+            if model and its_model != model.encode():
+                continue
+            if revision and its_revision != revision.encode():
+                continue
+            yield key.hex()
 
     __iter__ = keys
 
     def census(self) -> dict[tuple[str, str], int]:
         """How many completions there are, by (model, revision)."""
-        query = "SELECT model, revision, count(*) FROM records WHERE model IS NOT NULL GROUP BY model, revision"
-        return {(model.decode(), revision.decode()): count for model, revision, count in self._rows(query)}
+        counts = {}
+        for model, revision, count in self._rows(_CENSUS):
+            counts[model.decode(), revision.decode()] = count
+        return counts
 
     def makers(self, model: str, revision: str = "") -> dict[str, tuple[str, str]]:
-        """Which engines, with their versions, first answered a model's requests; and on which days, first and last."""
-        query = """
-            SELECT json_extract(record, '$.made[0]') AS maker, min(json_extract(record, '$.made[1]')),
-                   max(json_extract(record, '$.made[1]'))
-            FROM records WHERE model IS NULL AND json_valid(record) AND maker IS NOT NULL
-            AND json_extract(record, '$.request.model') = ? AND json_extract(record, '$.request.revision') = ?
-            GROUP BY maker"""
-        rows = self._rows(query, (model, revision))
-        return {maker.decode(): (first.decode(), last.decode()) for maker, first, last in rows}
+        """Which engines first answered a model's requests, and on which days.
 
-    # -- writing -------------------------------------------------------------------------------------------------------
+        An engine is named with its version; the days are the first and the last.
+        """
+        days = {}
+        for maker, first, last in self._rows(_MAKERS, (model, revision)):
+            days[maker.decode()] = (first.decode(), last.decode())
+        return days
+
+    # -- writing
 
     def put(self, completion: Completion) -> bool:
-        """Store one finished completion; False if its key is stored already (the first one stays)."""
+        """Store one finished completion; False if its key is stored already (the
+        first one stays).
+        """
         return self.put_many((completion,)) == 1
 
     def put_many(
-        self, completions: Iterable[Completion], requests: Iterable[Mapping[str, Any]] = (), maker: str = ""
+        self,
+        completions: Iterable[Completion],
+        requests: Iterable[Mapping[str, Any]] = (),
+        maker: str = "",
     ) -> int:
-        """Store finished completions, and what was asked for them; the number of completions that are new.
+        """Store finished completions, and what was asked for them.
 
-        maker: which engine made them, and of which version. All or none of them are stored.
+        All or none of them are stored. The number of completions that are new is
+        returned.
+
+        maker: which engine made them, and of which version.
+
         Raises: ValueError for an error completion or a bad key.
         """
         rows = [_completion_row(completion) for completion in completions]
-        bodies = {id(body): body for body in requests}.values()
-        made = {"made": [maker, date.today().isoformat()]} if maker else {}
-        return self._put(rows, [_row({"key": request_key(body), "request": dict(body), **made}) for body in bodies])
+        request_rows = []
+        for request in {id(request): request for request in requests}.values():
+            body = {"key": request_key(request), "request": dict(request)}
+            if maker:
+                body["made"] = [maker, date.today().isoformat()]
+            request_rows.append(_row(body))
+        return self._put(rows, request_rows)
 
-    def _put(self, rows: list[_Row], asked: Sequence[_Row] = ()) -> int:
-        if not rows and not asked:
+    def _put(self, rows: list[_Row], request_rows: Sequence[_Row] = ()) -> int:
+        """Store rows in one transaction; how many of `rows` are new."""
+        if not rows and not request_rows:
             return 0
         with self._writing() as database:
-            database.executemany(_PUT, asked)
-            return database.executemany(_PUT, rows).rowcount if rows else 0
+            database.executemany(_PUT, request_rows)
+            if not rows:
+                return 0
+            return database.executemany(_PUT, rows).rowcount
 
     def sync(self) -> None:
-        """Return when everything written would survive a power cut. Raises: StoreError."""
+        """Return when everything written would survive a power cut.
+
+        Raises: StoreError.
+        """
         self._rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
@@ -180,94 +239,143 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- who asks what -------------------------------------------------------------------------------------------------
+    # -- who asks what
 
     @contextlib.contextmanager
     def claimant(self) -> Iterator[str]:
-        """A name to claim keys under. What it claims is free again when this ends, or the process, however it ends."""
+        """A name to claim keys under.
+
+        What it claims is free again when this ends, or the process, however it ends.
+        """
         name = os.urandom(8).hex()
-        with self._writing():  # nobody looks for claimants that are gone meanwhile
-            held = open(self.folder / f"{name}.claims", "wb")  # noqa: SIM115 - closed below, which frees the claims
-            fcntl.flock(held, fcntl.LOCK_EX)
-        with held:
+        # within a transaction nobody looks for claimants that have ended
+        with self._writing():
+            claims = open(self.folder / f"{name}.claims", "wb")  # noqa: SIM115 - below
+            fcntl.flock(claims, fcntl.LOCK_EX)
+        with claims:  # its end frees the claims
             try:
                 yield name
             finally:
-                Path(held.name).unlink(missing_ok=True)
+                Path(claims.name).unlink(missing_ok=True)
 
     def claim(self, name: str, keys: Iterable[str]) -> set[str]:
-        """Those of `keys` that are not stored and that no other claimant has: they are this one's to ask."""
-        wanted = [(bytes.fromhex(key), name) for key in keys]
-        with self._writing() as database:
-            for path in self.folder.glob("*.claims"):
-                with contextlib.suppress(FileNotFoundError, BlockingIOError), open(path, "rb") as other:
-                    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody's: a lock ends with its process
-                    path.unlink()
-            there = [path.stem for path in self.folder.glob("*.claims")]
-            database.execute(f"DELETE FROM claims WHERE owner NOT IN ({','.join('?' * len(there))})", there)
-            database.executemany(_CLAIM, wanted)
-            mine = {key for (key,) in database.execute("SELECT key FROM claims WHERE owner = ?", (name,))}
-        return {key.hex() for key, _ in wanted if key in mine}
+        """Those of `keys` that are for this claimant to ask.
 
-    # -- looking after it ----------------------------------------------------------------------------------------------
+        They are not stored, and no other claimant has them.
+        """
+        pairs = [(bytes.fromhex(key), name) for key in keys]
+        query = "SELECT key FROM claims WHERE owner = ?"
+        with self._writing() as database:
+            self._free_claims(database)
+            database.executemany(_CLAIM, pairs)
+            claimed = {key for (key,) in database.execute(query, (name,))}
+        return {key.hex() for key, _ in pairs if key in claimed}
+
+    def _free_claims(self, database: sqlite3.Connection) -> None:
+        """Remove the claims of claimants that have ended."""
+        for path in self.folder.glob("*.claims"):
+            with (
+                contextlib.suppress(FileNotFoundError, BlockingIOError),
+                open(path, "rb") as claims,
+            ):
+                # a lock ends with its process: what can be locked is nobody's
+                fcntl.flock(claims, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+        owners = [path.stem for path in self.folder.glob("*.claims")]
+        marks = ",".join("?" * len(owners))
+        database.execute(f"DELETE FROM claims WHERE owner NOT IN ({marks})", owners)
+
+    # -- looking after it
 
     def verify(self) -> list[str]:
-        """The keys of damaged records, after reading every one. Raises: StoreError where the file itself is damaged."""
-        if faults := [said.decode() for (said,) in self._rows("PRAGMA quick_check") if said != b"ok"]:
-            raise StoreError(f"the store {self.path} is damaged: {faults[0]}; {_RESCUE}")
-        return [key.hex() for (key,) in self._rows(f"SELECT key FROM records WHERE ({_WHOLE}) IS NOT TRUE")]
+        """The keys of damaged records, after reading every one.
+
+        Raises: StoreError where the file itself is damaged.
+        """
+        for (fault,) in self._rows("PRAGMA quick_check"):
+            if fault != b"ok":
+                raise StoreError(
+                    f"the store {self.path} is damaged: {fault.decode()}; {_RESCUE}"
+                )
+        query = f"SELECT key FROM records WHERE ({_WHOLE}) IS NOT TRUE"
+        return [key.hex() for (key,) in self._rows(query)]
 
     def forget(self, keys: Iterable[str]) -> int:
-        """Remove the records of these keys, so that they are asked again; how many there were."""
+        """Remove the records of these keys, so that they are asked again; how many
+        there were.
+        """
         with self._writing() as database:
-            gone = [(bytes.fromhex(key),) for key in keys]
-            return database.executemany("DELETE FROM records WHERE key = ?", gone).rowcount if gone else 0
+            # read within the transaction, as `keys` may come from this store
+            rows = [(bytes.fromhex(key),) for key in keys]
+            if not rows:
+                return 0
+            return database.executemany(
+                "DELETE FROM records WHERE key = ?", rows
+            ).rowcount
 
     def export(self, path: Path | str) -> int:
-        """Write every whole record to a file, a line of JSON each, that `merge` can read; how many there are."""
+        """Write every whole record to a file; how many there are.
+
+        The file has a line of JSON for each record, and `merge` can read it.
+        """
         count = 0
-        with files.replacing(path, private=True) as tmp, open(tmp, "wb") as out:
+        with files.replacing(path, private=True) as draft, open(draft, "wb") as out:
             for crc, record in self._all("crc, record", _WHOLE):
                 count += 1
                 out.write(b'{"crc":"%08x",%b\n' % (crc, record[1:]))
         return count
 
     def merge(self, source: Path | str) -> int:
-        """Take over the records of an exported file, or of another store's folder; how many are new.
+        """Take over the records of an exported file, or of another store's folder; how
+        many are new.
 
-        Damaged lines are told and left out, and so is a last line that was never finished.
+        Damaged lines are counted in a warning and left out. A last line that was never
+        finished is left out too.
         """
         if Path(source).is_dir():
-            with tempfile.TemporaryDirectory() as folder, Store(source) as other:
-                other.export(f"{folder}/all.jsonl")
+            with tempfile.TemporaryDirectory() as folder, Store(source) as other_store:
+                other_store.export(f"{folder}/all.jsonl")
                 return self.merge(f"{folder}/all.jsonl")
-        new, damaged = 0, 0
+        added = 0
+        damaged = 0
         with open(source, "rb") as lines:
-            while part := list(itertools.islice(lines, _AT_ONCE)):
+            while block := list(itertools.islice(lines, _AT_ONCE)):
                 rows = []
-                for line in part:
+                for line in block:
                     try:
                         rows.append(_exported_row(line))
                     except (ValueError, KeyError, TypeError):
                         damaged += line.endswith(b"\n")
-                new += self._put(rows)
+                added += self._put(rows)
         if damaged:
-            warnings.warn(f"{source}: {damaged} damaged lines are left out", stacklevel=2)
-        return new
+            warnings.warn(
+                f"{source}: {damaged} damaged lines are left out", stacklevel=2
+            )
+        return added
 
-    # -- SQLite --------------------------------------------------------------------------------------------------------
+    # -- SQLite
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query; none where there is no file yet."""
         with self._using() as database:
-            return [] if database is None else database.execute(query, values).fetchall()
+            if database is None:
+                return []
+            return database.execute(query, values).fetchall()
 
-    def _all(self, columns: str, where: str = "1") -> Iterator[tuple[Any, ...]]:
-        """These columns of every record, in the order in which they came; there may be more meanwhile."""
+    def _all(self, columns: str, where: str) -> Iterator[tuple[Any, ...]]:
+        """These columns of the records for which `where` is true, in the order in
+        which they came.
+
+        Records that are stored meanwhile come too.
+        """
         last = 0
-        query = f"SELECT {columns}, id FROM records WHERE id > ? AND {where} ORDER BY id LIMIT {_AT_ONCE}"
+        query = (
+            f"SELECT {columns}, id FROM records WHERE id > ? AND {where} "
+            f"ORDER BY id LIMIT {_AT_ONCE}"
+        )
         while rows := self._rows(query, (last,)):
-            yield from (row[:-1] for row in rows)
+            for row in rows:
+                yield row[:-1]
             last = rows[-1][-1]
 
     @contextlib.contextmanager
@@ -276,18 +384,27 @@ class Store(contextlib.AbstractContextManager["Store"]):
         try:
             with self._lock:
                 yield self._connection or self._open(write)
-        except sqlite3.OperationalError as error:  # locked, full, read-only, cannot open
-            raise StoreError(f"cannot use the store {self.path}: {error}; {_WAY_OUT}") from error
+        # locked, full, read-only, cannot open
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"cannot use the store {self.path}: {error}; {_WAY_OUT}"
+            ) from error
         except sqlite3.DatabaseError as error:
-            raise StoreError(f"the store {self.path} is damaged: {error}; {_RESCUE}") from error
+            raise StoreError(
+                f"the store {self.path} is damaged: {error}; {_RESCUE}"
+            ) from error
         except StoreError:
             raise
         except OSError as error:
-            raise StoreError(error.errno, f"cannot use the store {self.path}: {files.way_out(error)}") from error
+            raise StoreError(
+                error.errno, f"cannot use the store {self.path}: {files.way_out(error)}"
+            ) from error
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """The open file within a transaction: everything in it is written, or nothing."""
+        """The open file within a transaction: everything in it is written, or
+        nothing.
+        """
         with self._using(write=True) as database:
             assert database is not None
             database.execute("BEGIN IMMEDIATE")
@@ -300,13 +417,22 @@ class Store(contextlib.AbstractContextManager["Store"]):
             if not write:
                 return None
             _create(self.path)
-        frozen = not (os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK))
-        address = self.path.resolve().as_uri() + ("?immutable=1" if frozen else "?mode=rw")
-        database = sqlite3.connect(address, _PATIENCE, isolation_level=None, check_same_thread=False, uri=True)
+        may_write = os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK)
+        mode = "mode=rw" if may_write else "immutable=1"
+        database = sqlite3.connect(
+            f"{self.path.resolve().as_uri()}?{mode}",
+            _PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
         [[version]] = database.execute("PRAGMA user_version")
         if version != _VERSION:
             database.close()
-            raise StoreError(f"{self.path} is of version {version}, this is {_VERSION}: update, or use another store")
+            raise StoreError(
+                f"{self.path} is of version {version}, this is {_VERSION}: update, or "
+                "use another store"
+            )
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
         database.create_function("crc32", 1, _checksum, deterministic=True)
@@ -316,12 +442,16 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
 
 def _create(path: Path) -> None:
-    """Make an empty store's file, for its owner only; whole at once, as another process may be doing the same."""
+    """Make an empty store's file, for its owner only; whole at once, as another
+    process may be doing the same.
+    """
     files.private_folder(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner only
+    # a file of mkstemp is readable by its owner only
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     try:
-        with contextlib.closing(sqlite3.connect(name, isolation_level=None)) as database:
+        database = sqlite3.connect(name, isolation_level=None)
+        with contextlib.closing(database):
             database.executescript(_SCHEMA)
         with contextlib.suppress(FileExistsError):
             os.link(name, path)
@@ -329,58 +459,105 @@ def _create(path: Path) -> None:
         os.unlink(name)
 
 
-# -- records -----------------------------------------------------------------------------------------------------------
+# -- records
 
 
 def _checksum(record: bytes) -> int:
+    """The CRC-32 of all but a record's first character."""
     return zlib.crc32(memoryview(record or b" ")[1:])
 
 
-def _row(body: dict[str, Any], model: str | None = None, revision: str | None = None) -> _Row:
-    """The row of a record. Half characters, which UTF-8 cannot hold, are kept as JSON escapes."""
+def _row(
+    body: dict[str, Any], model: str | None = None, revision: str | None = None
+) -> _Row:
+    """The row of a record.
+
+    Half characters, which UTF-8 cannot hold, are kept as JSON escapes.
+    """
     record = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     if record != files.whole(record):
         record = json.dumps(body, separators=(",", ":"))
-    who = (model and files.whole(model), revision and files.whole(revision))
-    return bytes.fromhex(body["key"]), _checksum(record.encode()), record, *who
+    if model:
+        model = files.whole(model)
+    if revision:
+        revision = files.whole(revision)
+    key = bytes.fromhex(body["key"])
+    return key, _checksum(record.encode()), record, model, revision
 
 
-def _completion_row(c: Completion) -> _Row:
-    """The row of a completion; what has its usual value is left out. Raises: ValueError."""
-    if c.finish_reason == "error" or c.error:
-        raise ValueError(f"completion {c.key[:12]} failed ({c.error}): only finished completions are stored")
-    if not isinstance(c.key, str) or not _KEY.match(c.key):
-        raise ValueError(f"key {c.key!r}: a key is 64 lower-case hex digits, as draw_keys() gives them")
-    body: dict[str, Any] = {"key": c.key, "text": c.text, "finish_reason": c.finish_reason}
-    counted = {name: getattr(c, name) for name in ("prompt_tokens", "completion_tokens", "model", "revision")}
-    body |= {name: value for name, value in counted.items() if value}
-    if c.logprobs is not None:
-        body["logprobs"] = [dict(position) for position in c.logprobs]
-    return _row(body, c.model, c.revision)
+def _completion_row(completion: Completion) -> _Row:
+    """The row of a completion; what has its usual value is left out.
+
+    Raises: ValueError.
+    """
+    key = completion.key
+    if completion.finish_reason == "error" or completion.error:
+        raise ValueError(
+            f"completion {key[:12]} failed ({completion.error}): only finished "
+            "completions are stored"
+        )
+    if not isinstance(key, str) or not _KEY.match(key):
+        raise ValueError(
+            f"key {key!r}: a key is 64 lower-case hex digits, as draw_keys() gives them"
+        )
+    body: dict[str, Any] = {
+        "key": key,
+        "text": completion.text,
+        "finish_reason": completion.finish_reason,
+    }
+    for name in ("prompt_tokens", "completion_tokens", "model", "revision"):
+        value = getattr(completion, name)
+        if value:
+            body[name] = value
+    if completion.logprobs is not None:
+        body["logprobs"] = [dict(position) for position in completion.logprobs]
+    return _row(body, completion.model, completion.revision)
 
 
 def _completion(key: bytes, crc: int, record: bytes) -> Completion:
-    """The completion of a record. Raises: ValueError for a damaged one; StoreError for one of a newer version."""
-    found = json.loads(record) if _checksum(record) == crc else {"key": ""}
-    if found["key"] != key.hex():
-        raise ValueError("its checksum does not match, or it is another's")
-    if "logprobs" in found:
-        found["logprobs"] = tuple(found["logprobs"])
+    """The completion of a record.
+
+    Raises: ValueError for a damaged one; StoreError for one of a newer version.
+    """
+    if _checksum(record) != crc:
+        raise ValueError("its checksum does not match")
+    fields = json.loads(record)
+    if fields["key"] != key.hex():
+        raise ValueError("it is the record of another key")
+    if "logprobs" in fields:
+        fields["logprobs"] = tuple(fields["logprobs"])
     try:
-        return Completion(**found)
+        return Completion(**fields)
     except TypeError as error:
-        raise StoreError(f"the record {key.hex()[:12]} is of a newer version ({error}): update") from None
+        raise StoreError(
+            f"the record {key.hex()[:12]} is of a newer version ({error}): update"
+        ) from None
 
 
 def _exported_row(line: bytes) -> _Row:
-    """The row of a line of an exported file. Raises: ValueError, KeyError, TypeError for a damaged one."""
-    record, crc = b"{" + line[18:].rstrip(b"\r\n"), int(line[8:16], 16)
+    """The row of a line of an exported file.
+
+    Raises: ValueError, KeyError, TypeError for a damaged one.
+    """
+    record = b"{" + line[18:].rstrip(b"\r\n")
+    crc = int(line[8:16], 16)
     if line[:8] != b'{"crc":"' or _checksum(record) != crc:
         raise ValueError("its checksum does not match")
     body = json.loads(record)
-    return _row(body, *((None, None) if "request" in body else (body.get("model", ""), body.get("revision", ""))))
+    if "request" in body:
+        return _row(body)
+    return _row(body, body.get("model", ""), body.get("revision", ""))
 
 
-# SQLite's connections must not be carried into a forked process: they are closed before, and opened again when used
+# SQLite's connections must not be carried into a forked process: they are closed
+# before, and opened again when used
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-os.register_at_fork(before=lambda: [*map(Store.close, list(_STORES))])
+
+
+def _close_all() -> None:
+    """Close every store of this process."""
+    for store in list(_STORES):
+        store.close()
+
+
+os.register_at_fork(before=_close_all)

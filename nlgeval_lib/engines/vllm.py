@@ -1,4 +1,6 @@
-"""vLLM in this process: the fastest way to run a judge over many prompts, on GPUs or, slowly, on the CPU."""
+"""vLLM in this process: the fastest way to run a judge over many prompts, on GPUs
+or, slowly, on the CPU.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib.engines import models
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, UnsupportedSetting, failed, likeliest
+from nlgeval_lib.engines.base import (
+    Ask,
+    Engine,
+    EngineError,
+    Sampling,
+    UnsupportedSetting,
+    failed,
+    likeliest,
+)
 from nlgeval_lib.records import Completion
 
-# What vLLM's CPU build needs for a small model in one process. A variable that is set already stays as it is.
+# What vLLM's CPU build needs for a small model in one process. A variable that is set
+# already stays as it is.
 CPU_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -22,12 +33,14 @@ CPU_ENVIRONMENT = {
 
 
 class VLLMEngine(Engine):
-    """One model in vLLM. Any engine argument of vLLM's passes through `options` (`max_model_len`, `quantization`, ...).
+    """One model in vLLM.
 
-    `model` is a hub id or a folder; `name` labels its completions in place of the id or the folder's name. On a machine
-    without a GPU the settings that vLLM's CPU build needs are chosen, in float32, unless the environment or `options`
-    say otherwise. Prompts are asked in the order of their texts, so that shared beginnings are computed once; a stream
-    comes in order.
+    `model` is a hub id or a folder; `name` labels its completions in place of the id or
+    the folder's name. Any engine argument of vLLM's passes through `options`
+    (`max_model_len`, `quantization`, ...). On a machine without a GPU the settings that
+    vLLM's CPU build needs are chosen, in float32, unless the environment or `options`
+    say otherwise. Prompts are asked in the order of their texts, so that shared
+    beginnings are computed once; a stream comes in order.
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
     """
@@ -44,69 +57,78 @@ class VLLMEngine(Engine):
         chat_template: str | None = None,
         **options: Any,
     ) -> None:
-        self.model, found = models.identify(model, revision, name)
+        self.model, folder_revision = models.identify(model, revision, name)
         self.chat_template = chat_template
         import torch
 
-        if not torch.cuda.device_count():  # of CUDA or ROCm; this leaves the device untouched
-            for variable, value in CPU_ENVIRONMENT.items():
-                os.environ.setdefault(variable, value)
-            # a prompt that is read in parts moves its seeded generator back, which vLLM 0.32 cannot do on a CPU
-            options = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False, **options}
-            if not os.environ.get("VLLM_CPU_KVCACHE_SPACE") and "gpu_memory_utilization" not in options:
-                options.setdefault("kv_cache_memory_bytes", 1 << 30)
+        # of CUDA or ROCm; to count them leaves the device untouched
+        if not torch.cuda.device_count():
+            options = _prepare_cpu(options)
+        vllm = _import_vllm()
         try:
-            import vllm
-            from vllm.triton_utils import dispatcher
-        except ImportError as error:
-            raise EngineError(
-                f"vLLM cannot be imported ({error}): install the `gpu` group, or `cpu-serve` on a machine without a GPU"
-            ) from error
-        # vLLM 0.32 takes vars() of everything in every module, and stops at an object of llvmlite (numba, shap) whose
-        # __dict__ is no mapping
-        vars(dispatcher)["vars"] = lambda value: found if isinstance(found := vars(value), Mapping) else {}
-        try:
-            how = {"enable_prefix_caching": True, "seed": 0, **options}
-            self._llm = vllm.LLM(model=model, revision=revision, **how)
+            settings = {"enable_prefix_caching": True, "seed": 0, **options}
+            self._llm = vllm.LLM(model=model, revision=revision, **settings)
         except (OSError, ValueError, RuntimeError, TypeError) as error:
             raise EngineError(f"vLLM cannot load {model}: {error}") from error
-        self.revision = (found or models.hub_revision(model, revision)) + models.quantised(options)
+        base = folder_revision or models.hub_revision(model, revision)
+        self.revision = base + models.quantised(options)
         self._tokenizer = self._llm.get_tokenizer()
         self._refusals = (ValueError, vllm.exceptions.VLLMValidationError)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
-        self._open = 2 * scheduler.max_num_seqs  # enough to keep the batch full, few enough to start and stop at once
+        # enough to keep the batch full, few enough to start and stop at once
+        self._open = 2 * scheduler.max_num_seqs
         self._count = itertools.count(1)
 
     def check(self, sampling: Sampling) -> None:
-        """Everything is honoured, if vLLM takes the values. Raises: UnsupportedSetting as vLLM words it."""
+        """Everything is honoured, if vLLM takes the values.
+
+        Raises: UnsupportedSetting as vLLM words it.
+        """
         config = self._llm.llm_engine.vllm_config
         try:
             self._params(sampling, None).verify(
-                config.model_config, config.speculative_config, config.structured_outputs_config, self._tokenizer
+                config.model_config,
+                config.speculative_config,
+                config.structured_outputs_config,
+                self._tokenizer,
             )
         except self._refusals as error:
-            raise UnsupportedSetting(f"vLLM refuses the settings: {' '.join(str(error).split())}") from error
+            reason = " ".join(str(error).split())
+            raise UnsupportedSetting(f"vLLM refuses the settings: {reason}") from error
 
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+    def generate(
+        self, asks: Sequence[Ask], sampling: Sampling
+    ) -> Iterator[list[Completion]]:
         """Completions as their sequences finish."""
         engine = self._llm.llm_engine
-        waiting = iter(sorted(asks, key=lambda ask: ask.request.text()) if isinstance(asks, Sequence) else asks)
+        if isinstance(asks, Sequence):
+            asks = sorted(asks, key=lambda ask: ask.request.text())
+        waiting = iter(asks)
         running: dict[str, Ask] = {}
         try:
             while True:
-                if refused := self._fill(waiting, running, sampling):
+                refused = self._fill(waiting, running, sampling)
+                if refused:
                     yield refused
                 if not running:
                     return
                 try:
-                    finished = [one for one in engine.step() if one.finished]
+                    outputs = engine.step()
                 except Exception as error:
-                    raise EngineError(f"vLLM stopped with {len(running)} prompts open: {error}") from error
-                if finished:
-                    yield [self._completion(running.pop(one.request_id), one, sampling) for one in finished]
+                    raise EngineError(
+                        f"vLLM stopped with {len(running)} prompts open: {error}"
+                    ) from error
+                completions = []
+                for output in outputs:
+                    if output.finished:
+                        ask = running.pop(output.request_id)
+                        completions.append(self._completion(ask, output, sampling))
+                if completions:
+                    yield completions
         finally:
             if running:
-                with contextlib.suppress(Exception):  # Ctrl-C reaches vLLM's own process too, which may be gone
+                # Ctrl-C reaches vLLM's own process too, which may have ended
+                with contextlib.suppress(Exception):
                     engine.abort_request(list(running))
 
     def close(self) -> None:
@@ -115,44 +137,123 @@ class VLLMEngine(Engine):
             self._llm.llm_engine.engine_core.shutdown()
             del self._llm
 
-    def _fill(self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling) -> list[Completion]:
-        """Hand asks to vLLM until enough are open; the ones that it refuses (too long, no tokens)."""
+    def _fill(
+        self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling
+    ) -> list[Completion]:
+        """Hand asks to vLLM until enough are open.
+
+        Those that it refuses (too long, no tokens) are returned as failed.
+        """
         refused = []
-        while len(running) < self._open and (ask := next(waiting, None)) is not None:
-            ids = models.token_ids(self._tokenizer, ask.request, self.chat_template, self.model)
+        while len(running) < self._open:
+            ask = next(waiting, None)
+            if ask is None:
+                break
+            ids = models.token_ids(
+                self._tokenizer, ask.request, self.chat_template, self.model
+            )
             prompt: Any = {"type": "token", "prompt_token_ids": ids}
+            params = self._params(sampling, ask.seed)
             name = f"nlgeval-{next(self._count)}"
             try:
-                self._llm.llm_engine.add_request(name, prompt, self._params(sampling, ask.seed))
+                self._llm.llm_engine.add_request(name, prompt, params)
             except self._refusals as error:
-                refused.append(failed(ask, f"vLLM refused the prompt of {len(ids)} tokens: {error}"))
+                reason = f"vLLM refused the prompt of {len(ids)} tokens: {error}"
+                refused.append(failed(ask, reason))
             else:
                 running[name] = ask
         return refused
 
     def _params(self, sampling: Sampling, seed: int | None) -> Any:
+        """The settings as vLLM has them."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-        same = ("temperature", "top_p", "top_k", "max_tokens", "repetition_penalty", "logprobs")
+        form = None
+        if sampling.form:
+            form = StructuredOutputsParams(**sampling.form)
         return SamplingParams(
-            **{name: getattr(sampling, name) for name in same},
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            top_k=sampling.top_k,
+            max_tokens=sampling.max_tokens,
+            repetition_penalty=sampling.repetition_penalty,
+            logprobs=sampling.logprobs,
             seed=seed,
             stop=list(sampling.stop),
-            structured_outputs=StructuredOutputsParams(**sampling.form) if sampling.form else None,
+            structured_outputs=form,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
     def _completion(self, ask: Ask, output: Any, sampling: Sampling) -> Completion:
-        [made] = output.outputs
-        if made.finish_reason not in ("stop", "length"):
-            return failed(ask, f"vLLM ended the completion with {made.finish_reason!r}", passing=True)
-        table = None if sampling.logprobs is None else tuple(map(_step, made.token_ids, made.logprobs))
-        counts = {"prompt_tokens": len(output.prompt_token_ids), "completion_tokens": len(made.token_ids)}
-        return self._made(ask, made.text, finish_reason=made.finish_reason, logprobs=table, **counts)
+        """The completion of an ask in a finished output of vLLM's."""
+        [sequence] = output.outputs
+        if sequence.finish_reason not in ("stop", "length"):
+            reason = f"vLLM ended the completion with {sequence.finish_reason!r}"
+            return failed(ask, reason, passing=True)
+        table = None
+        if sampling.logprobs is not None:
+            table = tuple(map(_step, sequence.token_ids, sequence.logprobs))
+        return self._made(
+            ask,
+            sequence.text,
+            finish_reason=sequence.finish_reason,
+            logprobs=table,
+            prompt_tokens=len(output.prompt_token_ids),
+            completion_tokens=len(sequence.token_ids),
+        )
+
+
+def _prepare_cpu(options: dict[str, Any]) -> dict[str, Any]:
+    """Set the environment that vLLM's CPU build needs; the options with its own."""
+    for variable, value in CPU_ENVIRONMENT.items():
+        os.environ.setdefault(variable, value)
+    # A prompt that is read in parts moves its seeded generator back, which vLLM 0.32
+    # cannot do on a CPU.
+    options = {
+        "dtype": "float32",
+        "enforce_eager": True,
+        "enable_chunked_prefill": False,
+        **options,
+    }
+    space = os.environ.get("VLLM_CPU_KVCACHE_SPACE")
+    if not space and "gpu_memory_utilization" not in options:
+        options.setdefault("kv_cache_memory_bytes", 1 << 30)
+    return options
+
+
+def _import_vllm() -> Any:
+    """The package, after a repair.
+
+    Raises: EngineError where it cannot be imported.
+    """
+    try:
+        import vllm
+        from vllm.triton_utils import dispatcher
+    except ImportError as error:
+        raise EngineError(
+            f"vLLM cannot be imported ({error}): install the `gpu` group, or "
+            "`cpu-serve` on a machine without a GPU"
+        ) from error
+    # vLLM 0.32 takes vars() of everything in every module, and stops at an object of
+    # llvmlite (numba, shap) whose __dict__ is no mapping
+    vars(dispatcher)["vars"] = _mapping_of
+    return vllm
+
+
+def _mapping_of(value: Any) -> Mapping[str, Any]:
+    """`vars(value)`; empty where it is no mapping."""
+    attributes = vars(value)
+    return attributes if isinstance(attributes, Mapping) else {}
 
 
 def _step(token: int, position: Mapping[int, Any]) -> dict[str, float]:
-    """The text and log-probability of a token that was written first, then the alternatives'."""
-    entries = [position[token], *(entry for other, entry in position.items() if other != token)]
+    """Texts and log-probabilities at one place of a completion.
+
+    The token that was written comes first, then the alternatives.
+    """
+    entries = [position[token]]
+    for alternative, entry in position.items():
+        if alternative != token:
+            entries.append(entry)
     return likeliest((entry.decoded_token or "", entry.logprob) for entry in entries)

@@ -1,14 +1,23 @@
-"""Everything that scores an output: metrics against a reference, and language models as judges.
+"""Everything that scores an output: metrics against a reference, and language models as
+judges.
 
-Classes are imported when asked for: `from nlgeval_lib.evaluators import Rouge`, or by name, `evaluators.get("rouge")`.
-A new evaluator is one module and one line in `_BUILT_IN`, or `@evaluators.register("name")` in a notebook.
+Classes are imported when asked for: `from nlgeval_lib.evaluators import Rouge`, or by
+name, `evaluators.get("rouge")`. A new evaluator is one module and one line in
+`_BUILT_IN`, or `@evaluators.register("name")` in a notebook.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from nlgeval_lib.evaluators.base import Unavailable, get, names, register, score_frame, signature
+from nlgeval_lib.evaluators.base import (
+    Unavailable,
+    get,
+    names,
+    register,
+    score_frame,
+    signature,
+)
 
 _BUILT_IN = {
     "bleu": "reference_metrics:Bleu",
@@ -37,13 +46,23 @@ for _name, _target in _BUILT_IN.items():
 
 _BY_CLASS = {target.partition(":")[2]: name for name, target in _BUILT_IN.items()}
 
-__all__ = ["Unavailable", "get", "names", "register", "score_frame", "signature", *_BY_CLASS]
+__all__ = [
+    "Unavailable",
+    "get",
+    "names",
+    "register",
+    "score_frame",
+    "signature",
+    *_BY_CLASS,
+]
 
 
 def __getattr__(name: str) -> Any:
     if name in _BY_CLASS:
         return get(_BY_CLASS[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(__all__))}"
+    )
 
 
 def __dir__() -> list[str]:

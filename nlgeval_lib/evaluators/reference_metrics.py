@@ -11,15 +11,20 @@ from nlgeval_lib.evaluators.base import Unavailable, choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
-_PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}  # what package rouge calls them
+_PYPI = {
+    "rouge1": "rouge-1",
+    "rouge2": "rouge-2",
+    "rougeL": "rouge-l",
+}  # what package rouge calls them
 
 
 class Bleu(PairMetric):
     """Sentence-level BLEU by sacrebleu, 0 to 100, with its defaults.
 
     multi: `"joint"` clips n-grams against all references at once, as BLEU is defined.
-    smooth: `"exp"`, `"floor"`, `"add-k"` or `"none"`; smooth_value: for `floor` and `add-k`. effective_order: leave out
-    n-gram orders that the output is too short for. tokenize: a tokenizer of sacrebleu; lowercase: ignore case.
+    smooth: `"exp"`, `"floor"`, `"add-k"` or `"none"`; smooth_value: for `floor` and
+    `add-k`. effective_order: leave out n-gram orders that the output is too short for.
+    tokenize: a tokenizer of sacrebleu; lowercase: ignore case.
     """
 
     name = "bleu"
@@ -40,7 +45,11 @@ class Bleu(PairMetric):
 
         self.smooth = choose("smooth", smooth, tuple(BLEU.SMOOTH_DEFAULTS))
         self.tokenize = choose("tokenize", tokenize, tuple(BLEU.TOKENIZERS))
-        self.smooth_value, self.effective_order, self.lowercase = smooth_value, effective_order, lowercase
+        self.smooth_value, self.effective_order, self.lowercase = (
+            smooth_value,
+            effective_order,
+            lowercase,
+        )
 
     def settings(self) -> dict[str, Any]:
         value = "" if self.smooth_value is None else f"[{self.smooth_value!r}]"
@@ -59,27 +68,48 @@ class Bleu(PairMetric):
         from sacrebleu.metrics import BLEU
 
         if not self.effective_order:
-            logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it would advise against it once a sentence
+            logging.getLogger("sacrebleu").setLevel(
+                logging.ERROR
+            )  # it would advise against it once a sentence
         try:
-            smoothing = {"smooth_method": self.smooth, "smooth_value": self.smooth_value}
-            how = {"tokenize": self.tokenize, "effective_order": self.effective_order, **smoothing}
+            smoothing = {
+                "smooth_method": self.smooth,
+                "smooth_value": self.smooth_value,
+            }
+            how = {
+                "tokenize": self.tokenize,
+                "effective_order": self.effective_order,
+                **smoothing,
+            }
             return BLEU(lowercase=self.lowercase, **how)
-        except (ImportError, RuntimeError, OSError) as error:  # a tokenizer that wants a package or a download
+        except (
+            ImportError,
+            RuntimeError,
+            OSError,
+        ) as error:  # a tokenizer that wants a package or a download
             why = " ".join(str(error).split())
-            raise Unavailable(f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}") from error
+            raise Unavailable(
+                f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}"
+            ) from error
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        return [(self._loaded.sentence_score(output, references).score,) for output, *references in items]
+        return [
+            (self._loaded.sentence_score(output, references).score,)
+            for output, *references in items
+        ]
 
 
 class Rouge(PairMetric):
     """ROUGE of one output by one of two packages that give different numbers, 0 to 1.
 
-    type: `"rouge1"`, `"rouge2"`, `"rougeL"`; package rouge_score also has `"rougeLsum"` (one sentence a line).
-    package: `"rouge_score"` lower-cases, keeps only a-z and 0-9, counts repeated n-grams, and stems words of more than
-    three letters if asked (`stemmer`). `"rouge"` (PyPI, 1.0) keeps case and punctuation, splits sentences at every full
-    stop, counts each distinct n-gram once, and its ROUGE-L is the summary-level one over distinct words; a sentence
-    with more words than Python recurses has no value. value: `"f"`, `"p"` or `"r"`.
+    type: `"rouge1"`, `"rouge2"`, `"rougeL"`; package rouge_score also has `"rougeLsum"`
+    (one sentence a line).
+    package: `"rouge_score"` lower-cases, keeps only a-z and 0-9, counts repeated
+    n-grams, and stems words of more than three letters if asked (`stemmer`). `"rouge"`
+    (PyPI, 1.0) keeps case and punctuation, splits sentences at every full stop, counts
+    each distinct n-gram once, and its ROUGE-L is the summary-level one over distinct
+    words; a sentence with more words than Python recurses has no value. value: `"f"`,
+    `"p"` or `"r"`.
     """
 
     name = "rouge"
@@ -96,22 +126,40 @@ class Rouge(PairMetric):
     ) -> None:
         super().__init__(part=value, **common)
         self.package = choose("package", package, ("rouge_score", "rouge"))
-        types = ("rouge1", "rouge2", "rougeL") + (("rougeLsum",) if package == "rouge_score" else ())
+        types = ("rouge1", "rouge2", "rougeL") + (
+            ("rougeLsum",) if package == "rouge_score" else ()
+        )
         self.type = choose("type", type, types)
         if stemmer and package == "rouge":
-            raise ValueError("package 'rouge' has no stemmer; package 'rouge_score' has one")
+            raise ValueError(
+                "package 'rouge' has no stemmer; package 'rouge_score' has one"
+            )
         self.stemmer = stemmer
 
     def settings(self) -> dict[str, Any]:
-        words = {"stemmer": self.stemmer} if self.package == "rouge_score" else {"case": "kept"}
-        return {"type": self.type, **words, self.package: version(self.package.replace("_", "-"))}
+        words = (
+            {"stemmer": self.stemmer}
+            if self.package == "rouge_score"
+            else {"case": "kept"}
+        )
+        return {
+            "type": self.type,
+            **words,
+            self.package: version(self.package.replace("_", "-")),
+        }
 
     def blank(self, text: str) -> str:
         if not text.strip():
             return "is empty"
         if self.package == "rouge":
-            return "" if text.replace(".", "").strip() else "holds nothing but full stops"
-        return "" if re.search("[a-z0-9]", text.lower()) else "has no word: package rouge_score keeps only a-z and 0-9"
+            return (
+                "" if text.replace(".", "").strip() else "holds nothing but full stops"
+            )
+        return (
+            ""
+            if re.search("[a-z0-9]", text.lower())
+            else "has no word: package rouge_score keeps only a-z and 0-9"
+        )
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -123,14 +171,19 @@ class Rouge(PairMetric):
         from rouge_score.tokenize import tokenize
 
         scorer = RougeScorer([self.type])
-        words = functools.partial(tokenize, stemmer=RememberingStemmer() if self.stemmer else None)
+        words = functools.partial(
+            tokenize, stemmer=RememberingStemmer() if self.stemmer else None
+        )
         # run once a text: one reference is compared with many outputs
         scorer._tokenizer.tokenize = functools.lru_cache(maxsize=256)(words)
         return scorer
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         if self.package == "rouge_score":
-            scores = [self._loaded.score(reference, output)[self.type] for output, reference in items]
+            scores = [
+                self._loaded.score(reference, output)[self.type]
+                for output, reference in items
+            ]
             return [(score.fmeasure, score.precision, score.recall) for score in scores]
         found: list[Found] = []
         for output, reference in items:

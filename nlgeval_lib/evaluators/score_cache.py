@@ -1,4 +1,6 @@
-"""Numbers kept on disk by what determines them: look up many, add many, work on some alone."""
+"""Numbers kept on disk by what determines them: look up many, add many, work on some
+alone.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +12,32 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from nlgeval_lib.datasets.numbers import HashedText, digest_of
+
 Values = tuple[float, ...]
 _SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
 
 
 class CacheError(OSError):
-    """The cache file cannot be read or written. The message names it and the way out."""
+    """The cache file cannot be read or written.
+
+    The message names it and the way out.
+    """
 
 
-def key(*parts: str) -> bytes:
-    """The 32-byte key of some texts: sha256 over each part with its length, so that no two lists of parts collide."""
-    raw = (part.encode("utf-8", "surrogatepass") for part in parts)
-    return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in raw)).digest()
+def key(*parts: str | HashedText) -> bytes:
+    """The 32-byte key of some texts: sha256 over the sha256 of each, so that it is the
+    same where only their hashes are here.
+    """
+    return hashlib.sha256(b"".join(map(digest_of, parts))).digest()
 
 
 class ValueCache:
-    """A map from 32-byte keys to short tuples of float64, in one SQLite file that several processes may use.
+    """A map from 32-byte keys to short tuples of float64, in one SQLite file that
+    several processes may use.
 
-    Each `put` is one transaction: a process killed at any moment leaves what was stored, and nothing half written.
+    Each `put` is one transaction: a process killed at any moment leaves what was
+    stored, and nothing half written.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -35,28 +45,37 @@ class ValueCache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Values]:
         """The stored values of those `keys` that are there. Raises: CacheError."""
-        wanted, found = list(dict.fromkeys(keys)), dict[bytes, Values]()
+        wanted = list(dict.fromkeys(keys))
+        found = dict[bytes, Values]()
         if not wanted or not self.path.exists():
             return {}
         with self._connection() as connection:
             for start in range(0, len(wanted), _SLICE):
                 part = wanted[start : start + _SLICE]
                 marks = ",".join("?" * len(part))
-                for stored, blob in connection.execute(f"SELECT key, value FROM scores WHERE key IN ({marks})", part):
+                for stored, blob in connection.execute(
+                    f"SELECT key, value FROM scores WHERE key IN ({marks})", part
+                ):
                     found[stored] = struct.unpack(f"<{len(blob) // 8}d", blob)
         return found
 
     def put(self, values: Mapping[bytes, Sequence[float]]) -> None:
-        """Store `values`, all or none of them; a key that is there already is overwritten. Raises: CacheError."""
+        """Store `values`, all or none of them; a key that is there already is
+        overwritten.
+
+        Raises: CacheError.
+        """
         rows = [(k, struct.pack(f"<{len(v)}d", *v)) for k, v in values.items()]
         with self._connection() as connection, connection:
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
     @contextlib.contextmanager
     def alone(self, keys: Iterable[bytes], wait: bool) -> Iterator[bool]:
-        """Whether this process alone is at these keys until the block ends; with `wait`, once no other one is.
+        """Whether this process alone is at these keys until the block ends; with
+        `wait`, once no other one is.
 
-        Each key is locked as a byte of a file beside the cache: free when the process ends, however it ends.
+        Each key is locked as a byte of a file beside the cache: free when the process
+        ends, however it ends.
         Raises: CacheError.
         """
         how = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
@@ -64,7 +83,9 @@ class ValueCache:
             held = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115 - closed below, which frees the locks
         with held:
             try:
-                for place in sorted(int.from_bytes(key[:7], "big") for key in keys):  # in one order: no two can block
+                for place in sorted(
+                    int.from_bytes(key[:7], "big") for key in keys
+                ):  # in one order: no two can block
                     fcntl.lockf(held, how, 1, place)
                 mine = True
             except BlockingIOError:
@@ -73,9 +94,14 @@ class ValueCache:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one operation: cheap to open, and never carried into a forked process."""
+        """A connection for one operation: cheap to open, and never carried into a
+        forked process.
+        """
         table = "scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-        with self._said(), contextlib.closing(sqlite3.connect(self.path, timeout=120)) as connection:
+        with (
+            self._said(),
+            contextlib.closing(sqlite3.connect(self.path, timeout=120)) as connection,
+        ):
             connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
             yield connection
 
@@ -85,7 +111,10 @@ class ValueCache:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             yield
-        except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, cannot open
+        except (
+            sqlite3.OperationalError,
+            OSError,
+        ) as error:  # locked, full, read-only, cannot open
             raise CacheError(
                 f"cannot use the metric cache {self.path}: {error}; free the disk, name a writable folder in "
                 "NLGEVAL_HOME, or score with the setting cache=no"

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-COLUMN, WIDE = 3.3, 7.0  # inches: one column of a two-column page, and its full width
+# inches: one column of a two-column page, and its full width
+COLUMN = 3.3
+WIDE = 7.0
 DPI = 200
 MANY_DOTS = 2000  # in one figure
 
@@ -31,10 +33,18 @@ ROLES = {
     "human": "green",
     "baseline": "grey",
 }
-COLORS = {**{role: PALETTE[name] for role, name in ROLES.items()}, "missing": "#BDBDBD", **PALETTE}
-CYCLE = [PALETTE[name] for name in ("blue", "vermilion", "green", "orange", "purple", "sky", "grey")]
+COLORS = {
+    **{role: PALETTE[name] for role, name in ROLES.items()},
+    "missing": "#BDBDBD",
+    **PALETTE,
+}
+CYCLE = [
+    PALETTE[name]
+    for name in ("blue", "vermilion", "green", "orange", "purple", "sky", "grey")
+]
 _RC: Any = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure is the same everywhere
+    # comes with matplotlib, so that a figure is the same everywhere
+    "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.titleweight": "bold",
@@ -70,7 +80,9 @@ _RC: Any = {
 
 
 def use() -> None:
-    """Set the style for all figures of this process, whatever matplotlibrc the user has."""
+    """Set the style for all figures of this process, whatever matplotlibrc the user
+    has.
+    """
     import matplotlib as mpl
     from cycler import cycler
 
@@ -80,7 +92,8 @@ def use() -> None:
 
 
 def color(name: str | int) -> str:
-    """A colour by name, by role (ours, printed, equal, differs, missing, human, baseline) or by place in the cycle.
+    """A colour by name, by role (ours, printed, equal, differs, missing, human,
+    baseline) or by place in the cycle.
 
     Raises: ValueError for an unknown name.
     """
@@ -91,8 +104,18 @@ def color(name: str | int) -> str:
     return COLORS[name]
 
 
-def new(width: float = WIDE, height: float = 3.2, rows: int = 1, columns: int = 1, **options: Any):
-    """A figure in the common style and its axes: `fig, ax = figures.new(figures.COLUMN, 2.4)`. Inches."""
+def new(
+    width: float = WIDE,
+    height: float = 3.2,
+    rows: int = 1,
+    columns: int = 1,
+    **options: Any,
+):
+    """A figure in the common style and its axes: `fig, ax = figures.new(figures.COLUMN,
+    2.4)`.
+
+    Inches.
+    """
     use()
     import matplotlib.pyplot as plt
 
@@ -100,38 +123,68 @@ def new(width: float = WIDE, height: float = 3.2, rows: int = 1, columns: int = 
 
 
 def cut(*axes: Any, axis: str = "y") -> None:
-    """Mark those axes that do not reach zero with two strokes at their start. axis: "x" or "y"."""
+    """Mark those axes that do not reach zero with two strokes at their start.
+
+    axis: "x" or "y".
+    """
     for ax in axes:
         low, high = getattr(ax, f"get_{axis}lim")()
         if low * high > 0:
-            at, stroke = ([0.02, 0.04], [0, 0]), [(-1, -2), (1, 2)]
+            at = ([0.02, 0.04], [0, 0])
+            stroke = [(-1, -2), (1, 2)]
             x, y = at if axis == "x" else at[::-1]
             mark = stroke if axis == "x" else [point[::-1] for point in stroke]
-            ax.plot(x, y, ls="", marker=mark, ms=7, mew=0.9, color="black", transform=ax.transAxes, clip_on=False)
+            ax.plot(
+                x,
+                y,
+                ls="",
+                marker=mark,
+                ms=7,
+                mew=0.9,
+                color="black",
+                transform=ax.transAxes,
+                clip_on=False,
+            )
 
 
 def render(fig: Any) -> dict[str, bytes]:
-    """The figure as SVG and PNG, without dates: the same figure gives the same bytes."""
+    """The figure as SVG and PNG, without dates: the same figure gives the same
+    bytes.
+    """
     import matplotlib as mpl
 
     dpi = {"svg": _RC["figure.dpi"] if _dots_as_picture(fig) else DPI, "png": DPI}
     made: dict[str, bytes] = {}
-    with mpl.rc_context({name: _RC[name] for name in ("svg.fonttype", "svg.hashsalt", "savefig.dpi")}):
-        for end, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
+    with mpl.rc_context(
+        {name: _RC[name] for name in ("svg.fonttype", "svg.hashsalt", "savefig.dpi")}
+    ):
+        for end, metadata in (
+            ("svg", {"Date": None, "Creator": None}),
+            ("png", {"Software": None}),
+        ):
             buffer = io.BytesIO()
-            fig.savefig(buffer, format=end, dpi=dpi[end], metadata=metadata, facecolor="white")
+            fig.savefig(
+                buffer, format=end, dpi=dpi[end], metadata=metadata, facecolor="white"
+            )
             made[end] = buffer.getvalue()
     return made
 
 
 def _dots_as_picture(fig: Any) -> bool:
-    """Let very many dots be a picture within the SVG: as shapes they make it slow to open. Are there so many?
+    """Let very many dots be a picture within the SVG: as shapes they make it slow to
+    open. Are there so many?
 
-    The picture has a screen's resolution; at the PNG's it would be as large as the shapes are.
+    The picture has a screen's resolution; at the PNG's it would be as large as the
+    shapes are.
     """
     from matplotlib.collections import PathCollection
 
-    dots = [part for ax in fig.axes for part in ax.collections if isinstance(part, PathCollection)]
+    dots = [
+        part
+        for ax in fig.axes
+        for part in ax.collections
+        if isinstance(part, PathCollection)
+    ]
     many = sum(np.shape(part.get_offsets())[0] for part in dots) > MANY_DOTS
     for part in dots if many else ():
         part.set_rasterized(True)
@@ -139,9 +192,11 @@ def _dots_as_picture(fig: Any) -> bool:
 
 
 def show(fig: Any, png: bytes, name: str) -> None:
-    """Show `png`, the figure as it was rendered, in a notebook; elsewhere nothing. name: its text for who cannot see.
+    """Show `png`, the figure as it was rendered, in a notebook; elsewhere nothing.
+    name: its text for who cannot see.
 
-    The figure is closed: left to the notebook, it would be laid out and drawn once more at the end of the cell.
+    The figure is closed: left to the notebook, it would be laid out and drawn once more
+    at the end of the cell.
     """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None or not hasattr(shell, "kernel"):

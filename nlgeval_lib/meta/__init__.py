@@ -1,10 +1,12 @@
-"""Meta-evaluation: arrays in, frozen results with a signature out. Convention: `X[system, input]`, NaN is missing.
+"""Meta-evaluation: arrays in, frozen results with a signature out. Convention:
+`X[system, input]`, NaN is missing.
 
-One grammar: `ci=` names an interval and `units=` a paired test, each a method and what would be drawn anew
-("jack-both", "boot-inputs", "perm-systems") or "auto"; `confidence=` is the interval's. `intervals`
-says what is taken unasked.
+One grammar: `ci=` names an interval and `units=` a paired test, each a method and what
+would be drawn anew ("jack-both", "boot-inputs", "perm-systems") or "auto";
+`confidence=` is the interval's. `intervals` says what is taken unasked.
 
-A module is imported when one of its names is asked for, so that a notebook loads, and hangs on, what it uses only.
+A module is imported when one of its names is asked for, so that a notebook loads, and
+hangs on, what it uses only.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
+    )
 
 
 def __dir__() -> list[str]:

@@ -15,14 +15,18 @@ from .result import NAN, Result
 try:
     from scipy import special
 except ModuleNotFoundError:
-    special = None  # what stands in for it is at the end of this file
+    # What takes its place is at the end of this file.
+    special = None
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 @dataclass(frozen=True, repr=False)
 class Classical(Result):
-    """One closed-form test, for i.i.d. items. df is NaN for a normal statistic; p is NaN with a reason if undefined."""
+    """One closed-form test, for items that are drawn independently.
+
+    df is NaN for a normal statistic; p is NaN with a reason if undefined.
+    """
 
     test: str
     statistic: float
@@ -37,54 +41,87 @@ class Classical(Result):
 
 
 def williams(
-    r_first: float, r_second: float, r_between: float, n: int, alternative: str = "two-sided", coef: str = "pearson"
+    r_first: float,
+    r_second: float,
+    r_between: float,
+    n: int,
+    alternative: str = "two-sided",
+    coef: str = "pearson",
 ) -> Classical:
-    """Do two judges' correlations with the same ratings differ, given how the judges correlate with each other?
+    """Do two judges' correlations with the same ratings differ, given how the judges
+    correlate with each other?
 
-    r_first, r_second: each judge with the ratings; r_between: the judges with each other; all in [-1, 1]. n: items.
-    Assumes independent items and, in its error, Pearson's coefficient of normal data; ranks of such data come near.
+    r_first, r_second: each judge with the ratings; r_between: the judges with each
+    other; all in [-1, 1]. n: items. Assumes independent items and, in its error,
+    Pearson's coefficient of normal data; ranks of such data come near.
     coef: a tau is refused: its error is another, and the level at .05 would be .004.
-    Raises: ValueError for a correlation outside [-1, 1], n < 4, another coef or an unknown alternative.
-    Source: Williams 1959, as recommended by Steiger 1980; for metrics Graham and Baldwin 2014.
+    Raises: ValueError for a correlation outside [-1, 1], n < 4, another coef or an
+    unknown alternative.
+    Source: Williams 1959, as recommended by Steiger 1980; for metrics Graham and
+    Baldwin 2014.
     """
     determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_between) ** 3
-    t = (r_first - r_second) * np.sqrt((n - 1) * (1 + r_between) / below) if below > 0 else NAN
+    t = NAN
+    if below > 0:
+        t = (r_first - r_second) * np.sqrt((n - 1) * (1 + r_between) / below)
     return _classical("williams", t, n - 3.0, alternative, n, determinant)
 
 
 def steiger(
-    r_first: float, r_second: float, r_between: float, n: int, alternative: str = "two-sided", coef: str = "pearson"
+    r_first: float,
+    r_second: float,
+    r_between: float,
+    n: int,
+    alternative: str = "two-sided",
+    coef: str = "pearson",
 ) -> Classical:
-    """The same question on Fisher's z scale, with the dependence taken at the pooled correlation.
+    """The same question on Fisher's z scale, with the dependence taken at the pooled
+    correlation.
 
     Arguments and errors as `williams`. Source: Steiger 1980; Dunn and Clark 1969.
     """
     determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        joint = r_between * (1 - 2 * mean**2) - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
+        joint = (
+            r_between * (1 - 2 * mean**2)
+            - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
+        )
         joint = np.divide(joint, (1 - mean**2) ** 2)
-        z = (np.arctanh(r_first) - np.arctanh(r_second)) * np.sqrt((n - 3) / np.float64(2 - 2 * joint))
+        z = (np.arctanh(r_first) - np.arctanh(r_second)) * np.sqrt(
+            (n - 3) / np.float64(2 - 2 * joint)
+        )
     return _classical("steiger", z, NAN, alternative, n, determinant)
 
 
-def _determinant(r_first: float, r_second: float, r_between: float, n: int, coef: str) -> float:
-    """Of the three correlations, checked; below 0, but for rounding, where no three columns can have them together."""
+def _determinant(
+    r_first: float, r_second: float, r_between: float, n: int, coef: str
+) -> float:
+    """Of the three correlations, checked; below 0, but for rounding, where no three
+    columns can have them together.
+    """
     for r in (r_first, r_second, r_between):
         arrays.number(r, "correlation", -1, 1)
     arrays.whole(n, "n", low=4)
     arrays.choice(coef, ("pearson", "spearman"), "coef of a test that holds for no tau")
-    return 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
+    return (
+        1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
+    )
 
 
 def fisher_test(
-    r_first: float, n_first: int, r_second: float, n_second: int, alternative: str = "two-sided"
+    r_first: float,
+    n_first: int,
+    r_second: float,
+    n_second: int,
+    alternative: str = "two-sided",
 ) -> Classical:
     """Do two correlations from separate, independent samples differ?
 
-    Raises: ValueError for a correlation outside [-1, 1], fewer than 4 items in a sample or an unknown alternative.
+    Raises: ValueError for a correlation outside [-1, 1], fewer than 4 items in a sample
+    or an unknown alternative.
     Source: Fisher 1921.
     """
     for r, n in ((r_first, n_first), (r_second, n_second)):
@@ -96,51 +133,92 @@ def fisher_test(
     return _classical("fisher", z, NAN, alternative, n_first + n_second)
 
 
-def _classical(test: str, statistic: float, df: float, alternative: str, n: int, determinant: float = 0.0) -> Classical:
+def _classical(
+    test: str,
+    statistic: float,
+    df: float,
+    alternative: str,
+    n: int,
+    determinant: float = 0.0,
+) -> Classical:
     arrays.choice(alternative, ALTERNATIVES, "alternative")
-    if determinant < -1e-9 or not np.isfinite(statistic):
-        why = "no three columns can have these correlations together"
-        why = why if determinant < -1e-9 else "the correlations leave no variance to compare with"
-        return Classical(test, NAN, df, NAN, alternative, n, f"no test: {why}")
-    below, above = (special.stdtr(df, t) if df == df else special.ndtr(t) for t in (statistic, -statistic))
-    p = {"two-sided": 2 * min(below, above), "greater": above, "less": below}[alternative]
+    reason = ""
+    if determinant < -1e-9:
+        reason = "no test: no three columns can have these correlations together"
+    elif not np.isfinite(statistic):
+        reason = "no test: the correlations leave no variance to compare with"
+    if reason:
+        return Classical(test, NAN, df, NAN, alternative, n, reason)
+    if np.isnan(df):
+        below = special.ndtr(statistic)
+        above = special.ndtr(-statistic)
+    else:
+        below = special.stdtr(df, statistic)
+        above = special.stdtr(df, -statistic)
+    p = 2 * min(below, above)
+    if alternative == "greater":
+        p = above
+    elif alternative == "less":
+        p = below
     return Classical(test, float(statistic), df, float(p), alternative, n)
 
 
-# -- without scipy: the same to 1e-12 ----------------------------------------------------------------------------------
+# -- without scipy: the same to 1e-12
 
 _STEPS = np.linspace(-5, 5, 401)
 _BEYOND = np.exp(np.pi / 2 * np.sinh(_STEPS))
 
 
 def _above(df: float, t: float) -> float:
-    """The share of Student's t above t >= 0. Source: exp-sinh quadrature, Takahasi and Mori 1974."""
-    from_t, from_0 = (-(df + 1) / 2 * np.log1p((start + _BEYOND) ** 2 / df) for start in (t, 0.0))
+    """The share of Student's t above t >= 0.
+
+    Source: exp-sinh quadrature, Takahasi and Mori 1974.
+    """
     weights = _BEYOND * np.cosh(_STEPS)
-    return float((np.exp(from_t) * weights).sum() / (np.exp(from_0) * weights).sum() / 2)
+    integrals = []
+    for start in (t, 0.0):
+        log_density = -(df + 1) / 2 * np.log1p((start + _BEYOND) ** 2 / df)
+        integrals.append((np.exp(log_density) * weights).sum())
+    above, half = integrals
+    return float(above / half / 2)
 
 
 def _below(df: float, t: float) -> float:
     """The share of Student's t below t; NaN where df is none."""
     if not df > 0 or t != t:
         return NAN
-    return _above(df, -t) if t < 0 else 1 - _above(df, t)
+    if t < 0:
+        return _above(df, -t)
+    return 1 - _above(df, t)
 
 
 def _quantile(df: float, p: float) -> float:
-    """The value with a share p of Student's t below it, 0 < p < 1; NaN where df is none."""
+    """The value with a share p of Student's t below it, 0 < p < 1; NaN where df is
+    none.
+    """
     if not df > 0:
         return NAN
-    low, high, share = 0.0, 1.0, min(p, 1 - p)
+    low = 0.0
+    high = 1.0
+    share = min(p, 1 - p)
     while _above(df, high) > share:
-        low, high = high, 2 * high
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if _above(df, middle) > share else (low, middle)
+        low = high
+        high = 2 * high
+    middle = (low + high) / 2
+    while low < middle < high:
+        if _above(df, middle) > share:
+            low = middle
+        else:
+            high = middle
+        middle = (low + high) / 2
     return math.copysign(high, p - 0.5)
 
 
 if special is None:
     normal = NormalDist()
     special = SimpleNamespace(
-        stdtr=_below, stdtrit=_quantile, ndtri=normal.inv_cdf, ndtr=lambda z: math.erfc(-z / math.sqrt(2)) / 2
+        stdtr=_below,
+        stdtrit=_quantile,
+        ndtri=normal.inv_cdf,
+        ndtr=lambda z: math.erfc(-z / math.sqrt(2)) / 2,
     )

@@ -1,4 +1,6 @@
-"""How well scores follow human ratings: over all items, by input, over systems, by stratum; what gaps could change."""
+"""How well scores follow human ratings: over all items, by input, over systems, by
+stratum; what gaps could change.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import arrays, intervals, levels
 from .draws import everything
@@ -17,9 +20,10 @@ from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
 class Correlation(Measured):
     """One correlation and all that is needed to know what it is.
 
-    value: NaN where the coefficient is not defined; `reason` then says why. n: items that took part. n_units: what the
-    coefficient ran over: items, inputs averaged, or systems. n_missing: items that lacked a score or a rating.
-    n_skipped: inputs without a defined coefficient (input level) or systems without a common item (system level).
+    value: NaN where the coefficient is not defined; `reason` then says why. n: items
+    that took part. n_units: what the coefficient ran over: items, inputs averaged, or
+    systems. n_missing: items that lacked a score or a rating. n_skipped: inputs without
+    a defined coefficient (input level) or systems without a common item (system level).
     low, high: ends of the interval asked for, NaN without one.
     """
 
@@ -36,9 +40,11 @@ class Correlation(Measured):
     reason: str = ""
 
     def signature(self) -> str:
-        skipped = f"|skipped:{self.n_skipped}" if self.level == "input" or self.n_skipped else ""
-        data = f"level:{self.level}|coef:{self.coef}|nan:{self.nan}({self.n_missing}/{self.total})"
-        return data + skipped + self.interval.signature()
+        missing = f"nan:{self.nan}({self.n_missing}/{self.total})"
+        signature = f"level:{self.level}|coef:{self.coef}|{missing}"
+        if self.level == "input" or self.n_skipped:
+            signature += f"|skipped:{self.n_skipped}"
+        return signature + self.interval.signature()
 
 
 def correlate(
@@ -55,66 +61,104 @@ def correlate(
     """How strongly do judge scores x follow human ratings y?
 
     x, y: one shape, flat (dataset level only) or `X[system, input]`; NaN is missing.
-    coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b), or acc-eq, in [-1, 1]; acc-eq is
-    the share of pairs ordered or tied alike, in [0, 1]. nan: a policy of `POLICIES`.
-    level: dataset, one list of items; input, one coefficient an input, averaged over the inputs where it is defined
-    (grouped by system instead: pass x.T and y.T); system, over the systems' means.
-    ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
-    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A unit that a bootstrap draws twice
-    is tied with its copy, which shifts kendall-a, kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
-    Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer than 3 common items (or systems, at
-    system level), fewer than 2 systems at input level, and unknown words. A constant side gives NaN with a reason.
+    coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b),
+    or acc-eq, in [-1, 1]; acc-eq is the share of pairs ordered or tied alike, in [0,
+    1]. nan: a policy of `POLICIES`.
+    level: dataset, one list of items; input, one coefficient an input, averaged over
+    the inputs where it is defined (grouped by system instead: pass x.T and y.T);
+    system, over the systems' means. ci, n_boot, seed, confidence: the interval, as
+    `intervals.of` says. Rows are drawn i.i.d., which is too narrow where items share
+    inputs or systems. A unit that a bootstrap draws twice is tied with its copy, which
+    shifts kendall-a, kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
+    Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer
+    than 3 common items (or systems, at system level), fewer than 2 systems at input
+    level, and unknown words. A constant side gives NaN with a reason.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
     """
     coef = levels.named(coef, level)
     a, b = arrays.alike(x=x, y=y)
     a, b, lacking = arrays.fill(a, b, nan)
     levels.check(a, level)
-    here, skipped, reason = ~np.isnan(a), 0, ""
-    n = units = int(here.sum())
-    plan, whole = levels.plan(a, b, coef, level, nan), everything(a.shape)
+    plan = levels.plan(a, b, coef, level, nan)
     value = plan.value
-    if isinstance(plan, levels.Systems):
-        units = int(here.any(axis=1).sum())
-        skipped = len(here) - units
-        a, b, _ = plan.means(whole)
-    elif level == "input":
-        skipped = int(np.isnan(plan.each(whole)).sum())
-        units = here.shape[1] - skipped
-        reason = f"none of {skipped} inputs has two systems that differ in scores and in ratings"
-    reason = "" if value == value else reason or _why(a, b, "mean " if level == "system" else "")
+    units, skipped, reason = _units(plan, a, b)
+    if not np.isnan(value):
+        reason = ""
     ends = intervals.of(plan, value, ci, level, coef, n_boot, seed, confidence)
-    return Correlation(value, coef, level, n, units, lacking, skipped, here.size, nan, ends, reason or ends.reason)
+    return Correlation(
+        value=value,
+        coef=coef,
+        level=level,
+        n=int(plan.present.sum()),
+        n_units=units,
+        n_missing=lacking,
+        n_skipped=skipped,
+        total=a.size,
+        nan=nan,
+        interval=ends,
+        reason=reason or ends.reason,
+    )
 
 
-def coefficients(x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop") -> Floats:
-    """How strongly does each of many judges follow the same ratings? Numbers only; `correlate` explains one.
+def _units(
+    plan: levels.Listed | levels.Systems, x: Floats, y: Floats
+) -> tuple[int, int, str]:
+    """What a coefficient ran over, what it skipped, and why it would be undefined."""
+    present = plan.present
+    all_items = everything(present.shape)
+    if isinstance(plan, levels.Systems):
+        units = int(present.any(axis=1).sum())
+        mean_x, mean_y, _ = plan.means(all_items)
+        return units, len(present) - units, _constant_sides(mean_x, mean_y, "mean ")
+    if plan.level == "input":
+        skipped = int(np.isnan(plan.by_list(all_items)).sum())
+        reason = (
+            f"none of {skipped} inputs has two systems "
+            "that differ in scores and in ratings"
+        )
+        return present.shape[1] - skipped, skipped, reason
+    return int(present.sum()), 0, _constant_sides(x, y)
 
-    x: `X[judge, item]` or `X[judge, system, input]`; y: one judge's shape. Returns (judges,), equal to `correlate` of
-    each; NaN where a coefficient is not defined or a judge has fewer than 3 common items (systems at system level).
+
+def coefficients(
+    x: Any, y: Any, coef: str = "kendall-b", level: str = "dataset", nan: str = "drop"
+) -> Floats:
+    """How strongly does each of many judges follow the same ratings? Numbers only;
+    `correlate` explains one.
+
+    x: `X[judge, item]` or `X[judge, system, input]`; y: one judge's shape. Returns
+    (judges,), equal to `correlate` of each; NaN where a coefficient is not defined or a
+    judge has fewer than 3 common items (systems at system level).
     Raises: ValueError for bad arrays, shapes that do not fit, unknown words.
     """
     coef = levels.named(coef, level)
-    arrays.same_labels(**({"x": x, "y": y} if np.ndim(y) == 1 else {}))
-    stack, ratings = arrays.floats(x, "x"), arrays.floats(y, "y")
+    if np.ndim(y) == 1:
+        arrays.same_labels(x=x, y=y)
+    stack = arrays.floats(x, "x")
+    ratings = arrays.floats(y, "y")
     dims = (1, 2) if level == "dataset" else (2,)
     if stack.shape[1:] != ratings.shape or ratings.ndim not in dims:
-        told = f"x {stack.shape} and y {ratings.shape}"
         raise ValueError(
-            f"level={level!r}: got {told}; pass X[judge, system, input], or X[judge, item] at dataset level"
+            f"level={level!r}: got x {stack.shape} and y {ratings.shape}; "
+            "pass X[judge, system, input], or X[judge, item] at dataset level"
         )
-    a, b = (np.stack(side) for side in list(zip(*(arrays.fill(one, ratings, nan) for one in stack), strict=True))[:2])
-    here = ~np.isnan(a)
-    few = here.reshape(len(a), -1).sum(axis=1) < 3
+    pairs = [arrays.fill(scores, ratings, nan) for scores in stack]
+    a = np.stack([scores for scores, _, _ in pairs])
+    b = np.stack([own_ratings for _, own_ratings, _ in pairs])
+    present = ~np.isnan(a)
+    lacks_items = present.reshape(len(a), -1).sum(axis=1) < 3
     if level == "system":
-        few |= here.any(axis=2).sum(axis=1) < 3
-    return np.where(few, np.nan, levels.stacked(a, b, coef, level, nan))
+        lacks_items |= present.any(axis=2).sum(axis=1) < 3
+    values = levels.stacked(a, b, coef, level, nan)
+    return np.where(lacks_items, np.nan, values)
 
 
-def _why(x: Floats, y: Floats, what: str) -> str:
+def _constant_sides(x: Floats, y: Floats, prefix: str = "") -> str:
+    """Why a coefficient is not defined: which side is constant."""
     sides = []
-    for name, side in ((f"{what}scores", x), (f"{what}ratings", y)):
-        low, high = np.nanmin(side), np.nanmax(side)
+    for name, side in ((f"{prefix}scores", x), (f"{prefix}ratings", y)):
+        low = np.nanmin(side)
+        high = np.nanmax(side)
         if low == high:
             sides.append(f"constant {name} (all {low:g})")
         elif high - low <= 1e-12 * max(abs(low), abs(high)):
@@ -123,45 +167,83 @@ def _why(x: Floats, y: Floats, what: str) -> str:
 
 
 def by_stratum(
-    x: Any, y: Any, strata: Any, coef: str = "kendall-b", level: str = "dataset", **settings: Any
+    x: Any,
+    y: Any,
+    strata: Any,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+    **settings: Any,
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
-    strata: a label for each item (shaped like x) or for each input of `X[system, input]`. settings: of the
-    interval, as `correlate`. A stratum with too few items has NaN and says so. The order is that of first appearance.
+    strata: a label for each item (shaped like x) or for each input of `X[system,
+    input]`. settings: of the interval, as `correlate`. A stratum with too few items has
+    NaN and says so. The order is that of first appearance.
     Raises: ValueError as `correlate`, and for labels that do not fit.
     """
     a, b = arrays.alike(x=x, y=y)
     arrays.same_labels(x=x, strata=strata)
-    labels = np.asarray(strata)
-    if a.ndim == 2 and labels.shape == (a.shape[1],):
-        labels = np.broadcast_to(labels, a.shape)
-    if labels.shape != a.shape:
-        raise ValueError(f"strata: got shape {labels.shape} for items {a.shape}; pass a label for each item or input")
-    if gone := sum(label is None or label != label for label in labels.ravel().tolist()):
-        raise ValueError(f"strata: {gone} of {labels.size} labels are missing; name them, or leave those items out")
-    out: dict[Any, Correlation] = {}
+    labels = _labels(strata, a)
+    by_label: dict[Any, Correlation] = {}
     for label in dict.fromkeys(labels.ravel().tolist()):
         inside = labels == label
-        size, lacking = int(inside.sum()), int((inside & (np.isnan(a) | np.isnan(b))).sum())
+        size = int(inside.sum())
+        lacking = int((inside & (np.isnan(a) | np.isnan(b))).sum())
         columns = inside.any(axis=0) if a.ndim == 2 else inside
-        one, two = (np.where(inside, side, np.nan)[..., columns] for side in (a, b))
+        scores = np.where(inside, a, np.nan)[..., columns]
+        ratings = np.where(inside, b, np.nan)[..., columns]
         try:
-            found = correlate(one, two, coef, level, **settings)
+            correlation = correlate(scores, ratings, coef, level, **settings)
         except ValueError as error:
             if "common item" not in str(error):
                 raise
-            found = Correlation(NAN, coef, level, size - lacking, 0, lacking, 0, size, reason=str(error))
-        out[label] = replace(found, n_missing=lacking, total=size)
-    return out
+            correlation = Correlation(
+                value=NAN,
+                coef=coef,
+                level=level,
+                n=size - lacking,
+                n_units=0,
+                n_missing=lacking,
+                n_skipped=0,
+                total=size,
+                reason=str(error),
+            )
+        by_label[label] = replace(correlation, n_missing=lacking, total=size)
+    return by_label
+
+
+def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
+    """The label of each item, shaped like the items.
+
+    Raises: ValueError for labels that do not fit, or that are missing.
+    """
+    labels = np.asarray(strata)
+    if items.ndim == 2 and labels.shape == (items.shape[1],):
+        labels = np.broadcast_to(labels, items.shape)
+    if labels.shape != items.shape:
+        raise ValueError(
+            f"strata: got shape {labels.shape} for items {items.shape}; "
+            "pass a label for each item or input"
+        )
+    missing = 0
+    for label in labels.ravel().tolist():
+        missing += label is None or label != label
+    if missing:
+        raise ValueError(
+            f"strata: {missing} of {labels.size} labels are missing; "
+            "name them, or leave those items out"
+        )
+    return labels
 
 
 @dataclass(frozen=True, repr=False)
 class Bounds(Result):
-    """How low and how high the correlation gets when missing scores may be anything on the scale.
+    """How low and how high the correlation gets when missing scores may be anything on
+    the scale.
 
-    low, high: the extremes over the fills tried, so the truth may lie further out, never further in; for Pearson at
-    dataset level, low is exact where it is at least 0. value: the correlation without the missing items.
+    low, high: the extremes over the fills tried, so the truth may lie further out,
+    never further in; for Pearson at dataset level, low is exact where it is at least 0.
+    value: the correlation without the missing items.
     """
 
     low: float
@@ -175,40 +257,69 @@ class Bounds(Result):
     scale: tuple[float, float]
 
     def signature(self) -> str:
-        gone = f"nan:worst-case({self.n_missing}/{self.total})|scale:{self.scale[0]:g}-{self.scale[1]:g}"
-        return f"level:{self.level}|coef:{self.coef}|{gone}|fills:{self.n_fills}"
+        low, high = self.scale
+        missing = f"nan:worst-case({self.n_missing}/{self.total})"
+        fills = f"scale:{low:g}-{high:g}|fills:{self.n_fills}"
+        return f"level:{self.level}|coef:{self.coef}|{missing}|{fills}"
 
 
-def bounds(x: Any, y: Any, low: float, high: float, coef: str = "kendall-b", level: str = "dataset") -> Bounds:
-    """Between what limits could the correlation lie if the judge had given the missing scores?
+def bounds(
+    x: Any,
+    y: Any,
+    low: float,
+    high: float,
+    coef: str = "kendall-b",
+    level: str = "dataset",
+) -> Bounds:
+    """Between what limits could the correlation lie if the judge had given the missing
+    scores?
 
-    x, y: as `correlate`; items without a rating are left out. low, high: ends of the judge's scale. Fills tried: at
-    every cut between ratings, one end of the scale below it and the other above, and the same with the scores at each
-    end slightly spread in the order of the ratings, or against it.
+    x, y: as `correlate`; items without a rating are left out. low, high: ends of the
+    judge's scale. Fills tried: at every cut between ratings, one end of the scale below
+    it and the other above, and the same with the scores at each end slightly spread in
+    the order of the ratings, or against it.
     Raises: ValueError as `correlate`, for low >= high, and for scores off the scale.
     """
     low, high = arrays.scale(low, high)
     a, b = arrays.alike(x=x, y=y)
-    if len(off := a[(a < low) | (a > high)]):
+    off = a[(a < low) | (a > high)]
+    if len(off):
         raise ValueError(f"x: got {off[0]:g} on a scale from {low:g} to {high:g}")
     point = correlate(a, b, coef, level)
-    gap, values = np.isnan(a) & ~np.isnan(b), [point.value]
-    for scores in _fills(b[gap], low, high) if gap.any() else ():
-        whole = a.copy()
-        whole[gap] = scores
-        values.append(levels.plan(*arrays.fill(whole, b)[:2], point.coef, level).value)
-    least, most = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
-    counts = int(gap.sum()), a.size, len(values) - 1, (low, high)
-    return Bounds(least, most, point.value, point.coef, level, *counts)
+    gap = np.isnan(a) & ~np.isnan(b)
+    values = [point.value]
+    if gap.any():
+        for scores in _fills(b[gap], low, high):
+            a[gap] = scores
+            x_filled, y_filled, _ = arrays.fill(a, b)
+            filled = levels.plan(x_filled, y_filled, point.coef, level)
+            values.append(filled.value)
+    return Bounds(
+        low=float(np.fmin.reduce(values)),
+        high=float(np.fmax.reduce(values)),
+        value=point.value,
+        coef=point.coef,
+        level=level,
+        n_missing=int(gap.sum()),
+        total=a.size,
+        n_fills=len(values) - 1,
+        scale=(low, high),
+    )
 
 
-def _fills(ratings: Floats, low: float, high: float, most_cuts: int = 60) -> Iterator[Floats]:
-    """Scores for the missing items: two-valued by a cut in the ratings, and the same with a slight order within."""
-    seen = cuts = np.unique(ratings)
+def _fills(
+    ratings: Floats, low: float, high: float, most_cuts: int = 60
+) -> Iterator[Floats]:
+    """Scores for the missing items: two-valued by a cut in the ratings, and the same
+    with a slight order within.
+    """
+    distinct = np.unique(ratings)
+    cuts = distinct
     if len(cuts) > most_cuts:
-        cuts = np.unique(np.quantile(ratings, np.linspace(0, 1, most_cuts), method="nearest"))
+        shares = np.linspace(0, 1, most_cuts)
+        cuts = np.unique(np.quantile(ratings, shares, method="nearest"))
     most = (high - low) * 1e-6
-    slight = most * (np.searchsorted(seen, ratings) / len(seen))
+    slight = most * (np.searchsorted(distinct, ratings) / len(distinct))
     for edge in (*cuts, np.inf):
         above = ratings >= edge
         yield np.where(above, high, low)

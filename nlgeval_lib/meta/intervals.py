@@ -1,4 +1,6 @@
-"""How far a value would move with other inputs, systems or splits; which interval and test are taken unasked."""
+"""How far a value would move with other inputs, systems or splits; which interval
+and test are taken unasked.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,17 @@ from .classical import special
 from .levels import Combined, Statistic
 from .result import NAN, Floats, Interval, Result
 
-DEFAULT_TEST = DEFAULT_CI = "auto"  # the jackknife, and permutation of systems at system level
+# the jackknife, and permutation of systems at system level
+DEFAULT_TEST = "auto"
+DEFAULT_CI = "auto"
 METHODS = ("boot", "wide", "jack")
-NAMES = (*(f"{method}-{unit}" for method in METHODS for unit in draws.UNITS), "fisher", "auto")
-FISHER = ("pearson", "spearman", "kendall-b")  # have a standard error on Fisher's z scale
+NAMES = (
+    *(f"{method}-{unit}" for method in METHODS for unit in draws.UNITS),
+    "fisher",
+    "auto",
+)
+# coefficients that have a standard error on Fisher's z scale
+FISHER = ("pearson", "spearman", "kendall-b")
 
 
 def of(
@@ -31,97 +40,205 @@ def of(
     confidence: float = 0.95,
     difference: bool = False,
 ) -> Interval:
-    """Within what limits would a statistic fall for other inputs, other systems, or both?
+    """Within what limits would a statistic fall for other inputs, other systems, or
+    both?
 
-    ci: None or False for no interval; True for `DEFAULT_CI`; "auto", as `chosen` says; "fisher"; or a
-    method and what is drawn anew (rows, inputs, systems or both): "boot-" percentile bootstrap (measured coverage of
-    95 % .65 to .90 where systems are few), "wide-" the same with tails widened for few units, "jack-" jackknife and t.
-    value: the statistic of the data. difference: it is a difference of two coefficients.
-    Raises: ValueError for an unknown `ci`, units that flat data do not have, n_boot < 1, a negative seed.
-    Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Hesterberg 2015 (expanded percentile).
+    ci: None or False for no interval; True for `DEFAULT_CI`; "auto", as `chosen` says;
+    "fisher"; or a method and what is drawn anew (rows, inputs, systems or both):
+    "boot-" percentile bootstrap (measured coverage of 95 % .65 to .90 where systems are
+    few), "wide-" the same with tails widened for few units, "jack-" jackknife and t.
+    value: the statistic of the data. difference: it is a difference of two
+    coefficients.
+    Raises: ValueError for an unknown `ci`, units that flat data do not have, n_boot <
+    1, a negative seed.
+    Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Hesterberg 2015
+    (expanded percentile).
     """
-    name, note = known(ci, level, coef, statistic.here, "difference" if difference else "value")
+    kind = "difference" if difference else "value"
+    name, note = resolved(ci, level, coef, statistic.present, kind)
     arrays.share(confidence, "confidence")
     if not name:
         return Interval(reason=note)
-    n_boot, seed = arrays.whole(n_boot, "n_boot"), arrays.whole(seed, "seed", low=0)
+    n_boot = arrays.whole(n_boot, "n_boot")
+    seed = arrays.whole(seed, "seed", low=0)
     method, _, units = name.partition("-")
     if method == "fisher":
-        n = int(statistic.here.any(axis=1).sum()) if level == "system" else int(statistic.here.sum())
-        ends = fisher_interval(value, n, coef, confidence) if value == value else (NAN, NAN)
-        made = Interval(*ends, name, f"|n:{n}", reason="" if ends[0] == ends[0] else f"no interval: {n} items")
+        ends = _fisher(statistic, value, level, coef, confidence)
     elif method == "jack":
-        rows = units == "rows" and not difference and coef != "acc-eq" and abs(value) < 1 - jackknife.NOTHING
-        found = jackknife.spread(statistic, units, level == "dataset" and not difference, rows)
-        limits = (-2, 2) if difference else (0, 1) if coef == "acc-eq" else (-1, 1)
-        made = replace(jackknife.interval(value, found, confidence, limits), replicates=(statistic, found, limits))
+        ends = _jackknife(statistic, value, units, level, coef, confidence, difference)
     else:
-        chunks = draws.resamples(statistic.here.shape, units, n_boot, seed)
-        replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
-        wide = method == "wide"
-        tail = _widened(statistic.here, units, confidence) if wide else round((1 - confidence) / 2, 15)
-        made = percentile(replicates, value, tail, confidence)
-        made = replace(
-            made, name=name, how=f"/{n_boot}|seed:{seed}", replicates=made.replicates if wide else replicates
-        )
-    how = made.how if confidence == 0.95 else f"{made.how}|conf:{arrays.exactly(confidence)}"
-    return replace(made, how=how, reason="; ".join(filter(None, (note, made.reason))))
+        ends = _bootstrap(statistic, value, name, n_boot, seed, confidence)
+    how = ends.how
+    if confidence != 0.95:
+        how = f"{how}|conf:{arrays.exactly(confidence)}"
+    reason = "; ".join(filter(None, (note, ends.reason)))
+    return replace(ends, how=how, reason=reason)
 
 
-def known(ci: str | bool | None, level: str, coef: str, here: Any, what: str) -> tuple[str, str]:
+def _fisher(
+    statistic: Statistic, value: float, level: str, coef: str, confidence: float
+) -> Interval:
+    """The interval of one coefficient on Fisher's z scale."""
+    units = statistic.present
+    if level == "system":
+        units = np.asarray(units.any(axis=1))
+    n = int(units.sum())
+    low = high = NAN
+    if not np.isnan(value):
+        low, high = fisher_interval(value, n, coef, confidence)
+    reason = f"no interval: {n} items" if np.isnan(low) else ""
+    return Interval(low, high, "fisher", f"|n:{n}", reason=reason)
+
+
+def _jackknife(
+    statistic: Statistic,
+    value: float,
+    units: str,
+    level: str,
+    coef: str,
+    confidence: float,
+    difference: bool,
+) -> Interval:
+    """The interval by jackknife and t, within the limits of the statistic."""
+    limits = (-1, 1)
+    if difference:
+        limits = (-2, 2)
+    elif coef == "acc-eq":
+        limits = (0, 1)
+    one_coefficient = not difference
+    bounded = coef != "acc-eq" and abs(value) < 1 - jackknife.NOTHING
+    fisher = units == "rows" and one_coefficient and bounded
+    added = level == "dataset" and one_coefficient
+    spread = jackknife.spread(statistic, units, added, fisher)
+    ends = jackknife.interval(value, spread, confidence, limits)
+    return replace(ends, replicates=(statistic, spread, limits))
+
+
+def _bootstrap(
+    statistic: Statistic,
+    value: float,
+    name: str,
+    n_boot: int,
+    seed: int,
+    confidence: float,
+) -> Interval:
+    """The percentile interval, "boot-" or "wide-", from resampled units."""
+    method, _, units = name.partition("-")
+    present = statistic.present
+    chunks = draws.resamples(present.shape, units, n_boot, seed)
+    replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
+    if method == "wide":
+        tail = _widened(present, units, confidence)
+        ends = percentile(replicates, value, tail, confidence)
+    else:
+        tail = round((1 - confidence) / 2, 15)
+        ends = percentile(replicates, value, tail, confidence)
+        ends = replace(ends, replicates=replicates)
+    return replace(ends, name=name, how=f"/{n_boot}|seed:{seed}")
+
+
+def resolved(
+    ci: str | bool | None,
+    level: str,
+    coef: str,
+    present: npt.NDArray[np.bool_],
+    kind: str,
+) -> tuple[str, str]:
     """The name of the interval that is meant, or none ("") with a reason. As `of`."""
     if ci is None or ci is False:
         return "", ""
     name = arrays.choice(DEFAULT_CI if ci is True else ci, NAMES, "ci")
     if name == "auto":
-        return chosen(what, level, coef, here)
+        return chosen(kind, level, coef, present)
     if name != "fisher":
-        draws.check_units(name.split("-")[1], here.shape, "ci")
+        draws.check_units(name.split("-")[1], present.shape, "ci")
         return name, ""
     arrays.choice(coef, FISHER, "coef of ci='fisher'")
-    if what == "difference":
+    if kind == "difference":
         raise ValueError("ci: got 'fisher', which is no interval of a difference")
     return name, ""
 
 
-def chosen(what: str, level: str, coef: str, here: npt.NDArray[np.bool_]) -> tuple[str, str]:
-    """What "auto" stands for: the name of the test or of the interval of a "value" or "difference", or "" and why.
+def chosen(
+    kind: str, level: str, coef: str, present: npt.NDArray[np.bool_]
+) -> tuple[str, str]:
+    """What "auto" stands for: the name of the test or of the interval of a "value" or
+    "difference", or "" and why.
 
-    here: which items take part.
+    present: which items take part.
     """
-    systems, inputs = (int(here.any(axis=axis).sum()) for axis in (1, 0)) if here.ndim == 2 else (1, here.size)
+    systems = 1
+    inputs = present.size
+    if present.ndim == 2:
+        systems = int(present.any(axis=1).sum())
+        inputs = int(present.any(axis=0).sum())
     if level == "system":
-        if what == "test":
-            return "exact-systems", ""
-        least, name = (4, "fisher") if coef == "pearson" and what == "value" else (5, "wide-both")
-        few = f"no interval: {systems} systems at system level, at least {least} are needed"
-        return (name, "") if systems >= least else ("", few)
+        return _chosen_over_systems(kind, coef, systems)
     if systems == 1 or inputs == 1:
         return "jack-rows", ""
     if systems == 2:
         return "jack-inputs", "2 systems: what is said holds for these two only"
-    return ("jack-both", "") if inputs > 2 else ("jack-systems", "2 inputs: what is said holds for these two only")
+    if inputs == 2:
+        return "jack-systems", "2 inputs: what is said holds for these two only"
+    return "jack-both", ""
+
+
+def _chosen_over_systems(kind: str, coef: str, systems: int) -> tuple[str, str]:
+    """What "auto" stands for at system level."""
+    if kind == "test":
+        return "exact-systems", ""
+    name = "wide-both"
+    least = 5
+    if coef == "pearson" and kind == "value":
+        name = "fisher"
+        least = 4
+    if systems >= least:
+        return name, ""
+    reason = (
+        f"no interval: {systems} systems at system level, at least {least} are needed"
+    )
+    return "", reason
 
 
 def of_mean(parts: Sequence[Any], value: float) -> Interval:
-    """The interval of a mean, as one statistic, from the `replicates` of its parts' intervals.
+    """The interval of a mean, as one statistic, from the `replicates` of its parts'
+    intervals.
 
-    NaN with a reason where the parts' are not of one kind, or have none (system level by default).
+    NaN with a reason where the parts' are not of one kind, or have none (system level
+    by default).
     """
-    if parts and all(isinstance(part, np.ndarray) and len(part) for part in parts):
+    reason = (
+        "no interval of the mean: those of its parts are not of one kind, "
+        "or cannot be joined"
+    )
+    if not parts:
+        return Interval()
+    if all(isinstance(part, np.ndarray) and len(part) for part in parts):
         return percentile(np.mean(parts, axis=0), value)
-    if parts and all(isinstance(part, tuple) for part in parts) and len({part[1].units for part in parts}) == 1:
-        statistics, (_, found, limits) = [part[0] for part in parts], parts[0]
-        return jackknife.interval(value, jackknife.mean_of(statistics, found), ends=limits)
-    why = "no interval of the mean: those of its parts are not of one kind, or cannot be joined"
-    return Interval(reason=why if parts and value == value else "")
-
-
-def of_difference(first: Sequence[Any], second: Sequence[Any], value: float) -> Interval:
-    """The interval of the difference of two means of as many parts, as one statistic. first, second: as `of_mean`."""
-    parts = [times(one, factor) for side, factor in ((first, 2), (second, -2)) for one in side]
     if all(isinstance(part, tuple) for part in parts):
-        parts = [(one, replace(found, added=False), limits) for one, found, limits in parts]
+        statistics = [statistic for statistic, _, _ in parts]
+        units = {spread.units for _, spread, _ in parts}
+        if len(units) == 1:
+            _, spread, limits = parts[0]
+            spread_of_mean = jackknife.mean_of(statistics, spread)
+            return jackknife.interval(value, spread_of_mean, ends=limits)
+    if np.isnan(value):
+        reason = ""
+    return Interval(reason=reason)
+
+
+def of_difference(
+    first: Sequence[Any], second: Sequence[Any], value: float
+) -> Interval:
+    """The interval of the difference of two means of as many parts, as one statistic.
+
+    first, second: as `of_mean`.
+    """
+    parts = [times(part, 2) for part in first]
+    parts += [times(part, -2) for part in second]
+    if all(isinstance(part, tuple) for part in parts):
+        for place, (statistic, spread, limits) in enumerate(parts):
+            parts[place] = statistic, replace(spread, added=False), limits
     return of_mean(parts, value)
 
 
@@ -129,61 +246,95 @@ def times(replicates: Any, factor: float) -> Any:
     """The `replicates` of an interval where the value is multiplied by a factor."""
     if not isinstance(replicates, tuple):
         return replicates * factor
-    statistic, found, (low, high) = replicates
-    ends = sorted((low * factor, high * factor))
-    return Combined(lambda values: values * factor, [statistic]), found, (ends[0], ends[1])
+    statistic, spread, limits = replicates
+    low, high = sorted(limit * factor for limit in limits)
+    multiplied = Combined(lambda values: values * factor, [statistic])
+    return multiplied, spread, (low, high)
 
 
-def percentile(replicates: Floats, value: float, tail: float = 0.025, confidence: float = 0.95) -> Interval:
-    """Within what limits do the replicates put the value, with this share of them cut off at either end?"""
-    good = replicates[~np.isnan(replicates)]
-    undefined = len(replicates) - len(good)
-    lost = f"undefined in {undefined} of {len(replicates)} resamples"
-    why = "the coefficient itself is not defined" if np.isnan(value) else ""
-    if not why and len(good) < max(2, len(replicates) / 2):
-        why = (
-            f"{len(good)} resample(s) with a value, at least 2 are needed" if len(good) * 2 >= len(replicates) else lost
+def percentile(
+    replicates: Floats, value: float, tail: float = 0.025, confidence: float = 0.95
+) -> Interval:
+    """Within what limits do the replicates put the value, with this share of them
+    cut off at either end?
+    """
+    values = replicates[~np.isnan(replicates)]
+    undefined = len(replicates) - len(values)
+    gaps = f"undefined in {undefined} of {len(replicates)} resamples"
+    reason = ""
+    if np.isnan(value):
+        reason = "the coefficient itself is not defined"
+    elif len(values) * 2 < len(replicates):
+        reason = gaps
+    elif len(values) < 2:
+        reason = f"{len(values)} resample(s) with a value, at least 2 are needed"
+    if reason:
+        return Interval(n_undefined=undefined, reason=f"no interval: {reason}")
+    notes = []
+    if undefined:
+        notes.append(f"{gaps}, interval of the rest")
+    if len(values) * tail < 1:
+        notes.append(
+            f"{len(values)} resamples are too few for the tails "
+            f"of a {100 * confidence:g} % interval"
         )
-    if why:
-        return Interval(n_undefined=undefined, reason=f"no interval: {why}")
-    notes = [f"{lost}, interval of the rest"] if undefined else []
-    if len(good) * tail < 1:
-        notes.append(f"{len(good)} resamples are too few for the tails of a {100 * confidence:g} % interval")
-    low, high = np.quantile(good, [tail, 1 - tail])
-    return Interval(float(low), float(high), n_undefined=undefined, reason="; ".join(notes))
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return Interval(
+        float(low), float(high), n_undefined=undefined, reason="; ".join(notes)
+    )
 
 
-def _widened(here: npt.NDArray[np.bool_], units: str, confidence: float) -> float:
-    """The tail that makes the percentile interval of a mean of few units as wide as its t interval."""
-    axes = {"systems": [1], "inputs": [0], "both": [1, 0]}.get(units)
-    k = min(int(here.any(axis=axis).sum()) for axis in axes) if axes else int(here.sum())
+def _widened(present: npt.NDArray[np.bool_], units: str, confidence: float) -> float:
+    """The tail that makes the percentile interval of a mean of few units as wide as
+    its t interval.
+    """
+    if units == "rows":
+        k = int(present.sum())
+    else:
+        numbers = {
+            "systems": int(present.any(axis=1).sum()),
+            "inputs": int(present.any(axis=0).sum()),
+        }
+        k = min(numbers.values()) if units == "both" else numbers[units]
+    if k < 2:
+        return 0.0
     t = special.stdtrit(k - 1, (1 + confidence) / 2)
-    return float(special.ndtr(-np.sqrt(k / (k - 1)) * t)) if k > 1 else 0.0
+    return float(special.ndtr(-np.sqrt(k / (k - 1)) * t))
 
 
-def fisher_interval(r: float, n: int, coef: str = "pearson", confidence: float = 0.95) -> tuple[float, float]:
-    """Ends of the interval of one correlation from n i.i.d. items; NaN where n is too small or |r| is 1.
+def fisher_interval(
+    r: float, n: int, coef: str = "pearson", confidence: float = 0.95
+) -> tuple[float, float]:
+    """Ends of the interval of one correlation from n i.i.d. items; NaN where n is too
+    small or |r| is 1.
 
     coef: pearson, spearman or kendall-b, each with its own standard error.
-    Raises: ValueError for r outside [-1, 1], an unknown coefficient or a confidence outside (0, 1).
+    Raises: ValueError for r outside [-1, 1], an unknown coefficient or a confidence
+    outside (0, 1).
     Source: Bonett and Wright 2000.
     """
     arrays.choice(coef, FISHER, "coef")
     arrays.share(confidence, "confidence")
     arrays.number(r, "correlation", -1, 1)
     arrays.whole(n, "n")
-    less, scale = {"pearson": (3, 1.0), "spearman": (3, np.sqrt(1 + r**2 / 2)), "kendall-b": (4, np.sqrt(0.437))}[coef]
+    less, scale = {
+        "pearson": (3, 1.0),
+        "spearman": (3, np.sqrt(1 + r**2 / 2)),
+        "kendall-b": (4, np.sqrt(0.437)),
+    }[coef]
     if n <= less or abs(r) >= 1:
         return NAN, NAN
-    half = special.ndtri((1 + confidence) / 2) * scale / np.sqrt(n - less)
-    return float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))
+    reach = special.ndtri((1 + confidence) / 2) * scale / np.sqrt(n - less)
+    z = np.arctanh(r)
+    return float(np.tanh(z - reach)), float(np.tanh(z + reach))
 
 
 @dataclass(frozen=True, repr=False)
 class Resampled(Result):
     """The mean over splits, its interval, and a two-sided p-value that it is `null`.
 
-    value, low, high: in the unit of the values; p: in [0, 1]; NaN with a reason where not defined.
+    value, low, high: in the unit of the values; p: in [0, 1]; NaN with a reason where
+    not defined.
     """
 
     value: float
@@ -199,34 +350,62 @@ class Resampled(Result):
 
     def signature(self) -> str:
         test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g})"
-        return f"mean-of-splits:{self.n_splits}|{test}" + (f"|null:{arrays.exactly(self.null)}" if self.null else "")
+        signature = f"mean-of-splits:{self.n_splits}|{test}"
+        if self.null:
+            signature += f"|null:{arrays.exactly(self.null)}"
+        return signature
 
 
-def resampled_t(values: Any, n_train: float, n_test: float, null: float = 0.0) -> Resampled:
-    """What do values on repeated train-test splits say, where the splits share their data?
+def resampled_t(
+    values: Any, n_train: float, n_test: float, null: float = 0.0
+) -> Resampled:
+    """What do values on repeated train-test splits say, where the splits share their
+    data?
 
-    values: one a split, of a quality or of a difference between two models. The splits overlap, so their spread is
-    too small for an ordinary t-test: the variance of the mean is taken as (1 / splits + n_test / n_train) s^2.
+    values: one a split, of a quality or of a difference between two models. The splits
+    overlap, so their spread is too small for an ordinary t-test: the variance of the
+    mean is taken as (1 / splits + n_test / n_train) s^2.
     n_train, n_test: rows (or documents) on each side of a split.
-    Raises: ValueError for no value or NaN among them, and sizes below 1 and what is no finite number.
+    Raises: ValueError for no value or NaN among them, and sizes below 1 and what is no
+    finite number.
     Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
     """
-    found = arrays.floats(values, "values", "split")
-    if np.isnan(found).any():
-        raise ValueError(f"values: got {len(found)}, {int(np.isnan(found).sum())} of them NaN; pass one number a split")
-    n_train, n_test = (arrays.number(size, name, 1) for size, name in ((n_train, "n_train"), (n_test, "n_test")))
+    qualities = arrays.floats(values, "values", "split")
+    number = len(qualities)
+    undefined = int(np.isnan(qualities).sum())
+    if undefined:
+        raise ValueError(
+            f"values: got {number}, {undefined} of them NaN; pass one number a split"
+        )
+    n_train = arrays.number(n_train, "n_train", 1)
+    n_test = arrays.number(n_test, "n_test", 1)
     null = arrays.number(null, "null")
-    mean, number = float(found.mean()), len(found)
-    made = Resampled(mean, NAN, NAN, NAN, NAN, number, n_train, n_test, null, reason="one split has no spread")
+    mean = float(qualities.mean())
+    result = Resampled(
+        value=mean,
+        low=NAN,
+        high=NAN,
+        p=NAN,
+        sd=NAN,
+        n_splits=number,
+        n_train=n_train,
+        n_test=n_test,
+        null=null,
+        reason="one split has no spread",
+    )
     if number < 2:
-        return made
-    rounding = 8 * np.finfo(float).eps * max(float(np.abs(found).max()), abs(null))
-    if np.ptp(found) <= rounding:
+        return result
+    largest = max(float(np.abs(qualities).max()), abs(null))
+    rounding = 8 * np.finfo(float).eps * largest
+    if np.ptp(qualities) <= rounding:
+        reason = (
+            "all splits gave one value: the interval has no width, "
+            "and a difference cannot be tested"
+        )
         p = 1.0 if abs(mean - null) <= rounding else NAN
-        why = "all splits gave one value: the interval has no width, and a difference cannot be tested"
-        return replace(made, low=mean, high=mean, p=p, sd=0.0, reason=why)
-    sd = float(found.std(ddof=1))
+        return replace(result, low=mean, high=mean, p=p, sd=0.0, reason=reason)
+    sd = float(qualities.std(ddof=1))
     error = float(sd * np.sqrt(1 / number + n_test / n_train))
     reach = float(special.stdtrit(number - 1, 0.975)) * error
     p = float(2 * special.stdtr(number - 1, -abs(mean - null) / error))
-    return replace(made, low=mean - reach, high=mean + reach, p=p, sd=sd, reason="")
+    return replace(result, low=mean - reach, high=mean + reach, p=p, sd=sd, reason="")

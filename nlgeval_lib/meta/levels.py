@@ -1,4 +1,6 @@
-"""A coefficient at one level as a function of the resample: prepared once, evaluated for many resamples at once."""
+"""A coefficient at one level as a function of the resample: prepared once, evaluated
+for many resamples at once.
+"""
 
 from __future__ import annotations
 
@@ -18,226 +20,371 @@ LEVELS = ("dataset", "input", "system")
 
 
 def named(coef: str, level: str) -> str:
-    """The coefficient's full name; "kendall" alone is kendall-b. Raises: ValueError for an unknown one, or level."""
+    """The coefficient's full name; "kendall" alone is kendall-b.
+
+    Raises: ValueError for an unknown one, or level.
+    """
     arrays.choice(level, LEVELS, "level")
-    return arrays.choice("kendall-b" if coef == "kendall" else coef, COEFFICIENTS, "coef")
+    if coef == "kendall":
+        return "kendall-b"
+    return arrays.choice(coef, COEFFICIENTS, "coef")
 
 
 def check(side: Floats, level: str) -> None:
-    """Raises: ValueError for fewer than 3 common items, flat data at input or system level, too few systems."""
-    here = ~np.isnan(side)
-    n = int(here.sum())
+    """Refuse data on which a coefficient cannot be computed at this level.
+
+    Raises: ValueError for fewer than 3 common items, flat data at input or system
+    level, too few systems.
+    """
+    present = ~np.isnan(side)
+    n = int(present.sum())
     if n < 3:
-        raise ValueError(f"got {n} common item(s) of {side.size}; at least 3 need both a score and a rating")
+        raise ValueError(
+            f"got {n} common item(s) of {side.size}; "
+            "at least 3 need both a score and a rating"
+        )
     if level == "dataset":
         return
     if side.ndim != 2:
-        raise ValueError(f"level={level!r}: got a flat vector of {side.size}; pass x[system, input] and y alike")
-    systems, least = (len(side), 2) if level == "input" else (int(here.any(axis=1).sum()), 3)
+        raise ValueError(
+            f"level={level!r}: got a flat vector of {side.size}; "
+            "pass x[system, input] and y alike"
+        )
+    systems = len(side)
+    least = 2
+    consequence = "an input's outputs cannot be ordered"
+    if level == "system":
+        systems = int(present.any(axis=1).sum())
+        least = 3
+        consequence = "too few with common items"
     if systems < least:
-        what = "an input's outputs cannot be ordered" if level == "input" else "too few with common items"
-        raise ValueError(f"level={level!r}: got {systems} system(s), at least {least} are needed: {what}")
+        raise ValueError(
+            f"level={level!r}: got {systems} system(s), "
+            f"at least {least} are needed: {consequence}"
+        )
 
 
 class Statistic:
-    """A number as a function of the resample. here: which items take part, shaped like the data."""
+    """A number as a function of the resample.
 
-    here: npt.NDArray[np.bool_]
+    present: which items take part, shaped like the data.
+    """
+
+    present: npt.NDArray[np.bool_]
 
     @property
     def value(self) -> float:
         """That of the data themselves."""
-        return float(self.values(draws.everything(self.here.shape))[0])
+        return float(self.values(draws.everything(self.present.shape))[0])
 
     def values(self, drawn: Draws) -> Floats:
         """That of each resample: (b,); NaN where not defined."""
         raise NotImplementedError
 
     def without(self, unit: str) -> Floats:
-        """That without each system, input, or cell (row-major; of flat data, item): (units,), unchanged if absent."""
-        return np.concatenate([self.values(chunk) for chunk in draws.left_out(self.here.shape, unit)])
+        """That without each system, input, or cell (row-major; of flat data, item):
+        (units,), unchanged if absent.
+        """
+        chunks = draws.left_out(self.present.shape, unit)
+        return np.concatenate([self.values(chunk) for chunk in chunks])
 
 
 class Combined(Statistic):
-    """A function of several statistics of the same data, such as their difference or their mean."""
+    """A function of several statistics of the same data, such as their difference or
+    their mean.
+    """
 
-    def __init__(self, function: Callable[..., Any], parts: Sequence[Statistic]) -> None:
-        self.function, self.parts = function, parts
-        self.here = np.any([part.here for part in parts], axis=0)
+    def __init__(
+        self, function: Callable[..., Any], parts: Sequence[Statistic]
+    ) -> None:
+        self.function = function
+        self.parts = parts
+        self.present = np.any([part.present for part in parts], axis=0)
         self.left_out: dict[str, Floats] = {}
 
     def values(self, drawn: Draws) -> Floats:
-        return np.asarray(self.function(*(part.values(drawn) for part in self.parts)))
+        columns = [part.values(drawn) for part in self.parts]
+        return np.asarray(self.function(*columns))
 
     def without(self, unit: str) -> Floats:
-        if unit not in self.left_out:  # a test and an interval both ask
-            self.left_out[unit] = np.asarray(self.function(*(part.without(unit) for part in self.parts)))
+        # A test and an interval both need this, so it is computed once.
+        if unit not in self.left_out:
+            columns = [part.without(unit) for part in self.parts]
+            self.left_out[unit] = np.asarray(self.function(*columns))
         return self.left_out[unit]
 
 
-def plan(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Listed | Systems:
-    """The prepared coefficient. x, y: flat or `[system, input]`, NaN in both where an item takes no part."""
-    return (Systems if level == "system" else Listed)(x, y, coef, level, nan)
+def plan(
+    x: Floats, y: Floats, coef: str, level: str, nan: str = "drop"
+) -> Listed | Systems:
+    """The prepared coefficient.
+
+    x, y: flat or `[system, input]`, NaN in both where an item takes no part.
+    """
+    if level == "system":
+        return Systems(x, y, coef, level, nan)
+    return Listed(x, y, coef, level, nan)
 
 
 def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Floats:
-    """The coefficient of each of many judges: x, y `[judge, item]` or `[judge, system, input]` to (judges,)."""
+    """The coefficient of each of many judges: x, y `[judge, item]` or `[judge,
+    system, input]` to (judges,).
+    """
     if level == "system":
-        return np.array([plan(*sides, coef, level, nan).value for sides in zip(x, y, strict=True)])
-    each = Lists(x, y, coef, level, zero_for_constant(coef, level, nan)).values(draws.everything(x.shape[1:]))
-    return mean_of_defined(each.reshape(len(x), -1).T)
+        values = []
+        for scores, ratings in zip(x, y, strict=True):
+            values.append(plan(scores, ratings, coef, level, nan).value)
+        return np.array(values)
+    lists = Lists(x, y, coef, level, zero_for_constant(coef, level, nan))
+    values_by_list = lists.values(draws.everything(x.shape[1:]))
+    return mean_of_defined(values_by_list.reshape(len(x), -1).T)
 
 
 def zero_for_constant(coef: str, level: str, nan: str) -> bool:
-    """Does a constant side give 0? No pair is ordered alike or otherwise: kendall-a is 0 then, the others are not."""
+    """Does a constant side give 0? No pair is ordered alike or otherwise: kendall-a
+    is 0 then, the others are not.
+    """
     return nan == "constant-zero" and (level == "input" or coef == "kendall-a")
 
 
 class Listed(Statistic):
-    """All items in one list; or one coefficient an input, over the systems, and the mean of those that are defined."""
+    """All items in one list; or one coefficient an input, over the systems, and the
+    mean of those that are defined.
+    """
 
     def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
-        self.here, self.level = ~(np.isnan(x) | np.isnan(y)), level
-        self.lists = Lists(x[None], y[None], coef, level, zero_for_constant(coef, level, nan))
+        self.present = ~(np.isnan(x) | np.isnan(y))
+        self.level = level
+        zero = zero_for_constant(coef, level, nan)
+        self.lists = Lists(x[None], y[None], coef, level, zero)
 
-    def each(self, drawn: Draws) -> Floats:
-        """The coefficient of each list and resample: (lists, b), or (inputs, 1) where no system was redrawn."""
+    def by_list(self, drawn: Draws) -> Floats:
+        """The coefficient of each list and resample: (lists, b), or (inputs, 1)
+        where no system was redrawn.
+        """
         if self.level == "input":
             drawn = replace(drawn, inputs=None)
             if drawn.rows is None and drawn.systems is None:
-                drawn = Draws(systems=np.ones((len(self.here), 1), dtype=np.float32))
+                once = np.ones((len(self.present), 1), dtype=np.float32)
+                drawn = Draws(systems=once)
         return self.lists.values(drawn)
 
     def values(self, drawn: Draws) -> Floats:
-        each = self.each(drawn)
-        return each[0] if self.level == "dataset" else mean_of_defined(each, drawn.inputs)
+        values = self.by_list(drawn)
+        if self.level == "dataset":
+            return values[0]
+        return mean_of_defined(values, drawn.inputs)
 
     def without(self, unit: str) -> Floats:
         if unit != "cells":
             return super().without(unit)
         if self.level == "dataset":
-            return self.lists.without_each(self.value, self.here.size)
-        whole = self.each(draws.everything(self.here.shape))
-        reduced = np.hstack([self.each(chunk) for chunk in draws.left_out(self.here.shape, "systems")])
-        found, lost = np.nansum(whole), np.isnan(whole).sum()  # one input's coefficient takes the place of the whole's
-        total = found - np.nan_to_num(whole) + np.nan_to_num(reduced)
-        number = len(whole) - lost + np.isnan(whole) - np.isnan(reduced)
+            return self.lists.without_each(self.value, self.present.size)
+        shape = self.present.shape
+        full = self.by_list(draws.everything(shape))
+        chunks = draws.left_out(shape, "systems")
+        reduced = np.hstack([self.by_list(chunk) for chunk in chunks])
+        # A cell is part of one input: the input's reduced coefficient takes the place
+        # of its full one in the mean over the inputs.
+        total = np.nansum(full) - np.nan_to_num(full) + np.nan_to_num(reduced)
+        undefined = np.isnan(full).sum()
+        number = len(full) - undefined + np.isnan(full) - np.isnan(reduced)
         with np.errstate(invalid="ignore"):
             return (total / np.where(number > 0, number, np.nan)).T.ravel()
 
 
 class Systems(Statistic):
-    """One mean an output system, over its common items; then one coefficient over the systems."""
+    """One mean an output system, over its common items; then one coefficient over
+    the systems.
+    """
 
     def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
-        self.here = ~(np.isnan(x) | np.isnan(y))
-        self.coef, self.zero = coef, zero_for_constant(coef, level, nan)
-        sides = (np.where(self.here, side, 0.0) for side in (x, y))
-        # sums of very large numbers would overflow
-        self.sides = [arrays.rescaled(side) if np.abs(side).max() > 1e280 else side for side in sides]
-        # how far rounding alone can move each mean
-        self.slack = [16 * np.finfo(float).eps * np.abs(side).max(axis=1) for side in self.sides]
-        self.number = self.here.astype(float)
+        self.present = ~(np.isnan(x) | np.isnan(y))
+        self.coef = coef
+        self.zero = zero_for_constant(coef, level, nan)
+        self.sides = []
+        # How far rounding alone can move each system's mean.
+        self.slack = []
+        for side in (x, y):
+            side = np.where(self.present, side, 0.0)
+            # The sums of very large numbers would overflow.
+            if np.abs(side).max() > 1e280:
+                side = arrays.rescaled(side)
+            largest = np.abs(side).max(axis=1)
+            self.sides.append(side)
+            self.slack.append(16 * np.finfo(float).eps * largest)
 
     def means(self, drawn: Draws) -> tuple[Floats, Floats, Floats]:
-        """System means of scores and of ratings, and the number of items behind them: three times (systems, b)."""
+        """System means of scores and of ratings, and the number of items behind
+        them: three times (systems, b).
+        """
         if drawn.rows is not None:
-            weights = drawn.rows.reshape(*self.here.shape, -1) * self.here[:, :, None]
+            weights = drawn.rows.reshape(*self.present.shape, -1)
+            weights = weights * self.present[:, :, None]
             n = weights.sum(axis=1)
             sums = [np.einsum("sib,si->sb", weights, side) for side in self.sides]
         else:
-            once = np.ones((self.here.shape[1], 1))
-            weights = once if drawn.inputs is None else drawn.inputs.astype(float)
-            n, *sums = (side @ weights for side in (self.number, *self.sides))
+            weights = np.ones((self.present.shape[1], 1))
+            if drawn.inputs is not None:
+                weights = drawn.inputs.astype(float)
+            n = self.present.astype(float) @ weights
+            sums = [side @ weights for side in self.sides]
         with np.errstate(invalid="ignore", divide="ignore"):
             return sums[0] / n, sums[1] / n, n
 
     def across(self, x: Floats, y: Floats, weights: Weights) -> Floats:
-        """The coefficient over systems, whose means differ by resample: x, y, weights (systems, b) to (b,).
+        """The coefficient over systems, whose means differ by resample: x, y, weights
+        (systems, b) to (b,).
 
-        Means no further apart than rounding are tied: sums of thirds in another order differ in the last bit.
+        Means no further apart than rounding are tied: sums of thirds in another order
+        differ in the last bit.
         """
         from . import _kernels
 
-        out = np.empty(weights.shape[1])
-        x, y = (np.where(weights > 0, side, np.nan) for side in (x, y))
+        x = np.where(weights > 0, x, np.nan)
+        y = np.where(weights > 0, y, np.nan)
         if self.coef == "pearson":
-            x, y = arrays.rescaled(x, axis=0), arrays.rescaled(y, axis=0)
-        x, y, weights = (np.ascontiguousarray(side.T, dtype=float) for side in (x, y, weights))
-        _kernels.across(COEFFICIENTS.index(self.coef), x, y, *self.slack, weights, out)
-        return np.where(np.isnan(out), 0.0, out) if self.zero else out
+            x = arrays.rescaled(x, axis=0)
+            y = arrays.rescaled(y, axis=0)
+        out = np.empty(weights.shape[1])
+        _kernels.across(
+            COEFFICIENTS.index(self.coef),
+            np.ascontiguousarray(x.T, dtype=float),
+            np.ascontiguousarray(y.T, dtype=float),
+            *self.slack,
+            np.ascontiguousarray(weights.T, dtype=float),
+            out,
+        )
+        if self.zero:
+            out[np.isnan(out)] = 0.0
+        return out
 
     def values(self, drawn: Draws) -> Floats:
         x, y, n = self.means(drawn)
-        return self.across(x, y, (n > 0) * (1.0 if drawn.systems is None else drawn.systems))
+        weights = (n > 0).astype(float)
+        if drawn.systems is not None:
+            weights = weights * drawn.systems
+        return self.across(x, y, weights)
 
     def without(self, unit: str) -> Floats:
         if unit != "cells":
             return super().without(unit)
-        columns = np.arange(self.here.size)
-        n, *sums = (np.repeat(side.sum(axis=1)[:, None], len(columns), axis=1) for side in (self.here, *self.sides))
-        for side, taken in zip((n, *sums), (self.here, *self.sides), strict=True):
-            side[columns // self.here.shape[1], columns] -= taken.ravel()
+        cells = np.arange(self.present.size)
+        systems = cells // self.present.shape[1]
+        reduced = []
+        for values in (*self.sides, self.present):
+            sums = np.repeat(values.sum(axis=1)[:, None], len(cells), axis=1)
+            sums[systems, cells] -= values.ravel()
+            reduced.append(sums)
+        sum_x, sum_y, n = reduced
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.across(sums[0] / n, sums[1] / n, (n > 0).astype(float))
+            return self.across(sum_x / n, sum_y / n, (n > 0).astype(float))
 
 
 class Swapped:
-    """Two judges' coefficients after exchanges: their scores are pooled, and each holds the half that a mask gives it.
+    """Two judges' coefficients after exchanges: their scores are pooled, and each holds
+    the half that a mask gives it.
 
-    first, second, y: flat or `[system, input]`, NaN in all three where an item takes no part.
+    first, second, y: flat or `[system, input]`, NaN in all three where an item takes no
+    part.
     """
 
-    def __init__(self, first: Floats, second: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> None:
-        self.shape, self.level = y.shape, level
+    def __init__(
+        self,
+        first: Floats,
+        second: Floats,
+        y: Floats,
+        coef: str,
+        level: str,
+        nan: str = "drop",
+    ) -> None:
+        self.shape = y.shape
+        self.level = level
         if level != "system":
-            pool = np.concatenate([first, second])[None], np.concatenate([y, y])[None]
-            self.pool = Lists(*pool, coef, level, zero_for_constant(coef, level, nan))
+            scores = np.concatenate([first, second])[None]
+            ratings = np.concatenate([y, y])[None]
+            zero = zero_for_constant(coef, level, nan)
+            self.pool = Lists(scores, ratings, coef, level, zero)
             return
-        self.systems, other = (Systems(side, y, coef, level, nan) for side in (first, second))
-        self.systems.slack[0] = np.maximum(self.systems.slack[0], other.slack[0])
-        self.lead, self.total = (f(self.systems.sides[0], other.sides[0]) for f in (np.subtract, np.add))
+        self.systems = Systems(first, y, coef, level, nan)
+        opponent = Systems(second, y, coef, level, nan)
+        slack = np.maximum(self.systems.slack[0], opponent.slack[0])
+        self.systems.slack[0] = slack
+        self.lead = self.systems.sides[0] - opponent.sides[0]
+        self.total = self.systems.sides[0] + opponent.sides[0]
 
     def values(self, masks: Draws) -> tuple[Floats, Floats]:
         """Both coefficients after each exchange: (b,) and (b,)."""
-        # as coins of one up or down: a judge has its own score or the other's
-        coins = Draws(*(None if mask is None else 1 - 2 * mask for mask in (masks.systems, masks.inputs, masks.rows)))
+        # Coins of 1 or -1: a judge has its own score, or the opponent's.
+        coins = Draws(_coins(masks.systems), _coins(masks.inputs), _coins(masks.rows))
         if self.level == "system":
             return self._of_means(coins)
-        own = coins.systems if coins.rows is None else coins.rows
-        if own is None and coins.inputs is not None:
-            own = np.ones((self.shape[0], 1 if self.level == "input" else len(masks)), coins.inputs.dtype)
-        assert own is not None
-        half = np.concatenate([own, -own]) * np.float32(0.5)
-        inputs = coins.inputs if self.level == "dataset" else None
-        drawn = Draws(rows=half) if coins.rows is not None else Draws(systems=half, inputs=inputs)
-        one, other = np.split(self.pool.values(drawn, pooled=True), 2)
+        inputs = coins.inputs
+        if coins.rows is not None:
+            drawn = Draws(rows=_halves(coins.rows))
+        else:
+            own = coins.systems
+            if own is None:
+                assert inputs is not None
+                number = 1 if self.level == "input" else len(masks)
+                own = np.ones((self.shape[0], number), inputs.dtype)
+            drawn = Draws(systems=_halves(own))
+            if self.level == "dataset":
+                drawn = replace(drawn, inputs=inputs)
+        first, second = np.split(self.pool.values(drawn, pooled=True), 2)
         if self.level == "dataset":
-            return one[0], other[0]
-        if coins.inputs is not None:
-            one, other = np.where(coins.inputs < 0, (other, one), (one, other))
-        return mean_of_defined(one), mean_of_defined(other)
+            return first[0], second[0]
+        if inputs is not None:
+            swap = inputs < 0
+            swapped = np.where(swap, second, first)
+            second = np.where(swap, first, second)
+            first = swapped
+        return mean_of_defined(first), mean_of_defined(second)
 
     def _of_means(self, coins: Draws) -> tuple[Floats, Floats]:
+        """Both coefficients over the systems' means after each exchange."""
         if coins.rows is not None:
-            lead = np.einsum("si,sib->sb", self.lead, coins.rows.reshape(*self.shape, -1).astype(float))
+            rows = coins.rows.reshape(*self.shape, -1).astype(float)
+            lead = np.einsum("si,sib->sb", self.lead, rows)
         else:
-            inputs = np.ones((self.shape[1], 1)) if coins.inputs is None else coins.inputs.astype(float)
-            lead = self.lead @ inputs * (1.0 if coins.systems is None else coins.systems)
+            inputs = np.ones((self.shape[1], 1))
+            if coins.inputs is not None:
+                inputs = coins.inputs.astype(float)
+            lead = self.lead @ inputs
+            if coins.systems is not None:
+                lead = lead * coins.systems
         total = self.total.sum(axis=1, keepdims=True)
         _, y, n = self.systems.means(Draws())
         weights = np.broadcast_to((n > 0).astype(float), lead.shape)
         with np.errstate(invalid="ignore", divide="ignore"):
-            one, other = (self.systems.across((total + side) / 2 / n, y, weights) for side in (lead, -lead))
-        return one, other
+            first = self.systems.across((total + lead) / 2 / n, y, weights)
+            second = self.systems.across((total - lead) / 2 / n, y, weights)
+        return first, second
 
 
-def mean_of_defined(each: Floats, weights: Weights | None = None) -> Floats:
-    """Weighted mean down the first axis over what is not NaN; NaN where nothing is left."""
-    weights = np.ones((len(each), 1)) if weights is None else weights
-    defined = ~np.isnan(each)
+def _coins(mask: Weights | None) -> Weights | None:
+    """1 where a mask is 0, -1 where it is 1."""
+    if mask is None:
+        return None
+    return 1 - 2 * mask
+
+
+def _halves(coins: Weights) -> Weights:
+    """Coins of one half for the pooled scores of both judges, the second's turned."""
+    return np.concatenate([coins, -coins]) * np.float32(0.5)
+
+
+def mean_of_defined(values: Floats, weights: Weights | None = None) -> Floats:
+    """Weighted mean down the first axis over what is not NaN; NaN where nothing is
+    left.
+    """
+    if weights is None:
+        weights = np.ones((len(values), 1))
+    defined = ~np.isnan(values)
     if not defined.all():
-        each, weights = np.where(defined, each, 0.0), defined * weights
-    each, weights = np.broadcast_arrays(each, weights)
+        values = np.where(defined, values, 0.0)
+        weights = defined * weights
+    values, weights = np.broadcast_arrays(values, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.einsum("ib,ib->b", each, weights, dtype=float) / weights.sum(axis=0, dtype=float)
+        total = np.einsum("ib,ib->b", values, weights, dtype=float)
+        return total / weights.sum(axis=0, dtype=float)

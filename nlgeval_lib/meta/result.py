@@ -1,4 +1,6 @@
-"""What every statistic returns: a frozen record that says in one line what was computed, with its interval."""
+"""What every statistic returns: a frozen record that says in one line what was
+computed, with its interval.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,18 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 NAN = float("nan")
-FIRST = ("value", "first", "second", "difference", "partial", "statistic", "low", "high", "p", "n")
+FIRST = (
+    "value",
+    "first",
+    "second",
+    "difference",
+    "partial",
+    "statistic",
+    "low",
+    "high",
+    "p",
+    "n",
+)
 
 
 class Result:
@@ -27,12 +40,22 @@ class Result:
         return float(getattr(self, "value"))  # noqa: B009
 
     def row(self) -> dict[str, Any]:
-        """Numbers and words by name, the ends of the interval and the signature last; arrays and tables left out."""
-        named = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
-        plain = {name: v for name, v in named.items() if v is None or isinstance(v, (bool, int, float, str))}
-        if isinstance(ends := named.get("interval"), Interval):
-            plain |= {"low": ends.low, "high": ends.high}
-        return {**plain, "signature": self.signature()}
+        """Numbers and words by name, the ends of the interval and the signature
+        last; arrays and tables left out.
+        """
+        row = {}
+        interval = None
+        for entry in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, entry.name)
+            if value is None or isinstance(value, (bool, int, float, str)):
+                row[entry.name] = value
+            elif isinstance(value, Interval):
+                interval = value
+        if interval is not None:
+            row["low"] = interval.low
+            row["high"] = interval.high
+        row["signature"] = self.signature()
+        return row
 
     def to_frame(self) -> pd.DataFrame:
         """The result as a table of one row."""
@@ -42,18 +65,28 @@ class Result:
 
     def __repr__(self) -> str:
         row = self.row()
-        numbers = {name: row[name] for name in FIRST if row.get(name) is not None and row[name] == row[name]}
-        shown = [f"{name}={one:.4g}" if isinstance(one, float) else f"{name}={one}" for name, one in numbers.items()]
-        reason = [f"reason={row['reason']!r}"] if row.get("reason") else []
-        return f"{type(self).__name__}({', '.join([*shown, repr(row['signature']), *reason])})"
+        parts = []
+        for name in FIRST:
+            value = row.get(name)
+            if value is None or value != value:
+                continue
+            if isinstance(value, float):
+                value = f"{value:.4g}"
+            parts.append(f"{name}={value}")
+        parts.append(repr(row["signature"]))
+        if row.get("reason"):
+            parts.append(f"reason={row['reason']!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Ends of an interval; NaN with a reason where there is none, "" as the name where none was asked for.
+    """Ends of an interval; NaN with a reason where there is none, "" as the name where
+    none was asked for.
 
-    how: what the name leaves open, as a signature says it. n_undefined: replicates without a value. replicates: values
-    of the resamples; of a jackknife the statistic and its spread; none of a formula or of widened tails.
+    how: what the name leaves open, as a signature says it. n_undefined: replicates
+    without a value. replicates: values of the resamples; of a jackknife the statistic
+    and its spread; none of a formula or of widened tails.
     """
 
     low: float = NAN
@@ -62,7 +95,9 @@ class Interval:
     how: str = ""
     n_undefined: int = 0
     reason: str = ""
-    replicates: Any = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    replicates: Any = field(
+        default_factory=lambda: np.empty(0), repr=False, compare=False
+    )
 
     def signature(self) -> str:
         """The part of a signature; nothing without an interval."""
@@ -73,7 +108,9 @@ NO_INTERVAL = Interval()
 
 
 class Measured(Result):
-    """A result with an interval, whose ends it has as `low` and `high`: NaN where none was asked for."""
+    """A result with an interval, whose ends it has as `low` and `high`: NaN where
+    none was asked for.
+    """
 
     interval: Interval
 

@@ -1,8 +1,10 @@
 """The papers' printed numbers as data, and our numbers beside them.
 
-`data/paper_tables/<paper>/<table>.csv` holds one printed table or figure each, a row a cell, the value exactly as
-printed; `text_claims.csv` numbers and words of the running text (column: the table they speak of); `marks.csv` cells in
-bold or underlined; `relations.toml` what numbers and sentences must obey; `index.csv` every table and figure.
+`data/paper_tables/<paper>/<table>.csv` holds one printed table or figure each, a row a
+cell, the value exactly as printed; `text_claims.csv` numbers and words of the running
+text (column: the table they speak of); `marks.csv` cells in bold or underlined;
+`relations.toml` what numbers and sentences must obey; `index.csv` every table and
+figure.
 """
 
 from __future__ import annotations
@@ -10,20 +12,121 @@ from __future__ import annotations
 from nlgeval_lib.papers.audit import audit, recomputed
 from nlgeval_lib.papers.comparison import (
     COMPARED,
-    COUNTS,
     VERDICTS,
     by_construction,
     compare,
-    counts,
+    described,
     habits,
-    in_words,
     tried,
+    verdict,
 )
-from nlgeval_lib.papers.numbers import Number, agrees, difference, exact, is_blank, parse
-from nlgeval_lib.papers.tables import COLUMNS, INDEX_COLUMNS, KEY, KINDS, PAPERS, cell, folder, index, load, tables
+from nlgeval_lib.papers.counting import (
+    COUNTS,
+    by_kind,
+    by_method,
+    counts,
+    in_words,
+    kinds_in_words,
+    outcome,
+    own_in_words,
+    shuffled,
+    verdicts_again,
+)
+from nlgeval_lib.papers.gaps import (
+    ELSEWHERE,
+    GAPS,
+    NEEDS_RUN,
+    NEEDS_WEIGHTS,
+    NOT_PUBLISHED,
+    gap,
+    gap_of,
+)
+from nlgeval_lib.papers.kinds import (
+    EVIDENCE,
+    OWN,
+    ROW_KINDS,
+    kind_of,
+    own_method,
+    own_numbers,
+    printed_cells,
+)
+from nlgeval_lib.papers.numbers import (
+    Number,
+    agrees,
+    difference,
+    exact,
+    is_blank,
+    parse,
+)
+from nlgeval_lib.papers.published import Fact, fact, facts
+from nlgeval_lib.papers.spread import own_sd, reach
+from nlgeval_lib.papers.tables import (
+    COLUMNS,
+    INDEX_COLUMNS,
+    KEY,
+    KINDS,
+    PAPERS,
+    cell,
+    folder,
+    index,
+    load,
+    tables,
+)
 
 __all__ = [
-    "COLUMNS", "COMPARED", "COUNTS", "INDEX_COLUMNS", "KEY", "KINDS", "PAPERS", "VERDICTS", "Number", "agrees", "audit",
-    "by_construction", "cell", "compare", "counts", "difference", "exact", "folder", "habits", "in_words", "index",
-    "is_blank", "load", "parse", "recomputed", "tables", "tried",
-]  # fmt: skip
+    "COLUMNS",
+    "COMPARED",
+    "COUNTS",
+    "ELSEWHERE",
+    "EVIDENCE",
+    "GAPS",
+    "INDEX_COLUMNS",
+    "KEY",
+    "KINDS",
+    "NEEDS_RUN",
+    "NEEDS_WEIGHTS",
+    "NOT_PUBLISHED",
+    "OWN",
+    "PAPERS",
+    "ROW_KINDS",
+    "VERDICTS",
+    "Fact",
+    "Number",
+    "agrees",
+    "audit",
+    "by_construction",
+    "by_kind",
+    "by_method",
+    "cell",
+    "compare",
+    "counts",
+    "described",
+    "difference",
+    "exact",
+    "fact",
+    "facts",
+    "folder",
+    "gap",
+    "gap_of",
+    "habits",
+    "in_words",
+    "index",
+    "is_blank",
+    "kind_of",
+    "kinds_in_words",
+    "load",
+    "outcome",
+    "own_in_words",
+    "own_method",
+    "own_numbers",
+    "own_sd",
+    "parse",
+    "printed_cells",
+    "reach",
+    "recomputed",
+    "shuffled",
+    "tables",
+    "tried",
+    "verdict",
+    "verdicts_again",
+]

@@ -1,4 +1,6 @@
-"""Printed numbers: what a cell says, to how many digits, and whether a computed value agrees with it."""
+"""Printed numbers: what a cell says, to how many digits, and whether a computed
+value agrees with it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-TOLERANCE = Decimal("0.51")  # units of the last printed digit: rounding, and a hair for ties rounded either way
+TOLERANCE = Decimal(
+    "0.51"
+)  # units of the last printed digit: rounding, and a hair for ties rounded either way
 
 _DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014", "-"))
 _NUMBER = re.compile(
@@ -27,7 +31,9 @@ _BLANK = {"", "-", "--", "n/a", "na", "none"}
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A printed cell, read: None where it holds no single number; `decimals` after the point, -3 for "20K"."""
+    """A printed cell, read: None where it holds no single number; `decimals` after
+    the point, -3 for "20K".
+    """
 
     printed: str
     value: Decimal | None
@@ -46,15 +52,20 @@ class Number:
 def parse(text: str) -> Number:
     """Which number a printed cell holds, and to how many digits.
 
-    Reads signs (any dash), a missing leading zero, thousands commas, percent signs, exponents and K/M/B. Bounds
-    ("<0.05"), ranges, "a (b)" and words hold no single number.
+    Reads signs (any dash), a missing leading zero, thousands commas, percent signs,
+    exponents and K/M/B. Bounds ("<0.05"), ranges, "a (b)" and words hold no single
+    number.
     """
     match = _NUMBER.fullmatch(text.translate(_DASHES).strip())
     if match is None or not (match["whole"] or match["fraction"]):
         return Number(text, None)
-    digits = f"{match['sign']}{match['whole'].replace(',', '')}.{match['fraction'] or ''}"
+    digits = (
+        f"{match['sign']}{match['whole'].replace(',', '')}.{match['fraction'] or ''}"
+    )
     shift = int(match["exponent"] or 0) + _SUFFIX[match["suffix"]]
-    return Number(text, Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift)
+    return Number(
+        text, Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift
+    )
 
 
 def is_blank(text: str) -> bool:
@@ -63,27 +74,45 @@ def is_blank(text: str) -> bool:
 
 
 def exact(value: Any) -> Decimal | None:
-    """The decimal that a number is written as (a float: its shortest form, 0.0905 itself); None where it is missing.
+    """The decimal that a number is written as (a float: its shortest form, 0.0905
+    itself); None where it is missing.
 
     Raises: ValueError for infinity and for what is no number.
     """
-    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, str) and is_blank(value)):
+    if (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, str) and is_blank(value))
+    ):
         return None
     if isinstance(value, str) and (number := parse(value).value) is not None:
         return number
-    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):  # a numpy boolean is none of them
-        raise ValueError(f"not a number: {value!r} ({type(value).__name__}); give a float, or NaN with a reason")
+    if isinstance(value, bool) or not isinstance(
+        value, numbers.Real | Decimal
+    ):  # a numpy boolean is none of them
+        raise ValueError(
+            f"not a number: {value!r} ({type(value).__name__}); give a float, or NaN with a reason"
+        )
     if math.isnan(value):
         return None
     if math.isinf(value):
-        raise ValueError(f"not finite: {value!r}; give NaN with a reason where there is no value")
-    # str() of a numpy float32 is its own shortest form, which repr(float(x)) would not be
-    return Decimal(int(value)) if isinstance(value, numbers.Integral) else Decimal(str(value))
+        raise ValueError(
+            f"not finite: {value!r}; give NaN with a reason where there is no value"
+        )
+    # str() of a numpy float32 is its own shortest form, which repr(float(x)) would not
+    # be
+    return (
+        Decimal(int(value))
+        if isinstance(value, numbers.Integral)
+        else Decimal(str(value))
+    )
 
 
 def difference(ours: Any, printed: str) -> Decimal | None:
     """Ours minus printed, exactly; None where either is missing."""
-    mine, number = exact(ours), parse(printed).value
+    mine = exact(ours)
+    number = parse(printed).value
     if mine is None or number is None:
         return None
     with localcontext(prec=100):
@@ -91,6 +120,8 @@ def difference(ours: Any, printed: str) -> Decimal | None:
 
 
 def agrees(ours: Any, printed: str, units: Decimal = TOLERANCE) -> bool:
-    """Whether ours is within `units` steps of the printed number's last digit; False where either is missing."""
+    """Whether ours is within `units` steps of the printed number's last digit; False
+    where either is missing.
+    """
     gap = difference(ours, printed)
     return gap is not None and abs(gap) <= units * parse(printed).unit

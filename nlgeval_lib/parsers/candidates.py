@@ -1,210 +1,361 @@
-"""The middle stages: every number of a text, what presents it as a verdict (cues), what takes it back (vetoes)."""
+"""The middle stages: the numbers of a text, their cues and their vetoes.
+
+A cue presents a number as a verdict, and a veto takes it back.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from nlgeval_lib.parsers import tables
 from nlgeval_lib.parsers.normalise import OTHER, TAG
-from nlgeval_lib.parsers.tables import ALONE, ASPECT, END_OF_NUMBER, ENDS, FINAL, FORM, LABEL, PHRASE
+from nlgeval_lib.parsers.tables import (
+    ALONE,
+    ASPECT,
+    END_OF_NUMBER,
+    ENDS,
+    FINAL,
+    FORM,
+    LABEL,
+    PHRASE,
+)
 from nlgeval_lib.parsers.text import DIGITS, WORD, after_last, number_of, places
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A number from `start` to `end` of the normalised text, and what presents it as a verdict or takes it back."""
+    """A number from `start` to `end` of the normalised text that may be the score.
+
+    Its cue presents it as a verdict, its veto takes it back.
+    """
 
     value: float
     start: int
     end: int
     used: int  # where what belongs to it ends
     token: str
-    kind: str = ""  # what follows: of, range, series, percent, stars, points, half, sum
+    # what follows: of, range, series, percent, stars, points, half, sum
+    kind: str = ""
     strength: int = 0
     cue: str = ""
     label: str = ""  # under which name
     veto: str = ""
-    blocks: bool = False  # the veto leaves weaker ones no say
+    blocks: bool = False  # the veto also rules out candidates with a weaker cue
     rescaled: bool = False  # given on another scale, or in per cent
     based: bool = False  # "out of high" stands beside it
     enumerated: bool = False  # "Score 2: ...", as in a rubric
 
     def present(self, strength: int, cue: str, label: str = "") -> None:
         """The text presents this number as a verdict of that strength."""
-        self.strength, self.cue, self.label = strength, cue, label
+        self.strength = strength
+        self.cue = cue
+        self.label = label
 
     def spoil(self, veto: str, blocks: bool = False, rescaled: bool = False) -> None:
         """The number is no verdict, and why."""
-        self.veto, self.blocks, self.rescaled = veto, blocks, rescaled
+        self.veto = veto
+        self.blocks = blocks
+        self.rescaled = rescaled
 
 
 CUT = "the text ends in the middle of the score"
-READ_AT_EACH_END = 400  # of a text with more numbers the first and the last are read: time stays bounded
+# of a text with more numbers the first and the last are read: time stays bounded
+READ_AT_EACH_END = 400
 _NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
 _MOVED_FROM = re.compile(
-    r"\b(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)\w*[a-z ]{0,20} from(?: "
-    r"an?)?\s*\Z"
+    r"\b"
+    r"(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)"
+    r"\w*[a-z ]{0,20} from"
+    r"(?: an?)?\s*\Z"
 )
 _HALF = re.compile(r"(?:[ -]and[ -]a[ -]half| point five)\b| ?½|(?: and)? 1/2(?![\d/])")
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
 _RIGHT = re.compile(
     rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
        | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b|★)?[ \t]*[(\[]?[ \t]*
-           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]|av[ ]|van[ ]|из|من
+           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]
+           |av[ ]|van[ ]|из|من
            |of(?=[ \t]+(?:\d|{WORD}\b|the[ ]{_N}[ ](?:possible|available))))
            [ \t]*(?:a[ \t]+|the[ \t]+)?
-           (?:(?:possible|maximum|total|max|perfect)[ \t]+(?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
+           (?:(?:possible|maximum|total|max|perfect)[ \t]+
+           (?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
            (?P<base>{_N})(?:[ ]available\b)?)
-       | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*(?P<upto>{_N}){END_OF_NUMBER})
+       | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*
+           (?P<upto>{_N}){END_OF_NUMBER})
        | (?P<series>(?![,;](?:[ ]and)?[ ](?:an?[ ])?{_N}[ ](?:is|seems|feels)\b)
-           [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?|\bversus\b|[ ](?=\d))
+           [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b
+             |\bvs\b\.?|\bversus\b|[ ](?=\d))
            [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_N})
            (?:{END_OF_NUMBER}|(?=[ \t]+[(\[]?\d)))
        | (?P<percent>[ ]?(?:%|percent\b|per[ ]cent\b))
        | (?P<stars>[ \t-]*(?:stars?\b|つ星|星|★))
-       | (?P<points>[ \t-]*(?:points?\b|pts\b|marks?\b|分|点|點|점|баллов|балла|punkte?\b|puntos\b))
+       | (?P<points>[ \t-]*(?:points?\b|pts\b|marks?\b|分|点|點|점
+           |баллов|балла|punkte?\b|puntos\b))
        | (?P<sum>\+|[ \t]*(?:[x×*+=]|\bplus\b|\bminus\b|\btimes\b)[ \t]*\d)""",
     re.X,
 )
 # "4 of the facts", "3 minor errors": parts and things that are counted
 _COUNTED = re.compile(
-    r" (?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b(?! (?:possible|total|maximum|"
-    r"available|max|best)\b)(?! (?:rubric|scale)\b)(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|"
-    r"\Z))))|(?:(?:[a-z-]+(?:al|ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false|more|"
-    r"other) ){0,2}(?:errors?|mistakes?|issues?|problems?|typos?|sentences?|words?|facts?|paragraphs?|examples?|"
-    r"omissions?|inconsistenc(?:y|ies)|contradictions?|repetitions?|statements?|claims?|events?|people|persons|times|"
-    r"reasons?|points (?:are|were|is|was|have|has|not)|(?:key|main) (?:points|aspects|ideas|details))\b(?![ \t]*[:(]))"
+    r" "
+    r"(?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b"
+    r"(?! (?:possible|total|maximum|available|max|best)\b)(?! (?:rubric|scale)\b)"
+    r"(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|\Z))))"
+    r"|"
+    r"(?:(?:[a-z-]+(?:al|ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false"
+    r"|more|other) ){0,2}"
+    r"(?:errors?|mistakes?|issues?|problems?|typos?|sentences?|words?|facts?"
+    r"|paragraphs?|examples?|omissions?|inconsistenc(?:y|ies)|contradictions?"
+    r"|repetitions?|statements?|claims?|events?|people|persons|times|reasons?"
+    r"|points (?:are|were|is|was|have|has|not)"
+    r"|(?:key|main) (?:points|aspects|ideas|details))\b"
+    r"(?![ \t]*[:(]))"
 )
-_ENDS = frozenset(("", *"\n.!?)]\"'"))  # of these nothing goes on with the number but ".."
+# after these signs nothing can belong to the number, except after ".."
+_ENDS = frozenset(("", *"\n.!?)]\"'"))
 _CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
-_MORE = re.compile(rf"\+|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{_N})\s*(?:/|out of)\s*(?P<base>{_N})")
+_MORE = re.compile(
+    r"\+"
+    rf"|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{_N})\s*(?:/|out of)\s*"
+    rf"(?P<base>{_N})"
+)
 _OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
 _ROUNDED = re.compile(
-    r"[ \t,;(-]{0,4}(?:(?:which|and|or|i|we|i'd|would|can|be|is|it|this|so|then) ){0,4}round(?:s|ed|ing)?\b"
-    rf"(?: (?:it|this|up|down|off|here|to|a)\b){{0,4}}\s?:?\s?(?P<to>{_N})"
+    r"[ \t,;(-]{0,4}"
+    r"(?:(?:which|and|or|i|we|i'd|would|can|be|is|it|this|so|then) ){0,4}round"
+    r"(?:s|ed|ing)?\b(?: (?:it|this|up|down|off|here|to|a)\b){0,4}\s?:?\s?"
+    rf"(?P<to>{_N})"
 )
 
 
 def numbers(text: str, low: float, high: float) -> list[Candidate]:
-    """Every number of a normalised text that is no part of a word, an amount, a date or a count."""
-    found = places(text)
-    if len(found) > 2 * READ_AT_EACH_END:
-        found = found[:READ_AT_EACH_END] + found[-READ_AT_EACH_END:]
-    read, taken = [], -1
-    for start, end in found:
-        if start >= taken:
-            one, taken = _number(text, start, end, low, high)
-            read += [one] if one else []
-    return read
+    """Every number of a normalised text that may be a score.
+
+    Numbers that are part of a word, an amount, a date or a count are not among them.
+    """
+    spans = places(text)
+    if len(spans) > 2 * READ_AT_EACH_END:
+        spans = spans[:READ_AT_EACH_END] + spans[-READ_AT_EACH_END:]
+    pool = []
+    read_to = -1
+    for start, end in spans:
+        if start < read_to:
+            continue
+        candidate, read_to = _number(text, start, end, low, high)
+        if candidate:
+            pool.append(candidate)
+    return pool
 
 
-def _number(text: str, start: int, end: int, low: float, high: float) -> tuple[Candidate | None, int]:
-    """One number, None where it is none that could be a score; and up to where it was read."""
-    token, value = text[start:end], number_of(text[start:end])
-    half = _HALF.match(text, end) if text[end : end + 1] in " ½-" else None
+def _number(
+    text: str, start: int, end: int, low: float, high: float
+) -> tuple[Candidate | None, int]:
+    """One number, and where reading goes on.
+
+    The number is None where it cannot be a score.
+    """
+    token = text[start:end]
+    value = number_of(token)
     if value is None or math.isinf(value):
         return None, end
+    kind = ""
+    half = _HALF.match(text, end) if text[end : end + 1] in " ½-" else None
     if half:
-        value, end = value + 0.5, half.end()
-    ends = text[end : end + 1] in _ENDS and text[end + 1 : end + 2] != "."
-    right = None if ends else _RIGHT.match(text, end)
-    kind = right.lastgroup or "" if right else "half" if half else ""
-    used = right.end() if right else end
-    sign, before, after = text[start - 1 : start], text[max(0, start - 9) : start], text[end : end + 2]
+        kind = "half"
+        value = value + 0.5
+        end = half.end()
+    used = end
+    right = None
+    if text[end : end + 1] not in _ENDS or text[end + 1 : end + 2] == ".":
+        right = _RIGHT.match(text, end)
+    if right:
+        kind = right.lastgroup or ""
+        used = right.end()
+    sign = text[start - 1 : start]
     if kind == "date" or (sign == "/" and not right):
         return None, used
-    glued = after[:1].isalnum() and kind not in ("stars", "points", "of")
-    hyphened = after[:1] == "-" and not kind and start > 0 and after[1:].isalpha()  # "one-sided", "3-year", "4-ish"
-    pronoun = token == "one" and _PRONOUN.search(text, max(0, start - 9), start)
-    if glued or hyphened or pronoun or _NAMED.search(before) or _counted(text, start, end, right):
+    if _part_of_words(text, start, end, kind) or _counted(text, start, end, right):
         return None, end
-    outer = before[-2:-1]
-    if sign == "-" and not (outer.isalpha() or (outer and outer in "->")):
-        start, value = start - 1, -value
-    elif sign == "+" and not outer.isalnum():
-        start -= 1
-    elif sign == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
-        start, value = start - 1, float(f"0.{token[:15]}")
-    one = Candidate(value, start, end, used, token, kind)
-    arrow = before.endswith(("->", "=>")) or (sign == "<" and text.startswith(">", used))
-    if sign and sign in "~<>≈≥≤" and not arrow:
-        one.spoil("an approximate or bounded number")
+    start_with_sign, value = _signed(text, start, token, value)
+    candidate = Candidate(value, start_with_sign, end, used, token, kind)
+    if _bounded(text, start, used):
+        candidate.spoil("an approximate or bounded number")
     else:
-        _follow(one, text, right, low, high)
-    return one, used
+        _follow(candidate, text, right, low, high)
+    return candidate, used
+
+
+def _part_of_words(text: str, start: int, end: int, kind: str) -> bool:
+    """Whether the words around a number make it something other than a number."""
+    following = text[end : end + 2]
+    if following[:1].isalnum() and kind not in ("stars", "points", "of"):
+        return True
+    # "one-sided", "3-year", "4-ish"
+    hyphen = following[:1] == "-" and following[1:].isalpha()
+    if hyphen and not kind and start > 0:
+        return True
+    pronoun = text[start:end] == "one"
+    if pronoun and _PRONOUN.search(text, max(0, start - 9), start):
+        return True
+    return _NAMED.search(text[max(0, start - 9) : start]) is not None
+
+
+def _signed(text: str, start: int, token: str, value: float) -> tuple[int, float]:
+    """Where a number starts and what it is, with the sign or point before it."""
+    sign = text[start - 1 : start]
+    outer = text[max(0, start - 9) : start][-2:-1]
+    if sign == "-" and not (outer.isalpha() or (outer and outer in "->")):
+        return start - 1, -value
+    if sign == "+" and not outer.isalnum():
+        return start - 1, value
+    if sign == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
+        return start - 1, float(f"0.{token[:15]}")
+    return start, value
+
+
+def _bounded(text: str, start: int, used: int) -> bool:
+    """Whether a sign before a number makes it approximate or a bound."""
+    sign = text[start - 1 : start]
+    if not sign or sign not in "~<>≈≥≤":
+        return False
+    arrow = text[max(0, start - 9) : start].endswith(("->", "=>"))
+    bracketed = sign == "<" and text.startswith(">", used)
+    return not (arrow or bracketed)
 
 
 def _counted(text: str, start: int, end: int, right: re.Match | None) -> bool:
     """Whether a number counts something, or is where a score moved from."""
     if right:
-        moved = right["range"] and "to" in right.group() and _MOVED_FROM.search(text, max(0, start - 60), start)
-        return bool(moved)
-    counted = _COUNTED.match(text, end)
-    return counted is not None and (counted["part"] is not None or not ENDS.match(text, end))
+        if not right["range"] or "to" not in right.group():
+            return False
+        return _MOVED_FROM.search(text, max(0, start - 60), start) is not None
+    count = _COUNTED.match(text, end)
+    if count is None:
+        return False
+    return count["part"] is not None or not ENDS.match(text, end)
 
 
-def _follow(one: Candidate, text: str, right: re.Match | None, low: float, high: float) -> None:
+def _follow(
+    candidate: Candidate, text: str, right: re.Match | None, low: float, high: float
+) -> None:
     """Make of the number what follows it: a share of the scale, or a veto."""
-    second = number_of(right["upto"] or right["then"]) if right and one.kind in ("range", "series") else None
-    if _CUT_OFF.match(text, one.end):
-        one.spoil(CUT, blocks=True)
-    elif _OTHER_AFTER.match(text, one.end):
-        one.spoil("the score is given on another scale", blocks=True, rescaled=True)
-    elif one.kind == "of" and right:
-        one.based = number_of(right["base"]) == high
-        more = _MORE.match(text, one.used)
-        if not one.based:
-            one.spoil(f"the score is given on a scale up to {right['base'][:20]}", blocks=True, rescaled=True)
-        elif more and (not more["base"] or (number_of(more["base"]) == high and number_of(more["then"]) != one.value)):
-            one.spoil("more than one number at once", blocks=True)
+    second = None
+    if right and candidate.kind in ("range", "series"):
+        second = number_of(right["upto"] or right["then"])
+    percent = candidate.kind == "percent"
+    used = candidate.used
+    if _CUT_OFF.match(text, candidate.end):
+        candidate.spoil(CUT, blocks=True)
+    elif _OTHER_AFTER.match(text, candidate.end):
+        candidate.spoil(
+            "the score is given on another scale", blocks=True, rescaled=True
+        )
+    elif candidate.kind == "of" and right:
+        _follow_base(candidate, text, right["base"], high)
     elif second is not None and right:
-        if (one.value, second) == (low, high):
-            one.spoil("the scale itself")
-        elif one.kind == "range" and second <= one.value and ">" not in right.group():
-            one.spoil("a result or a difference, not a score")
-        else:
-            one.spoil(f"more than one number at once: {text[one.start : right.end()].strip()[:40]!r}", blocks=True)
-    elif one.kind == "percent" and (low, high) == (0.0, 1.0):
-        one.value /= 100.0
-    elif one.kind == "percent" and (low, high) != (0.0, 100.0):
-        one.spoil("the score is a percentage", blocks=True, rescaled=True)
-    elif one.kind == "sum":
-        one.spoil("a sum, not a number", blocks=True)
-    elif one.value % 1.0 and "round" in text[one.used : one.used + 30]:
-        rounded = _ROUNDED.match(text, one.used)
-        if rounded and number_of(rounded["to"]) != one.value:
-            one.spoil(f"the number is rounded to {rounded['to'][:9]}", blocks=True)
+        _follow_second(candidate, right, second, (low, high))
+    elif percent and (low, high) == (0.0, 1.0):
+        candidate.value /= 100.0
+    elif percent and (low, high) != (0.0, 100.0):
+        candidate.spoil("the score is a percentage", blocks=True, rescaled=True)
+    elif candidate.kind == "sum":
+        candidate.spoil("a sum, not a number", blocks=True)
+    elif candidate.value % 1.0 and "round" in text[used : used + 30]:
+        rounded = _ROUNDED.match(text, used)
+        if rounded and number_of(rounded["to"]) != candidate.value:
+            veto = f"the number is rounded to {rounded['to'][:9]}"
+            candidate.spoil(veto, blocks=True)
+
+
+def _follow_base(candidate: Candidate, text: str, base: str, high: float) -> None:
+    """`4 out of 5`: the base must be the upper end, and the number the only one."""
+    candidate.based = number_of(base) == high
+    if not candidate.based:
+        veto = f"the score is given on a scale up to {base[:20]}"
+        candidate.spoil(veto, blocks=True, rescaled=True)
+        return
+    more = _MORE.match(text, candidate.used)
+    if more is None:
+        return
+    same_scale = not more["base"] or number_of(more["base"]) == high
+    if same_scale and not (more["base"] and number_of(more["then"]) == candidate.value):
+        candidate.spoil("more than one number at once", blocks=True)
+
+
+def _follow_second(
+    candidate: Candidate, right: re.Match, second: float, scale: tuple[float, float]
+) -> None:
+    """`1 to 5`, `3 or 4`: two numbers are the scale, a result, or a doubt."""
+    if (candidate.value, second) == scale:
+        candidate.spoil("the scale itself")
+        return
+    falls = candidate.kind == "range" and second <= candidate.value
+    if falls and ">" not in right.group():
+        candidate.spoil("a result or a difference, not a score")
+        return
+    span = right.string[candidate.start : right.end()].strip()
+    candidate.spoil(f"more than one number at once: {span[:40]!r}", blocks=True)
+
+
+CueRow = tuple[tables.Cue, re.Pattern, re.Pattern]
 
 
 class Tables:
-    """The tables ready to search: cues by the word before the number, vetoes by scope."""
+    """The tables ready to search: cues by the word before the number, and vetoes.
 
-    def __init__(self, rows: Mapping[tables.Cue, str] = tables.CUES, taken: Mapping[str, tables.Rows] = tables.VETOES):
-        self.by_last: dict[str, list[tuple[tables.Cue, re.Pattern, re.Pattern]]] = {}
-        for row, before in rows.items():
-            ready = (row, re.compile(rf"(?:{before})\s*\Z"), re.compile(tables.AFTER.get(row.name, "")))
+    Vetoes are grouped by the scope in which they are searched.
+    """
+
+    def __init__(
+        self,
+        rows: Mapping[tables.Cue, str] = tables.CUES,
+        vetoes: Mapping[str, tables.Rows] = tables.VETOES,
+    ):
+        self.by_last: dict[str, list[CueRow]] = {}
+        for row, lead in rows.items():
+            cue_row = (
+                row,
+                re.compile(rf"(?:{lead})\s*\Z"),
+                re.compile(tables.AFTER.get(row.name, "")),
+            )
             for last in row.last.split() or [""]:
-                self.by_last.setdefault(last, []).append(ready)
-        self.rows, self.any = {}, {}
-        for scope, ways in taken.items():
-            opens = r"\W" if scope in tables.AT_A_WORD else ""  # a search for what begins with \W is fast
-            self.rows[scope] = [(name, re.compile(f"{opens}(?:{way})")) for (name, _), way in ways.items()]
-            self.any[scope] = re.compile(f"{opens}(?:{'|'.join(ways.values())})" if ways else r"(?!)")
-        beyond = (way for scope in tables.AT_A_WORD[1:] for way in taken[scope].values())
+                self.by_last.setdefault(last, []).append(cue_row)
+        self.rows: dict[str, list[tuple[str, re.Pattern]]] = {}
+        self.any: dict[str, re.Pattern] = {}
+        for scope, patterns in vetoes.items():
+            # a search for what begins with \W is fast
+            opens = r"\W" if scope in tables.AT_A_WORD else ""
+            self.rows[scope] = []
+            for (name, _), pattern in patterns.items():
+                self.rows[scope].append((name, re.compile(f"{opens}(?:{pattern})")))
+            any_of_them = f"{opens}(?:{'|'.join(patterns.values())})"
+            self.any[scope] = re.compile(any_of_them if patterns else r"(?!)")
+        beyond: list[str] = []
+        for scope in tables.AT_A_WORD[1:]:
+            beyond.extend(vetoes[scope].values())
         self.beyond_clause = re.compile(rf"\W(?:{'|'.join(beyond)})")
 
     def veto(self, scope: str, text: str) -> str:
-        """The name of the row of `scope` that is found in `text` (of "after": at its start); empty where none is."""
-        look = re.Pattern.match if scope in ("after", "would", "opening") else re.Pattern.search
-        if look(self.any[scope], text):
-            for name, pattern in self.rows[scope]:
-                found, excused = look(pattern, text), tables.UNLESS.get(scope)
-                if found and not (excused and excused.search(text, 0 if scope == "standard" else found.end())):
-                    return name
+        """The name of the row of `scope` that is in `text`, empty where none is.
+
+        Rows of "after", "would" and "opening" must stand at the start of `text`.
+        """
+        look = re.Pattern.search
+        if scope in ("after", "would", "opening"):
+            look = re.Pattern.match
+        if not look(self.any[scope], text):
+            return ""
+        excuse = tables.UNLESS.get(scope)
+        for name, pattern in self.rows[scope]:
+            match = look(pattern, text)
+            if match is None:
+                continue
+            search_from = 0 if scope == "standard" else match.end()
+            if excuse is None or not excuse.search(text, search_from):
+                return name
         return ""
 
 
@@ -213,17 +364,17 @@ TABLES = Tables()
 
 def candidates(text: str, low: float, high: float) -> list[Candidate]:
     """Every number of a normalised text that may be a score, with its cue and veto."""
-    found = numbers(text, low, high)
-    for one in found:
-        _present(one, text)
-        if one.cue == "bracketed" and len(found) > 1:
-            one.strength = 0  # one of several numbers in prose
-        if one.strength and not one.veto:
-            doubt(one, text)
-    return found
+    pool = numbers(text, low, high)
+    for candidate in pool:
+        _present(candidate, text)
+        if candidate.cue == "bracketed" and len(pool) > 1:
+            candidate.strength = 0  # one of several numbers in prose
+        if candidate.strength and not candidate.veto:
+            doubt(candidate, text)
+    return pool
 
 
-# --- cues -----------------------------------------------------------------------------------------------------------
+# --- cues
 _OPENERS = " \t\n\"'([{<~"
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
@@ -233,33 +384,41 @@ _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
 _LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
 _OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
 _EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
-_HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?P<sign>:|\Z)\s*")
+_HEADING = re.compile(
+    r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?P<sign>:|\Z)\s*"
+)
 
 
-def _present(one: Candidate, text: str) -> None:
-    """Set what presents the number: a label, a phrase of the table, its form or its place."""
-    window = text[max(0, one.start - 200) : one.start]
+def _present(candidate: Candidate, text: str) -> None:
+    """Set what presents the number: a label, a phrase, its form or its place."""
+    window = text[max(0, candidate.start - 200) : candidate.start]
     core = window.rstrip(_OPENERS)
-    new_line = "\n" in window[len(core) :]
-    ends = text[one.used : one.used + 1] in tables.END_SIGNS or tables.ENDS.match(text, one.used) is not None
     if core.endswith("out of"):
         return
-    left, article = _unfilled(core)
-    if left.endswith((":", "=", "|", "-", "->")):
-        unsure = not tables.HEDGES.isdisjoint(core[len(left) :].split())
-        if unsure or (new_line and left[-1] in ":=" and not _OWN_LINE.match(text, one.used)):
+    used = candidate.used
+    ends = text[used : used + 1] in tables.END_SIGNS
+    ends = ends or tables.ENDS.match(text, used) is not None
+    lead, article = _unfilled(core)
+    if lead.endswith((":", "=", "|", "-", "->")):
+        if not tables.HEDGES.isdisjoint(core[len(lead) :].split()):
             return
-        ends = ends or one.kind in ("of", "stars", "points")
-        if ends or (left is core and one.token[0].isdigit()):
-            _label(one, text, left, ends)
-    elif ends or one.kind in ("of", "range", "series", "half", "sum"):
-        _phrase(one, text, left, article)
-    if not one.strength:
-        _form(one, text, window, core)
+        new_line = "\n" in window[len(core) :] and lead[-1] in ":="
+        if new_line and not _OWN_LINE.match(text, used):
+            return
+        ends = ends or candidate.kind in ("of", "stars", "points")
+        if ends or (lead is core and candidate.token[0].isdigit()):
+            _label(candidate, text, lead, ends)
+    elif ends or candidate.kind in ("of", "range", "series", "half", "sum"):
+        _phrase(candidate, text, lead, article)
+    if not candidate.strength:
+        _form(candidate, text, window, core)
 
 
 def _unfilled(core: str) -> tuple[str, bool]:
-    """The text without the words at its end that may stand between a cue and a number; whether one was an article."""
+    """The text without the words at its end that may join a cue and a number.
+
+    The second value tells whether one of these words was an article.
+    """
     article = False
     for _ in range(6):
         head, _, word = core.rpartition(" ")
@@ -270,236 +429,427 @@ def _unfilled(core: str) -> tuple[str, bool]:
     return core, article
 
 
-def _label(one: Candidate, text: str, core: str, ends: bool) -> None:
-    """`Label: 4`: a score by its own name, a final one, or one under another label."""
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """The words before a sign such as ":"; `start` is their place in the window."""
+
+    name: str
+    words: list[str]  # from three words before the last noun such as "score" on
+    noun: bool  # whether there is such a noun
+    start: int
+    line_start: bool  # whether the label begins its line
+    sign: str
+
+
+def _label_before(core: str) -> _Label:
+    """The label that ends a text."""
     head = core.rstrip(":=|-> ").rstrip(" \t\n\"')]*")
     separator = _SEPARATOR.search(head[::-1])
-    cut = len(head) - separator.start() if separator else 0
-    name = head[cut:].strip(" \t\"'>#-")
-    line_start = _ITEM_LEFT.match(head[head.rfind("\n", 0, cut) + 1 : cut]) is not None
+    start = len(head) - separator.start() if separator else 0
+    name = head[start:].strip(" \t\"'>#-")
+    line = head[head.rfind("\n", 0, start) + 1 : start]
     words = _WORD.findall(name)
     nouns = [place for place, word in enumerate(words) if word in tables.NOUNS]
-    words = words[max(0, nouns[-1] - 3) :] if nouns else words
+    if nouns:
+        words = words[max(0, nouns[-1] - 3) :]
+    line_start = _ITEM_LEFT.match(line) is not None
+    return _Label(name, words, bool(nouns), start, line_start, core[-1])
+
+
+def _label(candidate: Candidate, text: str, core: str, ends: bool) -> None:
+    """`Label: 4`: a score by its own name, a final one, or one under another label."""
+    label = _label_before(core)
+    words = label.words
     if not words:
-        if not name and line_start and ends and _LINE_RIGHT.match(text, one.end):
-            one.present(ALONE, "alone")
+        alone = not label.name and label.line_start and ends
+        if alone and _LINE_RIGHT.match(text, candidate.end):
+            candidate.present(ALONE, "alone")
         return
-    ranked, odd = not tables.RANKS.isdisjoint(words), tables.NOT_A_SCORE & {word.removesuffix("'s") for word in words}
-    contest = nouns and words[-2:-1] and words[-2] in tables.CONTESTS
     if words == ["full", "marks"] and ends:
-        return one.present(ALONE, "alone")
-    if len(words) > 12 or contest or (odd and not (ranked and nouns and not odd & tables.NEVER_A_SCORE)):
-        return one.spoil("the label names something else") if odd & tables.NEVER_A_SCORE else None
-    letter = words[1:] and words[-1] == "a"  # "Score A", "Response A"
-    asked = " ".join(word for word in words if word not in tables.NOT_ASKED) + " a" * bool(letter)
-    foreign = tables.FOREIGN.search(name) is not None
-    if line_start and tables.AWARDED.issuperset(words):
-        one.present(FINAL, "final label")
-    elif ranked and (
-        nouns or foreign or (len(words) <= 4 and (line_start or words != ["in", "total"]) and words[1:] != ["total"])
-    ):
+        candidate.present(ALONE, "alone")
+        return
+    ranked = not tables.RANKS.isdisjoint(words)
+    odd = tables.NOT_A_SCORE & {word.removesuffix("'s") for word in words}
+    never = odd & tables.NEVER_A_SCORE
+    contest = label.noun and words[-2:-1] and words[-2] in tables.CONTESTS
+    odd_label = odd and (never or not ranked or not label.noun)
+    if len(words) > 12 or contest or odd_label:
+        if never:
+            candidate.spoil("the label names something else")
+        return
+    _present_label(candidate, text, label, ends)
+
+
+def _present_label(candidate: Candidate, text: str, label: _Label, ends: bool) -> None:
+    """Present a number by the words of its label, which name nothing odd."""
+    words = label.words
+    letter = len(words) > 1 and words[-1] == "a"  # "Score A", "Response A"
+    asked = " ".join(word for word in words if word not in tables.NOT_ASKED)
+    if letter:
+        asked += " a"
+    foreign = tables.FOREIGN.search(label.name) is not None
+    score = label.noun or foreign
+    ranked = not tables.RANKS.isdisjoint(words)
+    if label.line_start and tables.AWARDED.issuperset(words):
+        candidate.present(FINAL, "final label")
+    elif ranked and (score or _ranks_alone(label)):
         total = "total" in words and words[-1] in ("points", "marks")
-        one.present(LABEL if total else FINAL, "final label", asked.strip() if nouns or foreign else " ".join(words))
-    elif (nouns or foreign) and asked and not foreign:
-        one.present(ASPECT, "label of an aspect", asked.strip())
-    elif nouns or foreign:
-        if name not in ("note", "nota") or one.based or (ends and _LINE_RIGHT.match(text, one.used)):
-            one.present(LABEL, "label")
-            _under_heading(one, text, max(0, one.start - 200) + cut, line_start)
-    elif ends and _is_label(one, text, core[-1], name, words, line_start):
-        says_nothing = tables.NO_ASPECT.issuperset(words) and not letter
-        one.present(ASPECT, "label of an aspect", "" if says_nothing else " ".join(words))
+        name = asked.strip() if score else " ".join(words)
+        candidate.present(LABEL if total else FINAL, "final label", name)
+    elif label.noun and asked and not foreign:
+        candidate.present(ASPECT, "label of an aspect", asked.strip())
+    elif score:
+        alone = ends and _LINE_RIGHT.match(text, candidate.used)
+        if label.name not in ("note", "nota") or candidate.based or alone:
+            candidate.present(LABEL, "label")
+            at = max(0, candidate.start - 200) + label.start
+            _under_heading(candidate, text, at, label.line_start)
+    elif ends and _is_label(candidate, text, label):
+        unnamed = tables.NO_ASPECT.issuperset(words) and not letter
+        name = "" if unnamed else " ".join(words)
+        candidate.present(ASPECT, "label of an aspect", name)
 
 
-def _is_label(one: Candidate, text: str, sign: str, name: str, words: list[str], line_start: bool) -> bool:
-    """Whether words before a sign name an aspect, and are not code, arithmetic or the lead-in of a list."""
-    if sum(map(len, words)) < 3 or words == ["out", "of"] or len(words) > (6 if line_start else 3):
+def _ranks_alone(label: _Label) -> bool:
+    """Whether a label such as "Overall" names the final score without a noun."""
+    words = label.words
+    if len(words) > 4 or words[1:] == ["total"]:
         return False
-    if text.startswith(":", one.used) and "\n" in text[max(0, one.start - 3) : one.start]:
+    return label.line_start or words != ["in", "total"]
+
+
+def _is_label(candidate: Candidate, text: str, label: _Label) -> bool:
+    """Whether the words before a sign name an aspect.
+
+    They do not in code, in arithmetic, and where they introduce a list.
+    """
+    words = label.words
+    line_start = label.line_start
+    if sum(map(len, words)) < 3 or words == ["out", "of"]:
+        return False
+    if len(words) > (6 if line_start else 3):
+        return False
+    new_line = "\n" in text[max(0, candidate.start - 3) : candidate.start]
+    if new_line and text.startswith(":", candidate.used):
         return False  # "Reasons:\n1: fluent"
-    if sign in "=-" and not (line_start and (sign == "-" or tables.QUALITY_NAME.fullmatch(name))):
-        return False  # "count = 4", "len(x) - 1"
+    if label.sign in "=-":
+        quality = label.sign == "-" or tables.QUALITY_NAME.fullmatch(label.name)
+        if not line_start or not quality:
+            return False  # "count = 4", "len(x) - 1"
     if not line_start and not tables.NEUTRAL.isdisjoint(words):
         return False
-    next_item = f"\n{one.value + 1:g}"  # "Reasons: 1. It is fluent"
-    return not (_LIST_ITEM.match(text, one.end) and next_item in text[one.end : one.end + 4000])
+    if not _LIST_ITEM.match(text, candidate.end):
+        return True
+    next_item = f"\n{candidate.value + 1:g}"  # "Reasons: 1. It is fluent"
+    return next_item not in text[candidate.end : candidate.end + 4000]
 
 
-def _under_heading(one: Candidate, text: str, at: int, line_start: bool) -> None:
-    """A score under a heading of its own (a line above, or the start of its line) is that of what the heading names."""
-    before = text[max(0, at - 1500) : at]
-    above = before.rstrip("\n\t >#-") if line_start else before
+def _under_heading(candidate: Candidate, text: str, at: int, line_start: bool) -> None:
+    """A score under a heading is the score of what the heading names.
+
+    The heading is the line above, or the start of the score's own line.
+    """
+    above = text[max(0, at - 1500) : at]
+    if line_start:
+        above = above.rstrip("\n\t >#-")
     line = above[above.rfind("\n") + 1 :]
     heading = _HEADING.match(line)
-    if not heading or (len(line) == len(above) and at > 1500) or (line_start and heading.end() < len(line)):
+    if not heading or (len(line) == len(above) and at > 1500):
+        return
+    if line_start and heading.end() < len(line):
         return
     words = _WORD.findall(heading["name"])
-    if heading["sign"] and {"example", "sample", "template"} & {*words} and not re.search(r"\d", heading["name"]):
-        return one.spoil("the number is an example or instruction")
+    example = heading["sign"] and {"example", "sample", "template"} & {*words}
+    if example and not re.search(r"\d", heading["name"]):
+        candidate.spoil("the number is an example or instruction")
+        return
     if line[heading.end() :][:1].isdigit():  # "Pros: 2. Cons: 4. Score: 3"
         return
-    if tables.NOUNS.isdisjoint(words) and "was" not in words and not tables.NO_ASPECT.issuperset(words):
-        one.present(ASPECT, "label of an aspect", " ".join(words))
+    if not tables.NOUNS.isdisjoint(words) or "was" in words:
+        return
+    if not tables.NO_ASPECT.issuperset(words):
+        candidate.present(ASPECT, "label of an aspect", " ".join(words))
 
 
-def _phrase(one: Candidate, text: str, left: str, article: bool) -> None:
-    """`a score of 4`, `Score 4`, `I rate it a 4`: the first row of the table of cues that fits."""
-    sentence = f" {after_last(tables.SENTENCE, left)}"
-    last = sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2]
-    quality = tables.QUALITY_LAST.search(sentence[-60:])
-    by_last = TABLES.by_last
-    keys = (last, "a" if article else None, "quality" if quality else None, "")
-    for row, pattern, after in (ready for key in keys if key is not None for ready in by_last.get(key, ())):
-        found = pattern.search(sentence)
-        if not found or not after.match(text, one.used):
-            continue
-        groups = found.groupdict()
-        if "noun" in groups:
-            one.enumerated = not one.kind and _EXPLAINED.match(text, one.used) is not None
-            _noun(one, sentence, found, row.name)
-        else:
-            one.present(row.strength, row.name, groups.get("quality") or "")
-        verb = groups.get("verb")
-        if verb and not _own(sentence, found.start("verb"), verb):
-            one.spoil("the number is the score of something else")
-        led = tables.QUALITY_FIRST.match(sentence)  # "In terms of clarity it scores"
-        one.label = one.label or (led[1] if led else "")
-        if not one.label:  # "I would rate the fluency a 4", "the fluency gets"
-            at = found.start("verb" if verb else "noun" if "noun" in groups else 0) - 1
-            named = tables.QUALITY.search(sentence, at) or tables.QUALITY_LAST.search(
-                f" {sentence[max(0, at - 40) : at + 1]}"
-            )
-            one.label = named[1] if named and named[1] not in tables.NEUTRAL else ""
-        break
-    if one.strength == PHRASE:
-        one.label = _aspect_after(text, one.used) or one.label
+def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
+    """`a score of 4`, `Score 4`, `I rate it a 4`: the first cue row that fits."""
+    sentence = f" {after_last(tables.SENTENCE, lead)}"
+    for row, pattern, following in _rows_for(sentence, article):
+        match = pattern.search(sentence)
+        if match and following.match(text, candidate.used):
+            _present_phrase(candidate, text, row, match)
+            break
+    if candidate.strength == PHRASE:
+        aspect = _aspect_after(text, candidate.used)
+        candidate.label = aspect or candidate.label
 
 
 _GETS = re.compile(
-    r"\W(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)(?: (?:an?|the))?(?: [a-z]+)? \Z"
+    r"\W"
+    r"(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)"
+    r"(?: (?:an?|the))?(?: [a-z]+)? \Z"
 )
 _WORD_BEFORE = re.compile(r"([^\W\d_][\w'-]*) \Z")
 
 
-def _noun(one: Candidate, sentence: str, found: re.Match, cue: str) -> None:
-    """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`; not the score of a game."""
-    at, groups = found.start("noun"), found.groupdict()
-    left = _WORD_BEFORE.search(sentence[max(0, at - 40) : at])
-    before = left[1] if left else ""
-    mid = _WORD.findall(groups.get("mid") or "")
-    odd = {before, *mid} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED
-    if odd or before in tables.CONTESTS or (mid and mid[-1] in tables.CONTESTS):
+def _rows_for(sentence: str, article: bool) -> Iterator[CueRow]:
+    """The rows of the table of cues for the last word of a sentence."""
+    yield from TABLES.by_last.get(
+        sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2], ()
+    )
+    if article:
+        yield from TABLES.by_last.get("a", ())
+    if tables.QUALITY_LAST.search(sentence[-60:]):
+        yield from TABLES.by_last.get("quality", ())
+    yield from TABLES.by_last.get("", ())
+
+
+def _present_phrase(
+    candidate: Candidate, text: str, row: tables.Cue, match: re.Match
+) -> None:
+    """Present a number by a row of cues that fits the sentence before it."""
+    sentence = match.string
+    groups = match.groupdict()
+    if "noun" in groups:
+        explained = _EXPLAINED.match(text, candidate.used) is not None
+        candidate.enumerated = not candidate.kind and explained
+        _noun(candidate, sentence, match, row.name)
+    else:
+        candidate.present(row.strength, row.name, groups.get("quality") or "")
+    verb = groups.get("verb")
+    if verb and not _own(sentence, match.start("verb"), verb):
+        candidate.spoil("the number is the score of something else")
+    if not candidate.label:  # "In terms of clarity it scores"
+        led = tables.QUALITY_FIRST.match(sentence)
+        candidate.label = led[1] if led else ""
+    if candidate.label:
+        return
+    # "I would rate the fluency a 4", "the fluency gets"
+    at = match.start() - 1
+    if verb:
+        at = match.start("verb") - 1
+    elif "noun" in groups:
+        at = match.start("noun") - 1
+    quality = tables.QUALITY.search(sentence, at) or tables.QUALITY_LAST.search(
+        f" {sentence[max(0, at - 40) : at + 1]}"
+    )
+    if quality and quality[1] not in tables.NEUTRAL:
+        candidate.label = quality[1]
+
+
+def _noun(candidate: Candidate, sentence: str, match: re.Match, cue: str) -> None:
+    """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`.
+
+    The score of a game is none.
+    """
+    at = match.start("noun")
+    groups = match.groupdict()
+    middle_text = groups.get("mid") or ""
+    middle = _WORD.findall(middle_text)
+    neighbour = _WORD_BEFORE.search(sentence[max(0, at - 40) : at])
+    word = neighbour[1] if neighbour else ""
+    odd = {word, *middle} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED
+    if odd or not tables.CONTESTS.isdisjoint([word, *middle[-1:]]):
         return
     gets = _GETS.search(sentence[:at])
     if gets and not _own(sentence, gets.start("verb"), gets["verb"]):
-        return one.spoil("the number is the score of something else")
-    aspect = "" if before in tables.NOT_ASKED or before.endswith(("ly", "ing", "ed")) else before
-    aspect = _aspect_after(groups.get("mid") or "", 0, search=True) or aspect
-    if not tables.RANKS.isdisjoint({before, *mid}):
-        one.present(FINAL, cue)
+        candidate.spoil("the number is the score of something else")
+        return
+    aspect = _aspect_after(middle_text, 0, search=True)
+    named = word not in tables.NOT_ASKED and not word.endswith(("ly", "ing", "ed"))
+    if not aspect and named:
+        aspect = word
+    if not tables.RANKS.isdisjoint({word, *middle}):
+        candidate.present(FINAL, cue)
     elif "mid" not in groups:
-        one.present(ASPECT if aspect else LABEL, cue, aspect)
+        candidate.present(ASPECT if aspect else LABEL, cue, aspect)
+    elif groups["link"] in ("of", "as", "at"):
+        candidate.present(PHRASE, cue, aspect)
     else:
-        one.present(PHRASE if groups["link"] in ("of", "as", "at") else LABEL, cue, aspect)
+        candidate.present(LABEL, cue, aspect)
 
 
 # "the story's heroine", "the gymnast in the source text"
-_NOT_THE_HEAD = re.compile(r"\b[a-z]+'s (?=[a-z]+ \Z)|(?<=[a-z]) (?:in|from) (?:the|this|that) [a-z]+(?: [a-z]+)? \Z")
+_NOT_THE_HEAD = re.compile(
+    r"\b[a-z]+'s (?=[a-z]+ \Z)"
+    r"|(?<=[a-z]) (?:in|from) (?:the|this|that) [a-z]+(?: [a-z]+)? \Z"
+)
+
+
+_VERBS_OF_JUDGES = frozenset(
+    ("worth", "call", "consider", "deem", "put", "place", "peg", "find")
+)
 
 
 def _own(sentence: str, at: int, verb: str) -> bool:
-    """Whether the judge or what is judged is the subject of a verb: `The response gets`, not `The team gets`."""
-    if verb.endswith("ing") or verb in ("worth", "call", "consider", "deem", "put", "place", "peg", "find"):
+    """Whether the judge or what is judged is the subject of a verb.
+
+    It is in `The response gets`, not in `The team gets`.
+    """
+    if verb.endswith("ing") or verb in _VERBS_OF_JUDGES:
         return True
-    said = _NOT_THE_HEAD.sub(" ", re.split(r"[,:(]", sentence[:at])[-1])
-    words = [word.partition("'")[0] for word in _WORD.findall(said)[-7:]]
-    while words and (words[-1] in tables.AUXILIARIES or words[-1] in tables.FILL or words[-1].endswith("ly")):
+    subject = _NOT_THE_HEAD.sub(" ", re.split(r"[,:(]", sentence[:at])[-1])
+    words = [word.partition("'")[0] for word in _WORD.findall(subject)[-7:]]
+    while words and _no_subject(words[-1]):
         words.pop()
-    named = not words or words[-1] in tables.OWN or not tables.JUDGED.isdisjoint(words)
-    return named or tables.QUALITY_NAME.fullmatch(words[-1]) is not None
+    if not words or words[-1] in tables.OWN or not tables.JUDGED.isdisjoint(words):
+        return True
+    return tables.QUALITY_NAME.fullmatch(words[-1]) is not None
+
+
+def _no_subject(word: str) -> bool:
+    """Whether a word stands between a subject and its verb."""
+    return word in tables.AUXILIARIES or word in tables.FILL or word.endswith("ly")
 
 
 def _aspect_after(text: str, at: int, search: bool = False) -> str:
     """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
-    after = tables.ASPECT_AFTER.search(text, at) if search else tables.ASPECT_AFTER.match(text, at)
-    word = after["word"] if after else ""
+    look = tables.ASPECT_AFTER.search if search else tables.ASPECT_AFTER.match
+    match = look(text, at)
+    if match is None:
+        return ""
+    word = match["word"]
     return "" if word in tables.NO_ASPECT or word.endswith("ing") else word
 
 
-def _form(one: Candidate, text: str, window: str, core: str) -> None:
+def _form(candidate: Candidate, text: str, window: str, core: str) -> None:
     """A number that only its form or its place makes a verdict."""
+    used = candidate.used
     line = window[window.rfind("\n") + 1 :]
-    first = len(window) == one.start and not window.strip(_OPENERS + ">#-|.")
-    lead = tables.AFTER_LEAD.match(text, one.used) if first else None
-    scored = one.kind in ("of", "stars")
-    digits = one.token[0].isdigit()
-    closes = digits and window[-1:] != "(" and not one.kind and tables.TEXT_END.match(text, one.used)
-    if (first or (len(line) < 40 and _LINE_LEFT.match(line))) and _LINE_RIGHT.match(text, one.used):
-        one.present(ALONE, "alone")
+    first = len(window) == candidate.start and not window.strip(_OPENERS + ">#-|.")
+    begins_line = first or (len(line) < 40 and _LINE_LEFT.match(line))
+    lead = tables.AFTER_LEAD.match(text, used) if first else None
+    scored = candidate.kind in ("of", "stars")
+    counted = scored and tables.COUNT_BEFORE.search(window)
+    if begins_line and _LINE_RIGHT.match(text, used):
+        candidate.present(ALONE, "alone")
     elif lead:
-        one.present(FORM if scored else ALONE, "leading")
-        if lead["list"] and not one.kind and one.value == 1.0:
-            one.spoil("a leading '1.' may be the number of a list")
-    elif scored and text.startswith("):", one.used) and _HEADING.fullmatch(line.rstrip(" (")):
-        _label(one, text, f"{window.rstrip(' (')}:", True)  # "Depth (2/5): it barely ..."
-    elif scored and tables.ENDS.match(text, one.used) and not tables.COUNT_BEFORE.search(window):
-        clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
-        part = clause and (clause[-1] in tables.NOT_A_SCORE or clause[-1] == "turn")  # "This is part 4/5"
-        stars = one.kind == "stars" or text.startswith(" star", one.used)
-        words = {word.partition("'")[0] for word in clause}
-        others = stars and len(clause) > 2 and tables.OWN.isdisjoint(words)  # "the customer left 2 stars"
-        if not part and not others:
-            aspect = _aspect_after(text, one.used)
-            one.present(ASPECT if aspect else FORM, "form", aspect)
-    elif digits and window.endswith((" (", "\n(")) and tables.CLOSED.match(text, one.used):
-        one.present(ALONE, "bracketed")
-    elif closes and (tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window)):
-        one.present(ALONE, "closing")
+        candidate.present(FORM if scored else ALONE, "leading")
+        if lead["list"] and not candidate.kind and candidate.value == 1.0:
+            candidate.spoil("a leading '1.' may be the number of a list")
+    elif scored and _in_heading(text, used, line):
+        # "Depth (2/5): it barely ..."
+        _label(candidate, text, f"{window.rstrip(' (')}:", True)
+    elif scored and tables.ENDS.match(text, used) and not counted:
+        _fraction(candidate, text, line)
+    else:
+        _in_place(candidate, text, window, core)
 
 
-# --- vetoes ---------------------------------------------------------------------------------------------------------
+# --- vetoes
 SPLIT = "several aspects are scored at once"
 _ASKED = re.compile(r"[^.!?\n,;:()\"\d]{0,25}\(?\?")  # "A 4?", "Assigning a 4 here?"
 
 
-def doubt(one: Candidate, text: str) -> None:
+def _in_heading(text: str, used: int, line: str) -> bool:
+    """Whether a number in brackets ends a heading with a colon."""
+    if not text.startswith("):", used):
+        return False
+    return _HEADING.fullmatch(line.rstrip(" (")) is not None
+
+
+def _fraction(candidate: Candidate, text: str, line: str) -> None:
+    """`4/5`, `4 stars` in a sentence, unless it counts parts or another's stars."""
+    clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
+    if clause and (clause[-1] in tables.NOT_A_SCORE or clause[-1] == "turn"):
+        return  # "This is part 4/5"
+    stars = candidate.kind == "stars" or text.startswith(" star", candidate.used)
+    words = {word.partition("'")[0] for word in clause}
+    if stars and len(clause) > 2 and tables.OWN.isdisjoint(words):
+        return  # "the customer left 2 stars"
+    aspect = _aspect_after(text, candidate.used)
+    candidate.present(ASPECT if aspect else FORM, "form", aspect)
+
+
+def _in_place(candidate: Candidate, text: str, window: str, core: str) -> None:
+    """Digits in brackets, or at the end of a text that leads to them."""
+    if not candidate.token[0].isdigit():
+        return
+    used = candidate.used
+    if window.endswith((" (", "\n(")) and tables.CLOSED.match(text, used):
+        candidate.present(ALONE, "bracketed")
+        return
+    if window[-1:] == "(" or candidate.kind or not tables.TEXT_END.match(text, used):
+        return
+    if tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window):
+        candidate.present(ALONE, "closing")
+
+
+def doubt(candidate: Candidate, text: str) -> None:
     """Spoil a number that its clause, its sentence or what follows takes back."""
-    used = one.used if one.kind in ("of", "stars", "points") else one.end
-    after = text[used : used + 160]
-    after = after.lstrip(f"{TAG} ") if TAG in after[:2] else after
-    window = text[max(0, one.start - 300) : one.start]
-    sentence = after_last(tables.SENTENCE, window)
-    if one.cue == "a 4 than a 3":
-        return None
-    if _ASKED.match(after):
-        return one.spoil("the number is in question")
+    if candidate.cue == "a 4 than a 3":
+        return
+    used = candidate.end
+    if candidate.kind in ("of", "stars", "points"):
+        used = candidate.used
+    following = text[used : used + 160]
+    if TAG in following[:2]:
+        following = following.lstrip(f"{TAG} ")
+    if _ASKED.match(following):
+        candidate.spoil("the number is in question")
+        return
     if tables.SPLIT_AFTER.match(text, used):
-        return one.spoil(SPLIT, blocks=True)
-    flaw = TABLES.veto("after", after) or (one.kind == "points" and TABLES.veto("after", text[one.end : used + 80]))
-    if flaw or one.strength == ALONE:
-        return one.spoil(f"the number is {flaw}") if flaw else None
-    if OTHER in window and not one.based:
-        last_said = window[: len(window) - len(sentence)].rstrip(" .\n")
-        if OTHER in sentence or last_said.endswith(OTHER):
-            return one.spoil("the score is given on another scale", blocks=True, rescaled=True)
+        candidate.spoil(SPLIT, blocks=True)
+        return
+    flaw = TABLES.veto("after", following)
+    if not flaw and candidate.kind == "points":
+        flaw = TABLES.veto("after", text[candidate.end : used + 80])
+    if not flaw and candidate.strength != ALONE:
+        window = text[max(0, candidate.start - 300) : candidate.start]
+        if not candidate.based and _of_other_scale(window):
+            veto = "the score is given on another scale"
+            candidate.spoil(veto, blocks=True, rescaled=True)
+            return
+        flaw = _flaw(after_last(tables.SENTENCE, window), following)
+    if flaw:
+        candidate.spoil(f"the number is {flaw}")
+
+
+def _of_other_scale(window: str) -> bool:
+    """Whether the sentence of a number or the one before it names another scale."""
+    if OTHER not in window:
+        return False
+    sentence = after_last(tables.SENTENCE, window)
+    if OTHER in sentence:
+        return True
+    earlier = window[: len(window) - len(sentence)].rstrip(" .\n")
+    return earlier.endswith(OTHER)
+
+
+def _flaw(sentence: str, following: str) -> str:
+    """Why a sentence does not give the number at its end as a score, or empty."""
     if sentence.rstrip(_OPENERS).endswith((":", "=", "|")):
         flaw = TABLES.veto("label", sentence)
-    elif tables.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", after):
+    elif tables.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", following):
         flaw = "in a question"
     else:
-        flaw = _taken_back(sentence, after)
-    if not flaw and "'" in sentence and tables.QUOTED_LEFT.search(sentence) and tables.QUOTED_RIGHT.match(after):
-        flaw = "in a quotation"
-    return one.spoil(f"the number is {flaw}") if flaw else None
+        flaw = _taken_back(sentence, following)
+    if flaw or "'" not in sentence:
+        return flaw
+    quoted = tables.QUOTED_LEFT.search(sentence)
+    if quoted and tables.QUOTED_RIGHT.match(following):
+        return "in a quotation"
+    return ""
 
 
-def _taken_back(sentence: str, after: str) -> str:
-    sentence = f" {tables.ASIDE.sub('', sentence) if sentence.count(',') > 1 else sentence}"
+def _taken_back(sentence: str, following: str) -> str:
+    """The veto in a sentence before its number, or right after it; empty without."""
+    if sentence.count(",") > 1:
+        sentence = tables.ASIDE.sub("", sentence)
+    sentence = f" {sentence}"
     clause = f" {after_last(tables.CLAUSE, sentence)}"
-    if flaw := TABLES.veto("clause", clause) or TABLES.veto("opening", sentence):
+    flaw = TABLES.veto("clause", clause) or TABLES.veto("opening", sentence)
+    if flaw:
         return flaw
     if TABLES.beyond_clause.search(sentence):
-        turned = sentence[max((found.start() for found in tables.TURN.finditer(sentence)), default=0) :]
-        flaw = TABLES.veto("standard", clause) or TABLES.veto("turn", turned) or TABLES.veto("reported", sentence)
+        turns = (turn.start() for turn in tables.TURN.finditer(sentence))
+        turned = sentence[max(turns, default=0) :]
+        flaw = (
+            TABLES.veto("standard", clause)
+            or TABLES.veto("turn", turned)
+            or TABLES.veto("reported", sentence)
+        )
     would = "would be" in clause or ("would" in clause and "i would" not in clause)
-    return flaw or (TABLES.veto("would", after) if would else "")
+    if not flaw and would:
+        flaw = TABLES.veto("would", following)
+    return flaw

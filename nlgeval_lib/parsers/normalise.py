@@ -1,4 +1,7 @@
-"""The first stage: JSON, tables, tags and TeX become lines `name: value`, and the scale itself is taken off."""
+"""The first stage: a judge's text becomes plain lines, without the scale itself.
+
+JSON, tables, tags and TeX become lines `name: value`.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from typing import Any
 
 from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, readable, words
 
-# JSON as models write it: in fences, with single quotes, trailing commas, bare words, cut off. A library that repairs
-# it would not tell which keys came twice with different values, or that it was cut off.
+# JSON as models write it: in fences, with single quotes, trailing commas, bare words,
+# cut off. A library that repairs it would not tell which keys came twice with different
+# values, or that it was cut off.
 MAX_DEPTH = 40
 MAX_FAILURES = 50  # so many starts that are no JSON, and the text is none
 MAX_OBJECTS = 500
 
 _TOKEN = re.compile(
-    r"""[\s,]*+(?://[^\n]*\n[\s,]*+)*+
+    r"""
+    [\s,]*+(?://[^\n]*\n[\s,]*+)*+      # blanks, commas and comments before it
     (?: (?P<mark>[{}\[\]:])
       | (?: "(?P<double>(?:[^"\\]|\\(?:.|\Z))*+)"?
           | '(?P<single>(?:[^'\\]|\\(?:.|\Z)|(?<=\w)'(?=\w))*+)'?
@@ -26,12 +31,18 @@ _TOKEN = re.compile(
     )""",
     re.X | re.S,
 )
-_LITERAL_NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?")
+_OPENING = re.compile(r"[{\[]")
+_LITERAL_NUMBER = re.compile(
+    r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?"
+)
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
 
 
 class Record(dict):
-    """A JSON object that remembers its pairs, which keys came twice with different values, and whether it was cut."""
+    """A JSON object that remembers its pairs and whether it was cut off.
+
+    `clashes` are the keys that came twice with different values.
+    """
 
     def __init__(self, pairs: list[tuple[str, Any]], cut: bool = False) -> None:
         super().__init__(pairs)
@@ -41,52 +52,81 @@ class Record(dict):
 
 
 def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
-    """Every outermost object or array of `text` with its start and end, in order, of many the first 500."""
-    at = failures = read = 0
-    while failures < MAX_FAILURES and read < MAX_OBJECTS and (opening := re.compile(r"[{\[]").search(text, at)):
-        value, at = _read_json(text, opening.start())
+    """Every outermost object or array of `text` with its start and end, in order.
+
+    Of many, the first 500.
+    """
+    position = 0
+    failures = 0
+    count = 0
+    while failures < MAX_FAILURES and count < MAX_OBJECTS:
+        opening = _OPENING.search(text, position)
+        if not opening:
+            return
+        value, position = _read_json(text, opening.start())
         if value is None:
             failures += 1
         else:
-            read += 1
-            yield value, opening.start(), at
+            count += 1
+            yield value, opening.start(), position
 
 
-def _read_json(text: str, at: int) -> tuple[Record | list | None, int]:
-    """The object or array that opens here, and where it, or the text, ends; None where it is no JSON."""
-    levels: list[tuple[str, list[str], list[Any]]] = []  # what is open: the bracket, keys, values
+class _Levels:
+    """The objects and arrays of a JSON text that are still open, the innermost last."""
 
-    def closed(cut: bool) -> Record | list:
-        bracket, keys, values = levels.pop()
-        made = Record(list(zip(keys, values, strict=False)), cut) if bracket == "{" else values
-        if levels:
-            levels[-1][2].append(made)
-        return made
+    def __init__(self) -> None:
+        # of each level: its bracket, the keys and the values so far
+        self.levels: list[tuple[str, list[str], list[Any]]] = []
 
-    while token := _TOKEN.match(text, at):
-        at = token.end()
+    def close(self, cut: bool) -> Record | list:
+        """Close the innermost level; what it holds becomes a value of the next."""
+        bracket, keys, values = self.levels.pop()
+        closed: Record | list = values
+        if bracket == "{":
+            closed = Record(list(zip(keys, values, strict=False)), cut)
+        if self.levels:
+            self.levels[-1][2].append(closed)
+        return closed
+
+    def close_all(self) -> Record | list:
+        """Close every level of a text that is cut off; the outermost value."""
+        while len(self.levels) > 1:
+            self.close(True)
+        return self.close(True)
+
+
+def _read_json(text: str, position: int) -> tuple[Record | list | None, int]:
+    """The object or array that opens at `position`, and where it, or the text, ends.
+
+    None where it is no JSON.
+    """
+    nested = _Levels()
+    levels = nested.levels
+    while token := _TOKEN.match(text, position):
+        position = token.end()
         mark = token["mark"] or ""
         bracket, keys, values = levels[-1] if levels else ("", [], [])
-        awaited = bracket == "{" and len(keys) > len(values)  # a value, after its key
+        value_follows = bracket == "{" and len(keys) > len(values)
+        key_follows = bracket == "{" and not value_follows
         if mark and mark in "}]:":
-            if awaited or bracket + mark not in ("{}", "[]"):
-                return None, at
-            made = closed(False)
+            if value_follows or bracket + mark not in ("{}", "[]"):
+                return None, position
+            closed = nested.close(False)
             if not levels:
-                return made, at
-        elif token["colon"] and bracket == "{" and not awaited:
+                return closed, position
+        elif token["colon"] and key_follows:
             keys.append(_token_text(token))
-        elif token["colon"] or (bracket == "{" and not awaited) or len(levels) > MAX_DEPTH:
-            if mark or _TOKEN.match(text, at):
-                return None, at
+        elif token["colon"] or key_follows or len(levels) > MAX_DEPTH:
+            if mark or _TOKEN.match(text, position):
+                return None, position
             break  # half a key at the end
         elif mark:
             levels.append((mark, [], []))
+        elif token["bare"]:
+            values.append(_literal(token["bare"]))
         else:
-            values.append(_literal(token["bare"]) if token["bare"] else _token_text(token))
-    while len(levels) > 1:
-        closed(True)
-    return closed(True), len(text)
+            values.append(_token_text(token))
+    return nested.close_all(), len(text)
 
 
 def _literal(word: str) -> Any:
@@ -98,28 +138,49 @@ def _literal(word: str) -> Any:
 def _token_text(token: re.Match) -> str:
     if token["bare"]:
         return token["bare"]
-    content = token["double"] if token["double"] is not None else token["single"].replace("\\'", "'")
+    content = token["double"]
+    if content is None:
+        content = token["single"].replace("\\'", "'")
+    if "\\" not in content:
+        return content
     try:
-        return json.loads(f'"{content}"', strict=False) if "\\" in content else content
+        return json.loads(f'"{content}"', strict=False)
     except ValueError:
         return re.sub(r"\\(.)", r"\1", content, flags=re.S)
 
 
-# stands where a text names another scale than the one asked for: "Score (1-10): 7" on 1 to 5
+# stands where a text names another scale than the one asked for: "Score (1-10): 7" on 1
+# to 5
 OTHER = "\x01"
 # behind a number that stood in a tag: it ends the number, not the clause
 TAG = "\x02"
 
 
 def normalised(content: str, low: float, high: float) -> str:
-    """Lower case, one form of every sign, plain lines, quoted remarks without digits, without the scale."""
+    """The text in lower case and plain lines, with one form of every sign.
+
+    The scale itself is taken out, and so are the digits of quoted remarks.
+    """
     text = without_example(readable(content)).lower()
+    text = _without_structure(text, high)
+    text = plain(text)
+    if "~~" in text or "..." in text:
+        text = _LEADERS.sub(": ", _STRUCK.sub(" ", text))
+    if '"' in text:
+        text = _QUOTED.sub(_unquoted, text)
+    text = _one_blank(text)
+    return _one_blank(without_scale(text, low, high)) if places(text) else text
+
+
+def _without_structure(text: str, high: float) -> str:
+    """The text with JSON, tables, TeX, tags, boxes, sums and stars as plain lines."""
     if "{" in text:
         text = _json(text)
     if "|" in text:
         text = table_lines(text, _scores)
     if "\\" in text or "$" in text:
-        text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", _TEX.sub(_bare, _TEX.sub(_bare, text)))
+        text = _TEX.sub(_bare, _TEX.sub(_bare, text))
+        text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", text)
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
     if "[x]" in text or "(x)" in text:
@@ -131,199 +192,356 @@ def normalised(content: str, low: float, high: float) -> str:
     if "=" in text:
         text = _SUM.sub(functools.partial(_without_sum, high=high), text)
     if "☆" in text:
-        text = _STAR_LINE.sub(lambda line: f"{line[1]}{len(line[2])}/{len(line[2] + line[3])}", text)
-    text = plain(text)
-    if "~~" in text or "..." in text:
-        text = _LEADERS.sub(": ", _STRUCK.sub(" ", text))
-    if '"' in text:
-        text = _QUOTED.sub(_unquoted, text)
-    text = _one_blank(text)
-    return _one_blank(without_scale(text, low, high)) if places(text) else text
+        text = _STAR_LINE.sub(_counted_stars, text)
+    return text
+
+
+def _counted_stars(line: re.Match) -> str:
+    full = len(line[2])
+    return f"{line[1]}{full}/{full + len(line[3])}"
 
 
 def _one_blank(text: str) -> str:
     return re.sub(r"[ \t]{2,}", " ", text) if "  " in text or "\t" in text else text
 
 
-# --- JSON ---------------------------------------------------------------------------------------------------------
+# --- JSON
 # the keys of a record that name it
-NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension", "label", "category", "attribute")
-_SCORE_KEY = re.compile(
-    r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|overall|final|total|result"
+NAMES = (
+    "name",
+    "aspect",
+    "criterion",
+    "criteria",
+    "title",
+    "metric",
+    "dimension",
+    "label",
+    "category",
+    "attribute",
 )
-_SCALE_KEY = re.compile(r"out[_ ]?of|(?:rating[_ ])?scale|range|max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?")
+_SCORE_KEY = re.compile(
+    r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|"
+    r"overall|final|total|result"
+)
+_SCALE_KEY = re.compile(
+    r"out[_ ]?of|(?:rating[_ ])?scale|range|"
+    r"max(?:imum)?(?:[_ ]?(?:score|rating|grade|points))?"
+)
 _ONLY_NUMBER = re.compile(r"\W*[\d.,]+\s*(?:(?:/|out of)\s*\d+)?\W*")
-_GENERIC = words("score rating grade value result results scores ratings evaluation output response")
+_GENERIC = words(
+    "score rating grade value result results scores ratings evaluation output response"
+)
 
 
 def _json(text: str) -> str:
-    kept, at = "", 0
+    """The text with the scores of its JSON as lines."""
+    before = ""
+    position = 0
     for item, start, end in objects(text):
-        records = [one for one in (item if isinstance(item, list) else [item]) if isinstance(one, Record)]
-        said = [line for record in records for line in _json_lines(record)]
-        before = text[at:start]
-        if said and _EXAMPLE.search(text, max(0, start - 60), start):
-            kept, at = f"{kept}{before}quoted", end
-        elif any(number for _, number in said):
-            lines = "\n".join(line for line, _ in said)
-            kept, at = f"{kept}{before}{'.' * bool(before.strip())}\n{lines}\n", end
-    return kept + text[at:]
+        lines: list[tuple[str, bool]] = []
+        for record in item if isinstance(item, list) else [item]:
+            if isinstance(record, Record):
+                lines += _json_lines(record)
+        lead = text[position:start]
+        if lines and _EXAMPLE.search(text, max(0, start - 60), start):
+            before = f"{before}{lead}quoted"
+            position = end
+        elif any(valued for _, valued in lines):
+            scores = "\n".join(line for line, _ in lines)
+            stop = "." if lead.strip() else ""
+            before = f"{before}{lead}{stop}\n{scores}\n"
+            position = end
+    return before + text[position:]
 
 
-def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[tuple[str, bool]]:
-    """The scores in a JSON object as lines `name: value`, each with whether it holds a value."""
-    own = next((str(record[name]) for name in NAMES if isinstance(record.get(name), str)), above)
-    found: list[tuple[str, bool]] = []
+def _json_lines(
+    record: Record, above: str = "", depth: int = 0
+) -> list[tuple[str, bool]]:
+    """The scores in a JSON object as lines `name: value`.
+
+    Each comes with whether it holds a value.
+    """
+    title = above
+    for naming in NAMES:
+        if isinstance(record.get(naming), str):
+            title = str(record[naming])
+            break
+    lines: list[tuple[str, bool]] = []
     top = ""
     for key, value in record.pairs:
         name = str(key).strip().lower().replace("_", " ")
-        scorish = _SCORE_KEY.fullmatch(name) is not None
-        said = own if own and name in _GENERIC else f"{own} {name}" if own and scorish else name
         if not any(char.isalpha() for char in name):
             continue
-        if _SCALE_KEY.fullmatch(name) and not (name == "range" and isinstance(value, float)):
-            ends = [number_of(number) for number in re.findall(DIGITS, str(value))]
-            top = next((f" / {number:g}" for number in ends[::-1] if number is not None), "")
+        numeric_range = name == "range" and isinstance(value, float)
+        if _SCALE_KEY.fullmatch(name) and not numeric_range:
+            top = _scale_top(value)
             continue
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, Record) and depth < 6:
-                found += _json_lines(one, own if name in _GENERIC else said, depth + 1)
-            elif isinstance(one, float):
-                found.append((f"{said}: {one:g}", True))
-            elif one is None and scorish:
-                found.append((f"{said}: null", False))
-            elif isinstance(one, str) and (_ONLY_NUMBER.fullmatch(one) or (scorish and one)):
-                found.append((f"{said}: {one[:60].splitlines()[0]}", True))
-    return [(line + top * number, number) for line, number in found]
+        scored = _SCORE_KEY.fullmatch(name) is not None
+        label = name
+        if title and name in _GENERIC:
+            label = title
+        elif title and scored:
+            label = f"{title} {name}"
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, Record) and depth < 6:
+                under = title if name in _GENERIC else label
+                lines += _json_lines(item, under, depth + 1)
+            else:
+                lines += _json_line(label, item, scored)
+    return [(line + top if valued else line, valued) for line, valued in lines]
 
 
-# --- tables -------------------------------------------------------------------------------------------------------
-Table = Callable[[list[str], list[list[str]]], list[str]]
-_SCORE_HEAD = re.compile(r"(?:[a-z]+ )?(?:score|rating|grade|mark)s?\s*(?P<scale>[(\[][^()\[\]]*[)\]]|/ ?\d+)?")
-_LETTER = re.compile(r"[^\W\d_]")
-
-
-def table_lines(text: str, made: Table) -> str:
-    """The text with each markdown table that `made` makes lines of (from its head and its rows) replaced by them."""
-    if "--" not in text and ":-" not in text:
-        return text
-    given, kept, at = [*text.split("\n"), ""], [], 0
-    while at < len(given) - 1:
-        end = at + 1
-        if "|" in given[at] and "-" in given[end] and not given[end].strip("|:- \t"):
-            end = next(row for row in range(at + 2, len(given)) if "|" not in given[row])
-            found = made(_cells(given[at]), [_cells(row) for row in given[at + 2 : end]])
-            kept += ["", *found, ""] if found else given[at:end]
-        else:
-            kept.append(given[at])
-        at = end
-    return "\n".join(kept)
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip(" \t*_`") for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
-
-
-def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A column of scores, a line a row; or one row of scores under the names of what is scored."""
-    heads = [_SCORE_HEAD.fullmatch(name) for name in head]
-    places = [place for place, found in enumerate(heads) if found]
-    if len(places) == 1 and all(len(row) > places[0] for row in rows):
-        place = places[0]
-        scale = (heads[place] or {"scale": ""})["scale"] or ""
-        named = [[cell for cell in row[:place] if _LETTER.search(cell)] for row in rows]
-        return [f"{(name or ['score'])[0]} {scale}: {row[place]}" for name, row in zip(named, rows, strict=True)]
-    if not places and len(rows) == 1 and len(rows[0]) == len(head) and all(map(_LETTER.search, head[1:])):
-        return [f"{name}: {cell}" for name, cell in zip(head, rows[0], strict=True) if name]
+def _json_line(label: str, item: Any, scored: bool) -> list[tuple[str, bool]]:
+    """The line of one JSON value under its label; none where it is no score."""
+    if isinstance(item, float):
+        return [(f"{label}: {item:g}", True)]
+    if item is None and scored:
+        return [(f"{label}: null", False)]
+    if isinstance(item, str) and (_ONLY_NUMBER.fullmatch(item) or (scored and item)):
+        return [(f"{label}: {item[:60].splitlines()[0]}", True)]
     return []
 
 
-# --- tags, TeX, markup --------------------------------------------------------------------------------------------
+def _scale_top(value: Any) -> str:
+    """The upper end that `"scale": "1-5"` names, as it is written behind a score."""
+    for token in reversed(re.findall(DIGITS, str(value))):
+        number = number_of(token)
+        if number is not None:
+            return f" / {number:g}"
+    return ""
+
+
+# --- tables
+Table = Callable[[list[str], list[list[str]]], list[str]]
+_SCORE_HEAD = re.compile(
+    r"(?:[a-z]+ )?(?:score|rating|grade|mark)s?\s*"
+    r"(?P<scale>[(\[][^()\[\]]*[)\]]|/ ?\d+)?"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def table_lines(text: str, to_lines: Table) -> str:
+    """The text with its markdown tables replaced by the lines that `to_lines` gives.
+
+    `to_lines` gets a table's head and rows; a table that it gives no lines for stays.
+    """
+    if "--" not in text and ":-" not in text:
+        return text
+    source = [*text.split("\n"), ""]
+    lines = []
+    start = 0
+    while start < len(source) - 1:
+        end = start + 1
+        rule = "-" in source[end] and not source[end].strip("|:- \t")
+        if "|" in source[start] and rule:
+            end = start + 2
+            while "|" in source[end]:
+                end += 1
+            rows = [_cells(row) for row in source[start + 2 : end]]
+            replaced = to_lines(_cells(source[start]), rows)
+            lines += ["", *replaced, ""] if replaced else source[start:end]
+        else:
+            lines.append(source[start])
+        start = end
+    return "\n".join(lines)
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [cell.strip(" \t*_`") for cell in inner.split("|")]
+
+
+def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
+    """The lines of a table of scores.
+
+    A column of scores gives a line a row; one row of scores gives a line for each name
+    in the head.
+    """
+    heads = [_SCORE_HEAD.fullmatch(name) for name in head]
+    columns = [column for column, match in enumerate(heads) if match]
+    if len(columns) == 1 and all(len(row) > columns[0] for row in rows):
+        column = columns[0]
+        score_head = heads[column]
+        scale = score_head["scale"] or "" if score_head else ""
+        lines = []
+        for row in rows:
+            named = [cell for cell in row[:column] if _LETTER.search(cell)]
+            name = named[0] if named else "score"
+            lines.append(f"{name} {scale}: {row[column]}")
+        return lines
+    single = len(rows) == 1 and len(rows[0]) == len(head)
+    if not columns and single and all(map(_LETTER.search, head[1:])):
+        pairs = zip(head, rows[0], strict=True)
+        return [f"{name}: {cell}" for name, cell in pairs if name]
+    return []
+
+
+# --- tags, TeX, markup
 _TAG = re.compile(
-    r"(?P<quote>(?<=[\"'])|(?<=[\"'] ))?(?:\[\[\s{0,9}(?P<double>[^\[\]\n]{1,30})\]\]|<(?P<name>[a-z][a-z_ -]{2,30})"
-    r">\s{0,9}(?P<inner>[^<>]{1,40})</(?P=name)>|\[\s{0,9}(?:(?:final|overall) )?(?:result|score|rating|grade|"
-    r"verdict)s?\s{0,9}(?::\s{0,9}|\s(?=\d))?(?P<said>[^\[\]\n]{0,40})\]\s{0,9}(?:[:=]|-(?=\s))?)"
+    r"""
+    (?P<quote>(?<=["'])|(?<=["'][ ]))?
+    (?:
+        # [[4]]
+        \[\[\s{0,9}(?P<double>[^\[\]\n]{1,30})\]\]
+        # <score>4</score>
+      | <(?P<name>[a-z][a-z_ -]{2,30})>\s{0,9}(?P<inner>[^<>]{1,40})</(?P=name)>
+        # [RESULT] 4, [Score: 4], [Final score] = 4
+      | \[\s{0,9}(?:(?:final|overall)[ ])?(?:result|score|rating|grade|verdict)s?
+        \s{0,9}(?::\s{0,9}|\s(?=\d))?(?P<said>[^\[\]\n]{0,40})\]
+        \s{0,9}(?:[:=]|-(?=\s))?
+    )
+    """,
+    re.X,
 )
 _QUOTE_GOES_ON = re.compile(r"[ .0-9/]*[\"'][ .,0-9/\"']*[^\W\d_]")
-_SCORE_TAG = re.compile(r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)")
-_PLAIN_TAGS = words("strong span div code pre mark big small del ins sub sup font center body html label")
+_SCORE_TAG = re.compile(
+    r"(?:final|overall)?[_ ]?(?:score|rating|result|answer|grade|verdict|overall)"
+)
+_PLAIN_TAGS = words(
+    "strong span div code pre mark big small del ins sub sup font center body html "
+    "label"
+)
 _SUM = re.compile(
-    r"(?P<label>\b(?:score|rating|grade|overall|total)[a-z *()\"]{0,20}[:=][ *]{0,5}|(?<![\w./)-])(?=[\d(]))"
-    r"(?P<sum>[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+"
-    r"=)[ *]{0,5}(?=\d{1,3}(?:\.\d+)?(?![\d%/]))"
+    r"""
+    # "Score: ", "(Total) = ", or where a number or a bracket begins
+    (?P<label>
+        \b(?:score|rating|grade|overall|total)[a-z *()"]{0,20}[:=][ *]{0,5}
+      | (?<![\w./)-])(?=[\d(])
+    )
+    # "(4 + 3 + 5) / 3 ="
+    (?P<sum>[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+=)
+    [ *]{0,5}
+    (?=\d{1,3}(?:\.\d+)?(?![\d%/]))
+    """,
+    re.X,
 )
 _CHECKED = re.compile(r"(?:^[ *-]{0,9}|(?<=[ \t]))[\[(]x[\])]", re.M)
 _UNCHECKED = re.compile(r"(?:^[ *-]{0,9}|(?<=[ \t]))[\[(] ?[\])][^\n\[(]*", re.M)
 _ARROWS = re.compile(r"[<>=-]{2,4} ?(\d+(?:\.\d+)?) ?[<>=-]{2,4}")  # "==> 5 <=="
-# "- name: style\n  score: 4" of YAML, '<aspect name="style" score="4"/>', '<aspect name="style">4</aspect>'
 _NAMED = re.compile(
-    r"\bname(?:: ?|=)[\"']?([a-z][a-z _-]{1,40})[\"']?(?:\s{1,9}(?:value|score|rating)(?:: ?|=)[\"']?|"
-    r">\s{0,3})([\d.]{1,5})\b[\"'/>]*"
+    r"""
+    \bname(?::[ ]?|=)["']?([a-z][a-z _-]{1,40})["']?
+    (?:
+        # '<aspect name="style" score="4"/>', "- name: style\n  score: 4" of YAML
+        \s{1,9}(?:value|score|rating)(?::[ ]?|=)["']?
+        # '<aspect name="style">4</aspect>'
+      | >\s{0,3}
+    )
+    ([\d.]{1,5})\b["'/>]*
+    """,
+    re.X,
 )
 _STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
 _LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
-_ECHOED = re.compile(r"(?:(?:for example|e\.g\.?|such as|format)|look like this:\n)[^\n.!?]{0,40}\Z")
+_ECHOED = re.compile(
+    r"(?:(?:for example|e\.g\.?|such as|format)|look like this:\n)[^\n.!?]{0,40}\Z"
+)
 _EXAMPLE = re.compile(r"\b(?:example|sample|template|format)\b[^\n.!?]{0,30}:\s{0,9}\Z")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
-_BARE_QUOTE = re.compile(r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*")
+_BARE_QUOTE = re.compile(
+    r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*"
+)
 _WRITES = re.compile(r"\b(?:writes?|wrote|says?|said):? \Z")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
 _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
 _TEX = re.compile(
-    r"\\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}|\$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})"
-    r"\}\$?|\$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$|\\\(\s?([^\\\n]{1,20})\\\)"
+    r"""
+    # \textbf{Score}
+    \\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}
+    # $\frac{4}{5}$
+  | \$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})\}\$?
+    # $4$, $4/5$
+  | \$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$
+    # \( 4 \)
+  | \\\(\s?([^\\\n]{1,20})\\\)
+    """,
+    re.X,
 )
 _BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,30})\}\$?")
 
 
 def _bare(match: re.Match) -> str:
-    return f"{match[2]}/{match[3]}" if match[2] else match[1] or f" {match[4] or match[5]} "
+    if match[2]:
+        return f"{match[2]}/{match[3]}"
+    return match[1] or f" {match[4] or match[5]} "
 
 
 def _tag(match: re.Match) -> str:
-    """`[[4]]`, `<score>4</score>`, `[RESULT] 4` as a line of a final score, `<style>4</style>` as one of that name."""
+    """`[[4]]`, `<score>4</score>`, `[RESULT] 4` as a line of a final score.
+
+    `<style>4</style>` becomes a line of that name.
+    """
     inner = match["double"] or match["inner"] or match["said"] or ""
-    name, text = match["name"], match.string
-    if match["quote"] is not None and text[: match.start()].strip("\"' \n") and _QUOTE_GOES_ON.match(text, match.end()):
-        return " quoted "  # 'the answer says "[RESULT] 5", which': the judged text is quoted
+    name = match["name"]
+    text = match.string
+    if (
+        match["quote"] is not None
+        and text[: match.start()].strip("\"' \n")
+        and _QUOTE_GOES_ON.match(text, match.end())
+    ):
+        # 'the answer says "[RESULT] 5", which': the judged text is quoted
+        return " quoted "
     if name in _PLAIN_TAGS:
         return match.group()
     if _ECHOED.search(text, max(0, match.start() - 60), match.start()):
-        return " quoted "  # 'strictly following this format, for example: "Rating: [[5]]"'
+        # 'strictly following this format, for example: "Rating: [[5]]"'
+        return " quoted "
     if name and not _SCORE_TAG.fullmatch(name):
         return f"\n{name.replace('_', ' ')}: {inner} {TAG}\n"
     if match["said"] is not None and not match["said"].strip():
         return "\nfinal score: "
-    return f"\nfinal score: {inner.strip()} {TAG}" if re.search(r"\d|^\s*[a-z-]+\s*$", inner) else match.group()
+    if re.search(r"\d|^\s*[a-z-]+\s*$", inner):
+        return f"\nfinal score: {inner.strip()} {TAG}"
+    return match.group()
 
 
 def _without_sum(match: re.Match, high: float) -> str:
-    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`; `Score: 4/5 = .8` stays, but where it can only be a share."""
+    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`.
+
+    `Score: 4/5 = .8` stays, unless the scale ends at 1: then it can only be a share.
+    """
     signs = re.findall(r"[+*x×÷)/-]", match["sum"])
-    worked = bool(set(signs) - ({"/"} if high != 1 else set())) if match["label"] else len(signs) > (high != 1)
+    if match["label"]:
+        no_sum = set() if high == 1 else {"/"}
+        worked = bool(set(signs) - no_sum)
+    else:
+        worked = len(signs) > (high != 1)
     return f"{match['label']} " if worked else match.group()
 
 
 def _unquoted(match: re.Match) -> str:
-    """Words that are quoted are the judged text's; a number or a label in quotation marks is the judge's."""
-    text, start = match.string, match.start()
-    alone = start < 3 and not _LETTER.search(text[:start] + text[match.end() :])
-    own = _BARE_QUOTE.fullmatch(match[1]) and not _WRITES.search(text, max(0, start - 9), start)
-    return match.group() if alone or own else _ANY.sub("#", match.group())
+    """A quotation without its numbers, as quoted words are the judged text's.
+
+    A number or a label alone in quotation marks is the judge's, and stays.
+    """
+    text = match.string
+    start = match.start()
+    if start < 3 and not _LETTER.search(text[:start] + text[match.end() :]):
+        return match.group()
+    written = _WRITES.search(text, max(0, start - 9), start)
+    if _BARE_QUOTE.fullmatch(match[1]) and not written:
+        return match.group()
+    return _ANY.sub("#", match.group())
 
 
 def plain(text: str) -> str:
-    """Readable text without markdown emphasis, HTML tags and the marks of chat turns."""
+    """Readable text without markdown emphasis, HTML tags and marks of chat turns."""
     if "*" in text or "_" in text or "`" in text:
         text = _EMPHASIS.sub(" ", text)
-    return _CHAT.sub("\n", _HTML.sub(" ", text)) if "<" in text else text
+    if "<" in text:
+        text = _CHAT.sub("\n", _HTML.sub(" ", text))
+    return text
 
 
 def made_plain(text: str) -> str:
-    """Readable text for parsers of words: without TeX and markup, what is boxed on a line of its own."""
-    return plain(_BOXED.sub(r"\n\1\n", _TEX.sub(lambda one: one[1] or one[0], text)))
+    """Readable text without TeX and markup, for parsers of words.
+
+    What is boxed stands on a line of its own.
+    """
+    text = _TEX.sub(lambda match: match[1] or match[0], text)
+    return plain(_BOXED.sub(r"\n\1\n", text))
 
 
 _EXAMPLE_FIRST = re.compile(r"\W*(?:an? )?(?:example|sample)\b[^\n:]{0,40}:", re.I)
@@ -334,74 +552,127 @@ def without_example(text: str) -> str:
     return text.rpartition("\n\n")[2] if _EXAMPLE_FIRST.match(text) else text
 
 
-# --- the scale ----------------------------------------------------------------------------------------------------
+# --- the scale
 _N = rf"(?:{DIGITS}|\b{WORD}\b)"
 _UNIT = r"(?: ?(?:stars?|points?))?"
-_PAIR = rf"(?P<low>-?{_N}){_UNIT}\s?(?:-|to|and|or|through|~|\.\.+|,|/|\|)\s?(?P<high>-?{_N}){_UNIT}"
-_LEAD = (
-    r"(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|number|please|numeric|scores?|only|"
-    r"scale|on|a)[\s:]){0,4}"
+_PAIR = (
+    rf"(?P<low>-?{_N}){_UNIT}"
+    r"\s?(?:-|to|and|or|through|~|\.\.+|,|/|\|)\s?"
+    rf"(?P<high>-?{_N}){_UNIT}"
 )
-_ON = r"(?:\b(?:on|using|with|in) (?:(?:an?|the|our|this) )?(?:likert |rating |scoring |numeric(?:al)? )?)?"
-_JOINT = r"s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?\s?[(\[]?(?:from |between )?"
+_LEAD = (
+    r"(?:(?:rated|scored?|rate|range|ranging|from|between|out of|values?|integer|an|"
+    r"number|please|numeric|scores?|only|scale|on|a)[\s:]){0,4}"
+)
+_ON = (
+    r"(?:\b(?:on|using|with|in) (?:(?:an?|the|our|this) )?"
+    r"(?:likert |rating |scoring |numeric(?:al)? )?)?"
+)
+_JOINT = (
+    r"s?\s?(?:of|from|is|:|=|being|between|ranging from|goes from|to|,)?"
+    r"\s?[(\[]?(?:from |between )?"
+)
 _VALUE_NEXT = r"(?=[\s\"*]{0,5}(?::|=|->|-(?=\s)|is\b))"
 _TOP = rf"(?P<top>{_N})"
+_POINTS = rf"{_TOP}[ -](?:point|star)s?\s(?:likert\s|rating\s)?"
+_IN_BRACKETS = rf"\s?{_LEAD}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]"
 # how a scale is printed: what it tells, what every such place holds, the pattern
-_SCALES = [
-    (kind, held, re.compile(pattern))
-    for kind, held, pattern in (
-        ("note", "(", rf"\((?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
-        *(("span", sign, rf"\{sign}\s?{_LEAD}{_PAIR}[^()\[\]\n]{{0,80}}[)\]}}]") for sign in "([{"),
-        *(("scale", name, rf"{_ON}{name}{_JOINT}{_PAIR}[)\]]?") for name in ("scale", "range")),
-        ("scale", "scale", rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]scale\b"),
-        *(
-            ("top", name, rf"{_TOP}[ -](?:point|star)s?\s(?:likert\s|rating\s)?{name}\b")
-            for name in ("scale", "system")
-        ),
-        *(("span", word, rf"{word}{_PAIR}\b") for word in ("from ", "between ")),
-        ("after a word", "out of ", rf"out of {_TOP}{_VALUE_NEXT}"),
-        ("after a word", "/", rf"/ ?{_TOP}{_VALUE_NEXT}"),
-        ("opening", "out of ", rf"out of {_TOP}\s?,"),
-        ("top", "满分", r"满分\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
-        ("top", "点", r"(?P<top>\d{1,3})\s?点(?:満点中?|中)"),
-        ("top", "分", r"(?P<top>\d{1,3})\s?分(?:满分|中)"),
-        ("top", "만점", r"(?P<top>\d{1,3})\s?점 만점에?"),
-    )
-]
+_PRINTED = (
+    # "Score (1-10):"
+    ("note", "(", rf"\((?P<note>[^()\[\]\n]{{1,90}})\){_VALUE_NEXT}"),
+    # "(from 1 to 5)"
+    ("span", "(", rf"\({_IN_BRACKETS}"),
+    ("span", "[", rf"\[{_IN_BRACKETS}"),
+    ("span", "{", rf"\{{{_IN_BRACKETS}"),
+    # "on a scale of 1 to 5"
+    ("scale", "scale", rf"{_ON}scale{_JOINT}{_PAIR}[)\]]?"),
+    ("scale", "range", rf"{_ON}range{_JOINT}{_PAIR}[)\]]?"),
+    # "1-5 point scale"
+    (
+        "scale",
+        "scale",
+        rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]scale\b",
+    ),
+    # "5-point scale"
+    ("top", "scale", rf"{_POINTS}scale\b"),
+    ("top", "system", rf"{_POINTS}system\b"),
+    # "from 1 to 5"
+    ("span", "from ", rf"from {_PAIR}\b"),
+    ("span", "between ", rf"between {_PAIR}\b"),
+    # "Score out of 5:", "Score / 5:"
+    ("after a word", "out of ", rf"out of {_TOP}{_VALUE_NEXT}"),
+    ("after a word", "/", rf"/ ?{_TOP}{_VALUE_NEXT}"),
+    # "Out of 5, I give it"
+    ("opening", "out of ", rf"out of {_TOP}\s?,"),
+    # Chinese, Japanese and Korean: "full marks are 5 points", "of 5 points"
+    ("top", "满分", r"满分\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
+    ("top", "点", r"(?P<top>\d{1,3})\s?点(?:満点中?|中)"),
+    ("top", "分", r"(?P<top>\d{1,3})\s?分(?:满分|中)"),
+    ("top", "만점", r"(?P<top>\d{1,3})\s?점 만점에?"),
+)
+_SCALES = [(kind, clue, re.compile(pattern)) for kind, clue, pattern in _PRINTED]
 _ANY = re.compile(_N)
-_NAMES_TOP = re.compile(r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?|best|highest")
+_NAMES_TOP = re.compile(
+    r"out of|max|/|\bof\b(?! (?:the|all|these|those))|points?|stars?|best|highest"
+)
 
 
 def without_scale(text: str, low: float, high: float) -> str:
-    """The text without mentions of the scale low to high; another scale leaves the mark `OTHER`."""
+    """The text without mentions of the scale low to high.
+
+    Another scale leaves the mark `OTHER`.
+    """
     text = text.replace(OTHER, " ")
-    for kind, held, pattern in _SCALES:
-        if held in text:
-            text = pattern.sub(functools.partial(_scale, kind=kind, low=low, high=high), text)
+    for kind, clue, pattern in _SCALES:
+        if clue in text:
+            replaced = functools.partial(_scale, kind=kind, low=low, high=high)
+            text = pattern.sub(replaced, text)
     return text
 
 
 def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
-    """What is left of a printed scale: nothing of the one asked for, a mark of another, all of what is no scale."""
-    before = match.string[max(0, match.start() - 3) : match.start()].rstrip(" \t")[-1:]
+    """What is left of a printed scale: nothing of the one asked for, a mark of another.
+
+    What turns out to be no scale stays.
+    """
     if kind == "note":
-        values = {number_of(token) for token in _ANY.findall(match["note"])}
-        # "Depth (2/5): it barely" gives a score, "Score (/5): 4" a scale
-        given = match["note"][0] in "0123456789" and low not in values and _ONLY_NUMBER.fullmatch(match["note"])
-        no_scale = given or not values or (len(values) == 1 and not _NAMES_TOP.search(match["note"]))
-        same = high in values and (low in values or len(values) == 1)
+        no_scale, same = _in_note(match["note"], low, high)
     elif kind in ("scale", "span"):
         same = {_signed(match["low"]), _signed(match["high"])} == {low, high}
-        no_scale = kind == "span" and "scale" not in match.group() and (not same or match.group().count("/") == 1)
+        share = match.group().count("/") == 1
+        named = kind == "scale" or "scale" in match.group()
+        no_scale = not named and (not same or share)
     else:
+        before = match.string[max(0, match.start() - 3) : match.start()]
+        before = before.rstrip(" \t")[-1:]
         value = number_of(match["top"])
         same = value == high or (kind == "top" and low == 0 and value == high + 1)
-        no_scale = (kind == "after a word" and not before.isalpha()) or (
-            kind == "opening" and before not in ("", ".", "!", "?", "\n")
-        )
-    return match.group() if no_scale else " " if same else f" {OTHER} "
+        no_scale = False
+        if kind == "after a word":
+            no_scale = not before.isalpha()
+        elif kind == "opening":
+            no_scale = before not in ("", ".", "!", "?", "\n")
+    if no_scale:
+        return match.group()
+    return " " if same else f" {OTHER} "
+
+
+def _in_note(note: str, low: float, high: float) -> tuple[bool, bool]:
+    """Whether a note in brackets before a value is no scale, and whether it is ours.
+
+    "Depth (2/5): it barely" gives a score, "Score (/5): 4" a scale.
+    """
+    values = {number_of(token) for token in _ANY.findall(note)}
+    score = (
+        note[0] in "0123456789" and low not in values and _ONLY_NUMBER.fullmatch(note)
+    )
+    single = len(values) == 1
+    no_scale = bool(score) or not values or (single and not _NAMES_TOP.search(note))
+    return no_scale, high in values and (low in values or single)
 
 
 def _signed(token: str) -> float | None:
     value = number_of(token.removeprefix("-"))
-    return -value if value is not None and token.startswith("-") else value
+    if value is not None and token.startswith("-"):
+        return -value
+    return value

@@ -1,7 +1,8 @@
 """The published prompts, and the aspects and criteria that fill them.
 
-A template file has a header of `# key: value` lines that say where its prompt comes from, a line `---`, and the body
-with slots `{{name}}`, which is split when it is read: rendering joins parts, and never looks at text that data have.
+A template file has a header of `# key: value` lines that say where its prompt comes
+from, a line `---`, and the body with slots `{{name}}`, which is split when it is read:
+rendering joins parts, and never looks at text that data have.
 """
 
 from __future__ import annotations
@@ -24,12 +25,17 @@ _SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt. parts: fixed texts and the names of slots by turns, a fixed text (perhaps empty) first and last.
+    """A prompt.
 
-    header: what its file says of it. `source`: paper, table or figure, section; `status`: published (as a paper prints
-    it), released (as the authors' public data have it), reconstructed (from a paper's description), ours (written for
-    this project where the papers have none); `covers`: the printed tables or figures that it stands for, as "paper
-    table_09"; `title`, `note`, and `variable NAME`, what each variable is.
+    parts: fixed texts and the names of slots by turns, a fixed text (perhaps empty)
+    first and last.
+
+    header: what its file says of it. `source`: paper, table or figure, section;
+    `status`: published (as a paper prints it), released (as the authors' public data
+    have it), reconstructed (from a paper's description), ours (written for this project
+    where the papers have none); `covers`: the printed tables or figures that it stands
+    for, as "paper table_09"; `title`, `note`, and `variable NAME`, what each variable
+    is.
     """
 
     name: str
@@ -48,32 +54,47 @@ class Template:
 
     @property
     def sha(self) -> str:
-        """The first 12 hexadecimal digits of the SHA-256 over the parts: changes with every change of a prompt."""
+        """The first 12 hexadecimal digits of the SHA-256 over the parts.
+
+        It changes with every change of a prompt.
+        """
         digest = hashlib.sha256()
         for turn, part in enumerate(self.parts):
             data = part.encode("utf-8", "surrogatepass")
             if data:
-                digest.update(f"{'ts'[turn % 2]}{len(data)}:".encode() + data)
+                kind = "ts"[turn % 2]  # a fixed text or a slot
+                digest.update(f"{kind}{len(data)}:".encode() + data)
         return digest.hexdigest()[:12]
 
     def render(self, /, **variables: str | int) -> str:
-        """The prompt: fixed parts and values in order, nothing added, stripped or interpreted.
+        """The prompt: fixed parts and values in order.
 
-        Raises: ValueError for a missing or unknown variable and for a value that is neither str nor int.
+        Nothing is added, stripped or interpreted.
+
+        Raises: ValueError for a missing or unknown variable and for a value that is
+        neither str nor int.
         """
         values = self._checked(variables)
-        if missing := [name for name in self.variables if name not in values]:
-            raise ValueError(f"prompt {self.name}: missing {', '.join(missing)}; it takes {', '.join(self.variables)}")
+        missing = [name for name in self.variables if name not in values]
+        if missing:
+            raise ValueError(
+                f"prompt {self.name}: missing {', '.join(missing)}; "
+                f"it takes {', '.join(self.variables)}"
+            )
         return self._filled(values)
 
     def bind(self, /, **variables: str | int) -> Template:
-        """The template with some slots filled for good. What is filled in is fixed text from then on.
+        """The template with some slots filled for good. What is filled in is fixed text
+        from then on.
 
-        Raises: ValueError for an unknown variable and for a value that is neither str nor int.
+        Raises: ValueError for an unknown variable and for a value that is neither str
+        nor int.
         """
         values = self._checked(variables)
         parts = [self.parts[0]]
-        for slot, text in zip(self.parts[1::2], self.parts[2::2], strict=True):
+        slots = self.parts[1::2]
+        texts = self.parts[2::2]
+        for slot, text in zip(slots, texts, strict=True):
             if slot in values:
                 parts[-1] += values[slot] + text
             else:
@@ -81,53 +102,86 @@ class Template:
         return dataclasses.replace(self, parts=tuple(parts))
 
     def _filled(self, values: Mapping[str, str]) -> str:
-        return "".join(values[part] if turn % 2 else part for turn, part in enumerate(self.parts))
+        parts = list(self.parts)
+        for turn in range(1, len(parts), 2):
+            parts[turn] = values[parts[turn]]
+        return "".join(parts)
 
     def _checked(self, variables: Mapping[str, object]) -> dict[str, str]:
         takes = ", ".join(self.variables) or "none"
-        if unknown := [name for name in variables if name not in self.variables]:
-            raise ValueError(f"prompt {self.name}: unknown {', '.join(unknown)}; it takes {takes}")
+        unknown = [name for name in variables if name not in self.variables]
+        if unknown:
+            raise ValueError(
+                f"prompt {self.name}: unknown {', '.join(unknown)}; it takes {takes}"
+            )
+        values = {}
         for name, value in variables.items():
             if isinstance(value, bool) or not isinstance(value, str | int):
-                said = f"is {value!r} ({type(value).__name__}); give text or a whole number, others formatted as text"
-                raise ValueError(f"prompt {self.name}: variable {name!r} {said}. It takes {takes}")
-        # str(...) of a str subclass may be overridden; str.__str__ gives the characters themselves
-        return {name: str.__str__(v) if isinstance(v, str) else str(v) for name, v in variables.items()}
+                raise ValueError(
+                    f"prompt {self.name}: variable {name!r} "
+                    f"is {value!r} ({type(value).__name__}); "
+                    "give text or a whole number, others formatted as text. "
+                    f"It takes {takes}"
+                )
+            if isinstance(value, str):
+                # str(...) of a str subclass may be overridden; str.__str__ gives the
+                # characters themselves
+                values[name] = str.__str__(value)
+            else:
+                values[name] = str(value)
+        return values
 
 
-def of_text(text: str, name: str = "own", header: Mapping[str, str] | None = None) -> Template:
+def of_text(
+    text: str, name: str = "own", header: Mapping[str, str] | None = None
+) -> Template:
     """A template of your own: `{{slot}}` marks what `render` fills in.
 
-    Raises: ValueError for `{{` that does not begin a slot, and for `{{{`, which could be read in two ways.
+    Raises: ValueError for `{{` that does not begin a slot, and for `{{{`, which could
+    be read in two ways.
     """
     for match in re.finditer(r"\{\{+", text):
-        if match.group() != "{{" or not _SLOT.match(text, match.start()):
-            found = text[match.start() : match.start() + 30]
-            raise ValueError(f"prompt {name}: not a slot: {found!r}; a slot is {{{{lower_case_name}}}}")
+        start = match.start()
+        if match.group() != "{{" or not _SLOT.match(text, start):
+            raise ValueError(
+                f"prompt {name}: not a slot: {text[start : start + 30]!r}; "
+                "a slot is {{lower_case_name}}"
+            )
     return Template(name, tuple(_SLOT.split(text)), header or {})
 
 
 @functools.cache
 def names() -> tuple[str, ...]:
     """The names of all templates, sorted: `paper/prompt`."""
-    return tuple(sorted(path.relative_to(TEMPLATES).with_suffix("").as_posix() for path in TEMPLATES.glob("*/*.txt")))
+    paths = (path.relative_to(TEMPLATES) for path in TEMPLATES.glob("*/*.txt"))
+    return tuple(sorted(path.with_suffix("").as_posix() for path in paths))
 
 
 @functools.cache
 def template(name: str) -> Template:
-    """The template of that name, read once. Raises: ValueError for an unknown name, naming the nearest."""
+    """The template of that name, read once.
+
+    Raises: ValueError for an unknown name, naming the nearest.
+    """
     if name not in names():
-        raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(near(name, names()) or names())}")
-    with open(TEMPLATES / f"{name}.txt", encoding="utf-8", newline="") as file:  # newline="": kept, part of a prompt
-        head, _, body = file.read().replace("\r\n", "\n").partition("\n---\n")
-    header = dict(line.removeprefix("# ").split(": ", 1) for line in head.split("\n"))
+        nearest = near(name, names()) or names()
+        raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(nearest)}")
+    # newline="" keeps line ends as they are: they are part of a prompt
+    with open(TEMPLATES / f"{name}.txt", encoding="utf-8", newline="") as file:
+        text = file.read().replace("\r\n", "\n")
+    head, _, body = text.partition("\n---\n")
+    header = {}
+    for line in head.split("\n"):
+        key, value = line.removeprefix("# ").split(": ", 1)
+        header[key] = value
     return of_text(body.removesuffix("\n"), name, header)
 
 
 def render(name: str, /, **variables: str | int) -> str:
     """The prompt with its slots filled.
 
-    Raises: ValueError for an unknown prompt, a missing or unknown variable, a value that is neither str nor int.
+    Raises: ValueError for an unknown prompt, a missing or unknown variable, a value
+    that is neither str nor int.
     """
     return template(name).render(**variables)
 
@@ -135,11 +189,13 @@ def render(name: str, /, **variables: str | int) -> str:
 def load_definitions(name: str) -> dict[str, Any]:
     """Aspects or criteria by name, as a fresh dictionary with a `source`.
 
-    `origin` of an entry: printed (the paper's own words), inferred (a link that follows from the paper but is not
-    printed), ours (written for this project where the paper gives none).
+    `origin` of an entry: printed (the paper's own words), inferred (a link that follows
+    from the paper but is not printed), ours (written for this project where the paper
+    gives none).
     Raises: ValueError for an unknown name.
     """
-    known = sorted(path.stem for path in DEFINITIONS.glob("*.json"))
-    if name not in known:
-        raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(near(name, known) or known)}")
+    stems = sorted(path.stem for path in DEFINITIONS.glob("*.json"))
+    if name not in stems:
+        nearest = near(name, stems) or stems
+        raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(nearest)}")
     return json.loads((DEFINITIONS / f"{name}.json").read_text(encoding="utf-8"))

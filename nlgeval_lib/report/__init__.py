@@ -17,7 +17,14 @@ __all__ = ["Output", "Table", "comparison", "show"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded where it is used: the runner reads notebooks, and needs no pandas for it."""
+    """Loaded where it is used: the runner reads notebooks, and needs no pandas for
+    it.
+    """
     if name in __all__:
-        return getattr(importlib.import_module(f"{__name__}.{'output' if name == 'Output' else 'tables'}"), name)
+        return getattr(
+            importlib.import_module(
+                f"{__name__}.{'output' if name == 'Output' else 'tables'}"
+            ),
+            name,
+        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,8 @@
 """A notebook's source, read strictly: its cells and its typed parameters.
 
-The cell tagged `parameters` holds plain assignments of literals. A default fixes the type of its parameter: a bool is
-no int, an int may be given where a float stands, an annotation (`limit: int | None = None`) widens.
+The cell tagged `parameters` holds plain assignments of literals. A default fixes the
+type of its parameter: a bool is no int, an int may be given where a float stands, an
+annotation (`limit: int | None = None`) widens.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from nlgeval_lib import files
 from nlgeval_lib.names import meant
 
-_NAMED: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "dict": dict}
+_NAMED: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": bool,
+    "list": list,
+    "dict": dict,
+}
 
 
 class NotebookRefused(ValueError):
@@ -34,18 +42,28 @@ class Parameter:
     kind: Any  # its type; Any for a default of None without an annotation
 
     def accept(self, value: Any) -> Any:
-        """`value` as this parameter's type. Raises: NotebookRefused with the type wanted and the type given."""
+        """`value` as this parameter's type.
+
+        Raises: NotebookRefused with the type wanted and the type given.
+        """
         try:
-            return TypeAdapter(self.kind, config=ConfigDict(strict=True)).validate_python(value)
+            return TypeAdapter(
+                self.kind, config=ConfigDict(strict=True)
+            ).validate_python(value)
         except ValidationError:
-            wanted = self.kind.__name__ if isinstance(self.kind, type) else str(self.kind)
+            wanted = (
+                self.kind.__name__ if isinstance(self.kind, type) else str(self.kind)
+            )
             raise NotebookRefused(
                 f"parameter {self.name!r} is {value!r} ({type(value).__name__}); "
                 f"its default {self.default!r} asks for {wanted}"
             ) from None
 
     def read(self, text: str) -> Any:
-        """The value that `text` from a command line stands for. Raises: NotebookRefused where it is of another type."""
+        """The value that `text` from a command line stands for.
+
+        Raises: NotebookRefused where it is of another type.
+        """
         if self.kind is bool and text in ("true", "false"):
             return text == "true"
         try:
@@ -62,8 +80,13 @@ class Source:
     cells: tuple[tuple[str, str, tuple[str, ...]], ...]  # kind, source, tags
     parameters: Mapping[str, Parameter]
 
-    def resolve(self, given: Mapping[str, Any], automatic: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """`given`, checked, and what of `automatic` the notebook has a parameter for. Raises: NotebookRefused."""
+    def resolve(
+        self, given: Mapping[str, Any], automatic: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """`given`, checked, and what of `automatic` the notebook has a parameter for.
+
+        Raises: NotebookRefused.
+        """
         faults = []
         values: dict[str, Any] = {}
         for name, value in {**(automatic or {}), **given}.items():
@@ -74,7 +97,9 @@ class Source:
                     faults.append(str(error))
             elif name in given:
                 known = ", ".join(self.parameters) or "none"
-                faults.append(f"unknown parameter {name!r}{meant(name, self.parameters, '.')} Known: {known}")
+                faults.append(
+                    f"unknown parameter {name!r}{meant(name, self.parameters, '.')} Known: {known}"
+                )
         if faults:
             raise NotebookRefused(f"{shown(self.path)}: " + "; ".join(faults))
         return values
@@ -83,11 +108,18 @@ class Source:
 def shown(path: Path) -> str:
     """`path` relative to the checkout where it lies in it."""
     whole = path.resolve()
-    return whole.relative_to(files.root()).as_posix() if whole.is_relative_to(files.root()) else str(path)
+    return (
+        whole.relative_to(files.root()).as_posix()
+        if whole.is_relative_to(files.root())
+        else str(path)
+    )
 
 
 def read(path: Path) -> Source:
-    """The notebook at `path`. Raises: NotebookRefused where it is no notebook or has no readable parameters cell."""
+    """The notebook at `path`.
+
+    Raises: NotebookRefused where it is no notebook or has no readable parameters cell.
+    """
     name = shown(path)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -95,13 +127,27 @@ def read(path: Path) -> Source:
         raise NotebookRefused(f"{name}: there is no such notebook") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise NotebookRefused(f"{name}: not a notebook: {error}") from None
-    if not isinstance(document, dict) or document.get("nbformat") != 4 or not isinstance(document.get("cells"), list):
-        raise NotebookRefused(f"{name}: not a notebook of format 4; open and save it in JupyterLab")
+    if (
+        not isinstance(document, dict)
+        or document.get("nbformat") != 4
+        or not isinstance(document.get("cells"), list)
+    ):
+        raise NotebookRefused(
+            f"{name}: not a notebook of format 4; open and save it in JupyterLab"
+        )
     cells = tuple(
-        (cell["cell_type"], "".join(cell["source"]), tuple(cell["metadata"].get("tags", ())))
+        (
+            cell["cell_type"],
+            "".join(cell["source"]),
+            tuple(cell["metadata"].get("tags", ())),
+        )
         for cell in document["cells"]
     )
-    tagged = [source for kind, source, tags in cells if "parameters" in tags and kind == "code"]
+    tagged = [
+        source
+        for kind, source, tags in cells
+        if "parameters" in tags and kind == "code"
+    ]
     if len(tagged) != 1:
         raise NotebookRefused(
             f"{name}: {len(tagged) or 'no'} code cell is tagged 'parameters'; tag the one that assigns mode and seed "
@@ -110,7 +156,9 @@ def read(path: Path) -> Source:
     try:
         return Source(path, cells, _parameters(ast.parse(tagged[0])))
     except SyntaxError as error:
-        raise NotebookRefused(f"{name}: parameters cell, line {error.lineno}: {error.msg}") from None
+        raise NotebookRefused(
+            f"{name}: parameters cell, line {error.lineno}: {error.msg}"
+        ) from None
 
 
 def _parameters(tree: ast.Module) -> dict[str, Parameter]:
@@ -122,10 +170,17 @@ def _parameters(tree: ast.Module) -> dict[str, Parameter]:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     default = ast.literal_eval(value)
                     kind = _kind(default)
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
-                    default, kind = ast.literal_eval(value), _annotated(annotation)
+                case ast.AnnAssign(
+                    target=ast.Name(id=name),
+                    annotation=annotation,
+                    value=ast.expr() as value,
+                ):
+                    default = ast.literal_eval(value)
+                    kind = _annotated(annotation)
                 case _:
-                    raise ValueError("only plain assignments `name = value` stand in this cell")
+                    raise ValueError(
+                        "only plain assignments `name = value` stand in this cell"
+                    )
             found[name] = Parameter(name, default, kind)
             found[name].accept(default)
         except ValueError as error:
@@ -137,10 +192,15 @@ def _kind(default: Any) -> Any:
     if default is None:
         return Any
     if isinstance(default, list) and default:
-        kinds = {float if type(part) is int and float in map(type, default) else type(part) for part in default}
+        kinds = {
+            float if type(part) is int and float in map(type, default) else type(part)
+            for part in default
+        }
         return list if len(kinds) > 1 else list[kinds.pop()]  # type: ignore[misc]  # made at run time
     if type(default) not in _NAMED.values():
-        raise ValueError(f"a parameter is one of {', '.join(_NAMED)} or None, not {default!r}")
+        raise ValueError(
+            f"a parameter is one of {', '.join(_NAMED)} or None, not {default!r}"
+        )
     return type(default)
 
 
@@ -155,4 +215,6 @@ def _annotated(node: ast.expr) -> Any:
         case ast.Subscript(value=ast.Name(id="list"), slice=part):
             return list[_annotated(part)]  # type: ignore[misc]  # made at run time
     allowed = f"{', '.join(_NAMED)} or None, joined by |"
-    raise ValueError(f"annotation {ast.unparse(node)!r} is not understood; use {allowed}")
+    raise ValueError(
+        f"annotation {ast.unparse(node)!r} is not understood; use {allowed}"
+    )

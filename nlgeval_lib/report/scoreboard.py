@@ -1,12 +1,17 @@
-"""One row a printed table or figure of the five papers: what was compared, what is equal, and why the rest is not.
+"""One row a printed table or figure of the five papers: what was compared, what is
+equal, and why the rest is not.
 
 A row's status follows from its printed numbers (those of `data/paper_tables`):
 
-- `reproduced`: every printed number was compared (*recomputed* or *consistent*, see `papers.comparison`), and is equal;
-- `partly`: at least half of the compared numbers are equal, or printed within a run's interval, but not all are equal;
+- `reproduced`: every printed number was compared (*recomputed* or *consistent*, see
+`papers.comparison`), and is equal;
+- `partly`: at least half of the compared numbers are equal, or within the judge's own
+spread, but not all are equal;
 - `differs`: numbers were compared, and fewer than half of them are;
-- `needs GPU`, `no public data`: no number could be compared, for the reason given in `notebooks/catalogue.toml`;
-- `no numbers`: a prompt, a text, a diagram, or a figure of unlabelled curves or bars that an output of ours draws;
+- `needs GPU`, `no public data`: no number could be compared, for the reason given in
+`notebooks/catalogue.toml`;
+- `no numbers`: a prompt, a text, a diagram, or a figure of unlabelled curves or bars
+that an output of ours draws;
 - `not built yet`: nothing of the above.
 """
 
@@ -22,31 +27,78 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import answers, saving, tables
+from nlgeval_lib.papers.counting import PLURALS
+from nlgeval_lib.prompts import printed as printed_prompts
+from nlgeval_lib.report import answers, saving, seal, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
 
 TITLES = {
-    "tigerscore": "TIGERScore", "semscore": "SemScore", "hdeval": "HD-Eval", "prometheus": "Prometheus",
-    "coascore": "CoAScore", catalogue.META: "What the papers leave out",
-}  # fmt: skip
+    "tigerscore": "TIGERScore",
+    "semscore": "SemScore",
+    "hdeval": "HD-Eval",
+    "prometheus": "Prometheus",
+    "coascore": "CoAScore",
+    catalogue.META: "What the papers leave out",
+}
 COLUMNS = (
-    "paper", "id", "title", "kind", "route", *papers.COUNTS, "largest_difference", "status", "reason", "saved",
-    "output", "notebook",
-)  # fmt: skip
-COMPARED = ("reproduced", "partly", "differs")  # of a printed table that has numbers to compare
-_ROUTES = ("run", "public", "published", "recorded", "mini")  # as a table's routes are told
-READING = (
-    "Recomputed: from public data, or by running the judge; what a paper's authors published of their own judge's "
-    "outputs is public data. Consistent: follows from other numbers that the paper prints. For orientation: another "
-    "judge, prompt or run. Of these and of a run of ours it is said whether the printed number lies within our "
-    "interval; a run stands beside what was derived or recorded, and such a cell is in both counts. Equal by "
-    "construction, whatever was measured: counted in none, named with the reason in "
-    "data/paper_tables/by_construction.csv. A number that a paper prints twice is two printed numbers. Equal is within "
-    "0.51 of the last printed digit, or by a rounding habit of the paper that data/paper_tables/rounding.csv names "
-    "with its evidence."
+    "paper",
+    "id",
+    "title",
+    "kind",
+    "route",
+    "own_printed",
+    "own_recomputed",
+    "own_equal",
+    "own",
+    "recomputed_by_kind",
+    "consistent_by_kind",
+    *papers.COUNTS,
+    "largest_difference",
+    "status",
+    "reason",
+    "saved",
+    "output",
+    "notebook",
 )
+COMPARED = (
+    "reproduced",
+    "partly",
+    "differs",
+)  # of a printed table that has numbers to compare
+_ROUTES = (
+    "run",
+    "public",
+    "published",
+    "recorded",
+    "mini",
+)  # as a table's routes are told
+READING = (
+    "Each printed number has a kind (data/paper_tables/kinds.csv): the paper's own "
+    "method, its ablation, another LLM judge, a learned metric, a lexical metric, "
+    "human, or a count. Tested means recomputed: from public data, or by running the "
+    "judge; what a paper's authors published of their own judge's outputs is public "
+    "data. Consistent: follows from other numbers that the paper prints; that tests no "
+    "method. For orientation: another judge, prompt or run; its distance is shown and "
+    "no verdict given. A run stands beside what was derived or recorded, and such a "
+    "number is in both counts. Equal is within 0.51 of the last printed digit, or by a "
+    "rounding habit of the paper that data/paper_tables/rounding.csv names with its "
+    "evidence. A run of the paper's judge that is not equal is within the judge's own "
+    "spread where it is no farther from the printed number than 95 % of pairs of runs "
+    "of one judge lie apart, and half a step of the last printed digit; else apart. "
+    "Shuffled: how many would be equal on average, were the printed numbers of a table "
+    "dealt out anew among the cells of one statistic; where that comes near a count, "
+    "the count is no support. Equal by construction, whatever was measured: counted in "
+    "none, named in data/paper_tables/by_construction.csv. Of the equal recomputed "
+    "numbers it is said what they are: distinct ones, reprints of another table's, "
+    "averages of others, sizes, values of a single example."
+)
+_INTEGERS = {
+    name: int
+    for name in (*papers.COUNTS, "own_printed", "own_recomputed", "own_equal")
+    if not name.endswith("shuffled")
+}
 CLAIMS = "results/meta/meta_claims__{}.csv"
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
@@ -56,28 +108,38 @@ _WORDLESS = {
 
 
 def build(mode: str = "full") -> pd.DataFrame:
-    """The scoreboard from the saved results: a row for every printed table and figure, in the papers' order.
+    """The scoreboard from the saved results: a row for every printed table and figure,
+    in the papers' order.
 
-    `saved` is the day from which the saved values are: a run that gives the same values leaves it.
+    `saved` is the day from which the saved values are: a run that gives the same values
+    leaves it.
     Raises: ValueError for an unknown mode; CatalogueError.
     """
     stated = {(row.paper, row.id): row for row in catalogue.load().rows}
-    rows = [_row(one, stated.get((one.printed.paper, one.printed.id))) for one in _gathered(mode)]
+    rows = [
+        _row(one, stated.get((one.printed.paper, one.printed.id)))
+        for one in _gathered(mode)
+    ]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.astype(dict.fromkeys(papers.COUNTS, int) | {"largest_difference": float})
+    return frame.astype(_INTEGERS | {"largest_difference": float})
 
 
 def cells(mode: str = "full") -> pd.DataFrame:
-    """The cells that the scoreboard counts, as they were saved: one a printed number that an output speaks of.
+    """The cells that the scoreboard counts, as they were saved: one a printed number
+    that an output speaks of.
 
     Raises: ValueError for an unknown mode; CatalogueError.
     """
     made = [one.cells for one in _gathered(mode) if one.cells is not None]
-    return pd.concat(made or [pd.DataFrame(columns=papers.comparison.RESULT)], ignore_index=True)
+    return pd.concat(
+        made or [pd.DataFrame(columns=papers.comparison.RESULT)], ignore_index=True
+    )
 
 
 class _Printed(NamedTuple):
-    """A printed table or figure: its line of the index, the outputs that cover it and what those of them saved."""
+    """A printed table or figure: its line of the index, the outputs that cover it
+    and what those of them saved.
+    """
 
     printed: Any
     entries: list[Entry]
@@ -88,59 +150,148 @@ class _Printed(NamedTuple):
 def _gathered(mode: str) -> Iterator[_Printed]:
     if mode not in ("full", "quick"):
         raise ValueError(f"mode is {mode!r}; allowed: full, quick")
-    covering: dict[tuple[str, str], list[tuple[Entry, dict[str, Any] | None]]] = defaultdict(list)
+    covering: dict[tuple[str, str], list[tuple[Entry, dict[str, Any] | None]]] = (
+        defaultdict(list)
+    )
     for entry in catalogue.load().outputs:
         base = answers.base(entry, mode)
         if record := saving.read_json(f"{base}.json"):
             record["cells"] = answers.saved_cells(f"{base}.csv")
         if record is not None and (
-            lacking := [key for key in ("route", "date") if not isinstance(record.get(key), str)]
+            lacking := [
+                key for key in ("route", "date") if not isinstance(record.get(key), str)
+            ]
         ):
-            raise ValueError(f"{base}.json is damaged (no {lacking[0]!r}); {saving.AGAIN}")
+            raise ValueError(
+                f"{base}.json is damaged (no {lacking[0]!r}); {saving.AGAIN}"
+            )
         for name in entry.covers:
             covering[entry.paper, name].append((entry, record))
     for printed in papers.index().itertuples(index=False):
         there = covering[str(printed.paper), str(printed.id)]
         made = [(entry, record) for entry, record in there if record is not None]
         frames = [record["cells"] for _, record in made if record["cells"] is not None]
-        yield _Printed(printed, [entry for entry, _ in there], made, _cells(printed, frames))
+        yield _Printed(
+            printed, [entry for entry, _ in there], made, _cells(printed, frames)
+        )
 
 
-def totals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sums of the scoreboard by paper, with a last row for all: each count for itself."""
+def kinds(mode: str = "full") -> pd.DataFrame:
+    """The counts by paper and kind: `paper, kind`, `papers.COUNTS` over all printed
+    numbers, and the sorts of evidence of the recomputed equal ones.
+
+    Raises: ValueError for an unknown mode; CatalogueError.
+    """
+    printed = papers.printed_cells()
+    compared = cells(mode)
     rows = []
-    for name, part in [*frame.groupby("paper", sort=False), ("all", frame)]:
-        row = {"paper": name, "tables and figures": len(part)}
-        row |= {status: int((part["status"] == status).sum()) for status in ("reproduced", "partly")}
-        rows.append(row | _in_columns(part[list(papers.COUNTS)].sum()))
+    for paper, part in printed.groupby("paper", sort=False):
+        found = papers.by_kind(compared[compared["paper"] == paper])
+        found = found.set_index("kind")
+        for kind in papers.ROW_KINDS:
+            many = int((part["kind"] == kind).sum())
+            if not many:
+                continue
+            empty = dict.fromkeys((*papers.COUNTS, *papers.EVIDENCE), 0)
+            counted = found.loc[kind].to_dict() if kind in found.index else empty
+            unlisted = many - counted["printed"]
+            counted |= {"printed": many, "missing": counted["missing"] + unlisted}
+            rows.append({"paper": paper, "kind": kind} | counted)
+    columns = ["paper", "kind", *papers.COUNTS, *papers.EVIDENCE]
+    exact = [name for name in columns[2:] if not name.endswith("shuffled")]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(exact, int))
+
+
+def totals(counted: pd.DataFrame) -> pd.DataFrame:
+    """The counts for readers: a row an own method, then a row for each other kind.
+
+    counted: as `kinds` gives them, of all papers or some.
+    """
+    rows = []
+    for one in counted[counted["kind"] == papers.OWN].to_dict("records"):
+        name = papers.own_method(one["paper"])[0]
+        rows.append({"what": f"own method: {name}"} | _in_columns(one))
+    for kind in papers.ROW_KINDS[1:]:
+        part = counted[counted["kind"] == kind]
+        if len(part):
+            sums = part[[*papers.COUNTS, *papers.EVIDENCE]].sum().to_dict()
+            rows.append({"what": PLURALS[kind]} | _in_columns(sums))
     return pd.DataFrame(rows)
 
 
-def _in_columns(counts: Mapping[str, int]) -> dict[str, Any]:
-    """The counts as a reader meets them in a table."""
+def _in_columns(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of one kind as a reader meets them in a table."""
+    sorts = []
+    for sort in papers.EVIDENCE:
+        if found[sort]:
+            sorts.append(f"{int(found[sort])} {sort}")
+    tested = ""
+    if found["recomputed"]:
+        tested = papers.outcome(found, "recomputed")
+    consistent = ""
+    if found["consistent"]:
+        consistent = papers.outcome(found, "consistent")
     return {
-        "printed numbers": int(counts["printed"]),
-        "recomputed: equal": f"{counts['recomputed_equal']} of {counts['recomputed']}",
-        "consistent: equal": f"{counts['consistent_equal']} of {counts['consistent']}",
-        "for orientation": int(counts["orientation"]),
-        "within our interval": int(counts["recomputed_within"] + counts["orientation_within"]),
-        "by construction": int(counts["construction"]),
+        "printed": int(found["printed"]),
+        "recomputed": tested or "not tested",
+        "the equal ones": ", ".join(sorts),
+        "consistent": consistent,
+        "for orientation": int(found["orientation"]),
+        "by construction": int(found["construction"]),
+        "nothing beside": int(found["missing"]),
     }
 
 
-def headline(frame: pd.DataFrame) -> str:
-    """What became of all printed numbers, in one line: three counts, and what is in none."""
-    sums = {name: int(frame[name].sum()) for name in papers.COUNTS}
-    return f"{sums['printed']:,} printed numbers; {papers.in_words(sums)}; nothing to set beside: {sums['missing']:,}"
+def headline(counted: pd.DataFrame) -> str:
+    """What was tested of the papers' own methods, then of the others by kind.
+
+    counted: as `kinds` gives them, of all papers or some.
+    """
+    own = counted[counted["kind"] == papers.OWN]
+    parts = []
+    for one in own.itertuples():
+        name = papers.own_method(one.paper)[0]
+        parts.append(f"{name} {one.recomputed:,} of {one.printed:,}")
+    tested = int(own["recomputed"].sum())
+    said = f"Printed numbers of the papers' own methods that were tested: {tested:,}"
+    said += f" ({', '.join(parts)})" if parts else ""
+    columns = [*papers.COUNTS, *papers.EVIDENCE]
+    sums = counted.groupby("kind", sort=False)[columns].sum().reset_index()
+    order = sums["kind"].map(papers.ROW_KINDS.index)
+    rows = sums.loc[order.sort_values().index].to_dict("records")
+    for count in ("recomputed", "consistent"):
+        words = papers.kinds_in_words(rows, count)
+        if words:
+            said += f". {count.capitalize()}: {words}"
+    oriented = _some_of(rows, "orientation")
+    if oriented:
+        said += f". For orientation, without a verdict: {oriented}"
+    return said
+
+
+def _some_of(rows: list[dict[str, Any]], count: str) -> str:
+    """How many cells of each kind a count has, where it has any."""
+    parts = []
+    for one in rows:
+        if one[count]:
+            parts.append(f"{PLURALS[one['kind']]} {int(one[count]):,}")
+    return "; ".join(parts)
 
 
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
-    """The scoreboard for readers: the counts in words, where a table or figure prints numbers at all."""
-    counts = [_in_columns(row) if row["printed"] else {} for row in frame[list(papers.COUNTS)].to_dict("records")]
-    shown = frame[["id", "title", "status"]].rename(columns={"title": "what"})
-    for name in _in_columns(dict.fromkeys(papers.COUNTS, 0)):
-        shown[name] = [str(one.get(name, "")).removesuffix("0 of 0") for one in counts]
-    shown["largest difference"] = [f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]]
+    """The scoreboard for readers: what was tested of the paper's own method, then
+    the counts by kind.
+    """
+    shown = frame[["id", "title", "own"]].rename(
+        columns={"title": "what", "own": "own method"}
+    )
+    shown["recomputed"] = frame["recomputed_by_kind"]
+    shown["consistent"] = frame["consistent_by_kind"]
+    shown["for orientation"] = frame["orientation"].replace(0, "").astype(str)
+    shown["status"] = frame["status"]
+    shown["largest difference"] = [
+        f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]
+    ]
     return shown.join(frame[["route", "saved", "reason"]])
 
 
@@ -148,59 +299,111 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     """The scoreboard, or its totals, as a styled table."""
     shades = {"reproduced": "equal", "partly": "near", "differs": "off"}
     shades |= dict.fromkeys(("needs GPU", "no public data"), "missing")
-    return tables.show(frame, caption, 4, classes=lambda name, said: shades.get(said) if name == "status" else None)
+    return tables.show(
+        frame,
+        caption,
+        4,
+        classes=lambda name, said: shades.get(said) if name == "status" else None,
+    )
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
-    """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print the headline.
+    """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into
+    figures; print the headline.
 
-    That of this checkout's full results puts its headline into the README, too. Files that would not change are left
-    alone. Returns their names, the README's aside.
+    That of this checkout's full results puts its headline into the README, too. Files
+    that would not change are left alone. Returns their names, the README's aside.
     """
     from nlgeval_lib import figures
 
     folder = "quick/" if mode == "quick" else ""
-    contents = {
-        f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
-        f"results/{folder}scoreboard.md": markdown(frame).encode(),
-    }
+    counted = kinds(mode)
+    contents = texts(frame, mode)
     for end, drawn in figures.render(figures.scoreboard(frame, TITLES)).items():
         contents[f"figures/{folder}scoreboard.{end}"] = drawn
-    if not folder:
-        contents |= answers.pages(catalogue.load().outputs)
-    changed = {name: content for name, content in contents.items() if not saving.same_file(name, content, contents)}
+    changed = {
+        name: content
+        for name, content in contents.items()
+        if not saving.same_file(name, content, contents)
+    }
     saving.write(changed)
-    line = headline(frame)
+    line = headline(counted)
     if not folder and files.results() == files.root() / "results":
-        _tell_readme(line)
+        text = readme(counted)
+        if text and text != _readme_text():
+            files.write_text(files.root() / "README.md", text)
+        blocks = [f"README.md#{mark}" for mark in seal.BLOCKS if seal.block(mark)]
+        seal.renew([*contents, *blocks], [*changed, *blocks])
     if given := os.environ.get("NLGEVAL_RECORD"):
-        report = {"id": catalogue.SCOREBOARD, "folder": folder.rstrip("/"), "line": line, "files": list(contents)}
+        report = {
+            "id": catalogue.SCOREBOARD,
+            "folder": folder.rstrip("/"),
+            "line": line,
+            "files": list(contents),
+        }
         files.write_text(given, json.dumps(report | {"modules": provenance.modules()}))
     print(line)
     return list(contents)
 
 
+def texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
+    """The scoreboard as CSV and Markdown and, of full results, every output's page, by
+    name.
+    """
+    folder = "quick/" if mode == "quick" else ""
+    contents = {
+        f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
+        f"results/{folder}scoreboard.md": markdown(frame, kinds(mode)).encode(),
+    }
+    return contents if folder else contents | answers.pages(catalogue.load().outputs)
+
+
 def claims(frame: str = "by_paper") -> pd.DataFrame:
-    """What `meta_claims` saved: a row a paper with its verdicts counted, or of "claims" a row a claim; or nothing."""
+    """What `meta_claims` saved: a row a paper with its verdicts counted, or of
+    "claims" a row a claim; or nothing.
+    """
     path = files.located(CLAIMS.format(frame))
     return pd.read_csv(path, keep_default_na=False) if path.exists() else pd.DataFrame()
 
 
-def _tell_readme(line: str) -> None:
-    readme = files.root() / "README.md"
-    text = told = readme.read_text(encoding="utf-8") if readme.exists() else ""
-    for mark, content in (("counts", textwrap.fill(line, 119)), ("claims", _md_table(claims()))):
-        before, opened, rest = told.partition(f"<!-- {mark} -->\n")
+def _readme_text() -> str:
+    path = files.root() / "README.md"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def readme(counted: pd.DataFrame) -> str:
+    """The README with its generated blocks as the results give them; nothing where
+    there is no README.
+
+    counted: as `kinds` gives them.
+    """
+    text = _readme_text()
+    line = textwrap.fill(f"{headline(counted)}.", 119)
+    for mark, content in (
+        ("counts", f"{line}\n\n{_md_table(totals(counted))}"),
+        ("claims", _md_table(claims())),
+    ):
+        before, opened, rest = text.partition(f"<!-- {mark} -->\n")
         _, closed, after = rest.partition(f"<!-- /{mark} -->")
         if content and closed:
-            told = f"{before}{opened}{content}\n{closed}{after}"
-    if told != text:
-        files.write_text(readme, told)
+            text = f"{before}{opened}{content}\n{closed}{after}"
+    return text
 
 
-def markdown(frame: pd.DataFrame) -> str:
-    """The scoreboard as Markdown: totals, then a table a paper; rows without numbers and how to read it are folded."""
-    lines = ["# Scoreboard", "", headline(frame) + ".", "", _md_table(totals(frame)), ""]
+def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
+    """The scoreboard as Markdown: totals by kind, then a table a paper; rows without
+    numbers and how to read it are folded.
+
+    counted: as `kinds` gives them.
+    """
+    lines = [
+        "# Scoreboard",
+        "",
+        headline(counted) + ".",
+        "",
+        _md_table(totals(counted)),
+        "",
+    ]
     lines += [answers.folded("How to read the counts", READING)]
     for paper, part in frame.groupby("paper", sort=False):
         numbers = part["status"].isin(COMPARED)
@@ -208,59 +411,127 @@ def markdown(frame: pd.DataFrame) -> str:
         rest = shown.loc[~numbers, ["id", "what", "status", "route", "reason"]]
         lines += ["", f"## {TITLES[paper]}", ""]
         if numbers.any():
-            lines += [_md_table(shown[numbers].drop(columns=["by construction", "reason"])), ""]
+            lines += [
+                _md_table(shown[numbers].drop(columns=["reason"])),
+                "",
+            ]
         many = f"{len(rest)} further tables and figures, without a number to compare"
         lines += [answers.folded(many, _md_table(rest))]
     if len(counted := claims()):
-        lines += ["", "## Claims, by verdict", "", "More on [the page of claims](meta/meta_claims.md).", ""]
+        lines += [
+            "",
+            "## Claims, by verdict",
+            "",
+            "More on [the page of claims](meta/meta_claims.md).",
+            "",
+        ]
         lines += [_md_table(counted)]
         for paper, part in claims("claims").groupby("paper", sort=False):
             shown = part[["place", "claim", "verdict", "evidence", "inference"]]
-            lines += ["", answers.folded(f"{TITLES[paper]}: each claim with its arithmetic", _md_table(shown))]
+            lines += [
+                "",
+                answers.folded(
+                    f"{TITLES[paper]}: each claim with its arithmetic", _md_table(shown)
+                ),
+            ]
     return "\n".join(lines) + "\n"
 
 
 def _linked(row: Mapping[str, Any]) -> str:
     """A printed table's name, with the page of the first output that covers it."""
     page = f"{row['paper']}/{row['output'].partition(',')[0]}"
-    return f"[{row['id']}]({page}.md)" if files.located(f"results/{page}.json").exists() else row["id"]
+    return (
+        f"[{row['id']}]({page}.md)"
+        if files.located(f"results/{page}.json").exists()
+        else row["id"]
+    )
 
 
 def _md_table(frame: pd.DataFrame) -> str:
     cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
-    return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None)) if len(frame) else ""
+    return (
+        files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
+        if len(frame)
+        else ""
+    )
 
 
 def _row(one: _Printed, stated: Row | None) -> dict[str, Any]:
-    printed, cells = one.printed, one.cells
-    found = papers.counts(cells) if cells is not None else dict.fromkeys(papers.COUNTS, 0)
-    gaps, routes = pd.Series(dtype=float), dict.fromkeys(record["route"] for _, record in one.made)
+    printed = one.printed
+    cells = one.cells
+    found = (
+        papers.counts(cells) if cells is not None else dict.fromkeys(papers.COUNTS, 0)
+    )
+    gaps = pd.Series(dtype=float)
+    routes = dict.fromkeys(record["route"] for _, record in one.made)
     if cells is not None and cells["ours"].notna().any():
-        compared = cells["verdict"].isin(papers.COMPARED) & (cells["route"] != "recorded")
+        compared = cells["verdict"].isin(papers.COMPARED) & (
+            cells["route"] != "recorded"
+        )
         gaps = cells.loc[compared, "difference"].abs()
         routes = {route: None for route in _ROUTES if (cells["route"] == route).any()}
     status, reason = _status(one, found, stated)
+    tallied: list[dict[str, Any]] = []
+    if cells is not None:
+        tallied = papers.by_kind(cells).to_dict("records")
     named = [entry for entry, _ in one.made] or one.entries
-    return {name: getattr(printed, name) for name in ("paper", "id", "title", "kind")} | {
+    return {
+        name: getattr(printed, name) for name in ("paper", "id", "title", "kind")
+    } | {
         "route": ", ".join(routes),
+        **_own(printed, tallied),
+        "recomputed_by_kind": papers.kinds_in_words(tallied, "recomputed"),
+        "consistent_by_kind": papers.kinds_in_words(tallied, "consistent"),
         **found,
         "printed": int(printed.cells),
         "missing": int(printed.cells) - found["printed"] + found["missing"],
         "largest_difference": gaps.max(),
         "status": status,
         "reason": reason,
-        "saved": ", ".join(dict.fromkeys(record["date"][:10] for _, record in one.made)),
+        "saved": ", ".join(
+            dict.fromkeys(record["date"][:10] for _, record in one.made)
+        ),
         "output": ", ".join(entry.id for entry in named),
         "notebook": named[0].notebook if named else "",
     }
 
 
-def _cells(printed: Any, frames: list[pd.DataFrame]) -> pd.DataFrame | None:
-    """The compared cells of one printed table from all outputs that cover it, one a printed cell and route.
+def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
+    """How many numbers of its own method a table prints, and what was tested of them.
 
-    Where two outputs give the same, a number goes before none, then the first of them; never the nearer value.
+    tallied: the table's counts by kind.
     """
-    frames = [part[(part["paper"] == printed.paper) & (part["table"] == printed.id)] for part in frames]
+    many = papers.own_numbers(printed.paper, printed.id)
+    counted: dict[str, Any] = {}
+    for one in tallied:
+        if one["kind"] == papers.OWN:
+            counted = one
+    tested = counted.get("recomputed", 0)
+    words = ""
+    if tested:
+        words = papers.outcome(counted, "recomputed")
+    elif many:
+        needs = papers.own_method(printed.paper, printed.id)[1]
+        words = f"not tested (0 of {many}; needs {needs})"
+    return {
+        "own_printed": many,
+        "own_recomputed": tested,
+        "own_equal": counted.get("recomputed_equal", 0),
+        "own": words,
+    }
+
+
+def _cells(printed: Any, frames: list[pd.DataFrame]) -> pd.DataFrame | None:
+    """The compared cells of one printed table from all outputs that cover it, one a
+    printed cell and route.
+
+    Where two outputs give the same, a number goes before none, then the first of them;
+    never the nearer value.
+    """
+    frames = [
+        part[(part["paper"] == printed.paper) & (part["table"] == printed.id)]
+        for part in frames
+    ]
     frames = [part[part["verdict"] != "extra"] for part in frames if len(part)]
     if not frames:
         return None
@@ -270,31 +541,76 @@ def _cells(printed: Any, frames: list[pd.DataFrame]) -> pd.DataFrame | None:
     return kept[kept["ours"].notna() | ~kept.duplicated([*papers.KEY])].sort_index()
 
 
-def _status(one: _Printed, found: Mapping[str, int], stated: Row | None) -> tuple[str, str]:
+def _unequal(cells: pd.DataFrame) -> str:
+    """How many compared numbers of each kind are not equal, in words."""
+    parts = []
+    for one in papers.by_kind(cells).to_dict("records"):
+        many = one["recomputed"] + one["consistent"]
+        gone = many - one["recomputed_equal"] - one["consistent_equal"]
+        if gone:
+            near = one["recomputed_spread"]
+            also = f", {near} {papers.comparison.SPREAD}" if near else ""
+            parts.append(f"{PLURALS[one['kind']]} {gone} of {many}{also}")
+    return ", ".join(parts)
+
+
+def _status(
+    one: _Printed, found: Mapping[str, int], stated: Row | None
+) -> tuple[str, str]:
     """A row's status, and why it is no better."""
-    cells, kind, whole = one.cells, one.printed.kind, int(one.printed.cells)
-    compared, equal = (found[f"recomputed{end}"] + found[f"consistent{end}"] for end in ("", "_equal"))
+    cells = one.cells
+    kind = one.printed.kind
+    whole = int(one.printed.cells)
+    compared, equal = (
+        found[f"recomputed{end}"] + found[f"consistent{end}"] for end in ("", "_equal")
+    )
     if cells is not None and compared:
-        why, within = [stated.reason] if stated else [], found["recomputed_within"]
-        if compared > equal:
-            also = f", {within} of them within our interval" if within else ""
-            why.insert(0, f"{compared - equal} of {compared} compared numbers are not equal{also}")
+        why = [stated.reason] if stated else []
+        near = found["recomputed_spread"]
+        unequal = _unequal(cells)
+        if unequal:
+            why.insert(0, f"not equal: {unequal}")
         gaps = cells[cells["verdict"] == "missing"]
-        why += [f"{len(part)} missing: {reason}" for reason, part in gaps.groupby("reason", sort=False)]
+        why += [
+            f"{len(part)} missing: {reason}"
+            for reason, part in gaps.groupby("reason", sort=False)
+        ]
         if (unlisted := whole - found["printed"]) > 0:
             why.append(f"{unlisted} printed numbers are in no output")
-        beside = cells[cells["verdict"].isin((*papers.COMPARED, "construction")) & (cells["route"] != "recorded")]
+        beside = cells[
+            cells["verdict"].isin((*papers.COMPARED, "construction"))
+            & (cells["route"] != "recorded")
+        ]
         if equal == compared and len(beside.drop_duplicates([*papers.KEY])) >= whole:
             return "reproduced", ""
-        return ("partly" if 2 * (equal + within) >= compared else "differs"), "; ".join(why)
+        return ("partly" if 2 * (equal + near) >= compared else "differs"), "; ".join(
+            why
+        )
     if stated:
         told = cells["reason"].unique() if cells is not None else ()
-        return stated.status, "; ".join([stated.reason, *(why for why in told if why.startswith("judged by "))])
+        return stated.status, "; ".join(
+            [stated.reason, *(why for why in told if why.startswith("judged by "))]
+        )
     if not whole and (one.made or kind in _WORDLESS):
-        shown = f"shown by {', '.join(entry.id for entry, _ in one.made)}" if one.made else ""
+        shown = (
+            f"shown by {', '.join(entry.id for entry, _ in one.made)}"
+            if one.made
+            else ""
+        )
         said = _WORDLESS.get(kind, "prints no value that could be compared")
-        return "no numbers", "; ".join(filter(None, [said, one.printed.note, shown]))
+        place = (one.printed.paper, one.printed.id)
+        prompt = printed_prompts.verdicts().get(place, "")
+        return "no numbers", "; ".join(
+            filter(None, [prompt, said, one.printed.note, shown])
+        )
     if cells is not None:
-        return "not built yet", f"no number compared: {'; '.join(filter(None, cells['reason'].unique()))}"
-    named = f"no result saved yet: nlgeval run {one.entries[0].id}" if one.entries else "no notebook yet"
+        return (
+            "not built yet",
+            f"no number compared: {'; '.join(filter(None, cells['reason'].unique()))}",
+        )
+    named = (
+        f"no result saved yet: nlgeval run {one.entries[0].id}"
+        if one.entries
+        else "no notebook yet"
+    )
     return "not built yet", named

@@ -1,4 +1,5 @@
-"""HTML of the report: whole pages in which only our own scripts run, and notebooks in which nothing does.
+"""HTML of the report: whole pages in which only our own scripts run, and notebooks in
+which nothing does.
 
 A policy in each page names its scripts by their hashes and lets nothing be fetched.
 """
@@ -20,19 +21,77 @@ import jinja2
 from nlgeval_lib.report import tables
 
 _TAGS = {
-    "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "del", "details", "div", "dl",
-    "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "ol", "p", "pre", "s", "samp",
-    "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
-}  # fmt: skip
+    "a",
+    "abbr",
+    "b",
+    "blockquote",
+    "br",
+    "caption",
+    "code",
+    "col",
+    "colgroup",
+    "dd",
+    "del",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "i",
+    "ins",
+    "kbd",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "samp",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "summary",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "u",
+    "ul",
+}
 _ATTRIBUTES = {
     "*": ["class", "title", "style"],
     "a": ["href"],
     "td": ["colspan", "rowspan"],
     "th": ["colspan", "rowspan", "scope"],
 }
-_STYLES = ("color", "background-color", "font-weight", "font-style", "text-align", "width", "height", "vertical-align")
-_DROPPED = re.compile(r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_MARK = re.compile(r"xpicture(\d+)x")  # what stands for a picture until the page is clean: they are long, and made here
+_STYLES = (
+    "color",
+    "background-color",
+    "font-weight",
+    "font-style",
+    "text-align",
+    "width",
+    "height",
+    "vertical-align",
+)
+_DROPPED = re.compile(
+    r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_MARK = re.compile(
+    r"xpicture(\d+)x"
+)  # what stands for a picture until the page is clean: they are long, and made here
 _HEADING = re.compile(r"<(/?)h([1-5])\b")
 # the code of a notebook is folded
 _CODE = """{% extends "basic/index.html.j2" %}{% block input %}
@@ -40,18 +99,40 @@ _CODE = """{% extends "basic/index.html.j2" %}{% block input %}
 _SITE = Path(__file__).parent / "site"
 
 
-def page(title: str, content: str, scripts: Sequence[str] = ("tables.js",), home: str = "", trail: str = "") -> str:
-    """A whole document. content: HTML; scripts: files of `site/`; home: the link to the index, with `trail` beside."""
+def page(
+    title: str,
+    content: str,
+    scripts: Sequence[str] = ("tables.js",),
+    home: str = "",
+    trail: str = "",
+) -> str:
+    """A whole document. content: HTML; scripts: files of `site/`; home: the link to
+    the index, with `trail` beside.
+    """
     codes = [(_SITE / name).read_text(encoding="utf-8") for name in scripts]
-    hashes = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes]
-    given = {"title": title, "content": content, "scripts": codes, "hashes": hashes, "home": home, "trail": trail}
+    hashes = [
+        base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        for code in codes
+    ]
+    given = {
+        "title": title,
+        "content": content,
+        "scripts": codes,
+        "hashes": hashes,
+        "home": home,
+        "trail": trail,
+    }
     return render("frame.html", style=_stylesheet(), **given)
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of `site/` with these values; what is not marked safe is escaped, and no value is a template."""
+    """A template of `site/` with these values; what is not marked safe is escaped,
+    and no value is a template.
+    """
     loader = jinja2.FileSystemLoader(_SITE)
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined
+    )
     return environment.get_template(template).render(values)
 
 
@@ -72,13 +153,20 @@ def prose(text: str) -> str:
 
 
 def notebook_body(document: dict[str, Any], below: bool = False) -> str:
-    """The cells of a notebook as HTML in which nothing runs and nothing is fetched; `below`: headings a level lower."""
+    """The cells of a notebook as HTML in which nothing runs and nothing is fetched;
+    `below`: headings a level lower.
+    """
     import nbformat
 
     exporter, cleaner = _converters()
     parsed = nbformat.reads(json.dumps(document), as_version=4)
     pictures: list[str] = []
-    for output in (output for cell in parsed.cells if cell.cell_type == "code" for output in cell.outputs):
+    for output in (
+        output
+        for cell in parsed.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    ):
         data = output.get("data", {})
         if "image/png" in data:
             told = output.metadata.get("image/png", {})
@@ -91,12 +179,19 @@ def notebook_body(document: dict[str, Any], below: bool = False) -> str:
     body = cleaner.clean(_DROPPED.sub("", body))
     if below:
         body = _HEADING.sub(lambda found: f"<{found[1]}h{int(found[2]) + 1}", body)
-    return _MARK.sub(lambda found: pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0], body)
+    return _MARK.sub(
+        lambda found: (
+            pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0]
+        ),
+        body,
+    )
 
 
 @functools.cache
 def _converters() -> tuple[Any, Any]:
-    """What makes HTML of a notebook, and what cleans it: made once, as each page is made of several notebooks."""
+    """What makes HTML of a notebook, and what cleans it: made once, as each page is
+    made of several notebooks.
+    """
     import bleach
     from bleach.css_sanitizer import CSSSanitizer
     from nbconvert import HTMLExporter
@@ -116,12 +211,19 @@ def _converters() -> tuple[Any, Any]:
 def _allowed(tag: str, name: str, value: str) -> bool:
     """Links may lead elsewhere; nothing is loaded."""
     if tag == "a" and name == "href":
-        return value.startswith(("http://", "https://", "mailto:", "#")) or ":" not in value.partition("/")[0]
+        return (
+            value.startswith(("http://", "https://", "mailto:", "#"))
+            or ":" not in value.partition("/")[0]
+        )
     return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
 
 
 def picture(png: str | bytes, alt: str, width: Any = None) -> str:
     """A PNG, its bytes or base64, as an element of the page itself."""
-    data = base64.b64encode(png).decode() if isinstance(png, bytes) else "".join(png.split())
+    data = (
+        base64.b64encode(png).decode()
+        if isinstance(png, bytes)
+        else "".join(png.split())
+    )
     wide = f' width="{width}"' if isinstance(width, int) else ""
     return f'<img alt="{html.escape(alt)}"{wide} src="data:image/png;base64,{data}">'

@@ -1,1 +1,3 @@
-"""Runs the catalogue's notebooks: strictly, several at a time, and only those that something changed for."""
+"""Runs the catalogue's notebooks: strictly, several at a time, and only those that
+something changed for.
+"""

@@ -1,4 +1,6 @@
-"""Notebooks executed side by side: a thread each in this process, a kernel each beside it."""
+"""Notebooks executed side by side: a thread each in this process, a kernel each
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,19 @@ from typing import Any
 
 from nlgeval_lib import files
 
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_FOLDERS = ("NLGEVAL_ROOT", "NLGEVAL_RESULTS", "NLGEVAL_FIGURES", "NLGEVAL_HOME", "NLGEVAL_DATA_MIRROR")
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+_FOLDERS = (
+    "NLGEVAL_ROOT",
+    "NLGEVAL_RESULTS",
+    "NLGEVAL_FIGURES",
+    "NLGEVAL_HOME",
+    "NLGEVAL_DATA_MIRROR",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +43,19 @@ class Job:
 
 def cpus() -> int:
     """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 def executed(
     jobs: int, following: Callable[[], Job | None], tick: Callable[[list[str]], None]
 ) -> Iterator[tuple[Job, dict[str, Any], float]]:
-    """Run what `following` gives, `jobs` at a time, until it gives None and nothing runs: job, answer (see `execute`),
-    seconds of each that ended. tick: told the names of those that run, about once a second.
+    """Run what `following` gives, `jobs` at a time, until it gives None and nothing
+    runs: job, answer (see `execute`), seconds of each that ended. tick: told the names
+    of those that run, about once a second.
     """
     job = following()
     if job is None:
@@ -59,11 +77,18 @@ def executed(
 
 
 def _environment(jobs: int) -> dict[str, str]:
-    """What kernels run with: few threads, the folders that this process uses, nothing of the user's own IPython."""
+    """What kernels run with: few threads, the folders that this process uses,
+    nothing of the user's own IPython.
+    """
     threads = str(max(1, cpus() // jobs))
     return {
-        # a kernel's working folder is its notebook's, so what was given relative to ours must not stay so
-        **{name: str(Path(os.environ[name]).expanduser().resolve()) for name in _FOLDERS if os.environ.get(name)},
+        # a kernel's working folder is its notebook's, so what was given relative to
+        # ours must not stay so
+        **{
+            name: str(Path(os.environ[name]).expanduser().resolve())
+            for name in _FOLDERS
+            if os.environ.get(name)
+        },
         **{name: os.environ.get(name) or threads for name in _THREADS},
         "IPYTHONDIR": str(files.state("ipython").resolve()),
         "PYTHONHASHSEED": "0",
@@ -73,7 +98,9 @@ def _environment(jobs: int) -> dict[str, str]:
 
 
 def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Run one notebook to `job.target`; the answer says `ok`, or which cell failed and how."""
+    """Run one notebook to `job.target`; the answer says `ok`, or which cell failed
+    and how.
+    """
     import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from traitlets.config import Config
@@ -91,7 +118,9 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
             start_timeout=120,
             execution_timeout=job.timeout,
             kernel_manager_class=kernels.manager({**environment, **job.environment}),
-            resources={"metadata": {"path": str(job.source.parent)}},  # papermill's own `cwd` moves all threads
+            resources={
+                "metadata": {"path": str(job.source.parent)}
+            },  # papermill's own `cwd` moves all threads
             config=Config({"KernelManager": {"shutdown_wait_time": 2.0}}),
         )
     except papermill.PapermillExecutionError as error:
@@ -103,12 +132,18 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
             "traceback": "\n".join(error.traceback),
         }
     except CellTimeoutError:
-        return {"ok": False, "error": f"a cell took longer than {job.timeout} s (--timeout)"}
+        return {
+            "ok": False,
+            "error": f"a cell took longer than {job.timeout} s (--timeout)",
+        }
     except DeadKernelError:
         return {"ok": False, "error": "the kernel died (out of memory, or killed)"}
     except Exception as error:
         if isinstance(error, OSError) and error.errno in files.NO_ROOM:
             where = job.target.parent
-            return {"ok": False, "error": f"cannot write the executed copy in {where}: {files.way_out(error)}"}
+            return {
+                "ok": False,
+                "error": f"cannot write the executed copy in {where}: {files.way_out(error)}",
+            }
         return {"ok": False, "error": f"{type(error).__name__}: {error}"}
     return {"ok": True}

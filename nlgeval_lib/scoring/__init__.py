@@ -1,4 +1,5 @@
-"""Evaluators over anyone's own rows: read a file, score it through the store, correlate the scores with ratings.
+"""Evaluators over anyone's own rows: read a file, score it through the store, correlate
+the scores with ratings.
 
     job = scoring.prepared(scoring.chosen_rows("my.jsonl"), "bleu", (), scoring.EngineChoice())
     scores = job.score(scoring.ProgressBar())  # or part by part: job.parts
@@ -13,17 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nlgeval_lib.scoring.asking import ProgressBar
+    from nlgeval_lib.scoring.cells import InputError
     from nlgeval_lib.scoring.job import Job, prepared
     from nlgeval_lib.scoring.named import EngineChoice
     from nlgeval_lib.scoring.rows import Rows, chosen_rows, of_frame, read
-    from nlgeval_lib.scoring.table_files import InputError
 
 __all__ = ["EngineChoice", "InputError", "Job", "ProgressBar", "Rows"]
 __all__ += ["chosen_rows", "of_frame", "prepared", "read"]
-_MODULES = {"ProgressBar": "asking", "Job": "job", "prepared": "job", "EngineChoice": "named"}
+_MODULES = {
+    "ProgressBar": "asking",
+    "Job": "job",
+    "prepared": "job",
+    "EngineChoice": "named",
+}
 
 
-def __getattr__(name: str) -> Any:  # who wants only provenance loads no evaluator for it
+def __getattr__(
+    name: str,
+) -> Any:  # who wants only provenance loads no evaluator for it
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'rows')}"), name)
+    return getattr(
+        importlib.import_module(f"{__name__}.{_MODULES.get(name, 'rows')}"), name
+    )

@@ -1,4 +1,6 @@
-"""Ask a language model stage by stage: progress is shown, every completion is stored, Ctrl-C loses none."""
+"""Ask a language model stage by stage: progress is shown, every completion is
+stored, Ctrl-C loses none.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,25 @@ from nlgeval_lib.records import Completion
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_tokens")
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
-_EVERY, _FIRST = 30.0, 5.0  # seconds between two lines where the live line cannot be, and to the first
+# seconds between two lines where the live line cannot be, and to the first
+_EVERY = 30.0
+_FIRST = 5.0
 _SILENT = 5.0  # seconds without an answer that are told
 Reads = Callable[[Completion], bool]
 
 
 @dataclass
 class Run:
-    """What one run over a store came to: counts as `Progress` has them, failures, raw completions if wanted."""
+    """What one run over a store came to: counts as `Progress` has them, failures,
+    raw completions if wanted.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
-    ask_again: str = ""  # "empty" or "unparsed": which stored completions are forgotten before they are asked for
+    # "empty" or "unparsed": which stored completions are forgotten before they are
+    # asked for
+    ask_again: str = ""
 
     def summary(self) -> str:
         """What was asked and had, in one line."""
@@ -56,18 +64,27 @@ def ask(
     run: Run,
     reads: Callable[[Stage], Reads | None] = lambda stage: None,
 ) -> Any:
-    """The result of a generator of stages, each asked through the store with progress and noted in `run`.
+    """The result of a generator of stages, each asked through the store with progress
+    and noted in `run`.
 
-    name: whose stages these are, for the progress. reads: what says whether a completion of a stage can be read.
+    name: whose stages these are, for the progress. reads: what says whether a
+    completion of a stage can be read.
     """
 
     def answer(stage: Stage) -> Sequence[Draws]:
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
-        useful = {"empty": lambda one: bool(one.text.strip()), "unparsed": bar.reads}.get(run.ask_again)
+        useful = {
+            "empty": lambda one: bool(one.text.strip()),
+            "unparsed": bar.reads,
+        }.get(run.ask_again)
         if useful is not None and store is not None:
-            kept = store.get_many(key for one in stage.requests for key in one.keys(engine, stage.sampling)).values()
+            kept = store.get_many(
+                key
+                for one in stage.requests
+                for key in one.keys(engine, stage.sampling)
+            ).values()
             store.forget(one.key for one in kept if not useful(one))
         last = Progress(total=0, stored=0)
 
@@ -87,26 +104,38 @@ def ask(
         if run.raw is not None:
             for request, draws in zip(stage.requests, answers, strict=True):
                 for draw, completion in enumerate(draws):
-                    known = {name: getattr(completion, name) for name in RAW if name != "error" or completion.error}
-                    run.raw.append({"id": request.id, "stage": stage.name, "draw": draw, **known})
+                    known = {
+                        name: getattr(completion, name)
+                        for name in RAW
+                        if name != "error" or completion.error
+                    }
+                    run.raw.append(
+                        {"id": request.id, "stage": stage.name, "draw": draw, **known}
+                    )
         return answers
 
     try:
         return drive(stages, answer)
     except KeyboardInterrupt:
-        print(f"\n{run.counts['done']:,} completions made now are stored", file=bar.stream, flush=True)
+        print(
+            f"\n{run.counts['done']:,} completions made now are stored",
+            file=bar.stream,
+            flush=True,
+        )
         raise
 
 
-# -- Ctrl-C ------------------------------------------------------------------------------------------------------------
+# -- Ctrl-C
 
 
 class Gentle:
-    """A context with an engine that a Ctrl-C ends without losing what it has finished; it is never heard while
-    completions are being stored. An engine with `stop` is told to, and then waited for; another one gets a
-    KeyboardInterrupt where it waits. A second Ctrl-C ends at once.
+    """A context with an engine that a Ctrl-C ends without losing what it has finished;
+    it is never heard while completions are being stored. An engine with `stop` is told
+    to, and then waited for; another one gets a KeyboardInterrupt where it waits. A
+    second Ctrl-C ends at once.
 
-    Raises: KeyboardInterrupt at the end of the context, if one came and nothing has raised it yet.
+    Raises: KeyboardInterrupt at the end of the context, if one came and nothing has
+    raised it yet.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -119,7 +148,11 @@ class Gentle:
 
     def __enter__(self) -> Any:
         main = threading.current_thread() is threading.main_thread()
-        self._mine = [one for one in SIGNALS if main and signal.getsignal(one) is signal.default_int_handler]
+        self._mine = [
+            one
+            for one in SIGNALS
+            if main and signal.getsignal(one) is signal.default_int_handler
+        ]
         for one in self._mine:
             signal.signal(one, self.hear)
         return self
@@ -137,7 +170,9 @@ class Gentle:
             self._raised = True
             raise KeyboardInterrupt
 
-    def generate(self, asks: Sequence[Ask], sampling: Sampling) -> Iterator[list[Completion]]:
+    def generate(
+        self, asks: Sequence[Ask], sampling: Sampling
+    ) -> Iterator[list[Completion]]:
         """The engine's batches."""
         inner: Any = self._engine.generate(asks, sampling)
         with contextlib.closing(inner):
@@ -152,7 +187,9 @@ class Gentle:
                 except KeyboardInterrupt:
                     if inspect.getgeneratorstate(inner) == inspect.GEN_CLOSED:
                         raise
-                    self._raised = False  # it came a moment before the engine was waited for
+                    self._raised = (
+                        False  # it came a moment before the engine was waited for
+                    )
                     continue
                 finally:
                     self._waiting = False
@@ -165,18 +202,24 @@ class Gentle:
         return stop is not None
 
 
-# -- progress ----------------------------------------------------------------------------------------------------------
+# -- progress
 
 
 class ProgressBar:
-    """How the completions of a run come in: a live line on a terminal, elsewhere a line now and then.
+    """How the completions of a run come in: a live line on a terminal, elsewhere a line
+    now and then.
 
-    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. plan: how many completions a plan of many
-    runs asks; one line then goes on from stage to stage, and says how much of the whole is made.
+    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. plan: how
+    many completions a plan of many runs asks; one line then goes on from stage to
+    stage, and says how much of the whole is made.
     """
 
     def __init__(
-        self, name: str = "completions", quiet: bool = False, stream: TextIO | None = None, plan: int | None = None
+        self,
+        name: str = "completions",
+        quiet: bool = False,
+        stream: TextIO | None = None,
+        plan: int | None = None,
     ) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet or self.stream.closed
@@ -185,16 +228,26 @@ class ProgressBar:
         self._plan: int | None = None
         self.start(name)
         self._plan = plan
-        self._before = self._sum = Progress(total=0, stored=0)  # of a plan's stages that ended, and with this one
+        self._before = self._sum = Progress(
+            total=0, stored=0
+        )  # of a plan's stages that ended, and with this one
 
     def part(self, name: str, done: int, total: int, rows: int) -> None:
-        """A new part of the rows: `done` of all are scored, and these are so many; told where there are several."""
+        """A new part of the rows: `done` of all are scored, and these are so many;
+        told where there are several.
+        """
         now = time.monotonic()
-        self._within = f" (rows {done + 1:,}-{done + rows:,} of {total:,})" if rows < total else ""
+        self._within = (
+            f" (rows {done + 1:,}-{done + rows:,} of {total:,})" if rows < total else ""
+        )
         if done and not self.quiet and now >= self._told + _EVERY:
             self._told = now
             left = duration((now - self._began) * (total - done) / done)
-            print(f"{name}: {done:,} of {total:,} rows, {left} left", file=self.stream, flush=True)
+            print(
+                f"{name}: {done:,} of {total:,} rows, {left} left",
+                file=self.stream,
+                flush=True,
+            )
 
     def start(self, name: str, reads: Reads | None = None) -> None:
         """A new stage of the run. reads: says whether a completion can be read."""
@@ -210,14 +263,25 @@ class ProgressBar:
         """What `engines.complete` calls at the start and after each batch."""
         if self._plan is not None:
             names = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
-            sums = {name: getattr(self._before, name) + getattr(progress, name) for name in names}
-            total = max(self._plan, sums["done"] + sums["failed"] + progress.left)  # later stages are estimated
+            sums = {
+                name: getattr(self._before, name) + getattr(progress, name)
+                for name in names
+            }
+            total = max(
+                self._plan, sums["done"] + sums["failed"] + progress.left
+            )  # later stages are estimated
             progress = self._sum = Progress(total=total, stored=0, **sums)
         if self.reads is not None:
-            came = [self.reads(completion) for completion in batch if completion.finish_reason != "error"]
+            came = [
+                self.reads(completion)
+                for completion in batch
+                if completion.finish_reason != "error"
+            ]
             self.read, self.came = self.read + sum(came), self.came + len(came)
         self._heard = time.monotonic() if batch else self._heard
-        self.fault = next((one.error for one in reversed(batch) if one.error), self.fault)
+        self.fault = next(
+            (one.error for one in reversed(batch) if one.error), self.fault
+        )
         if not self.quiet and (progress.left or batch):
             (self._draw if self.stream.isatty() else self._say)(progress)
 
@@ -230,15 +294,25 @@ class ProgressBar:
 
     def line(self, progress: Progress) -> str:
         """The numbers as text."""
-        last = f" (the last: {textwrap.shorten(self.fault, 80)})" if progress.failed and self.fault else ""
-        parts = [f"{progress.done:,} done", f"{progress.stored:,} stored", f"{progress.failed:,} failed{last}"]
+        last = (
+            f" (the last: {textwrap.shorten(self.fault, 80)})"
+            if progress.failed and self.fault
+            else ""
+        )
+        parts = [
+            f"{progress.done:,} done",
+            f"{progress.stored:,} stored",
+            f"{progress.failed:,} failed{last}",
+        ]
         silent = time.monotonic() - self._heard
         if progress.left and silent >= _SILENT:
             parts.append(f"no answer for {duration(silent)}")
         if self.came:
             parts.append(f"{self.read / self.came:.1%} parsed")
         if progress.done and progress.seconds > 0:
-            parts.append(f"{progress.completion_tokens / progress.seconds:,.0f} tokens/s")
+            parts.append(
+                f"{progress.completion_tokens / progress.seconds:,.0f} tokens/s"
+            )
         if progress.left and (made := progress.done + progress.failed):
             parts.append(f"{duration(progress.left * progress.seconds / made)} left")
         return ", ".join(parts)
@@ -247,18 +321,31 @@ class ProgressBar:
         from tqdm import tqdm
 
         if self._bar is None:
-            form = {"bar_format": "{desc} {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} {postfix}"}
-            self._bar = tqdm(total=progress.total, desc=self.name, file=self.stream, dynamic_ncols=True, **form)
+            form = {
+                "bar_format": "{desc} {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} {postfix}"
+            }
+            self._bar = tqdm(
+                total=progress.total,
+                desc=self.name,
+                file=self.stream,
+                dynamic_ncols=True,
+                **form,
+            )
         self._bar.n = progress.total - progress.left
         self._bar.set_postfix_str(self.line(progress))
         if not progress.left:
             self.close()
 
     def _say(self, progress: Progress) -> None:
-        now, said = time.monotonic(), ""
+        now = time.monotonic()
+        said = ""
         if self._next == -math.inf:
             self._next = now + _FIRST
-            said = f"{progress.total:,} wanted, {progress.stored:,} stored" if progress.stored < progress.total else ""
+            said = (
+                f"{progress.total:,} wanted, {progress.stored:,} stored"
+                if progress.stored < progress.total
+                else ""
+            )
         elif now >= self._next or not progress.left:
             self._next, said = now + _EVERY, self.line(progress)
         if said:
@@ -267,7 +354,11 @@ class ProgressBar:
 
 def duration(seconds: float) -> str:
     """Seconds as people read them: 45 s, 3 min, 2.5 h, 1.2 days."""
-    for most, unit, form in ((100, 1, "{:.0f} s"), (6000, 60, "{:.0f} min"), (48 * 3600, 3600, "{:.1f} h")):
+    for most, unit, form in (
+        (100, 1, "{:.0f} s"),
+        (6000, 60, "{:.0f} min"),
+        (48 * 3600, 3600, "{:.1f} h"),
+    ):
         if seconds < most:
             return form.format(seconds / unit)
     return f"{seconds / 86400:.1f} days"

@@ -1,6 +1,8 @@
-"""Where a result comes from: code, packages, data, prompts, parameters, machine. Written beside each result as JSON.
+"""Where a result comes from: code, packages, data, prompts, parameters, machine.
+Written beside each result as JSON.
 
-Nothing in it names a user, a host or a place on a disk, and values of parameters that look like secrets are left out.
+Nothing in it names a user, a host or a place on a disk, and values of parameters that
+look like secrets are left out.
 """
 
 from __future__ import annotations
@@ -27,14 +29,36 @@ from nlgeval_lib import files
 
 # distributions whose versions are recorded where they were imported
 PACKAGES = (
-    *("numpy", "pandas", "scipy", "scikit-learn", "statsmodels", "sacrebleu", "rouge-score", "rouge", "nltk"),
-    *("bert-score", "sentence-transformers", "transformers", "tokenizers", "torch", "vllm", "shap"),
+    *(
+        "numpy",
+        "pandas",
+        "scipy",
+        "scikit-learn",
+        "statsmodels",
+        "sacrebleu",
+        "rouge-score",
+        "rouge",
+        "nltk",
+    ),
+    *(
+        "bert-score",
+        "sentence-transformers",
+        "transformers",
+        "tokenizers",
+        "torch",
+        "vllm",
+        "shap",
+    ),
     *("matplotlib", "seaborn", "ipykernel"),
 )
 RECORD = ".meta.json"  # after the name of a file with scores
 CODE = ("nlgeval_lib", "notebooks", "data", "requirements", "pyproject.toml")
-_PLACE = re.compile(r"(?<![\w.:/<>~\\])(?:/(?:[\w.+@-]+/)+|[A-Za-z]:\\(?:[^\\/:*?\"<>|\s]+\\)+)(?=[\w.+@-])")
-_SECRET = re.compile(r"(^|_)(key|token|secret|password|passwd|credential)s?($|_)", re.IGNORECASE)
+_PLACE = re.compile(
+    r"(?<![\w.:/<>~\\])(?:/(?:[\w.+@-]+/)+|[A-Za-z]:\\(?:[^\\/:*?\"<>|\s]+\\)+)(?=[\w.+@-])"
+)
+_SECRET = re.compile(
+    r"(^|_)(key|token|secret|password|passwd|credential)s?($|_)", re.IGNORECASE
+)
 
 
 def collect(
@@ -51,7 +75,10 @@ def collect(
     seconds: float | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The record of one result. `seconds`: wall time; `facts`: what only the notebook knows (model, prompts, ...)."""
+    """The record of one result.
+
+    `seconds`: wall time; `facts`: what only the notebook knows (model, prompts, ...).
+    """
     record = {
         "output": output,
         "paper": paper,
@@ -62,7 +89,11 @@ def collect(
         "library": nlgeval_lib.__version__,
         "git": git(),
         "parameters": dict(parameters),
-        "seeds": {name: value for name, value in parameters.items() if name == "seed" or name.endswith("_seed")},
+        "seeds": {
+            name: value
+            for name, value in parameters.items()
+            if name == "seed" or name.endswith("_seed")
+        },
         "inputs": {name: data_hashes(name) for name in inputs},
         "coverage": dict(coverage or {}),
         "signatures": sorted(set(signatures)),
@@ -76,9 +107,17 @@ def collect(
 
 
 def git() -> dict[str, Any]:
-    """The commit of the checkout and whether code or data differ from it; the reason where that cannot be said."""
-    if not all((files.root() / name).exists() for name in (".git", "nlgeval_lib")) or not shutil.which("git"):
-        return {"commit": None, "dirty": None, "reason": "not a git checkout, or no git here"}
+    """The commit of the checkout and whether code or data differ from it; the reason
+    where that cannot be said.
+    """
+    if not all(
+        (files.root() / name).exists() for name in (".git", "nlgeval_lib")
+    ) or not shutil.which("git"):
+        return {
+            "commit": None,
+            "dirty": None,
+            "reason": "not a git checkout, or no git here",
+        }
     commit = _said("git", "--no-optional-locks", "rev-parse", "HEAD")
     if commit is None:
         return {"commit": None, "dirty": None, "reason": "no commit yet"}
@@ -88,9 +127,13 @@ def git() -> dict[str, Any]:
 
 
 def _said(*command: str) -> str | None:
-    """What a program prints in the checkout; None where it is not here, fails or hangs."""
+    """What a program prints in the checkout; None where it is not here, fails or
+    hangs.
+    """
     try:
-        done = subprocess.run(command, cwd=files.root(), capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            command, cwd=files.root(), capture_output=True, text=True, timeout=30
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
@@ -100,47 +143,73 @@ def packages() -> dict[str, str]:
     """The versions of those of `PACKAGES` that this process has imported."""
     found = {}
     for name in PACKAGES:
-        module = sys.modules.get(name.replace("scikit-learn", "sklearn").replace("-", "_"))
+        module = sys.modules.get(
+            name.replace("scikit-learn", "sklearn").replace("-", "_")
+        )
         if module is not None:
             try:
                 found[name] = importlib.metadata.version(name)
-            except importlib.metadata.PackageNotFoundError:  # builds of vllm have names of their own
+            except (
+                importlib.metadata.PackageNotFoundError
+            ):  # builds of vllm have names of their own
                 found[name] = str(getattr(module, "__version__", "unknown"))
     return found
 
 
 def modules() -> list[str]:
-    """The modules of this library that this process has loaded, as paths below its folder."""
+    """The modules of this library that this process has loaded, as paths below its
+    folder.
+    """
     folder = Path(nlgeval_lib.__file__).parent
-    places = {one.__file__ for name, one in list(sys.modules.items()) if name.partition(".")[0] == folder.name}
-    return sorted(Path(place).relative_to(folder).as_posix() for place in places if place)
+    places = {
+        one.__file__
+        for name, one in list(sys.modules.items())
+        if name.partition(".")[0] == folder.name
+    }
+    return sorted(
+        Path(place).relative_to(folder).as_posix() for place in places if place
+    )
 
 
 @functools.cache
 def hardware() -> Mapping[str, Any]:
-    """Processor model, cores, memory in GiB, accelerators, operating system and architecture."""
-    cpu, memory = platform.processor() or "unknown", None
+    """Processor model, cores, memory in GiB, accelerators, operating system and
+    architecture.
+    """
+    cpu = platform.processor() or "unknown"
+    memory = None
     with contextlib.suppress(OSError):
-        names = re.search(r"(?m)^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text("utf-8", "replace"))
+        names = re.search(
+            r"(?m)^model name\s*: (.*)$",
+            Path("/proc/cpuinfo").read_text("utf-8", "replace"),
+        )
         cpu = names[1] if names else cpu
     with contextlib.suppress(ValueError, OSError, AttributeError):
-        memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+        memory = round(
+            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1
+        )
     return {
         "cpu": cpu,
         "cores": os.cpu_count(),
         "memory_gib": memory,
-        "gpu": (_said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or "").splitlines(),
+        "gpu": (
+            _said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or ""
+        ).splitlines(),
         "system": platform.system(),
         "machine": platform.machine(),
     }
 
 
 def data_hashes(name: str) -> dict[str, str]:
-    """The sha256 of each file of a data set or recording, by its registry path; long lists become one hash."""
+    """The sha256 of each file of a data set or recording, by its registry path; long
+    lists become one hash.
+    """
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import registry
 
-    found = {relpath: registry.entry(relpath).sha256 for relpath in datasets.files(name)}
+    found = {
+        relpath: registry.entry(relpath).checksum for relpath in datasets.files(name)
+    }
     if len(found) <= 12:
         return found
     joined = "\n".join(f"{sha}  {relpath}" for relpath, sha in sorted(found.items()))
@@ -148,12 +217,18 @@ def data_hashes(name: str) -> dict[str, str]:
 
 
 def clean(value: Any, name: str = "") -> Any:
-    """`value` as plain JSON values, without secrets and without absolute places on this machine; NaN is spelt out."""
+    """`value` as plain JSON values, without secrets and without absolute places on
+    this machine; NaN is spelt out.
+    """
     if isinstance(value, str | Path) and value and _SECRET.search(name):
         return "(left out)"
     if isinstance(value, Mapping):
         return {str(key): clean(part, str(key)) for key, part in value.items()}
-    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+    if (
+        value is None
+        or isinstance(value, bool | int)
+        or (isinstance(value, float) and math.isfinite(value))
+    ):
         return value
     if hasattr(value, "tolist"):  # numpy scalars and arrays
         return clean(value.tolist(), name)
@@ -163,7 +238,9 @@ def clean(value: Any, name: str = "") -> Any:
 
 
 def without_places(text: str) -> str:
-    """`text` with folders of this machine cut out: checkout, home, data mirror, and any other absolute path."""
+    """`text` with folders of this machine cut out: checkout, home, data mirror, and
+    any other absolute path.
+    """
     from nlgeval_lib.datasets import fetch
 
     known = {str(files.root()): "<checkout>", str(Path.home()): "~"}
@@ -176,7 +253,7 @@ def without_places(text: str) -> str:
     return _PLACE.sub("<elsewhere>/", text)
 
 
-# -- the record beside a file of scores --------------------------------------------------------------------------------
+# -- the record beside a file of scores
 
 
 def _sha256(path: str | Path) -> str:
@@ -185,7 +262,9 @@ def _sha256(path: str | Path) -> str:
 
 
 def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
-    """What was recorded beside a file of scores (sha256: of its bytes, if known); empty where the file has changed."""
+    """What was recorded beside a file of scores (sha256: of its bytes, if known);
+    empty where the file has changed.
+    """
     try:
         found = json.loads(Path(f"{path}{RECORD}").read_text(encoding="utf-8"))
         same = found["sha256"] == (sha256 or _sha256(path))
@@ -194,8 +273,16 @@ def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
     return found if same and isinstance(found.get("scores"), dict) else {}
 
 
-def write_record(path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]) -> None:
-    """Record beside a file of scores where they come from, and those of the file it was made from. Raises: OSError."""
+def write_record(
+    path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]
+) -> None:
+    """Record beside a file of scores where they come from, and those of the file it was
+    made from.
+
+    Raises: OSError.
+    """
     scores = {**(earlier.get("scores") or {}), column: clean(files.plain(facts))}
     record = {"sha256": _sha256(path), "scores": scores}
-    files.write_text(f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    files.write_text(
+        f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+    )

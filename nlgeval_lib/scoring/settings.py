@@ -1,4 +1,6 @@
-"""Settings as a command line has them: `name=value` texts, typed and checked by the signature of what they are for."""
+"""Settings as a command line has them: `name=value` texts, typed and checked by the
+signature of what they are for.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,42 @@ from typing import Any
 
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.names import meant, pair
-from nlgeval_lib.scoring.table_files import InputError
+from nlgeval_lib.scoring.cells import InputError
 
-_HELD = ("engine", "store", "progress", "text")  # arguments that the command itself gives
-_WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False, "none": None, "null": None}
+_HELD = (
+    "engine",
+    "store",
+    "progress",
+    "text",
+)  # arguments that the command itself gives
+_WORDS = {
+    "yes": True,
+    "true": True,
+    "on": True,
+    "no": False,
+    "false": False,
+    "off": False,
+    "none": None,
+    "null": None,
+}
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 _MAPS = (dict, collections.abc.Mapping)
-_SAID = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text", tuple: "a list"}
+_SAID = {
+    bool: "yes or no",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    tuple: "a list",
+}
 _SAID |= {dict: "a JSON object", type(None): "none"}
 _MUST = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: what it takes (types), its default, and the argument that it is part of (`sampling`, or "")."""
+    """One setting: what it takes (types), its default, and the argument that it is
+    part of (`sampling`, or "").
+    """
 
     name: str
     takes: tuple[Any, ...]
@@ -38,10 +62,15 @@ class Setting:
     def words(self) -> str:
         """What it takes, in words."""
         kinds = {typing.get_origin(kind) or kind for kind in self.takes}
-        return ", ".join(said for kind, said in _SAID.items() if kind in kinds) or "anything"
+        return (
+            ", ".join(said for kind, said in _SAID.items() if kind in kinds)
+            or "anything"
+        )
 
 
-def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> Iterator[tuple[str, str]]:
+def pairs(
+    texts: Iterable[str] | None, flag: str, form: str = "name=value"
+) -> Iterator[tuple[str, str]]:
     """The two sides of each text of a repeatable option. Raises: InputError."""
     for given in texts or ():
         try:
@@ -51,7 +80,11 @@ def pairs(texts: Iterable[str] | None, flag: str, form: str = "name=value") -> I
 
 
 def text_or_file(value: str) -> str:
-    """The value itself, or for `@path` the text of that file; `@@...` begins with one @. Raises: InputError."""
+    """The value itself, or for `@path` the text of that file; `@@...` begins with one
+    @.
+
+    Raises: InputError.
+    """
     if not value.startswith("@") or value.startswith("@@"):
         return value[value.startswith("@@") :]
     try:
@@ -61,9 +94,11 @@ def text_or_file(value: str) -> str:
 
 
 def settings_of(target: Any) -> dict[str, Setting]:
-    """The settings of a class or function that can be written as text, its bases' included where it passes them on.
+    """The settings of a class or function that can be written as text, its bases'
+    included where it passes them on.
 
-    Those of `sampling` have their plain names, or `sampling.n` where that is taken; others `list_sampling.n`.
+    Those of `sampling` have their plain names, or `sampling.n` where that is taken;
+    others `list_sampling.n`.
     """
     found: dict[str, Setting] = {}
     samplings: list[str] = []
@@ -82,60 +117,104 @@ def settings_of(target: Any) -> dict[str, Setting]:
 
 
 def parsed(
-    target: Any, settings: Iterable[str], who: str, flag: str = "--set", given: Mapping[str, Any] | None = None
+    target: Any,
+    settings: Iterable[str],
+    who: str,
+    flag: str = "--set",
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Keyword arguments for `target` from `name=value` texts; `@file` reads a text from a file.
+    """Keyword arguments for `target` from `name=value` texts; `@file` reads a text from
+    a file.
 
-    What an engine takes beyond its signature is a number, yes/no or text by its look. given: arguments that are there
-    already; with them, every argument that the target needs must be there.
-    Raises: InputError naming the setting, what it takes, and for an unknown one the nearest; or what is needed still.
+    What an engine takes beyond its signature is a number, yes/no or text by its look.
+    given: arguments that are there already; with them, every argument that the target
+    needs must be there.
+    Raises: InputError naming the setting, what it takes, and for an unknown one the
+    nearest; or what is needed still.
     """
-    known, found = settings_of(target), dict[str, Any]()
+    known = settings_of(target)
+    found = dict[str, Any]()
     parameters = inspect.signature(target).parameters.values()
-    passes_on = flag == "--engine-set" and any(one.kind is one.VAR_KEYWORD for one in parameters)
+    passes_on = flag == "--engine-set" and any(
+        one.kind is one.VAR_KEYWORD for one in parameters
+    )
     for name, value in pairs(settings, flag):
         setting = known.get(name) or (Setting(name, (Any,)) if passes_on else None)
         if setting is None:
             plain = ", ".join(key for key in known if "." not in key) or "none"
-            raise InputError(f"{flag} {name}: {who} has no option {name!r}{meant(name, known, '')} Options: {plain}")
+            raise InputError(
+                f"{flag} {name}: {who} has no option {name!r}{meant(name, known, '')} Options: {plain}"
+            )
         holder = found.setdefault(setting.part_of, {}) if setting.part_of else found
         try:
             read = _read(text_or_file(value), setting.takes)
         except TypeError:
-            raise InputError(f"{flag} {name}={value[:60]}: {setting.words} is needed") from None
+            raise InputError(
+                f"{flag} {name}={value[:60]}: {setting.words} is needed"
+            ) from None
         if name in (given or {}) and not setting.part_of:
-            raise InputError(f"{flag} {name} and --{name.replace('_', '-')} say the same; give one of them")
+            raise InputError(
+                f"{flag} {name} and --{name.replace('_', '-')} say the same; give one of them"
+            )
         if setting.name in holder:
             raise InputError(f"{flag} {name} is given twice")
         holder[setting.name] = read
     if given is None:
         return found
     found = {**given, **found}
-    if gone := [name for name, one in known.items() if one.default is _MUST and name not in found]:
-        raise InputError(f"{who} needs {', '.join(f'{flag} {name}=...' for name in gone)}")
+    if gone := [
+        name
+        for name, one in known.items()
+        if one.default is _MUST and name not in found
+    ]:
+        raise InputError(
+            f"{who} needs {', '.join(f'{flag} {name}=...' for name in gone)}"
+        )
     return found
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
-    """Name, what it takes and default of every setting, a line each; of sampling settings each name once."""
+    """Name, what it takes and default of every setting, a line each; of sampling
+    settings each name once.
+    """
     rows = []
     known = settings_of(target)
     defaults = getattr(target, "defaults", {})
     for name, one in known.items():
         if "." in name and (one.part_of != "sampling" or known[one.name].part_of != ""):
             continue
-        default = defaults.get(one.name, one.default) if one.part_of == "sampling" else one.default
-        rows.append((name, one.words, "needed" if one.default is _MUST else repr(default)))
-    others = dict.fromkeys(one.part_of for one in known.values() if one.part_of not in ("", "sampling"))
-    return [*rows, *((f"{holder}.NAME", "the sampling settings of another stage", "its own") for holder in others)]
+        default = (
+            defaults.get(one.name, one.default)
+            if one.part_of == "sampling"
+            else one.default
+        )
+        rows.append(
+            (name, one.words, "needed" if one.default is _MUST else repr(default))
+        )
+    others = dict.fromkeys(
+        one.part_of for one in known.values() if one.part_of not in ("", "sampling")
+    )
+    return [
+        *rows,
+        *(
+            (f"{holder}.NAME", "the sampling settings of another stage", "its own")
+            for holder in others
+        ),
+    ]
 
 
 def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    """Each argument of a function, or of a class and the bases that get its keywords: name, default, what it takes.
+    """Each argument of a function, or of a class and the bases that get its keywords:
+    name, default, what it takes.
 
-    Types that can be written as text, plainly: `tuple[item, ...]` for a list, `dict[str, Any]` for a mapping.
+    Types that can be written as text, plainly: `tuple[item, ...]` for a list,
+    `dict[str, Any]` for a mapping.
     """
-    classes = [cls for cls in target.__mro__ if "__init__" in vars(cls)] if isinstance(target, type) else [None]
+    classes = (
+        [cls for cls in target.__mro__ if "__init__" in vars(cls)]
+        if isinstance(target, type)
+        else [None]
+    )
     for cls in classes:
         function = target if cls is None else vars(cls)["__init__"]
         if not inspect.isfunction(function):
@@ -144,7 +223,11 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
         known = list(inspect.signature(function).parameters.values())[cls is not None :]
         for one in known:
             if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
-                yield one.name, one.default, tuple(dict.fromkeys(_takes(hints.get(one.name, Any))))
+                yield (
+                    one.name,
+                    one.default,
+                    tuple(dict.fromkeys(_takes(hints.get(one.name, Any)))),
+                )
         if not any(one.kind is one.VAR_KEYWORD for one in known):
             return
 
@@ -164,7 +247,8 @@ def _takes(hint: Any) -> Iterator[Any]:
 
 
 def _read(text: str, takes: tuple[Any, ...]) -> Any:
-    """The text as one of the types: a word for yes, no or none; else JSON; else as it is, or its parts at commas.
+    """The text as one of the types: a word for yes, no or none; else JSON; else as it
+    is, or its parts at commas.
 
     Raises: TypeError where it is none of them.
     """

@@ -1,4 +1,6 @@
-"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, read part by part, with every row's place."""
+"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, read part by part, with every
+row's place.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +10,42 @@ import hashlib
 import importlib
 import io
 import json
-import math
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
+
+from nlgeval_lib.scoring import cells
+from nlgeval_lib.scoring.cells import InputError
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 STDIN = "-"
-ROWS, BYTES = 50_000, 32 << 20  # of a part, at most: what is held in memory at once
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
 
 
-class InputError(ValueError):
-    """A file, a column or a setting is not as it must be. The message names the place and what to do."""
-
-
 def format_of(path: str, asked: str = "") -> str:
-    """The format of a file, by name unless asked for. Raises: InputError naming the formats."""
+    """The format of a file, by name unless asked for.
+
+    Raises: InputError naming the formats.
+    """
     if asked and asked not in FORMATS:
         raise InputError(f"format {asked!r}; allowed: {', '.join(FORMATS)}")
-    found = asked or Path(path).suffix.lower().removeprefix(".").replace("ndjson", "jsonl")
+    found = asked or Path(path).suffix.lower().removeprefix(".").replace(
+        "ndjson", "jsonl"
+    )
     if found not in FORMATS:
         allowed = ", ".join(FORMATS)
-        raise InputError(f"{called(path)}: its name does not say what it is; give the format: one of {allowed}")
+        raise InputError(
+            f"{called(path)}: its name does not say what it is; give the format: one of {allowed}"
+        )
     if found == "parquet":
-        importlib.import_module("pyarrow.parquet")  # not in the core: better known now than when the work is done
+        importlib.import_module(
+            "pyarrow.parquet"
+        )  # not in the core: better known now than when the work is done
     return found
 
 
@@ -51,11 +57,14 @@ def called(path: str) -> str:
 def _opened(path: str, text: bool = True) -> Any:
     """The bytes of a file, or of standard input for "-", to be read as often as wanted.
 
-    Raises: InputError for what cannot be read, is empty, or cannot be UTF-8 where it is to be text.
+    Raises: InputError for what cannot be read, is empty, or cannot be UTF-8 where it is
+    to be text.
     """
     try:
         if path == STDIN and (sys.stdin is None or sys.stdin.closed):
-            raise InputError("standard input is closed: there is nothing to read; name a file, or pipe the rows in")
+            raise InputError(
+                "standard input is closed: there is nothing to read; name a file, or pipe the rows in"
+            )
         file: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")  # noqa: SIM115 - read in parts
         if path == STDIN or not file.seekable():
             kept = tempfile.TemporaryFile()  # noqa: SIM115
@@ -70,20 +79,28 @@ def _opened(path: str, text: bool = True) -> Any:
     head = file.read(4096) if text else b""
     for mark, packed in _PACKED.items():
         if head.startswith(mark):
-            raise InputError(f"{called(path)} is packed ({packed}); unpack it, or save it as UTF-8 text")
+            raise InputError(
+                f"{called(path)} is packed ({packed}); unpack it, or save it as UTF-8 text"
+            )
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
         raise InputError(f"{called(path)} is UTF-16 or UTF-32; save it as UTF-8")
     return file
 
 
 def plain_text(path: str) -> str:
-    """The text of a file, or of standard input for "-". Raises: InputError naming the line that is not UTF-8."""
+    """The text of a file, or of standard input for "-".
+
+    Raises: InputError naming the line that is not UTF-8.
+    """
     with _opened(path) as file:
         return "".join(line for _, line in _lines(file, called(path)))
 
 
 def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Each line with its number. Raises: InputError naming the line that is not UTF-8."""
+    """Each line with its number.
+
+    Raises: InputError naming the line that is not UTF-8.
+    """
     file.seek(0)
     for number, raw in enumerate(file, start=1):
         try:
@@ -94,11 +111,14 @@ def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
 
 
 class TableFile:
-    """A file of rows, or standard input for "-", that is read in parts as often as wanted: memory for one part.
+    """A file of rows, or standard input for "-", that is read in parts as often as
+    wanted: memory for one part.
 
-    columns: as they are written, in order; rows: how many; sha256: of the bytes. kind: one of FORMATS, of which a JSON
-    list is held whole. delimiter: between fields of CSV, where it is no comma.
-    Raises: InputError naming the file and the line for what cannot be read, and for a file without rows.
+    columns: as they are written, in order; rows: how many; sha256: of the bytes. kind:
+    one of FORMATS, of which a JSON list is held whole. delimiter: between fields of
+    CSV, where it is no comma.
+    Raises: InputError naming the file and the line for what cannot be read, and for a
+    file without rows.
     """
 
     def __init__(self, path: str, format: str = "", delimiter: str = "") -> None:
@@ -115,7 +135,9 @@ class TableFile:
             with self._parquet() as found:
                 names, self.rows = found.schema_arrow.names, found.metadata.num_rows
             _once(names, f"{self.name}: ")
-            columns = dict.fromkeys(name for name in names if not name.startswith("__index_level_"))
+            columns = dict.fromkeys(
+                name for name in names if not name.startswith("__index_level_")
+            )
         else:
             for _, record in self._records():
                 columns.update(dict.fromkeys(record))
@@ -125,24 +147,31 @@ class TableFile:
             raise InputError(f"{self.name} has no rows")
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-        """The rows of these columns (default: all), at most ROWS at a time: cells as they were written, None for none;
-        each row's place in the file is its label.
+        """The rows of these columns (default: all), at most `cells.ROWS` at a time:
+        values as they were written, None for none; each row's place in the file is its
+        label.
         """
         wanted = self.columns if columns is None else list(columns)
         if self.kind == "parquet":
             yield from self._parquet_parts(wanted)
             return
         places: list[str] = []
-        cells: list[list[Any]] = []
+        records: list[list[Any]] = []
         began = 0
         for place, record in self._records():
             places.append(place)
-            cells.append([record.get(name) for name in wanted])
-            if len(cells) == ROWS or self._file.tell() - began > BYTES:
-                yield pd.DataFrame(cells, pd.Index(places, dtype=object), wanted, dtype=object)
-                places, cells, began = [], [], self._file.tell()
-        if cells:
-            yield pd.DataFrame(cells, pd.Index(places, dtype=object), wanted, dtype=object)
+            records.append([record.get(name) for name in wanted])
+            if len(records) == cells.ROWS or self._file.tell() - began > cells.BYTES:
+                yield pd.DataFrame(
+                    records, pd.Index(places, dtype=object), wanted, dtype=object
+                )
+                places = []
+                records = []
+                began = self._file.tell()
+        if records:
+            yield pd.DataFrame(
+                records, pd.Index(places, dtype=object), wanted, dtype=object
+            )
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         return self._csv() if self.kind in ("csv", "tsv") else self._json()
@@ -151,11 +180,17 @@ class TableFile:
         """The value of each line, or those of the list that the file is."""
         lines = _lines(self._file, self.name)
         if self.kind == "jsonl":
-            found = ((f"line {n}", _loaded(line, self.name, n)) for n, line in lines if line.strip())
+            found = (
+                (f"line {n}", _loaded(line, self.name, n))
+                for n, line in lines
+                if line.strip()
+            )
         else:
             listed = _loaded("".join(line for _, line in lines), self.name)
             if not isinstance(listed, list):
-                raise InputError(f"{self.name} holds one {type(listed).__name__}; a list of objects is needed")
+                raise InputError(
+                    f"{self.name} holds one {type(listed).__name__}; a list of objects is needed"
+                )
             found = ((f"row {n}", record) for n, record in enumerate(listed, start=1))
         for place, record in found:
             if not isinstance(record, dict):
@@ -172,7 +207,8 @@ class TableFile:
         try:
             reader = csv.reader(text, delimiter=self.delimiter, strict=True)
             for row in reader:
-                begins, line = line, reader.line_num + 1
+                begins = line
+                line = reader.line_num + 1
                 if not header:
                     header = row
                     _check_header(header, self.delimiter, f"{self.name}, line 1")
@@ -202,28 +238,49 @@ class TableFile:
         try:
             yield pyarrow.parquet.ParquetFile(self._file)
         except (pyarrow.ArrowException, OSError) as error:
-            raise InputError(f"{self.name}: not a parquet file: {str(error).splitlines()[0]}") from None
+            raise InputError(
+                f"{self.name}: not a parquet file: {str(error).splitlines()[0]}"
+            ) from None
 
     def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         row = 0
         with self._parquet() as found:
-            held = sum(found.metadata.row_group(i).total_byte_size for i in range(found.metadata.num_row_groups))
-            rows = max(1, min(ROWS, BYTES * self.rows // max(1, held)))
+            held = sum(
+                found.metadata.row_group(i).total_byte_size
+                for i in range(found.metadata.num_row_groups)
+            )
+            rows = max(1, min(cells.ROWS, cells.BYTES * self.rows // max(1, held)))
             for batch in found.iter_batches(rows, columns=columns):
-                places = pd.Index([f"row {number}" for number in range(row + 1, row + len(batch) + 1)], dtype=object)
+                places = pd.Index(
+                    [
+                        f"row {number}"
+                        for number in range(row + 1, row + len(batch) + 1)
+                    ],
+                    dtype=object,
+                )
                 row += len(batch)
-                cells = {name: pd.Series(values, places, dtype=object) for name, values in batch.to_pydict().items()}
-                yield pd.DataFrame(cells, places, columns)
+                columns_read = {
+                    name: pd.Series(values, places, dtype=object)
+                    for name, values in batch.to_pydict().items()
+                }
+                yield pd.DataFrame(columns_read, places, columns)
 
 
 def _check_header(header: list[str], delimiter: str, place: str) -> None:
-    gone = next((number for number, column in enumerate(header, start=1) if not column.strip()), 0)
+    gone = next(
+        (number for number, column in enumerate(header, start=1) if not column.strip()),
+        0,
+    )
     if gone:
-        raise InputError(f"{place}: field {gone} of the header is empty; every column needs a name")
+        raise InputError(
+            f"{place}: field {gone} of the header is empty; every column needs a name"
+        )
     _once(header, f"{place}: ")
     for mark in ";\t|," if len(header) == 1 else "":
         if mark != delimiter and mark in header[0]:
-            raise InputError(f"{place}: one column {header[0][:60]!r}; is the delimiter {mark!r}?")
+            raise InputError(
+                f"{place}: one column {header[0][:60]!r}; is the delimiter {mark!r}?"
+            )
 
 
 def _loaded(text: str, name: str, line: int = 0) -> Any:
@@ -236,7 +293,9 @@ def _loaded(text: str, name: str, line: int = 0) -> Any:
             near = text[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
             said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
             said += "" if line else "; a file of one object a line is named .jsonl"
-        raise InputError(f"{name}, line {line}: {said}" if line else f"{name}: {said}") from None
+        raise InputError(
+            f"{name}, line {line}: {said}" if line else f"{name}: {said}"
+        ) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -249,74 +308,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _once(names: Sequence[str], place: str = "") -> None:
     doubled = sorted(column for column in set(names) if names.count(column) > 1)
     if doubled:
-        raise InputError(f"{place}column {', '.join(map(repr, doubled))} is there more than once")
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell has no value: None, NaN, pandas' marks of a missing one."""
-    return value is None or (not isinstance(value, str) and pd.api.types.is_scalar(value) and bool(pd.isna(value)))
-
-
-# -- a cell as it is used: each raises ValueError with what a message says after the place -----------------------------
-
-_NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
-_WHOLE = 2**53  # beyond it a float stands for several whole numbers
-
-
-def as_text(value: Any) -> str | None:
-    """A text, or None."""
-    if is_missing(value):
-        return None
-    if not isinstance(value, str):
-        raise ValueError(f": {_shown(value)} where a text is needed")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(f": half a character (\\u{ord(value[error.start]):04x}); write it whole") from None
-    return value
-
-
-def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | None:
-    """A text or several; packed: whether a text may be a JSON list of texts."""
-    if packed and isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(value)
-            if found and all(isinstance(each, str) for each in found):
-                value = found
-    if isinstance(value, str) or is_missing(value):
-        return as_text(value)
-    if not isinstance(value, (list, tuple)):
-        raise ValueError(f": {_shown(value)} where a text or a list of texts is needed")
-    return tuple(text for each in value if (text := as_text(each)) is not None)
-
-
-def as_id(value: Any) -> str:
-    """A name of a row, as text."""
-    if is_missing(value) or value == "":
-        raise ValueError(" is missing; every row needs one, or leave the column out")
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ValueError(f": {_shown(value)} where a text or a number is needed")
-    return str(as_text(value) if isinstance(value, str) else value)
-
-
-def as_number(value: Any) -> float:
-    """A finite number, NaN where it is empty or says so (nan, null, none, na)."""
-    if is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_NUMBER):
-        return math.nan
-    odd = isinstance(value, str) and (not value.isascii() or "_" in value)  # Python reads 1_000 and other digits
-    try:
-        if odd or isinstance(value, bool) or not isinstance(value, (str, int, float, np.number, Decimal)):
-            raise TypeError
-        number = float(value)
-    except (ValueError, OverflowError, TypeError):
-        raise ValueError(f": {_shown(value)} where a number is needed, or nothing") from None
-    if math.isinf(number):
-        raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
-    whole = str(value).strip().lstrip("+-")
-    if abs(number) >= _WHOLE and not isinstance(value, float) and whole.isdigit() and int(whole) != _WHOLE:
-        raise ValueError(f": {_shown(value)}, which a float cannot tell from its neighbours")
-    return number
-
-
-def _shown(value: Any) -> str:
-    return f"{type(value).__name__} {str(value)[:40]!r}"
+        raise InputError(
+            f"{place}column {', '.join(map(repr, doubled))} is there more than once"
+        )

@@ -1,4 +1,5 @@
-"""What notebooks call: judges of the catalogue, variants and their tests, recorded judges, splits of aggregators.
+"""What notebooks call: judges of the catalogue, variants and their tests, recorded
+judges, splits of aggregators.
 
 made = study.judge_scores("coascore_figure_04", "n=10", engine=engine, model=model, revision=revision, mode=mode)
 made.available, made.why, made.frame
@@ -9,12 +10,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nlgeval_lib.study.judges import MINI, EngineOptions, JudgeScores, Unavailable, engine, judge_scores
+    from nlgeval_lib.study.judges import (
+        MINI,
+        EngineOptions,
+        JudgeScores,
+        Unavailable,
+        engine,
+        judge_scores,
+    )
 
-__all__ = ["MINI", "EngineOptions", "JudgeScores", "Unavailable", "engine", "judge_scores"]
+__all__ = [
+    "MINI",
+    "EngineOptions",
+    "JudgeScores",
+    "Unavailable",
+    "engine",
+    "judge_scores",
+]
 
 
-def __getattr__(name: str) -> Any:  # the runner reads the catalogue alone, and loads no pandas for it
+def __getattr__(
+    name: str,
+) -> Any:  # the runner reads the catalogue alone, and loads no pandas for it
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from nlgeval_lib.study import judges

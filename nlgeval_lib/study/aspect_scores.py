@@ -1,7 +1,9 @@
-"""What recorded scores of several aspects say about a chain of aspects: a stand-in where CoAScore's judge cannot run.
+"""What recorded scores of several aspects say about a chain of aspects: a stand-in
+where CoAScore's judge cannot run.
 
-CoAScore shows a judge the scores of other aspects before it scores the target. Here the recorded scores of separate
-prompts are joined by arithmetic: a plain mean, or a ridge regression that never sees the input it predicts for.
+CoAScore shows a judge the scores of other aspects before it scores the target. Here the
+recorded scores of separate prompts are joined by arithmetic: a plain mean, or a ridge
+regression that never sees the input it predicts for.
 """
 
 from __future__ import annotations
@@ -15,29 +17,51 @@ import pandas as pd
 from nlgeval_lib import meta, papers
 from nlgeval_lib.study import recorded_judges
 
-CHAT_SCALES = {"coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1), "naturalness": (1, 3)}
-DIRECT, OTHERS, ALL = "direct", "mean of the others", "mean of all"
-RIDGE_OTHERS, RIDGE_ALL = "fitted on the others", "fitted on all"
+CHAT_SCALES = {
+    "coherence": (1, 3),
+    "engagingness": (1, 3),
+    "groundedness": (0, 1),
+    "naturalness": (1, 3),
+}
+DIRECT = "direct"
+OTHERS = "mean of the others"
+ALL = "mean of all"
+RIDGE_OTHERS = "fitted on the others"
+RIDGE_ALL = "fitted on all"
 
 
-def chat_scores(items: pd.DataFrame, prompt_form: str = "analyze_rate") -> dict[str, np.ndarray]:
-    """gpt-3.5-turbo's recorded scores of Topical-Chat outputs, the mean of the draws: {aspect: a value an item}.
+def chat_scores(
+    items: pd.DataFrame, prompt_form: str = "analyze_rate"
+) -> dict[str, np.ndarray]:
+    """gpt-3.5-turbo's recorded scores of Topical-Chat outputs, the mean of the draws:
+    {aspect: a value an item}.
 
-    items: a row an output. Values are from 0 to 1; texts without a number count as missing.
-    Source: Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using LLMs (the recording).
+    items: a row an output. Values are from 0 to 1; texts without a number count as
+    missing.
+    Source: Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using LLMs (the
+    recording).
     """
     how: dict[str, Any] = {"by": "prompt_form", "prompt_forms": (prompt_form,)}
-    given = recorded_judges.scores(items, "acloserlook", CHAT_SCALES, **how)[prompt_form]
-    return {name: (given[name] - low) / (high - low) for name, (low, high) in CHAT_SCALES.items()}
+    given = recorded_judges.scores(items, "acloserlook", CHAT_SCALES, **how)[
+        prompt_form
+    ]
+    return {
+        name: (given[name] - low) / (high - low)
+        for name, (low, high) in CHAT_SCALES.items()
+    }
 
 
 def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
-    """Six judges' recorded scores of SummEval outputs: {judge: {aspect: a value an item}}, 0 to 1.
+    """Six judges' recorded scores of SummEval outputs: {judge: {aspect: a value an
+    item}}, 0 to 1.
 
     Source: Calderon et al. 2025, The Alternative Annotator Test (the recording).
     """
     recorded = recorded_judges.scores(items, "alttest_summeval")
-    return {judge: {name: (v - 1) / (5 - 1) for name, v in given.items()} for judge, given in recorded.items()}
+    return {
+        judge: {name: (v - 1) / (5 - 1) for name, v in given.items()}
+        for judge, given in recorded.items()
+    }
 
 
 def combined(
@@ -50,10 +74,13 @@ def combined(
     seed: int = 0,
     fitted: bool = True,
 ) -> dict[str, np.ndarray]:
-    """The target's score in five ways: direct, mean of the others, mean of all, and fitted on the others and on all.
+    """The target's score in five ways: direct, mean of the others, mean of all, and
+    fitted on the others and on all.
 
-    scores: {aspect: values on one scale}; a target without a score of its own has only the ways that need none.
-    human: the target's ratings, which the fitted ways learn from; `fitted=False` leaves these out.
+    scores: {aspect: values on one scale}; a target without a score of its own has only
+    the ways that need none.
+    human: the target's ratings, which the fitted ways learn from; `fitted=False` leaves
+    these out.
     """
     others = {name: values for name, values in scores.items() if name != target}
     ways = {OTHERS: mean(others.values())}
@@ -61,22 +88,32 @@ def combined(
         ways = {DIRECT: scores[target], **ways, ALL: mean(scores.values())}
     if fitted:
         settings = {"folds": folds, "seed": seed}
-        ways[RIDGE_OTHERS] = ridge_out_of_sample(others.values(), human, items["input_id"], **settings)
+        ways[RIDGE_OTHERS] = ridge_out_of_sample(
+            others.values(), human, items["input_id"], **settings
+        )
         if target in scores:
-            ways[RIDGE_ALL] = ridge_out_of_sample(scores.values(), human, items["input_id"], **settings)
+            ways[RIDGE_ALL] = ridge_out_of_sample(
+                scores.values(), human, items["input_id"], **settings
+            )
     return ways
 
 
 def mean(scores: Any) -> np.ndarray:
-    """The mean over aspects, of those that have a score; NaN where none has (as CoAScore's variant `average`)."""
+    """The mean over aspects, of those that have a score; NaN where none has (as
+    CoAScore's variant `average`).
+    """
     return meta.mean_of_samples(list(scores)).scores
 
 
-def ridge_out_of_sample(scores: Any, human: Any, inputs: Sequence[Any], *, folds: int = 5, seed: int = 0) -> np.ndarray:
-    """What a ridge regression on the aspects' scores predicts for inputs that it did not learn from.
+def ridge_out_of_sample(
+    scores: Any, human: Any, inputs: Sequence[Any], *, folds: int = 5, seed: int = 0
+) -> np.ndarray:
+    """What a ridge regression on the aspects' scores predicts for inputs that it did
+    not learn from.
 
-    scores: aspects, each a value an item; human: a rating an item; inputs: an item's input, which is in one fold only.
-    Missing scores are the mean of the learning part; items without any score, or a rating, get NaN.
+    scores: aspects, each a value an item; human: a rating an item; inputs: an item's
+    input, which is in one fold only. Missing scores are the mean of the learning part;
+    items without any score, or a rating, get NaN.
     Raises: ValueError with fewer inputs than folds.
     """
     from sklearn.impute import SimpleImputer
@@ -85,12 +122,19 @@ def ridge_out_of_sample(scores: Any, human: Any, inputs: Sequence[Any], *, folds
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    x, y = np.array(list(scores), dtype=float).T, np.asarray(human, dtype=float)
+    x = np.array(list(scores), dtype=float).T
+    y = np.asarray(human, dtype=float)
     rows = np.flatnonzero(~np.isnan(x).all(axis=1) & ~np.isnan(y))
-    x, y, groups = x[rows], y[rows], pd.factorize(np.asarray(inputs, dtype=object))[0][rows]
+    x = x[rows]
+    y = y[rows]
+    groups = pd.factorize(np.asarray(inputs, dtype=object))[0][rows]
     if (there := len(set(groups))) < folds:
-        raise ValueError(f"{there} inputs with scores and ratings; {folds} folds need as many")
-    model = make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11)))
+        raise ValueError(
+            f"{there} inputs with scores and ratings; {folds} folds need as many"
+        )
+    model = make_pipeline(
+        SimpleImputer(), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11))
+    )
     split = GroupKFold(folds, shuffle=True, random_state=seed)
     predicted = np.full(len(np.asarray(human)), np.nan)
     predicted[rows] = cross_val_predict(model, x, y, groups=groups, cv=split)
@@ -102,20 +146,39 @@ def ridge_signature(folds: int, seed: int) -> str:
     return f"fit:ridge-cv|folds:{folds} by input|seed:{seed}"
 
 
-def printed_gains(cells: pd.DataFrame, lengths: Sequence[int] = (5, 10, 20), base: str = "LLMScore") -> pd.DataFrame:
-    """How far CoAScore is printed above the judge asked directly, a row a length of the chain of aspects.
+def printed_gains(
+    cells: pd.DataFrame, lengths: Sequence[int] = (5, 10, 20), base: str = "LLMScore"
+) -> pd.DataFrame:
+    """How far CoAScore is printed above the judge asked directly, a row a length of the
+    chain of aspects.
 
-    cells: one table of CoAScore's as `papers.compare` gives it; half the width of its computed intervals, the mean of
-    a column and statistic, is the yardstick of the last two columns.
+    cells: one table of CoAScore's as `papers.compare` gives it; half the width of its
+    computed intervals, the mean of a column and statistic, is the yardstick of the last
+    two columns.
     """
-    printed = papers.load("coascore", cells["table"].iat[0]).set_index(["row", "column", "statistic"])["number"]
+    printed = papers.load("coascore", cells["table"].iat[0]).set_index(
+        ["row", "column", "statistic"]
+    )["number"]
     ours = cells[(cells["route"] == "public") & (cells["verdict"] != "extra")]
-    half = (ours["ci_high"] - ours["ci_low"]).groupby([ours["column"], ours["statistic"]]).mean() / 2
+    half = (ours["ci_high"] - ours["ci_low"]).groupby(
+        [ours["column"], ours["statistic"]]
+    ).mean() / 2
     rows = []
     for length in lengths:
         gain = printed[f"CoAScore (n={length})"] - printed[base]
-        row = {"chain of aspects": length, f"cells above {base}": int((gain > 0).sum()), "of": len(gain)}
-        row |= {"lowest gain": gain.min(), "mean gain": gain.mean(), "highest gain": gain.max()}
+        row = {
+            "chain of aspects": length,
+            f"cells above {base}": int((gain > 0).sum()),
+            "of": len(gain),
+        }
+        row |= {
+            "lowest gain": gain.min(),
+            "mean gain": gain.mean(),
+            "highest gain": gain.max(),
+        }
         beyond = int((gain.reindex(half.index) > half).sum())
-        rows.append(row | {"gains beyond half an interval": beyond, "of those with data": len(half)})
+        rows.append(
+            row
+            | {"gains beyond half an interval": beyond, "of those with data": len(half)}
+        )
     return pd.DataFrame(rows)

@@ -1,4 +1,6 @@
-"""`notebooks/catalogue.toml`: every output, the judges that outputs ask, and every printed row without a notebook."""
+"""`notebooks/catalogue.toml`: every output, the judges that outputs ask, and every
+printed row without a notebook.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +23,29 @@ from nlgeval_lib.names import meant, pair
 Paper = Literal["tigerscore", "semscore", "hdeval", "prometheus", "coascore"]
 Route = Literal["published", "public", "recorded", "run", "mini"]
 RowStatus = Literal["needs GPU", "no public data", "no numbers", "not built yet"]
-PAPERS, ROUTES = get_args(Paper), get_args(Route)
+PAPERS = get_args(Paper)
+ROUTES = get_args(Route)
 META: Final = "meta"  # outputs that belong to no single paper
 SCOREBOARD = "scoreboard"  # made last, from all the others; needs no entry
+# in a signature: who answered in the place of the catalogue's model
+JUDGED_BY = "|judged-by:"
 RESERVED = ("mode",)  # parameters that the runner sets where a notebook has them
 _STRICT = ConfigDict(extra="forbid")
 
 
 class CatalogueError(ValueError):
-    """The catalogue cannot be used; the message lists every fault found, an entry a line."""
+    """The catalogue cannot be used; the message lists every fault found, an entry a
+    line.
+    """
 
 
 Words = Annotated[str, Field(pattern=r"\S")]
 Pairs = tuple[Annotated[str, AfterValidator(lambda text: "=".join(pair(text)))], ...]
-# of a printed row: {aspect: ids of the metrics whose mean it is}; a bare list is for all aspects, under ""
+# of a printed row: {aspect: ids of the metrics whose mean it is}; a bare list is for
+# all aspects, under ""
 RowMetrics = Annotated[
-    Mapping[str, tuple[str, ...]], BeforeValidator(lambda given: given if isinstance(given, dict) else {"": given})
+    Mapping[str, tuple[str, ...]],
+    BeforeValidator(lambda given: given if isinstance(given, dict) else {"": given}),
 ]
 
 
@@ -44,7 +53,8 @@ RowMetrics = Annotated[
 class Read:
     """What an output says of a judge that it reads: its id, and which rows of its data.
 
-    where: `COLUMN=VALUE` or `COLUMN!=VALUE`, all of which must hold. map, fill: as `nlgeval score --map`, `--fill`.
+    where: `COLUMN=VALUE` or `COLUMN!=VALUE`, all of which must hold. map, fill: as
+    `nlgeval score --map`, `--fill`.
     """
 
     judge: str
@@ -67,8 +77,15 @@ class Entry:
     title: str = ""
     after: tuple[str, ...] = ()  # outputs whose results it reads; "*": all others
     saves: bool = True  # False: a notebook to read, which saves no result
-    judges: Mapping[str, Read] = field(default_factory=dict)  # by the name that the notebook has for each
-    metrics: Mapping[str, RowMetrics] = field(default_factory=dict)  # by the printed table's row
+    texts: bool = (
+        False  # shows or reads texts of its inputs: their numbers are not enough
+    )
+    judges: Mapping[str, Read] = field(
+        default_factory=dict
+    )  # by the name that the notebook has for each
+    metrics: Mapping[str, RowMetrics] = field(
+        default_factory=dict
+    )  # by the printed table's row
 
     @property
     def path(self) -> Path:
@@ -78,7 +95,12 @@ class Entry:
     @property
     def metric_ids(self) -> list[str]:
         """The metrics that it reads."""
-        return [name for row in self.metrics.values() for names in row.values() for name in names]
+        return [
+            name
+            for row in self.metrics.values()
+            for names in row.values()
+            for name in names
+        ]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -93,7 +115,8 @@ class Row:
 
 @dataclass(frozen=True, config=_STRICT)
 class Metric:
-    """A metric that a model's weights give, declared once: evaluator, its settings, and the model that a paper names.
+    """A metric that a model's weights give, declared once: evaluator, its settings, and
+    the model that a paper names.
 
     settings: as `nlgeval score --set`, but the model.
     """
@@ -140,7 +163,9 @@ class Question(Read):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All outputs in the file's order, the rows without one, judges and metrics, what outputs read of judges."""
+    """All outputs in the file's order, the rows without one, judges and metrics,
+    what outputs read of judges.
+    """
 
     outputs: tuple[Entry, ...]
     rows: tuple[Row, ...] = ()
@@ -151,7 +176,9 @@ class Catalogue:
     def __getitem__(self, name: str) -> Entry:
         entries = {entry.id: entry for entry in self.outputs}
         if name not in entries:
-            raise CatalogueError(f"no output {name!r} in notebooks/catalogue.toml{meant(name, entries, '', 3)}")
+            raise CatalogueError(
+                f"no output {name!r} in notebooks/catalogue.toml{meant(name, entries, '', 3)}"
+            )
         return entries[name]
 
     def question(self, output: str, name: str) -> Question:
@@ -159,40 +186,64 @@ class Catalogue:
         asked = {question.name: question for question in self.questions_of(output)}
         if name in asked:
             return asked[name]
-        raise CatalogueError(f"output {output!r} reads no judge as {name!r}; it has {', '.join(asked) or 'none'}")
+        raise CatalogueError(
+            f"output {output!r} reads no judge as {name!r}; it has {', '.join(asked) or 'none'}"
+        )
 
     def questions_of(self, output: str) -> tuple[Question, ...]:
-        """What an output reads of judges, in the file's order. Raises: CatalogueError for an unknown output."""
+        """What an output reads of judges, in the file's order.
+
+        Raises: CatalogueError for an unknown output.
+        """
         if output != SCOREBOARD:
             self[output]  # is it one?
-        return tuple(question for question in self.questions if question.output == output)
+        return tuple(
+            question for question in self.questions if question.output == output
+        )
 
-    def select(self, ids: Sequence[str] = (), papers: Sequence[str] = ()) -> tuple[Entry, ...]:
+    def select(
+        self, ids: Sequence[str] = (), papers: Sequence[str] = ()
+    ) -> tuple[Entry, ...]:
         """The outputs with these ids and of these papers; all where neither is given.
 
         Raises: CatalogueError naming unknown ids and papers.
         """
         for name in papers:
             if name not in (*PAPERS, META):
-                raise CatalogueError(f"unknown paper {name!r}; one of {', '.join((*PAPERS, META))}")
+                raise CatalogueError(
+                    f"unknown paper {name!r}; one of {', '.join((*PAPERS, META))}"
+                )
         wanted = {self[name].id for name in ids if name != SCOREBOARD}
         if not ids and not papers:
             return self.outputs
-        return tuple(entry for entry in self.outputs if entry.id in wanted or entry.paper in papers)
+        return tuple(
+            entry
+            for entry in self.outputs
+            if entry.id in wanted or entry.paper in papers
+        )
 
 
 def scoreboard_entry() -> Entry:
     """The scoreboard, as an output that comes after all others."""
-    return Entry(id=SCOREBOARD, paper="meta", notebook="99_scoreboard.ipynb", route="published", after=("*",))
+    return Entry(
+        id=SCOREBOARD,
+        paper="meta",
+        notebook="99_scoreboard.ipynb",
+        route="published",
+        after=("*",),
+    )
 
 
 def load(path: Path | None = None) -> Catalogue:
-    """The catalogue, checked: keys and their types, ids, notebooks, routes, covered tables, order, judges.
+    """The catalogue, checked: keys and their types, ids, notebooks, routes, covered
+    tables, order, judges.
 
-    Raises: CatalogueError listing all faults; FileNotFoundError where there is no such file.
+    Raises: CatalogueError listing all faults; FileNotFoundError where there is no such
+    file.
     """
     path = files.committed(path or files.notebooks() / "catalogue.toml")
-    read, faults = _File(), list[str]()
+    read = _File()
+    faults = list[str]()
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
         read = _File(**raw)
@@ -200,19 +251,32 @@ def load(path: Path | None = None) -> Catalogue:
     except ValidationError as error:
         faults += [_told(raw, **fault) for fault in error.errors()]
     except ValueError as error:
-        raise CatalogueError(f"{path.name} is not valid TOML in UTF-8: {error}") from None
+        raise CatalogueError(
+            f"{path.name} is not valid TOML in UTF-8: {error}"
+        ) from None
     if faults:
-        raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n" + "\n".join(f"  {fault}" for fault in faults))
+        raise CatalogueError(
+            f"{path.name}: {len(faults)} fault(s)\n"
+            + "\n".join(f"  {fault}" for fault in faults)
+        )
     judges = {judge.id: judge for judge in read.judge}
     questions = [
-        Question(**vars(one) | {"output": entry.id, "name": name, "judge": judges[one.judge]})
+        Question(
+            **vars(one) | {"output": entry.id, "name": name, "judge": judges[one.judge]}
+        )
         for entry in read.output
         for name, one in entry.judges.items()
     ]
-    return Catalogue(read.output, read.row, read.judge, tuple(questions), {metric.id: metric for metric in read.metric})
+    return Catalogue(
+        read.output,
+        read.row,
+        read.judge,
+        tuple(questions),
+        {metric.id: metric for metric in read.metric},
+    )
 
 
-# -- checking ----------------------------------------------------------------------------------------------------------
+# -- checking
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -223,7 +287,9 @@ class _File:
     metric: tuple[Metric, ...] = ()
 
 
-def _told(raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_: Any) -> str:
+def _told(
+    raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_: Any
+) -> str:
     """One of pydantic's faults, with the entry's id in the place of its number."""
     section, *rest = loc
     if not rest:
@@ -238,18 +304,32 @@ def _told(raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_:
 def _faults(read: _File, folder: Path) -> Iterator[str]:
     """What is wrong with entries that could all be read."""
     printed = {paper: _printed(paper) for paper in PAPERS}
-    ids, judges, metrics = ([one.id for one in part] for part in (read.output, read.judge, read.metric))
-    named = [f"output {name!r}" for name in ids] + [f"judge {name!r}" for name in judges]
-    named += [f"metric {name!r}" for name in metrics] + [f"row {row.paper}/{row.id}" for row in read.row]
+    ids, judges, metrics = (
+        [one.id for one in part] for part in (read.output, read.judge, read.metric)
+    )
+    named = [f"output {name!r}" for name in ids] + [
+        f"judge {name!r}" for name in judges
+    ]
+    named += [f"metric {name!r}" for name in metrics] + [
+        f"row {row.paper}/{row.id}" for row in read.row
+    ]
     for name, count in Counter(named).items():
         if count > 1:
             yield f"{name} is there {count} times"
     for entry in read.output:
-        where, known = f"output {entry.id!r}", printed.get(entry.paper, [])
-        if not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id) or entry.id == SCOREBOARD:
+        where = f"output {entry.id!r}"
+        known = printed.get(entry.paper, [])
+        if (
+            not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id)
+            or entry.id == SCOREBOARD
+        ):
             yield f"{where}: an id is lower-case letters and digits joined by single underscores, not {SCOREBOARD!r}"
         notebook = PurePosixPath(entry.notebook)
-        if notebook.is_absolute() or ".." in notebook.parts or notebook.suffix != ".ipynb":
+        if (
+            notebook.is_absolute()
+            or ".." in notebook.parts
+            or notebook.suffix != ".ipynb"
+        ):
             yield f"{where}: notebook {entry.notebook!r} is not the path of an .ipynb below notebooks/"
         elif not (folder / notebook).is_file():
             yield f"{where}: there is no notebooks/{entry.notebook}"
@@ -259,7 +339,11 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
         asked = {one.judge: name for name, one in reversed([*entry.judges.items()])}
         for names, there, said in (
             (entry.covers, known, f"covers {{!r}}, which {listed} does not list"),
-            (entry.after, [name for name in ids if name != entry.id], "after names {!r}, which is no other output"),
+            (
+                entry.after,
+                [name for name in ids if name != entry.id],
+                "after names {!r}, which is no other output",
+            ),
             (asked, judges, "judges {1!r}: there is no [[judge]] {0!r}"),
             (entry.metric_ids, metrics, "metrics: there is no [[metric]] {!r}"),
         ):
@@ -271,16 +355,24 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
     asking = {one.judge for entry in read.output for one in entry.judges.values()}
     asking |= {name for entry in read.output for name in entry.metric_ids}
     for scorer in (*read.judge, *read.metric):
-        from nlgeval_lib import datasets, evaluators  # which load pandas: not where no judge is declared
+        from nlgeval_lib import (
+            datasets,
+            evaluators,
+        )  # which load pandas: not where no judge is declared
 
         kind = type(scorer).__name__.lower()
-        for key, all_of in (("evaluator", evaluators.names()), ("data", [*datasets.NAMES])):
+        for key, all_of in (
+            ("evaluator", evaluators.names()),
+            ("data", [*datasets.NAMES, *datasets.OPTIONAL]),
+        ):
             if (given := getattr(scorer, key, None)) not in (None, *all_of):
                 yield f"{kind} {scorer.id!r}: unknown {key} {given!r}{meant(given, all_of, '', 3)}"
         if scorer.id not in asking:
             yield f"{kind} {scorer.id!r} is read by no output"
     try:
-        TopologicalSorter({entry.id: {*entry.after} & {*ids} for entry in read.output}).prepare()
+        TopologicalSorter(
+            {entry.id: {*entry.after} & {*ids} for entry in read.output}
+        ).prepare()
     except CycleError as error:
         yield f"these outputs wait for each other in a circle: {', '.join(sorted(set(error.args[1])))}"
 
@@ -288,4 +380,8 @@ def _faults(read: _File, folder: Path) -> Iterator[str]:
 def _printed(paper: str) -> list[str]:
     """Every table and figure that a paper prints, by the id that its index has."""
     path = files.data() / "paper_tables" / paper / "index.csv"
-    return [row["id"] for row in csv.DictReader(path.read_text("utf-8").splitlines())] if path.exists() else []
+    return (
+        [row["id"] for row in csv.DictReader(path.read_text("utf-8").splitlines())]
+        if path.exists()
+        else []
+    )

@@ -1,4 +1,5 @@
-"""Somebody's recorded judges: their scores beside the items, or their texts in a store to be replayed.
+"""Somebody's recorded judges: their scores beside the items, or their texts in a store
+to be replayed.
 
 recorded_judges.fill(store, "prometheus_gpt4")
 judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
@@ -8,7 +9,7 @@ scores = judge.score(datasets.load("mt_bench"), engine=ReplayEngine(store, "gpt-
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -17,60 +18,131 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import parsers
-from nlgeval_lib.datasets import recordings
+from nlgeval_lib.datasets import numbers, recordings
+from nlgeval_lib.datasets.numbers import HashedText, collected
 from nlgeval_lib.engines import ReplayEngine, Request, Sampling
 from nlgeval_lib.engines.base import draw_keys
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.names import meant
-from nlgeval_lib.records import Completion
+from nlgeval_lib.parsers.text import Parsed
+from nlgeval_lib.records import Completion, Status
 
 REVISION = "recorded"
 OUTPUT = ["input_id", "system_id"]
-_ASKED = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]  # what one request is about
+_ASKED = [
+    "dataset",
+    "input_id",
+    "system_id",
+    "aspect",
+    "judge",
+    "prompt_form",
+]  # what one request is about
 _ANSWER = "Your evaluation output:"  # the last words of TIGERScore's prompt
 
 
 @dataclass(frozen=True)
 class Asked:
-    """How a recording's judge was asked: the settings, and whether the prompt was a user's message."""
+    """How a recording's judge was asked: the settings, and whether the prompt was a
+    user's message.
+    """
 
     sampling: Sampling
     chat: bool
 
 
 _GREEDY = Asked(Sampling(temperature=0.0, max_tokens=1024, seed=None), chat=False)
-# the recordings whose prompts are known; what their publishers do not tell is named beside them
+# the recordings whose prompts are known; what their publishers do not tell is named
+# beside them
 ASKED: Mapping[str, Asked] = MappingProxyType(
     {
         # the token limit is that of the publisher's SummEval script
-        "acloserlook": Asked(Sampling(temperature=1.0, max_tokens=128, n=20, seed=None), chat=True),
+        "acloserlook": Asked(
+            Sampling(temperature=1.0, max_tokens=128, n=20, seed=None), chat=True
+        ),
         "tigerscore_outputs": _GREEDY,  # sampling not told
-        "prometheus_gpt4": Asked(Sampling(temperature=1.0, top_p=0.9, max_tokens=256, n=3, seed=None), chat=True),
+        "prometheus_gpt4": Asked(
+            Sampling(temperature=1.0, top_p=0.9, max_tokens=256, n=3, seed=None),
+            chat=True,
+        ),
         "instructscore_wmt22": _GREEDY,  # sampling and token limit not told
         "instructscore_webnlg": _GREEDY,  # the same
     }
 )
 
 
-# -- scores ------------------------------------------------------------------------------------------------------------
+# -- scores
 
 
-def read_ratings(recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
-    """A recording of texts with `value` and `status`: what our rating parser reads in them, NaN where it reads nothing.
+def readings(
+    texts: Sequence[str] | pd.Series, read: Callable[..., Any], *settings: Any
+) -> list[Any]:
+    """What a parser reads in each text, equal texts once; of a text that is not here,
+    what `data/numbers` has of it: value, status and rule.
+
+    read: a function of `parsers`; settings: its further arguments.
+    Raises: TextNotHere where this parser's readings are not saved.
+    """
+    listed = list(texts)
+    rule = "|".join(
+        map(str, (read.__module__.split(".")[-1], read.__name__, *settings))
+    )
+    distinct = list(dict.fromkeys(listed))
+    hashed = [text for text in distinct if isinstance(text, HashedText)]
+    known = _saved_readings(rule, hashed)
+    for text in distinct:
+        if text not in known:
+            known[text] = read(text, *settings)
+    if collected.wanted():
+        found = {text: known[text] for text in distinct}
+        collected.add(rule, {_key(text): _as_saved(one) for text, one in found.items()})
+    return [known[text] for text in listed]
+
+
+def _key(text: str | HashedText) -> tuple[bytes]:
+    return (numbers.digest_of(text),)
+
+
+def _as_saved(one: Any) -> tuple[float, str]:
+    value = one.value if isinstance(one.value, int | float) else math.nan
+    return float(value), f"{one.status.value}|{one.rule}"
+
+
+def _saved_readings(rule: str, texts: Sequence[HashedText]) -> dict[Any, Any]:
+    if not texts:
+        return {}
+    items = [(text,) for text in texts]
+    saved = numbers.saved_scores(rule, items)
+    if short := [item for item in items if item not in saved]:
+        raise numbers.lacking(rule, short)
+    found: dict[Any, Any] = {}
+    for (text,), (value, how) in saved.items():
+        status, _, matched = how.partition("|")
+        why = "" if status == Status.OK.value else "as it was read from the text"
+        found[text] = Parsed(value, Status(status), why, matched)
+    return found
+
+
+def read_ratings(
+    recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]]
+) -> pd.DataFrame:
+    """A recording of texts with `value` and `status`: what our rating parser reads in
+    them, NaN where it reads nothing.
 
     scale: {aspect: (low, high)}. Equal texts of one aspect are parsed once.
     Raises: ValueError for an aspect without a scale.
     """
     unknown = sorted(set(recorded["aspect"]) - set(scale))
     if unknown:
-        raise ValueError(f"no scale for the aspect {', '.join(unknown)}; scales of {', '.join(scale)}")
-    known = {
-        (aspect, text): parsers.rating(text, *scale[aspect])
-        for aspect, texts in recorded.groupby("aspect", sort=False)["text"]
-        for text in texts.unique()
-    }
-    read = [known[key] for key in zip(recorded["aspect"], recorded["text"], strict=True)]
-    return recorded.assign(value=[one.value for one in read], status=[one.status.value for one in read])
+        raise ValueError(
+            f"no scale for the aspect {', '.join(unknown)}; scales of {', '.join(scale)}"
+        )
+    found = np.empty(len(recorded), dtype=object)
+    for aspect, places in recorded.groupby("aspect", sort=False).indices.items():
+        texts = recorded["text"].iloc[places]
+        found[places] = readings(texts, parsers.rating, *scale[str(aspect)])
+    return recorded.assign(
+        value=[one.value for one in found], status=[one.status.value for one in found]
+    )
 
 
 def scores(
@@ -81,17 +153,22 @@ def scores(
     draws: int | None = None,
     **options: Any,
 ) -> dict[str, dict[str, np.ndarray]]:
-    """The scores that recorded judges gave the outputs: {judge: {aspect: a value an item}}, NaN where there is none.
+    """The scores that recorded judges gave the outputs: {judge: {aspect: a value an
+    item}}, NaN where there is none.
 
-    items: a row an output; name: a recording, e.g. "alttest_summeval", or its frame (see `read_ratings`); options:
-    those of its loader. scale: as `read_ratings`, for a recording of texts: the mean of what is read in the first
-    `draws` (None: all). by: "judge", or "prompt_form" for a recording of one judge's prompts.
-    Raises: ValueError where the recording holds texts only, or several values for one judge, output and aspect.
+    items: a row an output; name: a recording, e.g. "alttest_summeval", or its frame
+    (see `read_ratings`); options: those of its loader. scale: as `read_ratings`, for a
+    recording of texts: the mean of what is read in the first `draws` (None: all). by:
+    "judge", or "prompt_form" for a recording of one judge's prompts.
+    Raises: ValueError where the recording holds texts only, or several values for one
+    judge, output and aspect.
     """
     recorded = recordings.load(name, **options) if isinstance(name, str) else name
     keys = [by, "aspect", *OUTPUT]
     if scale is not None:
-        kept = recorded["input_id"].isin(items["input_id"]) & (recorded["draw"] < (draws or math.inf))
+        kept = recorded["input_id"].isin(items["input_id"]) & (
+            recorded["draw"] < (draws or math.inf)
+        )
         read = read_ratings(recorded[kept], scale)
         recorded = read.groupby(keys, sort=False)["value"].mean().reset_index()
     if "value" not in recorded or recorded["value"].isna().all():
@@ -102,8 +179,12 @@ def scores(
     wide = recorded.pivot(index=OUTPUT, columns=[by, "aspect"], values="value")
     wide = wide.reindex(pd.MultiIndex.from_frame(items[OUTPUT]))
     found: dict[str, dict[str, np.ndarray]] = {}
-    for judge, aspect in recorded[[by, "aspect"]].drop_duplicates().itertuples(index=False, name=None):
-        found.setdefault(str(judge), {})[str(aspect)] = wide[judge, aspect].to_numpy(dtype=float)
+    for judge, aspect in (
+        recorded[[by, "aspect"]].drop_duplicates().itertuples(index=False, name=None)
+    ):
+        found.setdefault(str(judge), {})[str(aspect)] = wide[judge, aspect].to_numpy(
+            dtype=float
+        )
     return found
 
 
@@ -115,30 +196,37 @@ def of_one(
     read: Callable[[str], Any] | None = None,
     **options: Any,
 ) -> np.ndarray:
-    """The scores that one recorded judge gave the outputs for one aspect under one prompt, as `scores` places them.
+    """The scores that one recorded judge gave the outputs for one aspect under one
+    prompt, as `scores` places them.
 
-    judge, prompt_form: needed where the recording has several. read: the parser of a recording of texts.
-    Raises: ValueError where there is more than one judge, prompt or aspect; what `scores` raises.
+    judge, prompt_form: needed where the recording has several. read: the parser of a
+    recording of texts.
+    Raises: ValueError where there is more than one judge, prompt or aspect; what
+    `scores` raises.
     """
     recorded = recordings.load(name, **options)
     for column, asked in (("judge", judge), ("prompt_form", prompt_form)):
         recorded = recorded[recorded[column] == asked] if asked else recorded
     recorded = recorded[recorded["input_id"].isin(items["input_id"])]
     if read:
-        recorded = recorded.assign(value=[read(text).value for text in recorded["text"]])
+        recorded = recorded.assign(
+            value=[one.value for one in readings(recorded["text"], read)]
+        )
     [[values]] = [by_aspect.values() for by_aspect in scores(items, recorded).values()]
     return values
 
 
-# -- in a store --------------------------------------------------------------------------------------------------------
+# -- in a store
 
 
 @dataclass
 class StoredCounts:
-    """What `fill` did: requests and completions of the recording, how many were new, and whose they are.
+    """What `fill` did: requests and completions of the recording, how many were new,
+    and whose they are.
 
-    repeated: completions whose prompt the recording has before; differing: those among them with another text, which
-    are not stored, as a store has one text for a prompt and draw.
+    repeated: completions whose prompt the recording has before; differing: those among
+    them with another text, which are not stored, as a store has one text for a prompt
+    and draw.
     """
 
     requests: int = 0
@@ -150,34 +238,66 @@ class StoredCounts:
 
 
 def of(name: str) -> Asked:
-    """How a recording's judge was asked. Raises: ValueError naming the recordings whose prompts are known."""
+    """How a recording's judge was asked.
+
+    Raises: ValueError naming the recordings whose prompts are known.
+    """
     if name not in ASKED:
-        there = ": its scores or texts are in datasets.recordings.load" if name in recordings.NAMES else ""
+        there = (
+            ": its scores or texts are in datasets.recordings.load"
+            if name in recordings.NAMES
+            else ""
+        )
         hint = meant(name, tuple(ASKED), ".")
-        raise ValueError(f"no recording {name!r} with known prompts{there}{hint} There are {', '.join(ASKED)}")
+        raise ValueError(
+            f"no recording {name!r} with known prompts{there}{hint} There are {', '.join(ASKED)}"
+        )
     return ASKED[name]
 
 
 def fill(store: Store, name: str, **options: Any) -> StoredCounts:
-    """Put a recording's texts into a store; what is stored already stays. `options`: those of `recordings.load`.
+    """Put a recording's texts into a store; what is stored already stays. `options`:
+    those of `recordings.load`.
 
     Raises: ValueError for an unknown name; DataUnavailable; StoreError.
     """
-    how, done = of(name), StoredCounts()
+    how = of(name)
+    done = StoredCounts()
     engines: dict[str, ReplayEngine] = {}
     seen: dict[str, str] = {}
     batch: list[Completion] = []
     bodies: list[dict[str, Any]] = []
     for judge, request, texts in rows(name, **options):
-        bodies.append(request.body(engines.setdefault(judge, ReplayEngine(store, judge, REVISION)), how.sampling))
-        done.requests, done.completions = done.requests + 1, done.completions + len(texts)
-        for key, text in zip(draw_keys(bodies[-1], range(len(texts))), texts, strict=True):
-            if key not in seen:  # InstructScore's texts are empty where the prompt filled the window
-                batch.append(Completion(key, text, "stop" if text else "length", model=judge, revision=REVISION))
+        bodies.append(
+            request.body(
+                engines.setdefault(judge, ReplayEngine(store, judge, REVISION)),
+                how.sampling,
+            )
+        )
+        done.requests, done.completions = (
+            done.requests + 1,
+            done.completions + len(texts),
+        )
+        for key, text in zip(
+            draw_keys(bodies[-1], range(len(texts))), texts, strict=True
+        ):
+            if (
+                key not in seen
+            ):  # InstructScore's texts are empty where the prompt filled the window
+                batch.append(
+                    Completion(
+                        key,
+                        text,
+                        "stop" if text else "length",
+                        model=judge,
+                        revision=REVISION,
+                    )
+                )
             done.differing += seen.setdefault(key, text) != text
         if len(batch) > 2000:
             done.new += store.put_many(batch, bodies)
-            batch, bodies = [], []
+            batch = []
+            bodies = []
     done.new += store.put_many(batch, bodies)
     store.sync()
     done.repeated, done.judges = done.completions - len(seen), tuple(engines)
@@ -185,25 +305,44 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
 
 
 def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
-    """Judge, request and the texts of its draws, for everything that was asked with a prompt that is known."""
+    """Judge, request and the texts of its draws, for everything that was asked with
+    a prompt that is known.
+    """
     how = of(name)
     frame = _with_prompts(name, options).sort_values("draw", kind="stable")
-    for _, one in frame.groupby(_ASKED, sort=False).agg(prompt=("prompt", "first"), texts=("text", list)).iterrows():
+    for _, one in (
+        frame.groupby(_ASKED, sort=False)
+        .agg(prompt=("prompt", "first"), texts=("text", list))
+        .iterrows()
+    ):
         _, *output, judge, form = one.name
         label = "/".join((*output, form))
-        request = Request.chat(one["prompt"], id=label) if how.chat else Request(prompt=one["prompt"], id=label)
+        request = (
+            Request.chat(one["prompt"], id=label)
+            if how.chat
+            else Request(prompt=one["prompt"], id=label)
+        )
         yield judge, request, one["texts"]
 
 
 def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
-    """A recording with the `prompt` that was sent, and as `text` what the judge wrote after it."""
+    """A recording with the `prompt` that was sent, and as `text` what the judge
+    wrote after it.
+    """
     frame = recordings.load(name, **options)
-    if name == "tigerscore_outputs":  # some texts begin with their prompt; of the others it is not known
+    if (
+        name == "tigerscore_outputs"
+    ):  # some texts begin with their prompt; of the others it is not known
         frame = frame[frame["prompt_form"] != "output"]
         parts = frame["text"].str.partition(_ANSWER)
         return frame.assign(prompt=parts[0] + parts[1], text=parts[2])
     if name == "prometheus_gpt4":  # feedback and score were published apart
         pairs = zip(frame["text"], frame["value"], strict=True)
-        frame = frame.assign(text=[t if "[RESULT]" in t else f"{t} [RESULT] {value:g}" for t, value in pairs])
+        frame = frame.assign(
+            text=[
+                t if "[RESULT]" in t else f"{t} [RESULT] {value:g}"
+                for t, value in pairs
+            ]
+        )
     sent = recordings.prompts(name, **options)[[*_ASKED[1:], "prompt"]]
     return frame.merge(sent, how="left", on=_ASKED[1:], validate="many_to_one")

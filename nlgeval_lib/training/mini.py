@@ -1,8 +1,10 @@
-"""The miniature judge at run time: how evaluators are set for it, and what it said when it was measured.
+"""The miniature judge at run time: how evaluators are set for it, and what it said when
+it was measured.
 
-`settings("coascore")` are the options that set an evaluator for the judge and its held-out set,
-`datasets.load("mini_judge")`; `quality` is how good it was found to be. How it is made and measured:
-`tools/mini_judge`; what its training ablations say: `notebooks/ablations/training_arms.py`.
+`settings("coascore")` are the options that set an evaluator for the judge and its
+held-out set, `datasets.load("mini_judge")`; `quality` is how good it was found to be.
+How it is made and measured: `tools/mini_judge`; what its training ablations say:
+`notebooks/ablations/training_arms.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.evaluators.hdeval import CriteriaTree
 from nlgeval_lib.evaluators.hdeval.criteria import Criterion
 
-LOW, HIGH = 1, 5
+LOW = 1
+HIGH = 5
 INSTRUCTION = "Write a short text that says all that the record says, and nothing else."
 # key -> name and definition
 ASPECTS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -38,18 +41,32 @@ FINER: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "values": ("accuracy", "Values", "Is each value the one of the record?"),
         "sums": ("accuracy", "Sums", "Is each sum added up right?"),
         "coverage": ("completeness", "Coverage", "Is each attribute mentioned?"),
-        "support": ("relevance", "Support", "Does the record have each thing that is said?"),
+        "support": (
+            "relevance",
+            "Support",
+            "Does the record have each thing that is said?",
+        ),
         "topic": ("relevance", "Topic", "Is the text about this record at all?"),
         "novelty": ("fluency", "Novelty", "Is each thing said once only?"),
         "grammar": ("fluency", "Grammar", "Does each verb agree with its subject?"),
     }
 )
-KINDS = ("invention", "wrong_value", "arithmetic", "omission", "repetition", "grammar", "off_topic")
-JUDGMENTS, ANALYSES = "judgments.csv", "analyses.jsonl"
+KINDS = (
+    "invention",
+    "wrong_value",
+    "arithmetic",
+    "omission",
+    "repetition",
+    "grammar",
+    "off_topic",
+)
+JUDGMENTS = "judgments.csv"
+ANALYSES = "analyses.jsonl"
 
 
 def settings(evaluator: str) -> dict[str, Any]:
-    """The options of an evaluator's class for the miniature judge and its held-out set, by the evaluator's name.
+    """The options of an evaluator's class for the miniature judge and its held-out set,
+    by the evaluator's name.
 
     Raises: ValueError for an evaluator that it was not trained for.
     """
@@ -57,63 +74,111 @@ def settings(evaluator: str) -> dict[str, Any]:
     rating = {"task": "data_to_text", "low": LOW, "high": HIGH, "targets": targets}
     found: dict[str, dict[str, Any]] = {
         "tigerscore": {"instruction": INSTRUCTION, "task": "D2T"},
-        "prometheus": {"sampling": {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0, "n": 1}},
+        "prometheus": {
+            "sampling": {
+                "temperature": 0.0,
+                "top_p": 1.0,
+                "repetition_penalty": 1.0,
+                "n": 1,
+            }
+        },
         "hdeval": {"task": "data_to_text", "criteria": tree()},
         "coascore": {**rating, "n": 5},
         "llmscore": rating,
         "geval": {"template": "semscore/g_eval_input", "flip": True},
     }
     if evaluator not in found:
-        raise ValueError(f"the miniature judge has no settings for {evaluator!r}; it has {', '.join(found)}")
+        raise ValueError(
+            f"the miniature judge has no settings for {evaluator!r}; it has {', '.join(found)}"
+        )
     return found[evaluator]
 
 
 def tree() -> CriteriaTree:
-    """The hierarchy that HD-Eval uses: the aspects, and the finer criteria below each."""
+    """The hierarchy that HD-Eval uses: the aspects, and the finer criteria below
+    each.
+    """
 
     def finer(aspect: str) -> tuple[Criterion, ...]:
-        return tuple(Criterion(key, name, says, (), "ours") for key, (of, name, says) in FINER.items() if of == aspect)
+        return tuple(
+            Criterion(key, name, says, (), "ours")
+            for key, (of, name, says) in FINER.items()
+            if of == aspect
+        )
 
-    roots = tuple(Criterion(key, name, says, finer(key), "ours") for key, (name, says) in ASPECTS.items())
+    roots = tuple(
+        Criterion(key, name, says, finer(key), "ours")
+        for key, (name, says) in ASPECTS.items()
+    )
     root = CriteriaTree.of(["x"]).root
-    return CriteriaTree(Criterion(root.id, root.name, root.definition, roots, "ours"), "the miniature judge")
+    return CriteriaTree(
+        Criterion(root.id, root.name, root.definition, roots, "ours"),
+        "the miniature judge",
+    )
 
 
 def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """What the judge (or another checkpoint) said when it was measured: a row a judgment; the error analyses as read.
+    """What the judge (or another checkpoint) said when it was measured: a row a
+    judgment; the error analyses as read.
 
-    Columns: `form, aspect, input_id, system_id, gold, value, status`. Gold is by construction: minus the sum of
-    penalties for the error analysis, 1 to 5 for the rest.
+    Columns: `form, aspect, input_id, system_id, gold, value, status`. Gold is by
+    construction: minus the sum of penalties for the error analysis, 1 to 5 for the
+    rest.
     Raises: FileNotFoundError that names the command.
     """
     folder = folder or mini_judge.folder()
     if not (folder / JUDGMENTS).is_file():
-        raise FileNotFoundError(f"no {JUDGMENTS} in {folder}; `make mini-judge` writes it")
+        raise FileNotFoundError(
+            f"no {JUDGMENTS} in {folder}; `make mini-judge` writes it"
+        )
     lines = (folder / ANALYSES).read_text(encoding="utf-8").splitlines()
-    return pd.read_csv(folder / JUDGMENTS, float_precision="round_trip"), [json.loads(line) for line in lines]
+    return pd.read_csv(folder / JUDGMENTS, float_precision="round_trip"), [
+        json.loads(line) for line in lines
+    ]
 
 
 def quality(table: str) -> pd.DataFrame:
-    """A table of the judge's measured quality: `forms`, `aspects` or `baselines`, as its card has them."""
-    return pd.read_csv(mini_judge.folder() / "quality" / f"{table}.csv", float_precision="round_trip")
+    """A table of the judge's measured quality: `forms`, `aspects` or `baselines`, as
+    its card has them.
+    """
+    return pd.read_csv(
+        mini_judge.folder() / "quality" / f"{table}.csv", float_precision="round_trip"
+    )
 
 
 def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """What the error analyses found of the errors that were put in, a row a kind.
 
-    errors: put in; found: of the same kind in the same output; located: found with its very words; false: told of
-    and not there; `recall`, `located_share`, `precision` in [0, 1], NaN over none.
+    errors: put in; found: of the same kind in the same output; located: found with its
+    very words; false: told of and not there; `recall`, `located_share`, `precision` in
+    [0, 1], NaN over none.
     """
-    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])["errors"]
-    tally: dict[str, Counter[str]] = {name: Counter() for name in ("errors", "found", "located", "false")}
+    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])[
+        "errors"
+    ]
+    tally: dict[str, Counter[str]] = {
+        name: Counter() for name in ("errors", "found", "located", "false")
+    }
     for one in analyses:
         both = outputs.loc[(one["input_id"], one["system_id"])], one["errors"]
         put_in, told = (Counter(error["kind"] for error in errors) for errors in both)
-        places, named = (Counter((error["kind"], error["location"]) for error in errors) for errors in both)
+        places, named = (
+            Counter((error["kind"], error["location"]) for error in errors)
+            for errors in both
+        )
         tally["errors"] += put_in
         tally["found"] += put_in & told
         tally["located"].update(kind for kind, _ in (places & named).elements())
         tally["false"] += told - put_in
-    table = pd.DataFrame(tally, index=KINDS).rename_axis("kind").fillna(0).astype(int).reset_index()
-    table["recall"], table["located_share"] = table["found"] / table["errors"], table["located"] / table["errors"]
+    table = (
+        pd.DataFrame(tally, index=KINDS)
+        .rename_axis("kind")
+        .fillna(0)
+        .astype(int)
+        .reset_index()
+    )
+    table["recall"], table["located_share"] = (
+        table["found"] / table["errors"],
+        table["located"] / table["errors"],
+    )
     return table.assign(precision=table["found"] / (table["found"] + table["false"]))

@@ -1,7 +1,8 @@
-"""What the data pipelines share: pieces that a teacher's text fills, rules that remove what is not fit to be trained
-on, stages that ask, and the set that is left.
+"""What the data pipelines share: pieces that a teacher's text fills, rules that remove
+what is not fit to be trained on, stages that ask, and the set that is left.
 
-A set on disk is its examples, what was removed and why, and a report that names both by their hashes.
+A set on disk is its examples, what was removed and why, and a report that names both by
+their hashes.
 """
 
 from __future__ import annotations
@@ -27,13 +28,18 @@ from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
 from nlgeval_lib.files import json_lines, markdown_table, plain, whole, write_text
 from nlgeval_lib.records import Completion
 
-TRAIN, REMOVED, REPORT, READABLE = "train.jsonl", "removed.jsonl", "report.json", "report.md"
+TRAIN = "train.jsonl"
+REMOVED = "removed.jsonl"
+REPORT = "report.json"
+READABLE = "report.md"
 
-# -- pieces ------------------------------------------------------------------------------------------------------------
+# -- pieces
 
 
 class Unreadable(ValueError):
-    """What is wrong with a teacher's text; `fields` has what could be read of it nevertheless."""
+    """What is wrong with a teacher's text; `fields` has what could be read of it
+    nevertheless.
+    """
 
     def __init__(self, problem: str, **fields: Any) -> None:
         super().__init__(problem)
@@ -42,44 +48,69 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A piece of a set in the making; a subclass has `id` and `group`, its part of the data for counts.
+    """A piece of a set in the making; a subclass has `id` and `group`, its part of the
+    data for counts.
 
     failure: why the teacher gave nothing; problem: why its text cannot be read.
     """
 
     failure: str = ""
     problem: str = ""
-    content: ClassVar[Callable[..., dict[str, Any]]]  # what is known of the piece, as it is written where removed
+    content: ClassVar[
+        Callable[..., dict[str, Any]]
+    ]  # what is known of the piece, as it is written where removed
 
-    def filled(self, completion: Completion, read: Callable[[Any, Completion], dict[str, Any]]) -> Any:
-        """The piece with the fields that `read` finds in the teacher's text, or with what is wrong with it."""
+    def filled(
+        self, completion: Completion, read: Callable[[Any, Completion], dict[str, Any]]
+    ) -> Any:
+        """The piece with the fields that `read` finds in the teacher's text, or with
+        what is wrong with it.
+        """
         if nothing := no_text(completion):
             return replace(self, failure=nothing)
         try:
             return replace(self, **read(self, completion))
         except Unreadable as error:
-            cut = "; it was cut at the token limit" if completion.finish_reason == "length" else ""
+            cut = (
+                "; it was cut at the token limit"
+                if completion.finish_reason == "length"
+                else ""
+            )
             return replace(self, problem=f"{error}{cut}", **error.fields)
 
 
-def fill(pieces: Sequence[Any], answers: Sequence[Draws], read: Callable[[Any, Completion], dict[str, Any]]) -> list:
+def fill(
+    pieces: Sequence[Any],
+    answers: Sequence[Draws],
+    read: Callable[[Any, Completion], dict[str, Any]],
+) -> list:
     """The pieces with what the teacher wrote for each, one draw each."""
-    return [piece.filled(draws[0], read) for piece, draws in zip(pieces, answers, strict=True)]
+    return [
+        piece.filled(draws[0], read)
+        for piece, draws in zip(pieces, answers, strict=True)
+    ]
 
 
 def no_text(completion: Completion) -> str:
     """Why there is no text in a completion, empty where there is one."""
     lost = failed(completion)
-    return lost.reason if lost else "" if completion.text.strip() else "the completion is empty"
+    return (
+        lost.reason
+        if lost
+        else ""
+        if completion.text.strip()
+        else "the completion is empty"
+    )
 
 
-# -- rules -------------------------------------------------------------------------------------------------------------
+# -- rules
 
 
 class Rule(NamedTuple):
     """One reason to remove an item.
 
-    says: what it removes, for reports. why: item -> what is wrong with it, empty where the rule has nothing against it.
+    says: what it removes, for reports. why: item -> what is wrong with it, empty where
+    the rule has nothing against it.
     origin: `paper`, named there as a filter, or `ours`.
     """
 
@@ -100,7 +131,9 @@ class Removed(NamedTuple):
 
 @dataclass
 class Filters:
-    """Applies rules in order and counts, each `group` of the items apart: the first rule against an item removes it."""
+    """Applies rules in order and counts, each `group` of the items apart: the first
+    rule against an item removes it.
+    """
 
     rules: dict[str, Rule] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
@@ -123,70 +156,115 @@ class Filters:
 
     def count(self, rule: str, group: str | None = None) -> int:
         """How many items a rule removed, of one part or of all."""
-        return sum(one.rule == rule and group in (None, one.item.group) for one in self.removed)
+        return sum(
+            one.rule == rule and group in (None, one.item.group) for one in self.removed
+        )
 
     def table(self, by_group: bool = False) -> pd.DataFrame:
-        """A row a rule, in order (by_group: a rule and part): `origin, reached, removed, share` and what it removes.
+        """A row a rule, in order (by_group: a rule and part): `origin, reached,
+        removed, share` and what it removes.
 
-        `share` is of the items that reached the rule, those that no earlier rule had removed.
+        `share` is of the items that reached the rule, those that no earlier rule had
+        removed.
         """
         rows = []
         for rule in self.rules.values():
-            came = {part: n for (name, part), n in self.reached.items() if name == rule.name}
-            for part, reached in came.items() if by_group else [(None, sum(came.values()))]:
+            came = {
+                part: n for (name, part), n in self.reached.items() if name == rule.name
+            }
+            for part, reached in (
+                came.items() if by_group else [(None, sum(came.values()))]
+            ):
                 removed = self.count(rule.name, part)
                 share = removed / reached if reached else math.nan
-                rows.append((rule.name, part, rule.origin, reached, removed, share, rule.says))
-        table = pd.DataFrame(rows, columns=["rule", "group", "origin", "reached", "removed", "share", "says"])
+                rows.append(
+                    (rule.name, part, rule.origin, reached, removed, share, rule.says)
+                )
+        table = pd.DataFrame(
+            rows,
+            columns=["rule", "group", "origin", "reached", "removed", "share", "says"],
+        )
         return table if by_group else table.drop(columns="group")
 
     def by_part(self) -> pd.DataFrame:
-        """How many items each rule removed of each part: a row a rule, a column a part, and a last row of what stayed.
+        """How many items each rule removed of each part: a row a rule, a column a part,
+        and a last row of what stayed.
 
         A part is only in the table where something of it reached a rule.
         """
-        parts = {part: max(n for (_, of), n in self.reached.items() if of == part) for _, part in self.reached}
-        table = pd.DataFrame({part: {name: self.count(name, part) for name in self.rules} for part in parts})
+        parts = {
+            part: max(n for (_, of), n in self.reached.items() if of == part)
+            for _, part in self.reached
+        }
+        table = pd.DataFrame(
+            {
+                part: {name: self.count(name, part) for name in self.rules}
+                for part in parts
+            }
+        )
         table.loc["kept"] = pd.Series(parts) - table.sum()
         return table.rename_axis("rule")
 
 
 def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
-    """A rule that removes an item whose key an earlier item had. It remembers: make one for each run."""
+    """A rule that removes an item whose key an earlier item had.
+
+    It remembers: make one for each run.
+    """
     seen: set[Hashable] = set()
 
     def why(item: Any) -> str:
-        found, before = key(item), len(seen)
+        found = key(item)
+        before = len(seen)
         seen.add(found)
         return "the same as an earlier one" if len(seen) == before else ""
 
     return Rule("duplicate", says, why, "ours")
 
 
-def answered(says: str = "the text is not in the form that was asked for", origin: str = "ours") -> list[Rule]:
+def answered(
+    says: str = "the text is not in the form that was asked for", origin: str = "ours"
+) -> list[Rule]:
     """The rules that each answer of the teacher has to pass first."""
     return [
-        Rule("failed", "the teacher gave no completion; asked again next time", lambda one: one.failure, "ours"),
+        Rule(
+            "failed",
+            "the teacher gave no completion; asked again next time",
+            lambda one: one.failure,
+            "ours",
+        ),
         Rule("malformed", says, lambda one: one.problem, origin),
     ]
 
 
 def lacking(item: Any, *names: str, said: str = "{}") -> str:
-    """Which of an item's texts are empty or no texts, `said` in words; empty for none. item: a mapping, or a record."""
-    given = {name: item.get(name) if isinstance(item, Mapping) else getattr(item, name) for name in names}
-    gone = [name for name, text in given.items() if not isinstance(text, str) or not text.strip()]
+    """Which of an item's texts are empty or no texts, `said` in words; empty for none.
+
+    item: a mapping, or a record.
+    """
+    given = {
+        name: item.get(name) if isinstance(item, Mapping) else getattr(item, name)
+        for name in names
+    }
+    gone = [
+        name
+        for name, text in given.items()
+        if not isinstance(text, str) or not text.strip()
+    ]
     return said.format(", ".join(gone)) if gone else ""
 
 
-# -- a set and its pipeline --------------------------------------------------------------------------------------------
+# -- a set and its pipeline
 
 
 @dataclass
 class TrainingSet:
-    """A built set: the pieces that stayed, and `Filters` with what was removed. facts: how it was made.
+    """A built set: the pieces that stayed, and `Filters` with what was removed. facts:
+    how it was made.
 
-    A set has `examples(**view)`, each with `id`, `prompt` and `completion`; `statistics()`, a table of the paper each;
-    and `notes()`, lines before the tables of the readable report.
+    A set has `examples(**view)`, each with `id`, `prompt` and `completion`;
+    `statistics()`, a table of the paper each; and `notes()`, lines before the tables of
+    the readable report.
     """
 
     kept: list[Any]
@@ -200,76 +278,135 @@ class TrainingSet:
 
     def report(self) -> dict[str, Any]:
         """Counts, filters and statistics as plain values."""
-        tables = {"filters": self.filters.table(), "filters_by_part": self.filters.table(by_group=True)}
+        tables = {
+            "filters": self.filters.table(),
+            "filters_by_part": self.filters.table(by_group=True),
+        }
         plain_tables, statistics = (
-            {name: table.reset_index().to_dict("records") for name, table in some.items()}
+            {
+                name: table.reset_index().to_dict("records")
+                for name, table in some.items()
+            }
             for some in (tables, self.statistics())
         )
-        return {**self.facts, "removed": len(self.filters.removed), **plain_tables, "statistics": statistics}
+        return {
+            **self.facts,
+            "removed": len(self.filters.removed),
+            **plain_tables,
+            "statistics": statistics,
+        }
 
     def save(self, folder: Path | str, **view: Any) -> Path:
-        """Write `train.jsonl`, `removed.jsonl`, `report.md` and, last, `report.json` with the hashes of the others.
+        """Write `train.jsonl`, `removed.jsonl`, `report.md` and, last, `report.json`
+        with the hashes of the others.
 
-        Each file is written whole or not at all, and a set counts only with a report that fits it: a save that is
-        stopped leaves the earlier files or a set that `load` refuses, and the stored completions make it again.
-        view: as for `examples`. Raises: ValueError for an example without a prompt or completion; OSError.
+        Each file is written whole or not at all, and a set counts only with a report
+        that fits it: a save that is stopped leaves the earlier files or a set that
+        `load` refuses, and the stored completions make it again.
+        view: as for `examples`. Raises: ValueError for an example without a prompt or
+        completion; OSError.
         """
-        folder, kept = Path(folder), self.examples(**view)
+        folder = Path(folder)
+        kept = self.examples(**view)
         for example in kept:
             if gone := lacking(example, "id", "prompt", "completion"):
-                raise ValueError(f"example {example.get('id')!r} has no {gone}; nothing was written")
+                raise ValueError(
+                    f"example {example.get('id')!r} has no {gone}; nothing was written"
+                )
         removed = (
             {"id": one.id, "rule": one.rule, "reason": one.reason, **one.item.content()}
             | {"failure": one.item.failure, "problem": one.item.problem}
             for one in self.filters.removed
         )
-        tables = {"Filters, in order": self.filters.table(), self.by_part: self.filters.by_part(), **self.statistics()}
-        parts = [f"# {self.title}", *self.notes(), *(f"## {name}\n\n{_table(table)}" for name, table in tables.items())]
+        tables = {
+            "Filters, in order": self.filters.table(),
+            self.by_part: self.filters.by_part(),
+            **self.statistics(),
+        }
+        parts = [
+            f"# {self.title}",
+            *self.notes(),
+            *(f"## {name}\n\n{_table(table)}" for name, table in tables.items()),
+        ]
         readable = whole("\n\n".join(parts).rstrip() + "\n")
-        texts = {TRAIN: "".join(json_lines(kept)), REMOVED: "".join(json_lines(removed)), READABLE: readable}
+        texts = {
+            TRAIN: "".join(json_lines(kept)),
+            REMOVED: "".join(json_lines(removed)),
+            READABLE: readable,
+        }
         for name, text in texts.items():
             write_text(folder / name, text)
-        hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+        hashes = {
+            name: hashlib.sha256(text.encode()).hexdigest()
+            for name, text in texts.items()
+        }
         report = plain({**self.report(), "examples": len(kept), "sha256": hashes})
-        write_text(folder / REPORT, json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+        write_text(
+            folder / REPORT,
+            json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n",
+        )
         return folder
 
 
 @dataclass(kw_only=True)
 class Pipeline:
-    """A paper's training set from a teacher, stage by stage. sampling: of the teacher (a `Sampling`, or settings that
-    replace `defaults`).
+    """A paper's training set from a teacher, stage by stage. sampling: of the teacher
+    (a `Sampling`, or settings that replace `defaults`).
 
-    Completions go through the store: a run that was stopped goes on, and a repeated one asks nothing.
+    Completions go through the store: a run that was stopped goes on, and a repeated one
+    asks nothing.
     """
 
     sampling: Any = None
     name: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]]
     one_draw: ClassVar[str]  # why the teacher is not asked for several
-    stages: ClassVar[Callable[..., Stages]]  # what is asked, stage by stage, and the built set in the end
+    stages: ClassVar[
+        Callable[..., Stages]
+    ]  # what is asked, stage by stage, and the built set in the end
 
     def __post_init__(self) -> None:
         self.sampling = make_sampling(self.defaults, self.sampling)
         if self.sampling.n != 1:
             raise ValueError(f"n={self.sampling.n}: {self.one_draw}")
 
-    def build(self, engine: Engine, store: Store | None = None, progress: Any = None, **given: Any) -> Any:
-        """The built set, from an engine as the teacher; `given` as for `stages`. Raises: ValueError; EngineError."""
-        return staged.run(self.stages(**{"teacher": engine.model, **given}), engine, store, progress)
+    def build(
+        self,
+        engine: Engine,
+        store: Store | None = None,
+        progress: Any = None,
+        **given: Any,
+    ) -> Any:
+        """The built set, from an engine as the teacher; `given` as for `stages`.
 
-    def plan(self, engine: Engine | None = None, store: Store | None = None, **given: Any) -> list[Stage]:
+        Raises: ValueError; EngineError.
+        """
+        return staged.run(
+            self.stages(**{"teacher": engine.model, **given}), engine, store, progress
+        )
+
+    def plan(
+        self, engine: Engine | None = None, store: Store | None = None, **given: Any
+    ) -> list[Stage]:
         """The stages that would be asked, none of them asked."""
         return staged.plan(self.stages(**given), engine, store)
 
     def facts(self, teacher: str) -> dict[str, Any]:
         """How a set is made: pipeline, teacher and settings."""
-        settings = {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.name != "sampling"}
-        made = {"pipeline": self.name, "teacher": teacher, "sampling": self.sampling.signature()}
+        settings = {
+            one.name: getattr(self, one.name)
+            for one in dataclasses.fields(self)
+            if one.name != "sampling"
+        }
+        made = {
+            "pipeline": self.name,
+            "teacher": teacher,
+            "sampling": self.sampling.signature(),
+        }
         return {**made, "settings": settings}
 
 
-# -- a set on disk -----------------------------------------------------------------------------------------------------
+# -- a set on disk
 
 
 def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -280,9 +417,14 @@ def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
     folder = Path(folder)
     try:
         report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in report["sha256"]}
+        found = {
+            name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            for name in report["sha256"]
+        }
     except FileNotFoundError as error:
-        raise ValueError(f"{folder} is no whole training set: no {Path(error.filename).name}; make it again") from None
+        raise ValueError(
+            f"{folder} is no whole training set: no {Path(error.filename).name}; make it again"
+        ) from None
     for name, wanted in report["sha256"].items():
         if found[name] != wanted:
             raise ValueError(
@@ -293,22 +435,31 @@ def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def read(path: Path | str) -> pd.DataFrame:
-    """The examples of a JSONL file: one object a line, each with a prompt and a completion; ids are made if absent.
+    """The examples of a JSONL file: one object a line, each with a prompt and a
+    completion; ids are made if absent.
 
     Raises: ValueError naming the line that is none.
     """
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"{path}: no such file; give a JSONL file with prompt and completion, or a set's folder")
+        raise ValueError(
+            f"{path}: no such file; give a JSONL file with prompt and completion, or a set's folder"
+        )
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
+    for number, line in enumerate(
+        path.read_text(encoding="utf-8-sig").split("\n"), start=1
+    ):
         if line.strip():
             try:
                 row = {"id": f"line-{number}", **json.loads(line)}
             except (ValueError, TypeError) as error:
-                raise ValueError(f"{path}, line {number}: no JSON object: {error}") from None
+                raise ValueError(
+                    f"{path}, line {number}: no JSON object: {error}"
+                ) from None
             if gone := lacking(row, "prompt", "completion"):
-                raise ValueError(f"{path}, line {number}: no text in {gone!r}; each example needs prompt, completion")
+                raise ValueError(
+                    f"{path}, line {number}: no text in {gone!r}; each example needs prompt, completion"
+                )
             rows.append(row)
     if not rows:
         raise ValueError(f"{path} holds no examples")
@@ -317,11 +468,24 @@ def read(path: Path | str) -> pd.DataFrame:
 
 def _table(frame: pd.DataFrame) -> str:
     """A frame as a Markdown table, a named index as its first column."""
-    flat = frame.set_axis([" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in frame.columns], axis=1)
+    flat = frame.set_axis(
+        [
+            " ".join(map(str, c)) if isinstance(c, tuple) else str(c)
+            for c in frame.columns
+        ],
+        axis=1,
+    )
     if not isinstance(flat.index, pd.RangeIndex):
         label = str(flat.index.name or "")
-        flat.insert(0, label if label not in flat.columns else "index", [str(value) for value in flat.index])
-    return markdown_table(flat.columns, ([_cell(value) for value in row] for row in flat.itertuples(index=False)))
+        flat.insert(
+            0,
+            label if label not in flat.columns else "index",
+            [str(value) for value in flat.index],
+        )
+    return markdown_table(
+        flat.columns,
+        ([_cell(value) for value in row] for row in flat.itertuples(index=False)),
+    )
 
 
 def _cell(value: Any) -> str:

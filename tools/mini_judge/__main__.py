@@ -1,6 +1,8 @@
-"""`python -m tools.mini_judge`: train the miniature judge, measure it on its held-out set, write its card.
+"""`python -m tools.mini_judge`: train the miniature judge, measure it on its held-out
+set, write its card.
 
-A run that was stopped goes on where it last saved. The same recipe gives a judge of the same quality on any machine.
+A run that was stopped goes on where it last saved. The same recipe gives a judge of the
+same quality on any machine.
 """
 
 from __future__ import annotations
@@ -31,9 +33,23 @@ def main() -> None:
         from tools.mini_judge.train import train
 
         torch.set_num_threads(given.threads)
-        recipe = Recipe(**{field.name: getattr(given, field.name) for field in dataclasses.fields(Recipe)})
-        learner = train(recipe, given.work, given.out, device=given.device, compiled=given.compile, notes=given.note)
-        print(f"trained: {learner.step} steps, {learner.tokens:,} tokens; checkpoint in {_near(given.out)}")
+        recipe = Recipe(
+            **{
+                field.name: getattr(given, field.name)
+                for field in dataclasses.fields(Recipe)
+            }
+        )
+        learner = train(
+            recipe,
+            given.work,
+            given.out,
+            device=given.device,
+            compiled=given.compile,
+            notes=given.note,
+        )
+        print(
+            f"trained: {learner.step} steps, {learner.tokens:,} tokens; checkpoint in {_near(given.out)}"
+        )
     if "measure" in steps:
         measure(given.out, given.engine)
     if "card" in steps:
@@ -44,18 +60,26 @@ def main() -> None:
 
 
 def measure(folder: Path, engine: str) -> None:
-    """Judge the held-out set in every form; keep the judgments beside the checkpoint and print what came out."""
+    """Judge the held-out set in every form; keep the judgments beside the checkpoint
+    and print what came out.
+    """
     from nlgeval_lib import engines
     from tools.mini_judge import heldout, quality
     from tools.mini_judge import measure as measuring
 
     heldout.write(folder)
-    options: dict[str, Any] = {"max_model_len": 512} if engine == "vllm" else {"batch_size": 64}
+    options: dict[str, Any] = (
+        {"max_model_len": 512} if engine == "vllm" else {"batch_size": 64}
+    )
     with engines.make(engine, model=str(folder), **options) as made:
         judgments, analyses = measuring.judge(made)
     measuring.write(folder, judgments, analyses)
     table = quality.headline(judgments, quality.taus(judgments))
-    print(table.drop(columns="signature").to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+    print(
+        table.drop(columns="signature").to_string(
+            index=False, float_format=lambda value: f"{value:.3f}"
+        )
+    )
 
 
 def _near(path: Path) -> str:
@@ -66,10 +90,27 @@ def _near(path: Path) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tools.mini_judge", description=__doc__)
-    parser.add_argument("--only", action="append", choices=STEPS, help="one step (may be given again); default: all")
-    parser.add_argument("--work", type=Path, default=files.state("mini-judge"), help="where a run is kept")
-    parser.add_argument("--out", type=Path, default=mini_judge.folder(), help="where the checkpoint goes")
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.mini_judge", description=__doc__
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=STEPS,
+        help="one step (may be given again); default: all",
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=files.state("mini-judge"),
+        help="where a run is kept",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=mini_judge.folder(),
+        help="where the checkpoint goes",
+    )
     parser.add_argument("--device", default=_device(), help="cuda or cpu")
     parser.add_argument("--threads", type=int, default=cores(), help="of the CPU")
     parser.add_argument(
@@ -78,12 +119,22 @@ def _arguments() -> argparse.Namespace:
         default=compiler(),
         help="compile the model first: twice as fast on a CPU; default: where there is a C++ compiler",
     )
-    parser.add_argument("--note", action="append", default=[], help="a remark on the run, for the card")
-    parser.add_argument("--engine", default=_engine(), choices=("transformers", "vllm"), help="what measures")
+    parser.add_argument(
+        "--note", action="append", default=[], help="a remark on the run, for the card"
+    )
+    parser.add_argument(
+        "--engine",
+        default=_engine(),
+        choices=("transformers", "vllm"),
+        help="what measures",
+    )
     recipe = parser.add_argument_group("recipe")
     for field in dataclasses.fields(Recipe):
         recipe.add_argument(
-            f"--{field.name}", type=type(field.default), default=field.default, help=f"default {field.default}"
+            f"--{field.name}",
+            type=type(field.default),
+            default=field.default,
+            help=f"default {field.default}",
         )
     return parser.parse_args()
 
@@ -105,7 +156,11 @@ def compiler() -> bool:
 
 def cores() -> int:
     """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What a perfect judge would write of an item, in each form that the evaluators read."""
+"""What a perfect judge would write of an item, in each form that the evaluators
+read.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,38 @@ EXPLAIN: Mapping[str, Callable[[Error], str]] = {
 # the same in a sentence of feedback, which has no line for the location
 TELL: Mapping[str, Callable[[Error], str]] = {
     **EXPLAIN,
-    "wrong_value": lambda e: f"The text says {e.location}, the record gives {e.correction} as {e.key}.",
+    "wrong_value": lambda e: (
+        f"The text says {e.location}, the record gives {e.correction} as {e.key}."
+    ),
     "arithmetic": lambda e: f"The text says {e.location}: {e.correction}.",
     "grammar": lambda e: f"The verb {e.location} should be {e.correction}.",
 }
 NOTHING = "The text has no error to tell of."
-NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+NUMBERS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+]
 
 
 def analysis(item: Item) -> str:
-    """The error analysis of TIGERScore. Source of the layout: TIGERScore, Table 17; parsers.error_analysis."""
-    count, total = len(item.errors), item.penalty
-    lines = [f"The model-generated output contains {count} errors, with a total score reduction of {total}."]
+    """The error analysis of TIGERScore.
+
+    Source of the layout: TIGERScore, Table 17; parsers.error_analysis.
+    """
+    count = len(item.errors)
+    total = item.penalty
+    lines = [
+        f"The model-generated output contains {count} errors, with a total score reduction of {total}."
+    ]
     for number, error in enumerate(item.errors, 1):
         kind = KINDS[error.kind]
         lines += [
@@ -47,7 +69,11 @@ def analysis(item: Item) -> str:
 
 def feedback(item: Item, criterion: Criterion) -> str:
     """Feedback on a criterion and its score, as Prometheus writes it."""
-    told = [TELL[error.kind](error) for error in item.errors if error.kind in criterion.kinds]
+    told = [
+        TELL[error.kind](error)
+        for error in item.errors
+        if error.kind in criterion.kinds
+    ]
     return " ".join(told or [NOTHING]) + f" {verdict(item, criterion)}"
 
 
@@ -63,12 +89,18 @@ def score(item: Item, criterion: Criterion) -> str:
 
 def aspect_scores(item: Item, criteria: Iterable[Criterion]) -> str:
     """A JSON object of scores, aspect as key (CoAScore, stage II)."""
-    return "\n" + json.dumps({criterion.name: criterion.score(item.kinds) for criterion in criteria})
+    return "\n" + json.dumps(
+        {criterion.name: criterion.score(item.kinds) for criterion in criteria}
+    )
 
 
 def listed(criteria: Iterable[Criterion]) -> str:
-    """Aspects or criteria, a line each: name and definition (CoAScore, stage I; HD-Eval, decomposition)."""
-    return "\n" + "\n".join(f"{number}. {criterion.line}" for number, criterion in enumerate(criteria, 1))
+    """Aspects or criteria, a line each: name and definition (CoAScore, stage I;
+    HD-Eval, decomposition).
+    """
+    return "\n" + "\n".join(
+        f"{number}. {criterion.line}" for number, criterion in enumerate(criteria, 1)
+    )
 
 
 def quality(item: Item) -> str:
@@ -77,12 +109,16 @@ def quality(item: Item) -> str:
 
 
 def grade(overall: float) -> int:
-    """SemScore's quality from 1, best, to 4, worst, of an overall score: 1 without an error, 4 where the score is 1."""
+    """SemScore's quality from 1, best, to 4, worst, of an overall score: 1 without
+    an error, 4 where the score is 1.
+    """
     return {5: 1, 4: 2, 3: 3, 2: 3, 1: 4}[int(overall)]
 
 
 def kind_of(explanation: str) -> str:
-    """The kind of error that an explanation of an analysis tells of, "other" where it is none of ours."""
+    """The kind of error that an explanation of an analysis tells of, "other" where
+    it is none of ours.
+    """
     return next((kind for kind, sign in _SIGNS.items() if sign(explanation)), "other")
 
 

@@ -1,4 +1,6 @@
-"""Examples as batches of tokens: made from a seed and a number, so that a run can go on from any of them."""
+"""Examples as batches of tokens: made from a seed and a number, so that a run can go
+on from any of them.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,22 @@ from tools.mini_judge.records import Item, Mix, make_item
 from tools.mini_judge.tokens import EOS, PAD
 
 NONE = -100
-TAGS = ("none", *KINDS)  # what is wrong with a value or verb of the output, where it stands
+TAGS = (
+    "none",
+    *KINDS,
+)  # what is wrong with a value or verb of the output, where it stands
 MOST = 3  # errors of one kind
 KEYS = tuple(ATTRIBUTES)
-N_COUNTS = len(KINDS) * (MOST + 1) + len(KEYS)  # how many of each kind, which attributes are left out
+N_COUNTS = len(KINDS) * (MOST + 1) + len(
+    KEYS
+)  # how many of each kind, which attributes are left out
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One example as tokens; `start`: where the answer begins; tags and counts: what the side heads learn, by place."""
+    """One example as tokens; `start`: where the answer begins; tags and counts: what
+    the side heads learn, by place.
+    """
 
     ids: list[int]
     start: int
@@ -36,7 +45,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of like length, padded on the right. `answer`: (row, place) pairs that predict `target`."""
+    """Rows of like length, padded on the right.
+
+    `answer`: (row, place) pairs that predict `target`.
+    """
 
     ids: np.ndarray
     answer: np.ndarray
@@ -56,9 +68,13 @@ class Batch:
 def encode(tokenizer: Any, examples: Sequence[Example]) -> list[Row]:
     """Examples as rows."""
     prompts = tokenizer([e.prompt for e in examples], return_offsets_mapping=True)
-    answers = tokenizer([e.answer for e in examples], add_special_tokens=False).input_ids
+    answers = tokenizer(
+        [e.answer for e in examples], add_special_tokens=False
+    ).input_ids
     rows = []
-    for example, ids, offsets, answer in zip(examples, prompts.input_ids, prompts.offset_mapping, answers, strict=True):
+    for example, ids, offsets, answer in zip(
+        examples, prompts.input_ids, prompts.offset_mapping, answers, strict=True
+    ):
         tags, places, counts, omitted = _labels(example, offsets)
         rows.append(Row([*ids, *answer, EOS], len(ids), tags, places, counts, omitted))
     return rows
@@ -71,10 +87,19 @@ def _labels(example: Example, offsets: Sequence[tuple[int, int]]):
     begin = example.prompt.index(item.output)
     end = begin + len(item.output)
     token_at = {stop: place for place, (_, stop) in enumerate(offsets) if stop > 0}
-    tags = [(token_at[begin + stop], TAGS.index(kind)) for stop, kind in spans(item) if begin + stop in token_at]
-    after = next(place for place, (first, stop) in enumerate(offsets) if stop > end and place > 0)
+    tags = [
+        (token_at[begin + stop], TAGS.index(kind))
+        for stop, kind in spans(item)
+        if begin + stop in token_at
+    ]
+    after = next(
+        place for place, (first, stop) in enumerate(offsets) if stop > end and place > 0
+    )
     counts = [min(MOST, item.kinds.count(kind)) for kind in KINDS]
-    omitted = [int(any(e.kind == "omission" and e.key == key for e in item.errors)) for key in KEYS]
+    omitted = [
+        int(any(e.kind == "omission" and e.key == key for e in item.errors))
+        for key in KEYS
+    ]
     return tags, sorted({after, len(offsets) - 1}), counts, omitted
 
 
@@ -88,7 +113,10 @@ def spans(item: Item) -> Iterator[tuple[int, str]]:
         place = text.find(clause.value)
         yield start + place + len(clause.value), "none" if kind == "grammar" else kind
         verb = clause.verb[1 if clause.broken else 0]
-        yield start + text.index(f" {verb}") + 1 + len(verb), "grammar" if clause.broken else "none"
+        yield (
+            start + text.index(f" {verb}") + 1 + len(verb),
+            "grammar" if clause.broken else "none",
+        )
         start += len(text) + 1
 
 
@@ -96,7 +124,13 @@ def collate(rows: Sequence[Row]) -> Batch:
     """Rows as one batch."""
     width = max(len(row.ids) for row in rows) - 1
     ids = np.full((len(rows), width), PAD, np.int64)
-    answer, target, tag_at, tag, count_at, count, omitted = [], [], [], [], [], [], []
+    answer = []
+    target = []
+    tag_at = []
+    tag = []
+    count_at = []
+    count = []
+    omitted = []
     for number, row in enumerate(rows):
         ids[number, : len(row.ids) - 1] = row.ids[:-1]
         for place in range(row.start - 1, len(row.ids) - 1):
@@ -122,18 +156,32 @@ def collate(rows: Sequence[Row]) -> Batch:
 
 
 def chunk(
-    tokenizer: Any, seed: int, number: int, size: int, tokens: int, mix: Mix, only: str | None = None
+    tokenizer: Any,
+    seed: int,
+    number: int,
+    size: int,
+    tokens: int,
+    mix: Mix,
+    only: str | None = None,
 ) -> list[Batch]:
     """The batches of one chunk of `size` examples."""
     rng = random.Random(f"{seed}:{number}")
-    examples = [make_example(rng, make_item(rng, mix), only, mix.lists, mix.long) for _ in range(size)]
+    examples = [
+        make_example(rng, make_item(rng, mix), only, mix.lists, mix.long)
+        for _ in range(size)
+    ]
     return batched(rng, tokenizer, examples, tokens)
 
 
-def batched(rng: random.Random, tokenizer: Any, examples: Sequence[Example], tokens: int) -> list[Batch]:
-    """Examples as batches of at most `tokens` tokens: sorted by length, in random order."""
+def batched(
+    rng: random.Random, tokenizer: Any, examples: Sequence[Example], tokens: int
+) -> list[Batch]:
+    """Examples as batches of at most `tokens` tokens: sorted by length, in random
+    order.
+    """
     rows = sorted(encode(tokenizer, examples), key=lambda row: len(row.ids))
-    batches, taken = [], []
+    batches = []
+    taken = []
     for row in rows:
         if taken and (len(taken) + 1) * len(row.ids) > tokens:
             batches.append(collate(taken))

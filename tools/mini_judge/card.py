@@ -1,4 +1,6 @@
-"""The checkpoint's card: what it is, how it was made, how good it was measured to be, what it must not be used for."""
+"""The checkpoint's card: what it is, how it was made, how good it was measured to
+be, what it must not be used for.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from nlgeval_lib.training import mini
 from nlgeval_lib.training.mini import by_kind
 from tools.mini_judge import quality
 from tools.mini_judge.criteria import KINDS
-from tools.mini_judge.domains import ATTRIBUTES, DOMAINS, HELD_OUT_PHRASES, HELD_OUT_SHARE, POOLS
+from tools.mini_judge.domains import (
+    ATTRIBUTES,
+    DOMAINS,
+    HELD_OUT_PHRASES,
+    HELD_OUT_SHARE,
+    POOLS,
+)
 from tools.mini_judge.phrases import ENDINGS, OPENINGS
 from tools.mini_judge.prompts import FORMS
 from tools.mini_judge.recipe import Recipe
@@ -26,7 +34,9 @@ HASHED = ("model.safetensors", "tokenizer.json", "config.json")
 
 
 def write(folder: Path) -> None:
-    """Write the card of the checkpoint in `folder`, and its tables, from its files and what `measure.write` left."""
+    """Write the card of the checkpoint in `folder`, and its tables, from its files
+    and what `measure.write` left.
+    """
     files.write_text(folder / CARD, text(folder))
 
 
@@ -46,12 +56,22 @@ def text(folder: Path) -> str:
     beside = quality.against(judgments, outputs, quality.baselines(outputs))
     kinds = by_kind(frame, analyses)
     for name, one in (("forms", head), ("aspects", table), ("baselines", beside)):
-        files.write_text(folder / "quality" / f"{name}.csv", one.to_csv(index=False, lineterminator="\n"))
+        files.write_text(
+            folder / "quality" / f"{name}.csv",
+            one.to_csv(index=False, lineterminator="\n"),
+        )
     parts = [
         _TOP,
         _recipe(told),
         "## Files\n\n"
-        + _table(pd.DataFrame({"file": HASHED, "sha256": [f"`{sha256(folder / name)}`" for name in HASHED]}))
+        + _table(
+            pd.DataFrame(
+                {
+                    "file": HASHED,
+                    "sha256": [f"`{sha256(folder / name)}`" for name in HASHED],
+                }
+            )
+        )
         + f"\n\nRevision under which completions are stored: `sha256:{models.folder_hash(folder)[:16]}`.",
         _data(),
         _measured(head, table, beside, kinds),
@@ -103,14 +123,21 @@ same data and gives the same steps; bytes may differ between machines."""
 def _recipe(told: Mapping[str, Any]) -> str:
     recipe = told["recipe"]
     default = Recipe()
-    flags = [f"--{name} {value}" for name, value in recipe.items() if value != getattr(default, name)]
+    flags = [
+        f"--{name} {value}"
+        for name, value in recipe.items()
+        if value != getattr(default, name)
+    ]
     command = " ".join(["python -m tools.mini_judge", *flags])
     rows = [(name, value) for name, value in recipe.items()]
     machine = told.get("machine", {})
     run = "runs the same" if not flags else "runs its default"
     where = f"{machine.get('threads', '?')} thread(s) of {machine.get('device', '?')}"
     how = "".join(
-        [", compiled" if machine.get("compiled") else "", *(f"; {note}" for note in machine.get("notes", ()))]
+        [
+            ", compiled" if machine.get("compiled") else "",
+            *(f"; {note}" for note in machine.get("notes", ())),
+        ]
     )
     return (
         f"## Recipe\n\nMade by `{command}` (`make mini-judge` {run}): {told['parameters']:,} parameters, "
@@ -122,12 +149,20 @@ def _recipe(told: Mapping[str, Any]) -> str:
 
 def _data() -> str:
     n_outputs = datasets.spec("mini_judge").n_items
-    n_openings, n_endings = len(OPENINGS) - 1, len(ENDINGS) - 1
+    n_openings = len(OPENINGS) - 1
+    n_endings = len(ENDINGS) - 1
     n_phrases = sum(len(attribute.phrases) for attribute in ATTRIBUTES.values())
-    forms = pd.DataFrame([(name, f"{share:.3f}") for name, (share, _) in FORMS.items()], columns=["form", "share"])
-    kinds = pd.DataFrame([(k.name, k.penalty, k.severity, k.aspect) for k in KINDS.values()])
+    forms = pd.DataFrame(
+        [(name, f"{share:.3f}") for name, (share, _) in FORMS.items()],
+        columns=["form", "share"],
+    )
+    kinds = pd.DataFrame(
+        [(k.name, k.penalty, k.severity, k.aspect) for k in KINDS.values()]
+    )
     kinds.columns = ["kind of error", "penalty", "severity", "TIGERScore's aspect"]
-    names, n_attributes, n_pools = ", ".join(DOMAINS), len(ATTRIBUTES), len(POOLS)
+    names = ", ".join(DOMAINS)
+    n_attributes = len(ATTRIBUTES)
+    n_pools = len(POOLS)
     return f"""\
 ## Data
 
@@ -149,7 +184,9 @@ phrases of each attribute are in no training text; the forms "new sentences" bel
 alone. Criteria, rubrics and templates are the same in training and evaluation."""
 
 
-def _measured(head: pd.DataFrame, table: pd.DataFrame, beside: pd.DataFrame, kinds: pd.DataFrame) -> str:
+def _measured(
+    head: pd.DataFrame, table: pd.DataFrame, beside: pd.DataFrame, kinds: pd.DataFrame
+) -> str:
     barred = head[head["bar"].notna()]
     met = int(barred["met"].astype(bool).sum())
     missed = barred.loc[~barred["met"].astype(bool), "form"].tolist()
@@ -162,29 +199,49 @@ def _measured(head: pd.DataFrame, table: pd.DataFrame, beside: pd.DataFrame, kin
             "tau-b": [_interval(r.tau, r.ci_low, r.ci_high) for r in head.itertuples()],
             "n": head["n"],
             "bar": ["" if one != one else f"{one:.2f}" for one in head["bar"]],
-            "met": ["" if one is None else "yes" if one else "no" for one in head["met"]],
+            "met": [
+                "" if one is None else "yes" if one else "no" for one in head["met"]
+            ],
         }
     )
     aspects = table[table["aspect"] != "overall"]
-    aspects = aspects.pivot(index="form", columns="aspect", values="value").reindex(head["form"]).dropna(how="all")
-    aspects = aspects.map(lambda value: "" if value != value else f"{value:.2f}").reset_index()
+    aspects = (
+        aspects.pivot(index="form", columns="aspect", values="value")
+        .reindex(head["form"])
+        .dropna(how="all")
+    )
+    aspects = aspects.map(
+        lambda value: "" if value != value else f"{value:.2f}"
+    ).reset_index()
     worst = beside.groupby("baseline", sort=False).agg(
         tau=("baseline_tau", "max"), closest=("difference", "min"), p=("p_holm", "max")
     )
     base = pd.DataFrame(
-        [(name, f"{r.tau:.2f}", f"{r.closest:+.2f}", f"{r.p:.4f}") for name, r in worst.iterrows()],
-        columns=["baseline", "its highest tau", "smallest difference of a form", "largest p (Holm)"],
+        [
+            (name, f"{r.tau:.2f}", f"{r.closest:+.2f}", f"{r.p:.4f}")
+            for name, r in worst.iterrows()
+        ],
+        columns=[
+            "baseline",
+            "its highest tau",
+            "smallest difference of a form",
+            "largest p (Holm)",
+        ],
     )
     kinds = pd.DataFrame(
         {
             "kind": kinds["kind"],
             "put in": kinds["errors"],
             "found": [_share(one) for one in kinds["recall"]],
-            "found with the very words": [_share(one) for one in kinds["located_share"]],
+            "found with the very words": [
+                _share(one) for one in kinds["located_share"]
+            ],
             "told of and not there": kinds["false"],
         }
     )
-    verdict = f"{met} of {len(barred)} forms meet their bar" + (f"; not met: {', '.join(missed)}" if missed else "")
+    verdict = f"{met} of {len(barred)} forms meet their bar" + (
+        f"; not met: {', '.join(missed)}" if missed else ""
+    )
     return f"""\
 ## Measured quality
 

@@ -1,4 +1,6 @@
-"""What is scored: the kinds of error with their penalties, and the criteria, each lowered by a fixed set of kinds."""
+"""What is scored: the kinds of error with their penalties, and the criteria, each
+lowered by a fixed set of kinds.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from nlgeval_lib.training.mini import HIGH, LOW
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of error: its penalty, its severity, and its aspect among TIGERScore's for data-to-text (Table 10)."""
+    """A kind of error: its penalty, its severity, and its aspect among TIGERScore's
+    for data-to-text (Table 10).
+    """
 
     name: str
     penalty: int
@@ -38,7 +42,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A criterion with the kinds of error that lower it, its parent among the aspects, and a rubric's sentences."""
+    """A criterion with the kinds of error that lower it, its parent among the
+    aspects, and a rubric's sentences.
+    """
 
     name: str
     definition: str
@@ -52,11 +58,16 @@ class Criterion:
         return f"{self.name}: {self.definition}"
 
     def score(self, kinds: Iterable[str]) -> int:
-        """5 without an error of its kinds, down to 1: 5 minus their penalties, 1 at least."""
-        return max(LOW, HIGH - sum(KINDS[kind].penalty for kind in kinds if kind in self.kinds))
+        """5 without an error of its kinds, down to 1: 5 minus their penalties, 1 at
+        least.
+        """
+        return max(
+            LOW, HIGH - sum(KINDS[kind].penalty for kind in kinds if kind in self.kinds)
+        )
 
 
-# key -> the kinds of error that lower it; names and definitions are the library's, as evaluators are set with them
+# key -> the kinds of error that lower it; names and definitions are the library's, as
+# evaluators are set with them
 _LOWERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "overall": tuple(KINDS),
@@ -86,22 +97,38 @@ def _rubric(what: str) -> tuple[str, ...]:
 
 
 OVERALL = Criterion(
-    "Overall Quality", "How is the overall quality of the sentence?", _LOWERED["overall"], rubric=_rubric("any kind")
+    "Overall Quality",
+    "How is the overall quality of the sentence?",
+    _LOWERED["overall"],
+    rubric=_rubric("any kind"),
 )
 ASPECTS = {
     key: Criterion(name, text, _LOWERED[key], rubric=_rubric(name.lower()))
     for key, (name, text) in mini.ASPECTS.items()
 }
-FINER = {key: Criterion(name, text, _LOWERED[key], of) for key, (of, name, text) in mini.FINER.items()}
-CRITERIA: Mapping[str, Criterion] = MappingProxyType({"overall": OVERALL, **ASPECTS, **FINER})
+FINER = {
+    key: Criterion(name, text, _LOWERED[key], of)
+    for key, (of, name, text) in mini.FINER.items()
+}
+CRITERIA: Mapping[str, Criterion] = MappingProxyType(
+    {"overall": OVERALL, **ASPECTS, **FINER}
+)
 
 
 def relevant(target: str) -> tuple[Criterion, ...]:
-    """The other criteria for a target, those that share the most kinds of error with it first."""
+    """The other criteria for a target, those that share the most kinds of error with
+    it first.
+    """
     own = CRITERIA[target]
-    others = [criterion for key, criterion in CRITERIA.items() if key not in (target, "overall")]
+    others = [
+        criterion
+        for key, criterion in CRITERIA.items()
+        if key not in (target, "overall")
+    ]
     return tuple(sorted(others, key=lambda other: -_shared(own, other)))
 
 
 def _shared(one: Criterion, other: Criterion) -> float:
-    return len(set(one.kinds) & set(other.kinds)) / len(set(one.kinds) | set(other.kinds))
+    return len(set(one.kinds) & set(other.kinds)) / len(
+        set(one.kinds) | set(other.kinds)
+    )

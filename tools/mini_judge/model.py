@@ -1,7 +1,9 @@
-"""The miniature Llama while it learns: few large operations in bfloat16; written out as a transformers checkpoint.
+"""The miniature Llama while it learns: few large operations in bfloat16; written out as
+a transformers checkpoint.
 
-The same function as transformers' LlamaForCausalLM with tied embeddings; two of its layers also feed heads that are
-trained to name the errors where they stand, and are left out of the checkpoint.
+The same function as transformers' LlamaForCausalLM with tied embeddings; two of its
+layers also feed heads that are trained to name the errors where they stand, and are
+left out of the checkpoint.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-THETA, EPSILON = 10000.0, 1e-5
+THETA = 10000.0
+EPSILON = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +42,37 @@ class Layer(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.heads, self.head = shape.heads, shape.head
-        self.norm1, self.norm2 = (nn.Parameter(torch.ones(shape.width)) for _ in range(2))
-        self.qkv = nn.Parameter(torch.randn(3 * shape.width, shape.width) * shape.width**-0.5)
-        self.out = nn.Parameter(torch.randn(shape.width, shape.width) * (shape.width * 2 * shape.layers) ** -0.5)
-        self.up = nn.Parameter(torch.randn(2 * shape.inner, shape.width) * shape.width**-0.5)
-        self.down = nn.Parameter(torch.randn(shape.width, shape.inner) * (shape.inner * 2 * shape.layers) ** -0.5)
+        self.norm1, self.norm2 = (
+            nn.Parameter(torch.ones(shape.width)) for _ in range(2)
+        )
+        self.qkv = nn.Parameter(
+            torch.randn(3 * shape.width, shape.width) * shape.width**-0.5
+        )
+        self.out = nn.Parameter(
+            torch.randn(shape.width, shape.width)
+            * (shape.width * 2 * shape.layers) ** -0.5
+        )
+        self.up = nn.Parameter(
+            torch.randn(2 * shape.inner, shape.width) * shape.width**-0.5
+        )
+        self.down = nn.Parameter(
+            torch.randn(shape.width, shape.inner)
+            * (shape.inner * 2 * shape.layers) ** -0.5
+        )
 
-    def forward(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
         """x: [batch, time, width]."""
         batch, time, width = x.shape
-        qkv = F.linear(norm(x, self.norm1), self.qkv).view(batch, time, 3, self.heads, self.head)
+        qkv = F.linear(norm(x, self.norm1), self.qkv).view(
+            batch, time, 3, self.heads, self.head
+        )
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        q, k = turn(q, cos, sin), turn(k, cos, sin)
-        # plain products: on the CPU the fused kernel's backward pass takes several times as long
+        q = turn(q, cos, sin)
+        k = turn(k, cos, sin)
+        # plain products: on the CPU the fused kernel's backward pass takes several
+        # times as long
         scores = q @ k.transpose(-1, -2) * self.head**-0.5 + mask
         mixed = F.softmax(scores, -1) @ v
         x = x + F.linear(mixed.transpose(1, 2).reshape(batch, time, width), self.out)
@@ -60,7 +81,9 @@ class Layer(nn.Module):
 
 
 class Net(nn.Module):
-    """All layers; `forward` gives the final states and those of two layers on the way."""
+    """All layers; `forward` gives the final states and those of two layers on the
+    way.
+    """
 
     def __init__(self, shape: Shape, tags: int = 0, counts: int = 0) -> None:
         super().__init__()
@@ -71,18 +94,24 @@ class Net(nn.Module):
         self.tags = nn.Parameter(torch.zeros(tags, shape.width))
         self.counts = nn.Parameter(torch.zeros(counts, shape.width))
         angles = torch.outer(
-            torch.arange(shape.positions).float(), THETA ** -(torch.arange(0, shape.head, 2) / shape.head)
+            torch.arange(shape.positions).float(),
+            THETA ** -(torch.arange(0, shape.head, 2) / shape.head),
         )
         angles = torch.cat([angles, angles], -1)
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
 
-    def forward(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def forward(
+        self, ids: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """ids: [batch, time]; padding on the right only."""
         time = ids.shape[1]
         x = F.embedding(ids, self.embed)
-        cos, sin = self.cos[:time].to(x.dtype), self.sin[:time].to(x.dtype)
-        mask = torch.full((time, time), -torch.inf, dtype=x.dtype, device=x.device).triu(1)
+        cos = self.cos[:time].to(x.dtype)
+        sin = self.sin[:time].to(x.dtype)
+        mask = torch.full(
+            (time, time), -torch.inf, dtype=x.dtype, device=x.device
+        ).triu(1)
         seen = []
         for layer in self.layers:
             x = layer(x, cos, sin, mask)
@@ -101,12 +130,20 @@ def turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     return x * cos + torch.cat([-second, first], -1) * sin
 
 
-def checkpoint(weights: dict[str, torch.Tensor], shape: Shape) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def checkpoint(
+    weights: dict[str, torch.Tensor], shape: Shape
+) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The weights under transformers' names, and the arguments of its LlamaConfig."""
     w = shape.width
-    named = {"model.embed_tokens.weight": weights["embed"], "model.norm.weight": weights["norm"]}
+    named = {
+        "model.embed_tokens.weight": weights["embed"],
+        "model.norm.weight": weights["norm"],
+    }
     for n in range(shape.layers):
-        here = {name: weights[f"layers.{n}.{name}"] for name in ("norm1", "norm2", "qkv", "out", "up", "down")}
+        here = {
+            name: weights[f"layers.{n}.{name}"]
+            for name in ("norm1", "norm2", "qkv", "out", "up", "down")
+        }
         parts = {
             "input_layernorm": here["norm1"],
             "post_attention_layernorm": here["norm2"],
@@ -118,7 +155,9 @@ def checkpoint(weights: dict[str, torch.Tensor], shape: Shape) -> tuple[dict[str
             "mlp.up_proj": here["up"][shape.inner :],
             "mlp.down_proj": here["down"],
         }
-        named |= {f"model.layers.{n}.{name}.weight": value for name, value in parts.items()}
+        named |= {
+            f"model.layers.{n}.{name}.weight": value for name, value in parts.items()
+        }
     config = {
         "vocab_size": shape.vocabulary,
         "hidden_size": shape.width,
@@ -133,4 +172,7 @@ def checkpoint(weights: dict[str, torch.Tensor], shape: Shape) -> tuple[dict[str
         "tie_word_embeddings": True,
         "hidden_act": "silu",
     }
-    return {name: value.detach().to(torch.bfloat16).contiguous() for name, value in named.items()}, config
+    return {
+        name: value.detach().to(torch.bfloat16).contiguous()
+        for name, value in named.items()
+    }, config

@@ -1,8 +1,9 @@
-"""The wordings of a sentence: a phrase between an opening and an ending, and which of them are held out.
+"""The wordings of a sentence: a phrase between an opening and an ending, and which of
+them are held out.
 
-About one combination in five of opening, phrase and ending is kept for evaluation; a bare phrase never is. The last two
-phrases of each attribute are in no combination of the training: texts made of them alone show how the judge fares with
-new sentences.
+About one combination in five of opening, phrase and ending is kept for evaluation; a
+bare phrase never is. The last two phrases of each attribute are in no combination of
+the training: texts made of them alone show how the judge fares with new sentences.
 """
 
 from __future__ import annotations
@@ -15,23 +16,54 @@ from collections.abc import Sequence
 
 from tools.mini_judge.domains import ATTRIBUTES, HELD_OUT_PHRASES, HELD_OUT_SHARE, SUMS
 
-OPENINGS = ("", "Here", "There", "Every day", "That night", "On that day", "In that place", "At night", "From there on")
-ENDINGS = ("", "there", "every day", "for you", "at night", "in that place", "for dinner")
+OPENINGS = (
+    "",
+    "Here",
+    "There",
+    "Every day",
+    "That night",
+    "On that day",
+    "In that place",
+    "At night",
+    "From there on",
+)
+ENDINGS = (
+    "",
+    "there",
+    "every day",
+    "for you",
+    "at night",
+    "in that place",
+    "for dinner",
+)
 STYLES = ("bare", "varied", "held out", "new")
 PLAIN = 0.5  # of the sentences have no opening, and as many no ending
 
 
 @functools.cache
 def _known() -> frozenset[str]:
-    """The words of all phrases, as they are spelled there: openings and endings bring no others."""
-    phrases = [phrase for attribute in ATTRIBUTES.values() for phrase in attribute.phrases] + list(SUMS)
-    return frozenset(word for phrase in phrases for word in re.findall(r"[A-Za-z]+", phrase))
+    """The words of all phrases, as they are spelled there: openings and endings
+    bring no others.
+    """
+    phrases = [
+        phrase for attribute in ATTRIBUTES.values() for phrase in attribute.phrases
+    ] + list(SUMS)
+    return frozenset(
+        word for phrase in phrases for word in re.findall(r"[A-Za-z]+", phrase)
+    )
 
 
 def join(opening: str, phrase: str, ending: str) -> str:
-    """A sentence from its parts; an opening that would need a word of its own is left out."""
+    """A sentence from its parts; an opening that would need a word of its own is
+    left out.
+    """
     first, _, rest = phrase.partition(" ")
-    if opening and first.isalpha() and first.lower() in _known() and not opening.endswith(first):
+    if (
+        opening
+        and first.isalpha()
+        and first.lower() in _known()
+        and not opening.endswith(first)
+    ):
         phrase = f"{opening} {first.lower()} {rest}"
     body = phrase.removesuffix(".")
     return f"{body} {ending}." if ending and not body.endswith(ending) else phrase
@@ -43,7 +75,9 @@ def held_out(sentence: str) -> bool:
 
 
 def choose(rng: random.Random, phrases: Sequence[str], style: str) -> str:
-    """A wording of a style: `bare` phrases of training, `varied` ones, `held out` ones, or a `new` phrase as it is."""
+    """A wording of a style: `bare` phrases of training, `varied` ones, `held out`
+    ones, or a `new` phrase as it is.
+    """
     if style not in STYLES:
         raise ValueError(f"style {style!r}; allowed: {', '.join(STYLES)}")
     if style == "new":

@@ -1,4 +1,6 @@
-"""What teaches the judge: the prompts of the evaluators as they are set for it, and our answers."""
+"""What teaches the judge: the prompts of the evaluators as they are set for it, and
+our answers.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ class Example:
     item: Item | None = None
 
 
-# -- one form after the other ------------------------------------------------------------------------------------------
+# -- one form after the other
 
 
 @functools.cache
@@ -88,21 +90,33 @@ def _geval() -> GEval:
 
 def analysis(rng: random.Random, item: Item) -> Example:
     """TIGERScore's error analysis."""
-    return Example("analysis", _tigerscore().render(sample(item)), answers.analysis(item), item)
+    return Example(
+        "analysis", _tigerscore().render(sample(item)), answers.analysis(item), item
+    )
 
 
 def graded(
-    rng: random.Random, item: Item, switches: tuple[bool, bool, bool] = (True, True, True), key: str = ""
+    rng: random.Random,
+    item: Item,
+    switches: tuple[bool, bool, bool] = (True, True, True),
+    key: str = "",
 ) -> Example:
-    """Prometheus' absolute grading; switches: reference, rubric, feedback; key: the rated aspect.
+    """Prometheus' absolute grading; switches: reference, rubric, feedback; key: the
+    rated aspect.
 
-    By default any aspect where there is a rubric, and the whole where there is none to name it.
+    By default any aspect where there is a rubric, and the whole where there is none to
+    name it.
     """
     _, with_rubric, wordy = switches
     key = key or (rng.choice(RATED) if with_rubric else "overall")
     form = next(form for form, (_, how) in GRADED.items() if how == switches)
     write = answers.feedback if wordy else answers.verdict
-    return Example(form, _prometheus(*switches).render(sample(item, aspect=key)), write(item, CRITERIA[key]), item)
+    return Example(
+        form,
+        _prometheus(*switches).render(sample(item, aspect=key)),
+        write(item, CRITERIA[key]),
+        item,
+    )
 
 
 def criterion_score(rng: random.Random, item: Item) -> Example:
@@ -116,43 +130,68 @@ def criterion_score(rng: random.Random, item: Item) -> Example:
 def plain_score(rng: random.Random, item: Item) -> Example:
     """LLMScore's score of one aspect."""
     key = rng.choice(RATED)
-    return Example("score", _llmscore().render(sample(item, aspect=key)), answers.score(item, CRITERIA[key]), item)
+    return Example(
+        "score",
+        _llmscore().render(sample(item, aspect=key)),
+        answers.score(item, CRITERIA[key]),
+        item,
+    )
 
 
 def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example:
     """CoAScore, stage II: the scores of some aspects, of many with `long`."""
     chosen = _some_aspects(rng, long)
     words = _coascore().task.words(sample(item))
-    prompt = render("coascore/score_aspects", **words, aspects="\n".join(str(_aspect(one)) for one in chosen))
+    prompt = render(
+        "coascore/score_aspects",
+        **words,
+        aspects="\n".join(str(_aspect(one)) for one in chosen),
+    )
     return Example("aspect scores", prompt, answers.aspect_scores(item, chosen), item)
 
 
 def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example:
-    """CoAScore, stage III: the target's score with the chain, whose scores are off by one or more now and then."""
+    """CoAScore, stage III: the target's score with the chain, whose scores are off
+    by one or more now and then.
+    """
     key = rng.choice(RATED)
-    chosen = [criterion for criterion in _some_aspects(rng, long) if criterion is not CRITERIA[key]] or [
-        FINER["values"]
-    ]
-    scores = {c.name: c.score(item.kinds) if rng.random() < 0.9 else rng.randint(LOW, HIGH) for c in chosen}
+    chosen = [
+        criterion
+        for criterion in _some_aspects(rng, long)
+        if criterion is not CRITERIA[key]
+    ] or [FINER["values"]]
+    scores = {
+        c.name: c.score(item.kinds) if rng.random() < 0.9 else rng.randint(LOW, HIGH)
+        for c in chosen
+    }
     with_scores = rng.random() < 0.7
     judge = _coascore(variant="full" if with_scores else "w/o score")
     chain = Chain(tuple(_aspect(criterion) for criterion in chosen), len(chosen))
     judged = {name: Judgment(float(value)) for name, value in scores.items()}
-    prompt = judge._target_prompt(sample(item, aspect=key), judge.task.target(key), chain, judged)
+    prompt = judge._target_prompt(
+        sample(item, aspect=key), judge.task.target(key), chain, judged
+    )
     form = "chained score" if with_scores else "chained score, no scores"
     return Example(form, prompt, answers.score(item, CRITERIA[key]), item)
 
 
 def quality(rng: random.Random, item: Item) -> Example:
     """G-Eval with SemScore's prompt."""
-    return Example("quality", _geval().render(sample(item)), answers.quality(item), item)
+    return Example(
+        "quality", _geval().render(sample(item)), answers.quality(item), item
+    )
 
 
 def aspect_list(rng: random.Random, item: Item | None = None) -> Example:
     """CoAScore, stage I: n aspects for a target."""
-    key, n = rng.choice(RATED), rng.randint(1, MOST_ASPECTS)
+    key = rng.choice(RATED)
+    n = rng.randint(1, MOST_ASPECTS)
     judge = _coascore(n)
-    return Example("aspect list", judge._list_prompt(judge.task.target(key)), answers.listed(relevant(key)[:n]))
+    return Example(
+        "aspect list",
+        judge._list_prompt(judge.task.target(key)),
+        answers.listed(relevant(key)[:n]),
+    )
 
 
 def criteria_list(rng: random.Random, item: Item | None = None) -> Example:
@@ -169,15 +208,22 @@ def _aspect(criterion: Criterion) -> Aspect:
 
 
 def _some_aspects(rng: random.Random, long: bool) -> list[Criterion]:
-    """As stage I lists them for some target, or in any choice and order; mostly few, or with `long` mostly many."""
-    n = (max if long else min)(rng.randint(1, MOST_ASPECTS), rng.randint(1, MOST_ASPECTS))
+    """As stage I lists them for some target, or in any choice and order; mostly few,
+    or with `long` mostly many.
+    """
+    n = (max if long else min)(
+        rng.randint(1, MOST_ASPECTS), rng.randint(1, MOST_ASPECTS)
+    )
     if rng.random() < 0.5:
         return list(relevant(rng.choice(RATED))[:n])
-    return rng.sample([criterion for criterion in CRITERIA.values() if criterion is not OVERALL], n)
+    return rng.sample(
+        [criterion for criterion in CRITERIA.values() if criterion is not OVERALL], n
+    )
 
 
 Make = Callable[[random.Random, Item], Example]
-# Prometheus' forms: how often each is asked, and whether it has a reference, a rubric and a feedback
+# Prometheus' forms: how often each is asked, and whether it has a reference, a rubric
+# and a feedback
 GRADED: Mapping[str, tuple[float, tuple[bool, bool, bool]]] = MappingProxyType(
     {
         "feedback": (0.12, (True, True, True)),
@@ -190,11 +236,15 @@ GRADED: Mapping[str, tuple[float, tuple[bool, bool, bool]]] = MappingProxyType(
         "feedback, no reference, no rubric, no feedback": (0.02, (False, False, False)),
     }
 )
-# how often each form is asked; forms without an explanation are cheap, as their answers are one token
+# how often each form is asked; forms without an explanation are cheap, as their answers
+# are one token
 FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
     {
         "analysis": (0.3, analysis),
-        **{form: (share, functools.partial(graded, switches=how)) for form, (share, how) in GRADED.items()},
+        **{
+            form: (share, functools.partial(graded, switches=how))
+            for form, (share, how) in GRADED.items()
+        },
         "criterion": (0.12, criterion_score),
         "score": (0.06, plain_score),
         "aspect scores": (0.09, aspect_scores),
@@ -209,12 +259,23 @@ CHAINS = ("aspect scores", "chained score")
 
 
 def make_example(
-    rng: random.Random, item: Item, only: str | None = None, lists: float = 1.0, long: bool = False
+    rng: random.Random,
+    item: Item,
+    only: str | None = None,
+    lists: float = 1.0,
+    long: bool = False,
 ) -> Example:
     """A question about an item, of a form chosen by `FORMS`, or of one.
 
-    Lists are asked for `lists` times as often as their share says; `long` chains have mostly many aspects.
+    Lists are asked for `lists` times as often as their share says; `long` chains have
+    mostly many aspects.
     """
-    form = only or rng.choices(list(FORMS), [s * (lists if f in LISTS else 1.0) for f, (s, _) in FORMS.items()])[0]
+    form = (
+        only
+        or rng.choices(
+            list(FORMS),
+            [s * (lists if f in LISTS else 1.0) for f, (s, _) in FORMS.items()],
+        )[0]
+    )
     make = FORMS[form][1]
     return make(rng, item, long) if long and form in CHAINS else make(rng, item)  # type: ignore[call-arg]

@@ -1,4 +1,6 @@
-"""The settings of a training run and what follows from them as it goes on; those of the ablations."""
+"""The settings of a training run and what follows from them as it goes on; those of
+the ablations.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from tools.mini_judge.records import Mix
 class Recipe:
     """What determines the checkpoint, apart from the machine's rounding.
 
-    examples: how many are seen, each once. tokens: a batch. warm, cool: shares of the run in which the learning rate
-    rises and falls. easy: how many examples come before records and errors have their full number. side: weight of the
-    heads that name the errors where they stand. plain: how many examples come before phrases are varied by openings and
-    endings. lists, long: after how many examples lists are asked for four times as often, and chains of aspects are
-    mostly long. seed: of the weights and the data.
+    examples: how many are seen, each once. tokens: a batch. warm, cool: shares of the
+    run in which the learning rate rises and falls. easy: how many examples come before
+    records and errors have their full number. side: weight of the heads that name the
+    errors where they stand. plain: how many examples come before phrases are varied by
+    openings and endings. lists, long: after how many examples lists are asked for four
+    times as often, and chains of aspects are mostly long. seed: of the weights and the
+    data.
     """
 
     examples: int = 450_560
@@ -37,22 +41,36 @@ class Recipe:
 
     def rate_at(self, done: float) -> float:
         """The learning rate after a share of the run: up, level, down to nothing."""
-        return self.rate * min(1.0, (done + 1e-4) / self.warm, max(0.0, (1.0 - done) / self.cool))
+        return self.rate * min(
+            1.0, (done + 1e-4) / self.warm, max(0.0, (1.0 - done) / self.cool)
+        )
 
     def mix(self, seen: int) -> Mix:
-        """How items are made after so many examples: short records with few errors first."""
+        """How items are made after so many examples: short records with few errors
+        first.
+        """
         wording = "bare" if seen < self.plain else ""
         if seen < self.easy // 2:
             return Mix(attributes=(3, 4), counts=(0.3, 0.7), wording=wording)
         if seen < self.easy:
             return Mix(attributes=(3, 5), counts=(0.25, 0.4, 0.35), wording=wording)
-        return Mix(wording=wording, lists=4.0 if seen >= self.lists else 1.0, long=seen >= self.long)
+        return Mix(
+            wording=wording,
+            lists=4.0 if seen >= self.lists else 1.0,
+            long=seen >= self.long,
+        )
 
 
-# schedules of the judge's own recipe that say nothing to a fine-tuning, held so that its new defaults make no new runs
+# schedules of the judge's own recipe that say nothing to a fine-tuning, held so that
+# its new defaults make no new runs
 _IDLE = {"lists": 239_616, "long": 274_432}
-# of the ablations: the base that every arm begins from, its second stage, and the fine-tuning, without heads beside the
+# of the ablations: the base that every arm begins from, its second stage, and the
+# fine-tuning, without heads beside the
 # model: as in the papers, the loss is of the answers alone
-BASE = Recipe(examples=90_112, easy=16_384, plain=53_248, lists=200_000, long=200_000, seed=11)
+BASE = Recipe(
+    examples=90_112, easy=16_384, plain=53_248, lists=200_000, long=200_000, seed=11
+)
 READING = Recipe(examples=8192, rate=2e-3, warm=0.05, cool=0.5, seed=12, **_IDLE)
-TUNE = Recipe(tokens=1536, rate=1.5e-3, warm=0.05, cool=0.6, side=0.0, chunk=512, **_IDLE)
+TUNE = Recipe(
+    tokens=1536, rate=1.5e-3, warm=0.05, cool=0.6, side=0.0, chunk=512, **_IDLE
+)

@@ -1,4 +1,6 @@
-"""Records, the texts that say them, and errors put in on purpose, each known by construction."""
+"""Records, the texts that say them, and errors put in on purpose, each known by
+construction.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """An error of an output: its kind, the attribute it concerns, the words that are wrong, and what belongs there."""
+    """An error of an output: its kind, the attribute it concerns, the words that are
+    wrong, and what belongs there.
+    """
 
     kind: str
     key: str
@@ -32,7 +36,9 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One sentence: the attribute that it says ("sum" for a sum), its phrase, its value, and what is wrong with it."""
+    """One sentence: the attribute that it says ("sum" for a sum), its phrase, its
+    value, and what is wrong with it.
+    """
 
     key: str
     phrase: str
@@ -43,20 +49,26 @@ class Clause:
     @property
     def text(self) -> str:
         """The sentence."""
-        return _VERB.sub(lambda verb: verb[2 if self.broken else 1], self.phrase).replace("{}", self.value)
+        return _VERB.sub(
+            lambda verb: verb[2 if self.broken else 1], self.phrase
+        ).replace("{}", self.value)
 
     @property
     def verb(self) -> tuple[str, str]:
         """The verb's right and wrong form."""
         found = _VERB.search(self.phrase)
         if found is None:
-            raise ValueError(f"phrase {self.phrase!r} marks no verb: write it as [is|are]")
+            raise ValueError(
+                f"phrase {self.phrase!r} marks no verb: write it as [is|are]"
+            )
         return found[1], found[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A record, a text that says it without an error, an output, and the output's errors in the order they stand."""
+    """A record, a text that says it without an error, an output, and the output's
+    errors in the order they stand.
+    """
 
     domain: str
     values: Mapping[str, Pair]
@@ -67,7 +79,9 @@ class Item:
     @property
     def source(self) -> str:
         """The record, a line an attribute."""
-        return "\n".join(f"{key}: {shown(key, pair)}" for key, pair in self.values.items())
+        return "\n".join(
+            f"{key}: {shown(key, pair)}" for key, pair in self.values.items()
+        )
 
     @property
     def output(self) -> str:
@@ -96,7 +110,9 @@ def shown(key: str, pair: Pair) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How items are made: how many attributes, how often how many errors, of which kinds, of which share of values."""
+    """How items are made: how many attributes, how often how many errors, of which
+    kinds, of which share of values.
+    """
 
     attributes: tuple[int, int] = (3, 6)
     counts: tuple[float, ...] = (0.22, 0.32, 0.28, 0.18)  # of 0, 1, 2, 3 errors
@@ -114,7 +130,9 @@ class Mix:
     lists: float = 1.0  # how many times as often as by their share lists are asked for
     long: bool = False  # whether chains of aspects are mostly long
     held_out: bool = False
-    wording: str = ""  # a style of `phrases`; by default varied, or held out as the values are
+    wording: str = (
+        ""  # a style of `phrases`; by default varied, or held out as the values are
+    )
 
     @property
     def style(self) -> str:
@@ -129,14 +147,18 @@ def make_item(rng: random.Random, mix: Mix) -> Item:
 
 
 def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
-    """A domain and the values of some of its attributes; adults and children come together."""
+    """A domain and the values of some of its attributes; adults and children come
+    together.
+    """
     domain = rng.choice(list(DOMAINS))
     attributes = list(DOMAINS[domain])
     chosen = rng.sample(attributes, min(rng.randint(*mix.attributes), len(attributes)))
     for key, other in (SUM_OF, SUM_OF[::-1]):
         keys = {attribute.key for attribute in chosen}
         if key in keys and other not in keys:
-            chosen[next(place for place, one in enumerate(chosen) if one.key not in SUM_OF)] = ATTRIBUTES[other]
+            chosen[
+                next(place for place, one in enumerate(chosen) if one.key not in SUM_OF)
+            ] = ATTRIBUTES[other]
     if rng.random() < 0.5:
         chosen.sort(key=attributes.index)
     values: dict[str, Pair] = {}
@@ -147,15 +169,23 @@ def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
 
 
 def draw(rng: random.Random, pool: Pool, taken: set[str], held_out: bool) -> Pair:
-    """A value without pieces that are taken, of the training's pairs or of those held out."""
+    """A value without pieces that are taken, of the training's pairs or of those
+    held out.
+    """
     while True:
         pair = (rng.choice(pool.first), rng.choice(pool.second))
-        if not taken & ({*pair} - {""}) and (pool.second == ("",) or pool.held_out(pair) == held_out):
+        if not taken & ({*pair} - {""}) and (
+            pool.second == ("",) or pool.held_out(pair) == held_out
+        ):
             return pair
 
 
-def near(rng: random.Random, pool: Pool, pair: Pair, taken: set[str], held_out: bool) -> Pair:
-    """Another value of the pool, half of the time one that differs in a single piece."""
+def near(
+    rng: random.Random, pool: Pool, pair: Pair, taken: set[str], held_out: bool
+) -> Pair:
+    """Another value of the pool, half of the time one that differs in a single
+    piece.
+    """
     for _ in range(40):
         other = draw(rng, pool, taken - {""}, held_out)
         if pool.second != ("",) and rng.random() < 0.7:
@@ -165,8 +195,12 @@ def near(rng: random.Random, pool: Pool, pair: Pair, taken: set[str], held_out: 
     return draw(rng, pool, taken, held_out)
 
 
-def realise(rng: random.Random, domain: str, values: Mapping[str, Pair], mix: Mix) -> list[Clause]:
-    """The sentences of a text without an error: mostly in the record's order, a sum after its parts now and then."""
+def realise(
+    rng: random.Random, domain: str, values: Mapping[str, Pair], mix: Mix
+) -> list[Clause]:
+    """The sentences of a text without an error: mostly in the record's order, a sum
+    after its parts now and then.
+    """
     keys = list(values)
     if rng.random() < 0.3:
         rng.shuffle(keys)
@@ -174,7 +208,10 @@ def realise(rng: random.Random, domain: str, values: Mapping[str, Pair], mix: Mi
     if all(key in values for key in SUM_OF) and rng.random() < 0.75:
         last = max(keys.index(key) for key in SUM_OF)
         phrase = choose(rng, SUMS, mix.style)
-        clauses.insert(last + 1, Clause("sum", phrase, str(sum(int(values[key][0]) for key in SUM_OF))))
+        clauses.insert(
+            last + 1,
+            Clause("sum", phrase, str(sum(int(values[key][0]) for key in SUM_OF))),
+        )
     return clauses
 
 
@@ -183,17 +220,26 @@ def say(rng: random.Random, attribute: Attribute, value: str, mix: Mix) -> Claus
     return Clause(attribute.key, choose(rng, attribute.phrases, mix.style), value)
 
 
-# -- errors ------------------------------------------------------------------------------------------------------------
+# -- errors
 
 
-def make_output(rng: random.Random, mix: Mix, domain: str, values: Mapping[str, Pair], clean: Sequence[Clause]) -> Item:
-    """An output with some errors of the mix, and another clean text as the reference."""
+def make_output(
+    rng: random.Random,
+    mix: Mix,
+    domain: str,
+    values: Mapping[str, Pair],
+    clean: Sequence[Clause],
+) -> Item:
+    """An output with some errors of the mix, and another clean text as the
+    reference.
+    """
     reference = " ".join(clause.text for clause in realise(rng, domain, values, mix))
     if rng.random() < mix.off_topic:
         return _off_topic(rng, mix, domain, values, reference)
     clauses = list(clean)
     wanted = rng.choices(range(len(mix.counts)), mix.counts)[0]
-    made, omitted = 0, []
+    made = 0
+    omitted = []
     for _ in range(20):
         if made == wanted:
             break
@@ -206,13 +252,25 @@ def make_output(rng: random.Random, mix: Mix, domain: str, values: Mapping[str, 
         else:
             made += PUT[kind](rng, clauses, domain, values, mix)
     errors = [clause.error for clause in clauses if clause.error is not None]
-    errors += [Error("omission", key, key, shown(key, values[key])) for key in values if key in omitted]
+    errors += [
+        Error("omission", key, key, shown(key, values[key]))
+        for key in values
+        if key in omitted
+    ]
     return Item(domain, dict(values), tuple(clauses), reference, tuple(errors))
 
 
-def _sound(clauses: Sequence[Clause], of: Mapping[str, Pair] | None = None) -> list[int]:
-    """The places of sentences without an error, of those that say an attribute of the record if that is given."""
-    return [n for n, c in enumerate(clauses) if c.error is None and (of is None or c.key in of)]
+def _sound(
+    clauses: Sequence[Clause], of: Mapping[str, Pair] | None = None
+) -> list[int]:
+    """The places of sentences without an error, of those that say an attribute of
+    the record if that is given.
+    """
+    return [
+        n
+        for n, c in enumerate(clauses)
+        if c.error is None and (of is None or c.key in of)
+    ]
 
 
 def _omit(rng: random.Random, clauses: list[Clause]) -> str | None:
@@ -221,7 +279,9 @@ def _omit(rng: random.Random, clauses: list[Clause]) -> str | None:
     places = [
         n
         for n in _sound(clauses)
-        if clauses[n].key != "sum" and not (has_sum and clauses[n].key in SUM_OF) and said.count(clauses[n].key) == 1
+        if clauses[n].key != "sum"
+        and not (has_sum and clauses[n].key in SUM_OF)
+        and said.count(clauses[n].key) == 1
     ]
     if len(clauses) < 3 or not places:
         return None
@@ -235,10 +295,17 @@ def _wrong_value(rng, clauses, domain, values, mix) -> bool:
         return False
     place = rng.choice(places)
     clause = clauses[place]
-    pool, right = ATTRIBUTES[clause.key].pool, values[clause.key]
-    taken = {piece for pair in values.values() for piece in pair} | {p for c in clauses for p in c.value.split()}
+    pool = ATTRIBUTES[clause.key].pool
+    right = values[clause.key]
+    taken = {piece for pair in values.values() for piece in pair} | {
+        p for c in clauses for p in c.value.split()
+    }
     value = pool.show(near(rng, pool, right, taken, mix.held_out))
-    clauses[place] = replace(clause, value=value, error=Error("wrong_value", clause.key, value, pool.show(right)))
+    clauses[place] = replace(
+        clause,
+        value=value,
+        error=Error("wrong_value", clause.key, value, pool.show(right)),
+    )
     return True
 
 
@@ -247,18 +314,37 @@ def _arithmetic(rng, clauses, domain, values, mix) -> bool:
     if place is None:
         return False
     right = int(clauses[place].value)
-    wrong = str(rng.choice([n for n in range(4, 19) if n != right and abs(n - right) <= 4]))
-    error = Error("arithmetic", "sum", wrong, f"{values[SUM_OF[0]][0]} and {values[SUM_OF[1]][0]} make {right}")
+    wrong = str(
+        rng.choice([n for n in range(4, 19) if n != right and abs(n - right) <= 4])
+    )
+    error = Error(
+        "arithmetic",
+        "sum",
+        wrong,
+        f"{values[SUM_OF[0]][0]} and {values[SUM_OF[1]][0]} make {right}",
+    )
     clauses[place] = replace(clauses[place], value=wrong, error=error)
-    for n, clause in enumerate(clauses):  # a sentence that repeats it has the same number
-        if clause.key == "sum" and clause.error is not None and clause.error.kind == "repetition":
-            clauses[n] = replace(clause, value=wrong, error=replace(clause.error, location=wrong))
+    for n, clause in enumerate(
+        clauses
+    ):  # a sentence that repeats it has the same number
+        if (
+            clause.key == "sum"
+            and clause.error is not None
+            and clause.error.kind == "repetition"
+        ):
+            clauses[n] = replace(
+                clause, value=wrong, error=replace(clause.error, location=wrong)
+            )
     return True
 
 
 def _invention(rng, clauses, domain, values, mix) -> bool:
     said = {clause.key for clause in clauses}
-    absent = [a for a in DOMAINS[domain] if a.key not in values and a.key not in said and a.key not in SUM_OF]
+    absent = [
+        a
+        for a in DOMAINS[domain]
+        if a.key not in values and a.key not in said and a.key not in SUM_OF
+    ]
     if not absent or rng.random() < 0.25:
         pools = {ATTRIBUTES[key].pool.name for key in values}
         absent += [
@@ -266,13 +352,22 @@ def _invention(rng, clauses, domain, values, mix) -> bool:
             for other, attributes in DOMAINS.items()
             if other != domain
             for attribute in attributes
-            if attribute.key not in said and attribute.key not in SUM_OF and attribute.pool.name not in pools
+            if attribute.key not in said
+            and attribute.key not in SUM_OF
+            and attribute.pool.name not in pools
         ]
     if not absent:
         return False
     attribute = rng.choice(absent)
-    taken = {piece for pair in values.values() for piece in pair} | {p for c in clauses for p in c.value.split()}
-    clause = say(rng, attribute, attribute.pool.show(draw(rng, attribute.pool, taken, mix.held_out)), mix)
+    taken = {piece for pair in values.values() for piece in pair} | {
+        p for c in clauses for p in c.value.split()
+    }
+    clause = say(
+        rng,
+        attribute,
+        attribute.pool.show(draw(rng, attribute.pool, taken, mix.held_out)),
+        mix,
+    )
     error = Error("invention", attribute.key, clause.value)
     clauses.insert(rng.randint(1, len(clauses)), replace(clause, error=error))
     return True
@@ -311,7 +406,13 @@ PUT = {
 }
 
 
-def _off_topic(rng: random.Random, mix: Mix, domain: str, values: Mapping[str, Pair], reference: str) -> Item:
+def _off_topic(
+    rng: random.Random,
+    mix: Mix,
+    domain: str,
+    values: Mapping[str, Pair],
+    reference: str,
+) -> Item:
     """The clean text of another record, with no value of this one."""
     pieces = {piece for pair in values.values() for piece in pair} - {""}
     while True:

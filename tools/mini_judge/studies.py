@@ -1,4 +1,6 @@
-"""The ablations' studies: what each arm is fine-tuned on, and what the base that all begin from has learnt before."""
+"""The ablations' studies: what each arm is fine-tuned on, and what the base that all
+begin from has learnt before.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from tools.mini_judge.criteria import KINDS
 from tools.mini_judge.domains import DOMAINS
 from tools.mini_judge.prompts import Example, analysis, graded, make_example
 from tools.mini_judge.recipe import BASE, READING, TUNE, Recipe
-from tools.mini_judge.records import Item, Mix, make_item, make_output, make_record, realise
+from tools.mini_judge.records import (
+    Item,
+    Mix,
+    make_item,
+    make_output,
+    make_record,
+    realise,
+)
 
 RUBRICS = tuple(key for key in RATED if key != NEW_RUBRIC)  # that grading arms learn
 # Prometheus' reference, rubric and feedback
@@ -34,18 +43,26 @@ SWITCHES: Mapping[str, tuple[bool, bool, bool]] = MappingProxyType(
 Source = Callable[[random.Random], Iterator[Example]]
 # the forms that no study is about, and how often each is asked
 BASE_FORMS: Mapping[str, float] = MappingProxyType(
-    {"criterion": 0.38, "score": 0.22, "aspect scores": 0.2, "chained score": 0.13, "quality": 0.07}
+    {
+        "criterion": 0.38,
+        "score": 0.22,
+        "aspect scores": 0.2,
+        "chained score": 0.13,
+        "quality": 0.07,
+    }
 )
 ANALYSES = 0.6  # of the answers read; the others are Prometheus'
 
 
-# -- what arms are fine-tuned on: endless sources of examples ----------------------------------------------------------
+# -- what arms are fine-tuned on: endless sources of examples
 
 
 def real(rng: random.Random) -> Iterator[Example]:
-    """Error analyses of what four of the held-out set's six systems write, of training values and wordings.
+    """Error analyses of what four of the held-out set's six systems write, of training
+    values and wordings.
 
-    Errors come at the rates of those systems; some kinds are rare, off-topic texts never occur.
+    Errors come at the rates of those systems; some kinds are rare, off-topic texts
+    never occur.
     Source of the idea: TIGERScore, section 3.2, the real-world channel.
     """
     while True:
@@ -55,9 +72,11 @@ def real(rng: random.Random) -> Iterator[Example]:
 
 
 def synthetic(rng: random.Random) -> Iterator[Example]:
-    """Error analyses of right texts into which errors were put, each kind as often as any other, none without one.
+    """Error analyses of right texts into which errors were put, each kind as often as
+    any other, none without one.
 
-    Source of the idea: TIGERScore, section 3.2, the synthetic channel, where randomly chosen aspects are put in.
+    Source of the idea: TIGERScore, section 3.2, the synthetic channel, where randomly
+    chosen aspects are put in.
     """
     while True:
         for kinds in _dealt(rng):
@@ -65,7 +84,9 @@ def synthetic(rng: random.Random) -> Iterator[Example]:
 
 
 def _dealt(rng: random.Random) -> list[Sequence[str]]:
-    """All kinds once, in groups of one to three; a text that is off topic has no other error."""
+    """All kinds once, in groups of one to three; a text that is off topic has no
+    other error.
+    """
     kinds = [kind for kind in KINDS if kind != "off_topic"]
     rng.shuffle(kinds)
     groups: list[Sequence[str]] = [("off_topic",)]
@@ -81,7 +102,9 @@ def with_errors(rng: random.Random, kinds: Sequence[str]) -> Item:
     """A text with exactly these kinds of error."""
     wanted = [kind for kind in kinds if kind != "off_topic"]
     mix = Mix(
-        counts=(0.0,) * len(wanted) + (1.0,), kinds=dict.fromkeys(wanted, 1.0), off_topic=float("off_topic" in kinds)
+        counts=(0.0,) * len(wanted) + (1.0,),
+        kinds=dict.fromkeys(wanted, 1.0),
+        off_topic=float("off_topic" in kinds),
     )
     while True:
         domain, values = make_record(rng, mix)
@@ -103,7 +126,9 @@ def of_domain(rng: random.Random, domain: str) -> Iterator[Example]:
 
 
 def grades(rng: random.Random, switches: tuple[bool, bool, bool]) -> Iterator[Example]:
-    """Absolute grades; whatever is left out of the prompt or the answer, the questions are the same for a seed."""
+    """Absolute grades; whatever is left out of the prompt or the answer, the
+    questions are the same for a seed.
+    """
     while True:
         item = make_item(rng, Mix())
         yield graded(rng, item, switches, rng.choice(RUBRICS))
@@ -114,8 +139,14 @@ PARTS: Mapping[str, tuple[str, Source]] = MappingProxyType(
     {
         "real": ("real", real),
         "synthetic": ("synthetic", synthetic),
-        **{domain: (domain, functools.partial(of_domain, domain=domain)) for domain in DOMAINS},
-        **{name: ("grades", functools.partial(grades, switches=switches)) for name, switches in SWITCHES.items()},
+        **{
+            domain: (domain, functools.partial(of_domain, domain=domain))
+            for domain in DOMAINS
+        },
+        **{
+            name: ("grades", functools.partial(grades, switches=switches))
+            for name, switches in SWITCHES.items()
+        },
     }
 )
 
@@ -123,17 +154,20 @@ PARTS: Mapping[str, tuple[str, Source]] = MappingProxyType(
 def draw(part: str, seed: int, count: int) -> list[Example]:
     """The first examples of a part; fewer are the beginning of more."""
     called, source = PARTS[part]
-    return list(itertools.islice(source(random.Random(f"ablation:{called}:{seed}")), count))
+    return list(
+        itertools.islice(source(random.Random(f"ablation:{called}:{seed}")), count)
+    )
 
 
-# -- arms and their scale ----------------------------------------------------------------------------------------------
+# -- arms and their scale
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
     """One way to fine-tune: how much of which part, in units of the study's size.
 
-    domain: the only task that it is tested on; switches: Prometheus' reference, rubric and feedback.
+    domain: the only task that it is tested on; switches: Prometheus' reference, rubric
+    and feedback.
     """
 
     study: str
@@ -147,8 +181,15 @@ class Arm:
         return {part: round(share * size) for part, share in self.shares.items()}
 
     def examples(self, seed: int, size: int) -> list[Example]:
-        """All examples of a seed in the order in which they are learnt. Arms that share a part share its examples."""
-        made = [one for part, count in self.counts(size).items() for one in draw(part, seed, count)]
+        """All examples of a seed in the order in which they are learnt.
+
+        Arms that share a part share its examples.
+        """
+        made = [
+            one
+            for part, count in self.counts(size).items()
+            for one in draw(part, seed, count)
+        ]
         random.Random(f"order:{self.study}:{seed}").shuffle(made)
         return made
 
@@ -167,29 +208,45 @@ STUDIES: Mapping[str, tuple[Arm, ...]] = MappingProxyType(
             Arm("channels", "Mix", {"real": 0.5, "synthetic": 0.5}),
         ),
         "tasks": tuple(_tasks()),
-        "grading": tuple(Arm("grading", name, {name: 1.0}, switches=how) for name, how in SWITCHES.items()),
+        "grading": tuple(
+            Arm("grading", name, {name: 1.0}, switches=how)
+            for name, how in SWITCHES.items()
+        ),
     }
 )
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large everything is: recipes of the base's stages and of the fine-tuning, each study's size and seeds."""
+    """How large everything is: recipes of the base's stages and of the fine-tuning,
+    each study's size and seeds.
+    """
 
     base: Recipe = BASE
     reading: Recipe = READING
     tune: Recipe = TUNE
-    # The rule: as many as all 36 runs learn and judge in about an hour of one core, the same for all arms of a study.
-    # Held beside it: one run of Mix, with a seed and records of no study, had tau .22, .28, .30 after 1024, 4096, 8192
-    # examples. It still rises, but twice 4096 would bring no more than the records can tell apart.
-    sizes: Mapping[str, int] = field(default_factory=lambda: {"channels": 4096, "tasks": 1024, "grading": 2560})
-    seeds: Mapping[str, int] = field(default_factory=lambda: {"channels": 3, "tasks": 3, "grading": 3})
+    # The rule: as many as all 36 runs learn and judge in about an hour of one core, the
+    # same for all arms of a study.
+    # Held beside it: one run of Mix, with a seed and records of no study, had tau .22,
+    # .28, .30 after 1024, 4096, 8192
+    # examples. It still rises, but twice 4096 would bring no more than the records can
+    # tell apart.
+    sizes: Mapping[str, int] = field(
+        default_factory=lambda: {"channels": 4096, "tasks": 1024, "grading": 2560}
+    )
+    seeds: Mapping[str, int] = field(
+        default_factory=lambda: {"channels": 3, "tasks": 3, "grading": 3}
+    )
 
     def digest(self, arm: Arm, seed: int) -> str:
         """What determines a run, apart from the machine's rounding, in twelve signs."""
         told = {
             "base": digest(self.base, self.reading),
-            "tune": {name: value for name, value in asdict(self.tune).items() if name not in ("examples", "seed")},
+            "tune": {
+                name: value
+                for name, value in asdict(self.tune).items()
+                if name not in ("examples", "seed")
+            },
             "parts": arm.counts(self.sizes[arm.study]),
             "arm": arm.name,
             "seed": seed,
@@ -197,7 +254,7 @@ class Scale:
         return _hash(told)
 
 
-# -- what the base has learnt ------------------------------------------------------------------------------------------
+# -- what the base has learnt
 
 
 def base_examples(recipe: Recipe, number: int) -> list[Example]:
@@ -209,10 +266,11 @@ def base_examples(recipe: Recipe, number: int) -> list[Example]:
 
 
 def reading(recipe: Recipe, number: int) -> list[Example]:
-    """One chunk of the second stage: half scores as before, half answers of the studies' forms to other texts.
+    """One chunk of the second stage: half scores as before, half answers of the
+    studies' forms to other texts.
 
-    An answer that belongs to another text teaches how answers are worded and nothing about judging: a language model
-    knows words before it is fine-tuned.
+    An answer that belongs to another text teaches how answers are worded and nothing
+    about judging: a language model knows words before it is fine-tuned.
     """
     rng = random.Random(f"reading:{recipe.seed}:{number}")
     half = recipe.chunk // 2
@@ -231,12 +289,17 @@ def _analysis(rng: random.Random) -> tuple[Example, Example]:
 
 def _grade(rng: random.Random) -> tuple[Example, Example]:
     switches = rng.choice(list(SWITCHES.values()))
-    one, other = (graded(rng, make_item(rng, Mix()), switches, rng.choice(RUBRICS)) for _ in range(2))
+    one, other = (
+        graded(rng, make_item(rng, Mix()), switches, rng.choice(RUBRICS))
+        for _ in range(2)
+    )
     return one, other
 
 
 def digest(*recipes: Recipe) -> str:
-    """What tells one base from another: the recipes of its stages, forms and vocabulary."""
+    """What tells one base from another: the recipes of its stages, forms and
+    vocabulary.
+    """
     return _hash([*map(asdict, recipes), dict(BASE_FORMS), tokens.pieces()])
 
 

@@ -1,7 +1,8 @@
-"""The tokenizer: a fixed line of a template, a word or a piece of a value is one token; any other text is bytes.
+"""The tokenizer: a fixed line of a template, a word or a piece of a value is one token;
+any other text is bytes.
 
-A Unigram model over bytes whose pieces all weigh the same: the shortest way to write a text wins, and every text comes
-back byte for byte.
+A Unigram model over bytes whose pieces all weigh the same: the shortest way to write a
+text wins, and every text comes back byte for byte.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _GAP = "\x00"
 
 @functools.cache
 def pieces() -> tuple[str, ...]:
-    """The texts that are one token each, sorted: what prompts and answers of all forms are made of."""
+    """The texts that are one token each, sorted: what prompts and answers of all
+    forms are made of.
+    """
     found = {*_words(), *_values(), *_answers(), *_atoms()}
     found |= _fixed(found)
     return tuple(sorted(found - {""}))
@@ -41,15 +44,35 @@ def _atoms() -> set[str]:
     """What stands in a template's slots: instructions, criteria, rubrics."""
     found = {INSTRUCTION}
     for criterion in CRITERIA.values():
-        found |= {criterion.name, criterion.name.lower(), criterion.definition, criterion.line, f"\n{criterion.line}"}
+        found |= {
+            criterion.name,
+            criterion.name.lower(),
+            criterion.definition,
+            criterion.line,
+            f"\n{criterion.line}",
+        }
         found |= {f"\nScore {n}: {text}" for n, text in enumerate(criterion.rubric, 1)}
-        found |= {f"Score {n}: {text}" for n, text in enumerate(criterion.rubric[:1], 1)}
-    found |= {"Overall quality", "How good the text is on the whole.", "How good the text is on the whole"}
-    return found | {f" {n}.0" for n in range(1, 6)} | {" Score:", *answers.NUMBERS[1 : MOST_ASPECTS + 1]}
+        found |= {
+            f"Score {n}: {text}" for n, text in enumerate(criterion.rubric[:1], 1)
+        }
+    found |= {
+        "Overall quality",
+        "How good the text is on the whole.",
+        "How good the text is on the whole",
+    }
+    return (
+        found
+        | {f" {n}.0" for n in range(1, 6)}
+        | {" Score:", *answers.NUMBERS[1 : MOST_ASPECTS + 1]}
+    )
 
 
 def _values() -> set[str]:
-    found = {f"{start}{key}{end}" for key in ATTRIBUTES for start, end in (("", ":"), ("\n", ":"), (" ", ""))}
+    found = {
+        f"{start}{key}{end}"
+        for key in ATTRIBUTES
+        for start, end in (("", ":"), ("\n", ":"), (" ", ""))
+    }
     for pool in POOLS.values():
         found |= {f" {piece}" for piece in pool.first}
         found |= {f"{pool.joint}{piece}" for piece in pool.second if piece}
@@ -58,7 +81,9 @@ def _values() -> set[str]:
 
 def _words() -> set[str]:
     found = {".", ",", ". ", "\n", " "}
-    phrases = [phrase for attribute in ATTRIBUTES.values() for phrase in attribute.phrases] + list(SUMS)
+    phrases = [
+        phrase for attribute in ATTRIBUTES.values() for phrase in attribute.phrases
+    ] + list(SUMS)
     for phrase in phrases:
         words = re.findall(r"[A-Za-z]+", phrase)
         found |= {f" {word}" for word in words} | {words[0]}
@@ -67,12 +92,26 @@ def _words() -> set[str]:
 
 def _answers() -> set[str]:
     error = Error("", *(f"{_GAP}",) * 3)
-    told = [write(error) for table in (answers.EXPLAIN, answers.TELL) for write in table.values()] + [answers.NOTHING]
+    told = [
+        write(error)
+        for table in (answers.EXPLAIN, answers.TELL)
+        for write in table.values()
+    ] + [answers.NOTHING]
     bare = {text.rstrip() for one in told for text in one.split(_GAP)}
-    found = bare | {f" {text}" for text in bare if text[:1].isupper()} | {"[RESULT]", " [RESULT]", " and", " make"}
-    found |= {"The model-generated output contains", " errors, with a total score reduction of"}
+    found = (
+        bare
+        | {f" {text}" for text in bare if text[:1].isupper()}
+        | {"[RESULT]", " [RESULT]", " and", " make"}
+    )
+    found |= {
+        "The model-generated output contains",
+        " errors, with a total score reduction of",
+    }
     for number in range(1, 5):
-        found |= {f"\n{field} {number}:" for field in ("Error location", "Explanation", "Score reduction")}
+        found |= {
+            f"\n{field} {number}:"
+            for field in ("Error location", "Explanation", "Score reduction")
+        }
         found |= {f"\nError aspect {number}: {kind.aspect}" for kind in KINDS.values()}
         found |= {f"\nSeverity {number}: {kind.severity}" for kind in KINDS.values()}
     names = [criterion.name for criterion in CRITERIA.values()]
@@ -82,34 +121,56 @@ def _answers() -> set[str]:
 
 def _fixed(atoms: Iterable[str]) -> set[str]:
     """The fixed texts of all prompts, between what is put in."""
-    blank: Any = SimpleNamespace(output=_GAP, source=_GAP, reference=_GAP, kinds=(), errors=(), penalty=0)
+    blank: Any = SimpleNamespace(
+        output=_GAP, source=_GAP, reference=_GAP, kinds=(), errors=(), penalty=0
+    )
     blank.score = lambda key: 5
-    names = {text for c in CRITERIA.values() for text in (c.name, c.name.lower(), c.line, c.definition)}
-    slots = sorted({*names, *(atom for atom in _atoms() if len(atom) > 3)}, key=len, reverse=True)
+    names = {
+        text
+        for c in CRITERIA.values()
+        for text in (c.name, c.name.lower(), c.line, c.definition)
+    }
+    slots = sorted(
+        {*names, *(atom for atom in _atoms() if len(atom) > 3)}, key=len, reverse=True
+    )
     cut = re.compile("|".join(map(re.escape, [_GAP, *slots])))
     found: set[str] = set()
     for form in FORMS:
         for seed in range(300):
-            found |= set(cut.split(make_example(random.Random(seed), blank, form).prompt))
+            found |= set(
+                cut.split(make_example(random.Random(seed), blank, form).prompt)
+            )
     return {text for text in found if text}
 
 
 def build() -> Any:
-    """The tokenizer as transformers have it: begins a text with <s>, and has a chat template of the bare messages."""
+    """The tokenizer as transformers have it: begins a text with <s>, and has a chat
+    template of the bare messages.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    known = {to_bytes.pre_tokenize_str(piece)[0][0] for piece in pieces()} - set(alphabet)
-    vocabulary = [(text, 0.0) for text in SPECIAL] + [(text, -1.0) for text in [*alphabet, *sorted(known)]]
+    known = {to_bytes.pre_tokenize_str(piece)[0][0] for piece in pieces()} - set(
+        alphabet
+    )
+    vocabulary = [(text, 0.0) for text in SPECIAL] + [
+        (text, -1.0) for text in [*alphabet, *sorted(known)]
+    ]
     made = Tokenizer(models.Unigram(vocabulary, unk_id=UNK, byte_fallback=False))
     made.pre_tokenizer = to_bytes
     made.decoder = decoders.ByteLevel()
-    made.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", BOS)])
+    made.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", BOS)]
+    )
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=made, unk_token="<unk>", bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+        tokenizer_object=made,
+        unk_token="<unk>",
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
         clean_up_tokenization_spaces=False,
-    )  # fmt: skip
+    )
     fast.chat_template = CHAT
     return fast

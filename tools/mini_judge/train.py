@@ -1,4 +1,6 @@
-"""Training of the miniature judge: seeded, resumable at any moment, with a line that says how far it is."""
+"""Training of the miniature judge: seeded, resumable at any moment, with a line that
+says how far it is.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,28 @@ from tools.mini_judge.model import Net, Shape, checkpoint, norm
 from tools.mini_judge.recipe import Recipe
 
 STATE = "state.pt"
-Batches = Callable[[Recipe, Any, int], list[Batch]]  # recipe, tokenizer and the chunk's number
+Batches = Callable[
+    [Recipe, Any, int], list[Batch]
+]  # recipe, tokenizer and the chunk's number
 
 
 class Learner:
-    """The model, its optimizers and where in the data it is; kept in full precision, run in bfloat16."""
+    """The model, its optimizers and where in the data it is; kept in full precision,
+    run in bfloat16.
+    """
 
-    def __init__(self, recipe: Recipe, vocabulary: int, device: str = "cpu", compiled: bool = False) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        vocabulary: int,
+        device: str = "cpu",
+        compiled: bool = False,
+    ) -> None:
         torch.manual_seed(recipe.seed)
         self.device = device
-        self.shape = Shape(vocabulary, recipe.width, recipe.layers, recipe.heads, recipe.inner)
+        self.shape = Shape(
+            vocabulary, recipe.width, recipe.layers, recipe.heads, recipe.inner
+        )
         net = Net(self.shape, len(TAGS), N_COUNTS)
         start = {name: p.detach().clone() for name, p in net.named_parameters()}
         self.net = net.to(device, torch.bfloat16)
@@ -40,25 +54,47 @@ class Learner:
         self.begin(recipe, start)
 
     def begin(self, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> None:
-        """Start anew from these weights with fresh optimizers; a compiled model stays compiled."""
+        """Start anew from these weights with fresh optimizers; a compiled model
+        stays compiled.
+        """
         self.recipe = recipe
-        self.master = {name: weights[name].detach().clone().to(self.device) for name, _ in self.net.named_parameters()}
+        self.master = {
+            name: weights[name].detach().clone().to(self.device)
+            for name, _ in self.net.named_parameters()
+        }
         with torch.no_grad():
             for name, p in self.net.named_parameters():
                 p.copy_(self.master[name])
-        matrices = [p for name, p in self.master.items() if name.startswith("layers") and p.ndim == 2]
-        rest = [p for p in self.master.values() if all(p is not matrix for matrix in matrices)]
+        matrices = [
+            p
+            for name, p in self.master.items()
+            if name.startswith("layers") and p.ndim == 2
+        ]
+        rest = [
+            p
+            for p in self.master.values()
+            if all(p is not matrix for matrix in matrices)
+        ]
         self.optimizers: list[Any] = [
-            torch.optim.Muon(matrices, lr=recipe.rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
-            torch.optim.AdamW(rest, lr=recipe.rate, betas=(0.9, 0.98), weight_decay=0.0),
+            torch.optim.Muon(
+                matrices,
+                lr=recipe.rate,
+                weight_decay=0.01,
+                adjust_lr_fn="match_rms_adamw",
+            ),
+            torch.optim.AdamW(
+                rest, lr=recipe.rate, betas=(0.9, 0.98), weight_decay=0.0
+            ),
         ]
         self.chunk = self.step = self.tokens = 0
         self.seconds = 0.0
 
-    # -- one step -------------------------------------------------------------------------------------------------
+    # -- one step
 
     def learn(self, batch: Batch, rate: float) -> tuple[float, float]:
-        """One step; the loss of the answers and the share of their tokens that were wrong."""
+        """One step; the loss of the answers and the share of their tokens that were
+        wrong.
+        """
         loss, answer, wrong = self.loss(batch)
         loss.backward()
         weights = dict(self.net.named_parameters())
@@ -79,16 +115,20 @@ class Learner:
         return float(answer.detach()), float(wrong)
 
     def loss(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The loss to lower, that of the answers alone, and the share of wrong tokens."""
+        """The loss to lower, that of the answers alone, and the share of wrong
+        tokens.
+        """
 
         def here(array: Any) -> torch.Tensor:
             return torch.from_numpy(array).to(self.device)
 
         final, middle, late = self.run(here(batch.ids))
-        at, target = here(batch.answer), here(batch.target)
+        at = here(batch.answer)
+        target = here(batch.target)
         logits = F.linear(final[at[:, 0], at[:, 1]], self.net.embed).float()
         answer = F.cross_entropy(logits, target)
-        loss, wrong = answer, (logits.argmax(-1) != target).float().mean()
+        loss = answer
+        wrong = (logits.argmax(-1) != target).float().mean()
         if self.recipe.side and len(batch.tag):
             at = here(batch.tag_at)
             tags = F.linear(norm(middle[at[:, 0], at[:, 1]]), self.net.tags).float()
@@ -103,7 +143,7 @@ class Learner:
             )
         return loss, answer, wrong
 
-    # -- coming and going -----------------------------------------------------------------------------------------
+    # -- coming and going
 
     def save(self, folder: Path) -> None:
         """Everything that is needed to go on, under a temporary name first."""
@@ -111,7 +151,12 @@ class Learner:
             "recipe": asdict(self.recipe),
             "master": self.master,
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
-            "at": {"chunk": self.chunk, "step": self.step, "tokens": self.tokens, "seconds": self.seconds},
+            "at": {
+                "chunk": self.chunk,
+                "step": self.step,
+                "tokens": self.tokens,
+                "seconds": self.seconds,
+            },
         }
         folder.mkdir(parents=True, exist_ok=True)
         fresh = folder / f"{STATE}.new"
@@ -119,18 +164,24 @@ class Learner:
         os.replace(fresh, folder / STATE)
 
     def restore(self, folder: Path) -> bool:
-        """Go on from what `save` wrote; False where there is nothing. Raises: ValueError for another recipe."""
+        """Go on from what `save` wrote; False where there is nothing.
+
+        Raises: ValueError for another recipe.
+        """
         if not (folder / STATE).is_file():
             return False
         state = torch.load(folder / STATE, map_location=self.device, weights_only=True)
-        theirs, mine = state["recipe"], asdict(self.recipe)
+        theirs = state["recipe"]
+        mine = asdict(self.recipe)
         other = [
             f"{k}={theirs.get(k)!r}, not {mine[k]!r}"
             for k in mine
             if k != "examples" and theirs.get(k, mine[k]) != mine[k]
         ]
         if other:
-            raise ValueError(f"{folder}: begun with {'; '.join(other)}; give the same, or another --work folder")
+            raise ValueError(
+                f"{folder}: begun with {'; '.join(other)}; give the same, or another --work folder"
+            )
         with torch.no_grad():
             for name, p in self.net.named_parameters():
                 self.master[name].copy_(state["master"][name])
@@ -154,9 +205,11 @@ def train(
     learner: Learner | None = None,
     batches: Batches | None = None,
 ) -> Learner:
-    """Train or go on training in `work`; the checkpoint goes to `out`. Saves every so many seconds and at the end.
+    """Train or go on training in `work`; the checkpoint goes to `out`. Saves every so
+    many seconds and at the end.
 
-    learner: one that begins from weights of its own; batches: another source of a chunk's batches than the recipe.
+    learner: one that begins from weights of its own; batches: another source of a
+    chunk's batches than the recipe.
     """
     tokenizer = tokens.build()
     learner = learner or Learner(recipe, len(tokenizer), device, compiled)
@@ -166,7 +219,9 @@ def train(
     total = -(-recipe.examples // recipe.chunk)
     saved = shown = time.monotonic()
     mean: list[float] | None = None
-    first, counted, begun = learner.chunk, learner.tokens, time.monotonic()
+    first = learner.chunk
+    counted = learner.tokens
+    begun = time.monotonic()
     try:
         while learner.chunk < total:
             before = time.monotonic()
@@ -174,11 +229,17 @@ def train(
             for number, batch in enumerate(todo):
                 done = (learner.chunk + number / len(todo)) / total
                 now = learner.learn(batch, recipe.rate_at(done))
-                mean = list(now) if mean is None else [0.98 * m + 0.02 * n for m, n in zip(mean, now, strict=True)]
+                mean = (
+                    list(now)
+                    if mean is None
+                    else [0.98 * m + 0.02 * n for m, n in zip(mean, now, strict=True)]
+                )
                 if time.monotonic() - shown > 5:
                     shown = time.monotonic()
                     speed = (learner.tokens - counted) / (shown - begun)
-                    left = (shown - begun) * (1 - done) / max(1e-9, done - first / total)
+                    left = (
+                        (shown - begun) * (1 - done) / max(1e-9, done - first / total)
+                    )
                     _show(learner, done, mean, speed, left)
             learner.chunk += 1
             learner.seconds += time.monotonic() - before
@@ -189,16 +250,30 @@ def train(
         print("\nstopped; the same command goes on from the last save", file=sys.stderr)
         raise
     learner.save(work)
-    machine = {"device": device, "threads": torch.get_num_threads(), "compiled": compiled, "notes": list(notes)}
+    machine = {
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "compiled": compiled,
+        "notes": list(notes),
+    }
     write(learner, tokenizer, out, machine)
     return learner
 
 
 def _batches(recipe: Recipe, tokenizer: Any, number: int) -> list[Batch]:
-    return chunk(tokenizer, recipe.seed, number, recipe.chunk, recipe.tokens, recipe.mix(number * recipe.chunk))
+    return chunk(
+        tokenizer,
+        recipe.seed,
+        number,
+        recipe.chunk,
+        recipe.tokens,
+        recipe.mix(number * recipe.chunk),
+    )
 
 
-def _show(learner: Learner, done: float, mean: list[float], speed: float, left: float) -> None:
+def _show(
+    learner: Learner, done: float, mean: list[float], speed: float, left: float
+) -> None:
     print(
         f"step {learner.step} | {done:.1%} | loss {mean[0]:.4f} | wrong tokens {mean[1]:.2%} | {speed:,.0f} tokens/s | "
         f"{left / 60:.0f} min left",
@@ -206,8 +281,12 @@ def _show(learner: Learner, done: float, mean: list[float], speed: float, left: 
     )
 
 
-def write(learner: Learner, tokenizer: Any, out: Path, machine: Mapping[str, Any]) -> None:
-    """The checkpoint for any engine: config, weights in bfloat16, tokenizer; each file whole or not at all."""
+def write(
+    learner: Learner, tokenizer: Any, out: Path, machine: Mapping[str, Any]
+) -> None:
+    """The checkpoint for any engine: config, weights in bfloat16, tokenizer; each
+    file whole or not at all.
+    """
     from safetensors.torch import save_file
     from transformers import GenerationConfig, LlamaConfig
 
@@ -215,11 +294,21 @@ def write(learner: Learner, tokenizer: Any, out: Path, machine: Mapping[str, Any
     fresh = out.parent / f".{out.name}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    ends = {"bos_token_id": tokens.BOS, "eos_token_id": tokens.EOS, "pad_token_id": tokens.PAD}
-    made = LlamaConfig(**config, **ends, dtype="bfloat16", architectures=["LlamaForCausalLM"])
+    ends = {
+        "bos_token_id": tokens.BOS,
+        "eos_token_id": tokens.EOS,
+        "pad_token_id": tokens.PAD,
+    }
+    made = LlamaConfig(
+        **config, **ends, dtype="bfloat16", architectures=["LlamaForCausalLM"]
+    )
     made.save_pretrained(fresh)
     GenerationConfig(**ends).save_pretrained(fresh)
-    save_file({name: value.cpu() for name, value in weights.items()}, fresh / "model.safetensors", {"format": "pt"})
+    save_file(
+        {name: value.cpu() for name, value in weights.items()},
+        fresh / "model.safetensors",
+        {"format": "pt"},
+    )
     tokenizer.model_max_length = learner.shape.positions
     tokenizer.save_pretrained(fresh)
     told = {

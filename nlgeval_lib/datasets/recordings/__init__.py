@@ -12,13 +12,17 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.datasets import registry
+from nlgeval_lib.datasets import frame as long_frame
+from nlgeval_lib.datasets import numbers, registry
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 
 # a row a recording: what `Recording` says of it
-_TABLE = pd.read_csv(Path(__file__).with_name("recordings.csv"), index_col="name", keep_default_na=False)
-NAMES = tuple(_TABLE.index)
+_TABLE = pd.read_csv(
+    Path(__file__).with_name("recordings.csv"), index_col="name", keep_default_na=False
+)
+NAMES = tuple(_TABLE.index[_TABLE["optional"] == ""])
+OPTIONAL = tuple(_TABLE.index[_TABLE["optional"] != ""])
 
 
 @dataclass(frozen=True)
@@ -28,34 +32,81 @@ class Recording:
     title: str
     dataset: str  # the data set whose ids it has
     files: tuple[str, ...]  # registry paths
-    n_rows: int  # with the default options
+    n_rows: int  # with the default options; 0 where not known before
     kept: str  # "text", "value" or "text, value"
     licence: str
     source: str
 
 
+def has(name: str) -> bool:
+    """Whether there is a recording of this name, by default or optional."""
+    return name in NAMES or name in OPTIONAL
+
+
 def spec(name: str) -> Recording:
-    """What is known about a recording without its files. Raises: UnknownName with the nearest names."""
-    if name not in NAMES:
-        raise registry.unknown(name, NAMES, "recording")
+    """What is known about a recording without its files.
+
+    Raises: UnknownName with the nearest names.
+    """
+    if not has(name):
+        raise registry.unknown(name, (*NAMES, *OPTIONAL), "recording")
     from nlgeval_lib.datasets.recordings import judges  # which imports the data sets
 
-    return Recording(files=judges.FILES[name], **_TABLE.loc[name].to_dict())
+    about = _TABLE.loc[name].drop("optional").to_dict()
+    return Recording(files=judges.FILES[name], **about)
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
-    """A recording as a tidy frame: one row a judge output; `options` are those of its reader in `judges`.
+    """A recording as a tidy frame: one row a judge output; `options` are those of its
+    reader in `judges`.
 
-    Columns: dataset, input_id, system_id, aspect, judge, prompt_form, draw, then `text` (raw) and/or `value` (float,
-    where the publisher kept a number), then what else was kept. `frame.attrs` has its name.
+    Columns: dataset, input_id, system_id, aspect, judge, prompt_form, draw, then `text`
+    (raw) and/or `value` (float, where the publisher kept a number), then what else was
+    kept. `frame.attrs` has its name.
 
-    Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do not fit together.
+    Where its files are not here and its numbers are, each text is a
+    `numbers.HashedText`.
+    Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do
+    not fit together.
     """
     from nlgeval_lib.datasets.recordings import judges
 
     spec(name)  # raises for an unknown one
-    frame = judges.READERS[name](**options)
+    try:
+        frame = judges.READERS[name](**options)
+    except registry.DataUnavailable:
+        if not numbers.has(name):
+            raise
+        return of_numbers(name, **options)
     frame = frame[[*KEYS, *frame.columns.drop(list(KEYS))]]
+    frame.attrs = {"name": name}
+    return frame
+
+
+_CHOSEN_BY = {
+    "aspects": "aspect",
+    "prompt_forms": "prompt_form",
+    "judges": "judge",
+    "benches": "dataset",
+}
+
+
+def of_numbers(name: str, **options: Any) -> pd.DataFrame:
+    """The same frame from `data/numbers`, whether its files are here or not; each text
+    is a `numbers.HashedText`.
+
+    Raises: UnknownName; FileNotFoundError where the recording is not among the numbers.
+    """
+    frame = numbers.rows(name)
+    for option, column in _CHOSEN_BY.items():
+        asked = options.get(option)
+        if asked is not None:
+            known = tuple(frame[column].unique())
+            chosen = registry.choose(asked, known, column.replace("_", " "))
+            frame = frame[frame[column].isin(chosen)]
+    if options.get("rated"):
+        frame = frame[frame["system_id"].isin(long_frame.systems("wmt22_zhen"))]
+    frame = frame.reset_index(drop=True)
     frame.attrs = {"name": name}
     return frame
 
@@ -74,11 +125,14 @@ def prompts(name: str, **options: Any) -> pd.DataFrame:
 
 
 def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The long frame with a column `name`: the judge's `value` for the same output and aspect, NaN where it has none.
+    """The long frame with a column `name`: the judge's `value` for the same output and
+    aspect, NaN where it has none.
 
-    `scored` has at most one row an output and aspect: choose judge and prompt form, and reduce the draws, before.
+    `scored` has at most one row an output and aspect: choose judge and prompt form, and
+    reduce the draws, before.
 
-    Raises: ValueError where `scored` or `frame` has several rows for one output and aspect.
+    Raises: ValueError where `scored` or `frame` has several rows for one output and
+    aspect.
     """
     keys = ["input_id", "system_id", "aspect"]
     column = scored[[*keys, "value"]].rename(columns={"value": name})
@@ -86,6 +140,13 @@ def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame
 
 
 def describe() -> pd.DataFrame:
-    """One row a recording: data set, rows, what is kept, licence. Needs no data file."""
-    table = _TABLE.rename_axis("recording").rename(columns={"n_rows": "rows"})
+    """One row a recording: data set, rows, what is kept, licence.
+
+    Needs no data file.
+    """
+    table = (
+        _TABLE.loc[list(NAMES)]
+        .rename_axis("recording")
+        .rename(columns={"n_rows": "rows"})
+    )
     return table[["dataset", "title", "rows", "kept", "licence"]]

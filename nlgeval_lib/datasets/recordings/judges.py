@@ -1,6 +1,8 @@
-"""The judges that others recorded on data sets here: how the files of each are read, and what was sent where they say.
+"""The judges that others recorded on data sets here: how the files of each are read,
+and what was sent where they say.
 
-A reader gives `recordings.KEYS` and `text` or `value`. The scores of `alttest_summeval` are of unpublished prompts.
+A reader gives `recordings.KEYS` and `text` or `value`. The scores of `alttest_summeval`
+are of unpublished prompts.
 """
 
 from __future__ import annotations
@@ -10,14 +12,29 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.datasets import fetch, prometheus, safe_pickle, summeval, topical_chat, webnlg2020, wmt22_zhen
-from nlgeval_lib.datasets.recordings import tigerscore_outputs
+from nlgeval_lib.datasets import (
+    fetch,
+    prometheus,
+    safe_pickle,
+    summeval,
+    topical_chat,
+    webnlg2020,
+    wmt22_zhen,
+)
+from nlgeval_lib.datasets.recordings import published_scores, tigerscore_outputs
 from nlgeval_lib.datasets.registry import choose
 
 # -- SummEval: the scores of six judges for the alternative test; raw texts of GPT-4, GPT-3.5 and Llama-2 --------------
 
 SCORES = "summeval/alttest_llm_annotations.json"
-SCORERS = ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03")
+SCORERS = (
+    "gemini_flash",
+    "gemini_pro",
+    "gpt-4o",
+    "gpt-4o-mini",
+    "llama-31",
+    "mistral-v03",
+)
 FORMS = ("rts", "altrts", "mcq", "altmcq", "stareval")
 # judge -> prompt forms that were recorded
 JUDGES = {"gpt-4-0314": FORMS[:1], "gpt-3.5-turbo-0301": FORMS}
@@ -33,8 +50,14 @@ def _alttest(judges=None) -> pd.DataFrame:
         for system in content["sys_summs"]
         for aspect in summeval.SPEC.scale
     ]
-    rows = [(*key, judge, given[judge]["__".join(key)]) for judge in choose(judges, SCORERS, "judge") for key in keys]
-    frame = pd.DataFrame(rows, columns=["input_id", "system_id", "aspect", "judge", "value"]).astype({"value": float})
+    rows = [
+        (*key, judge, given[judge]["__".join(key)])
+        for judge in choose(judges, SCORERS, "judge")
+        for key in keys
+    ]
+    frame = pd.DataFrame(
+        rows, columns=["input_id", "system_id", "aspect", "judge", "value"]
+    ).astype({"value": float})
     return frame.assign(dataset="summeval", prompt_form="unknown", draw=0)
 
 
@@ -57,25 +80,52 @@ def _llm_files(judges=None, prompt_forms=None) -> dict[str, dict[str, str]]:
 
 
 def _llm_summeval(judges=None, prompt_forms=None) -> pd.DataFrame:
-    """Texts about 12 of the 16 systems; `prompt_tokens` and `total_tokens` are NaN for Llama-2.
+    """Texts about 12 of the 16 systems; `prompt_tokens` and `total_tokens` are NaN for
+    Llama-2.
 
-    rts: reason, then score; mcq: letters A to E; stareval: stars; alt: the aspect defined in other words. In five files
-    the publisher's run wrote some or all outputs twice: draw 0 is the first text, draw 1 the second. The prompts
-    themselves are not in the files.
+    rts: reason, then score; mcq: letters A to E; stareval: stars; alt: the aspect
+    defined in other words. In five files the publisher's run wrote some or all outputs
+    twice: draw 0 is the first text, draw 1 the second. The prompts themselves are not
+    in the files.
     """
     files = _llm_files(judges, prompt_forms)
-    rows = [record | about for relpath, about in files.items() for record in fetch.json_lines(relpath)]
-    here = {"id": "input_id", "resp": "text", "prompt_len": "prompt_tokens", "total_len": "total_tokens"}
+    rows = [
+        record | about
+        for relpath, about in files.items()
+        for record in fetch.json_lines(relpath)
+    ]
+    here = {
+        "id": "input_id",
+        "resp": "text",
+        "prompt_len": "prompt_tokens",
+        "total_len": "total_tokens",
+    }
     columns = [*here.values(), "system_id", "aspect", "judge", "prompt_form"]
-    frame = pd.DataFrame(rows).rename(columns=here).reindex(columns=columns).assign(dataset="summeval")
-    frame["draw"] = frame.groupby(["judge", "prompt_form", "aspect", "system_id", "input_id"]).cumcount()
+    frame = (
+        pd.DataFrame(rows)
+        .rename(columns=here)
+        .reindex(columns=columns)
+        .assign(dataset="summeval")
+    )
+    frame["draw"] = frame.groupby(
+        ["judge", "prompt_form", "aspect", "system_id", "input_id"]
+    ).cumcount()
     return frame
 
 
 # -- Topical-Chat: gpt-3.5-turbo-0613, four aspects, seven prompt forms, twenty samples an output, raw -----------------
 
-ASPECTS = {"coherence": "coh", "engagingness": "eng", "groundedness": "gro", "naturalness": "nat"}
-_EXPLAINED = (f"{form}{cot}" for form in ("rate_explain", "analyze_rate") for cot in ("", "_auto_cot"))
+ASPECTS = {
+    "coherence": "coh",
+    "engagingness": "eng",
+    "groundedness": "gro",
+    "naturalness": "nat",
+}
+_EXPLAINED = (
+    f"{form}{cot}"
+    for form in ("rate_explain", "analyze_rate")
+    for cot in ("", "_auto_cot")
+)
 PROMPT_FORMS = ("geval", "geval_no_auto_cot", "llm_eval_no_cot", *_EXPLAINED)
 _PAIRS = tuple((aspect, form) for aspect in ASPECTS for form in PROMPT_FORMS)
 
@@ -85,61 +135,96 @@ def _closer_file(aspect: str, form: str) -> str:
 
 
 def template_file(aspect: str, form: str) -> str:
-    """The registry path of the prompt template; the responses call the form without a scale `llm_eval_no_cot`."""
+    """The registry path of the prompt template; the responses call the form without
+    a scale `llm_eval_no_cot`.
+    """
     return f"acloserlook/prompts/{ASPECTS[aspect]}_{form.replace('llm_eval_no_cot', 'free_text_no_auto_cot')}.txt"
 
 
 def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row a sampled text: 20 draws an output, for the aspects and prompt forms asked for (default: all).
+    """One row a sampled text: 20 draws an output, for the aspects and prompt forms
+    asked for (default: all).
 
-    353 to 360 of the 360 outputs a file: the publisher dropped what failed. 0 is a legal score of groundedness. The
-    paper's row Rate-explain is the form analyze_rate.
+    353 to 360 of the 360 outputs a file: the publisher dropped what failed. 0 is a
+    legal score of groundedness. The paper's row Rate-explain is the form analyze_rate.
     """
-    sampled = _closer_prompts(aspects, prompt_forms).rename(columns={"all_responses": "text"}).explode("text")
+    sampled = (
+        _closer_prompts(aspects, prompt_forms)
+        .rename(columns={"all_responses": "text"})
+        .explode("text")
+    )
     sampled["draw"] = sampled.groupby(level=0).cumcount()
     return sampled.drop(columns="prompt").reset_index(drop=True)
 
 
 def _closer_prompts(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row an output, aspect and form: its prompt and the list of its texts, under the Topical-Chat frame's ids."""
+    """One row an output, aspect and form: its prompt and the list of its texts,
+    under the Topical-Chat frame's ids.
+    """
     numbers = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
     parts = [
-        pd.DataFrame(fetch.json_file(_closer_file(aspect, form))).assign(aspect=aspect, prompt_form=form)
+        pd.DataFrame(fetch.json_file(_closer_file(aspect, form))).assign(
+            aspect=aspect, prompt_form=form
+        )
         for aspect in choose(aspects, tuple(ASPECTS), "aspect")
         for form in choose(prompt_forms, PROMPT_FORMS, "prompt form")
     ]
     rows = pd.concat(parts, ignore_index=True)
-    rows["input_id"] = [numbers[key] for key in zip(rows["source"], rows["context"], strict=True)]
+    rows["input_id"] = [
+        numbers[key] for key in zip(rows["source"], rows["context"], strict=True)
+    ]
     kept = ["input_id", "system_id", "aspect", "prompt_form", "prompt", "all_responses"]
     return rows[kept].assign(dataset="topical_chat", judge="gpt-3.5-turbo-0613")
 
 
-# -- WMT-22 zh-en: GEMBA's direct assessments by GPT-4 and ChatGPT, scores only ----------------------------------------
+# -- WMT-22 zh-en: GEMBA's direct assessments by GPT-4 and ChatGPT, scores only
 
 # (judge, prompt form) -> file
 GEMBA = {
-    (j, form): f"wmt22_zhen/GEMBA-{j}-{form}.seg.score" for j in ("GPT4", "Turbo") for form in ("DA-refA", "DA-src")
+    (j, form): f"wmt22_zhen/GEMBA-{j}-{form}.seg.score"
+    for j in ("GPT4", "Turbo")
+    for form in ("DA-refA", "DA-src")
 }
 
 
 def _gemba(rated: bool = False) -> pd.DataFrame:
-    """One row a judge, prompt form, system and segment: 0 to 100, higher is better; with refA or without a reference.
+    """One row a judge, prompt form, system and segment: 0 to 100, higher is better;
+    with refA or without a reference.
 
-    20 systems, among them refA and refB and four without MQM; `rated` keeps only the 14 of the data set's frame.
+    20 systems, among them refA and refB and four without MQM; `rated` keeps only the 14
+    of the data set's frame.
     """
     parts = []
     for (judge, form), relpath in GEMBA.items():
-        rows = [line.split("\t") for line in fetch.text(relpath).removesuffix("\n").split("\n")]
-        part = pd.DataFrame(rows, columns=["system_id", "value"]).astype({"value": float})
+        rows = [
+            line.split("\t")
+            for line in fetch.text(relpath).removesuffix("\n").split("\n")
+        ]
+        part = pd.DataFrame(rows, columns=["system_id", "value"]).astype(
+            {"value": float}
+        )
         segments = part.groupby("system_id").cumcount()
-        parts.append(part.assign(judge=judge, prompt_form=form, input_id=segments.map(wmt22_zhen.input_id)))
-    frame = pd.concat(parts, ignore_index=True).assign(dataset="wmt22_zhen", aspect="mqm", draw=0)
-    return frame[frame["system_id"].isin(wmt22_zhen.SYSTEMS)].reset_index(drop=True) if rated else frame
+        parts.append(
+            part.assign(
+                judge=judge,
+                prompt_form=form,
+                input_id=segments.map(wmt22_zhen.input_id),
+            )
+        )
+    frame = pd.concat(parts, ignore_index=True).assign(
+        dataset="wmt22_zhen", aspect="mqm", draw=0
+    )
+    return (
+        frame[frame["system_id"].isin(wmt22_zhen.SYSTEMS)].reset_index(drop=True)
+        if rated
+        else frame
+    )
 
 
-# -- WMT-22 zh-en and WebNLG-2020: InstructScore's raw outputs ---------------------------------------------------------
+# -- WMT-22 zh-en and WebNLG-2020: InstructScore's raw outputs
 
-_PROMPT_END = "meaning but will be noticed."  # of the prompt, which each stored text repeats before the judge's own
+# of the prompt, which each stored text repeats before the judge's own
+_PROMPT_END = "meaning but will be noticed."
 _BEFORE_OUTPUT = '". The model generated output is "'
 _AFTER_OUTPUT = '". Please identify all errors within each model output'
 _WMT_SYSTEMS = (*wmt22_zhen.SYSTEMS, wmt22_zhen.HUMAN_SYSTEM)
@@ -154,21 +239,36 @@ def _wmt_file(system: str) -> str:
 
 
 def _instructscore(dataset: str, sent: bool = False) -> pd.DataFrame:
-    """One row an output, one aspect: `mqm` for WMT, its 14 systems and refB, and `overall` for WebNLG.
+    """One row an output, one aspect: `mqm` for WMT, its 14 systems and refB, and
+    `overall` for WebNLG.
 
-    `text` is what follows the prompt; it is empty where the prompt filled the judge's window and was cut off. WebNLG
-    has 177 of the 178 inputs (not 1124), matched by output and ratings. sent: the prompts in place of the texts.
+    `text` is what follows the prompt; it is empty where the prompt filled the judge's
+    window and was cut off. WebNLG has 177 of the 178 inputs (not 1124), matched by
+    output and ratings. sent: the prompts in place of the texts.
     """
-    aspect, rows = ("mqm", _wmt_rows()) if dataset == "wmt22_zhen" else ("overall", _webnlg_rows())
+    aspect, rows = (
+        ("mqm", _wmt_rows()) if dataset == "wmt22_zhen" else ("overall", _webnlg_rows())
+    )
     frame = pd.DataFrame(rows, columns=["system_id", "input_id", "stored"])
     parts = [stored.partition(_PROMPT_END) for stored in frame.pop("stored")]
-    frame["prompt" if sent else "text"] = ["".join(part[:2]) if sent else part[2] for part in parts]
-    return frame.assign(dataset=dataset, aspect=aspect, judge="InstructScore", prompt_form="reference", draw=0)
+    frame["prompt" if sent else "text"] = [
+        "".join(part[:2]) if sent else part[2] for part in parts
+    ]
+    return frame.assign(
+        dataset=dataset,
+        aspect=aspect,
+        judge="InstructScore",
+        prompt_form="reference",
+        draw=0,
+    )
 
 
 def _pieces(relpath: str) -> list[str]:
     """The stored texts of a file, each without its leading number."""
-    return [piece.partition("\t")[2] for piece in fetch.text(relpath).split("[SEP_WENDA]")[:-1]]
+    return [
+        piece.partition("\t")[2]
+        for piece in fetch.text(relpath).split("[SEP_WENDA]")[:-1]
+    ]
 
 
 def _wmt_rows() -> Iterator[tuple[str, str, str]]:
@@ -178,19 +278,33 @@ def _wmt_rows() -> Iterator[tuple[str, str, str]]:
 
 
 def _webnlg_rows() -> Iterator[tuple[str, str, str]]:
-    """The files have their own order and no ids: an output is found by system, text and its five ratings."""
+    """The files have their own order and no ids: an output is found by system, text
+    and its five ratings.
+    """
 
     def key(system: str, output: str, scores: dict[str, float]) -> tuple:
-        return system, output.strip(), *(scores.get(name) for name in webnlg2020.CRITERIA.values())
+        return (
+            system,
+            output.strip(),
+            *(scores.get(name) for name in webnlg2020.CRITERIA.values()),
+        )
 
     known: dict[tuple, list[str]] = {}
     for entry in fetch.json_file(webnlg2020.PREPARED):
         for one in entry["candidates"]:
-            known.setdefault(key(one["model"], one["text"], one["scores"]), []).append(str(entry["id"]))
+            known.setdefault(key(one["model"], one["text"], one["scores"]), []).append(
+                str(entry["id"])
+            )
     for system in webnlg2020.SYSTEMS:
         instances = fetch.json_file(_webnlg_file(system, ".json"))["instances"]
-        for instance, text in zip(instances, _pieces(_webnlg_file(system, "_0_None.txt")), strict=True):
-            output = instance["input"].partition(_BEFORE_OUTPUT)[2].partition(_AFTER_OUTPUT)[0]
+        for instance, text in zip(
+            instances, _pieces(_webnlg_file(system, "_0_None.txt")), strict=True
+        ):
+            output = (
+                instance["input"]
+                .partition(_BEFORE_OUTPUT)[2]
+                .partition(_AFTER_OUTPUT)[0]
+            )
             [found] = known[key(system, output, instance["output"])]
             yield system, found, text
 
@@ -201,10 +315,16 @@ BENCHES = ("vicuna_bench", "mt_bench")
 
 
 def _prometheus_gpt4(benches=None) -> pd.DataFrame:
-    """One row an output and draw: the feedback without its verdict (one kept it), and as `value` its score 1-5."""
+    """One row an output and draw: the feedback without its verdict (one kept it),
+    and as `value` its score 1-5.
+    """
     kept = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
     parts = [
-        rows[kept].assign(draw=draw, text=rows[f"feedback_gpt4_{draw}"], value=rows[f"rater_gpt4_{draw}"])
+        rows[kept].assign(
+            draw=draw,
+            text=rows[f"feedback_gpt4_{draw}"],
+            value=rows[f"rater_gpt4_{draw}"],
+        )
         for _, rows in _benches(benches).groupby("dataset", sort=False)
         for draw in range(prometheus.DRAWS)
     ]
@@ -213,10 +333,12 @@ def _prometheus_gpt4(benches=None) -> pd.DataFrame:
 
 def _benches(benches=None) -> pd.DataFrame:
     rows = [prometheus.load(name) for name in choose(benches, BENCHES, "bench")]
-    return pd.concat(rows, ignore_index=True).assign(judge="gpt-4-0613", prompt_form="absolute")
+    return pd.concat(rows, ignore_index=True).assign(
+        judge="gpt-4-0613", prompt_form="absolute"
+    )
 
 
-# -- all of them -------------------------------------------------------------------------------------------------------
+# -- all of them
 
 FILES: dict[str, tuple[str, ...]] = {
     "alttest_summeval": (SCORES, summeval.EXPERTS, summeval.PICKLE),
@@ -229,11 +351,18 @@ FILES: dict[str, tuple[str, ...]] = {
     "tigerscore_outputs": (tigerscore_outputs.FILE, tigerscore_outputs.COUNTS),
     "instructscore_wmt22": tuple(map(_wmt_file, _WMT_SYSTEMS)),
     "instructscore_webnlg": (
-        *(_webnlg_file(system, ending) for ending in ("_0_None.txt", ".json") for system in webnlg2020.SYSTEMS),
+        *(
+            _webnlg_file(system, ending)
+            for ending in ("_0_None.txt", ".json")
+            for system in webnlg2020.SYSTEMS
+        ),
         webnlg2020.PREPARED,
     ),
     "gemba_wmt22": tuple(GEMBA.values()),
-    "prometheus_gpt4": tuple(path for name in BENCHES for path in prometheus.SPECS[name].files),
+    "prometheus_gpt4": tuple(
+        path for name in BENCHES for path in prometheus.SPECS[name].files
+    ),
+    **published_scores.FILES,
 }
 READERS: dict[str, Callable[..., pd.DataFrame]] = {
     "alttest_summeval": _alttest,
@@ -244,6 +373,7 @@ READERS: dict[str, Callable[..., pd.DataFrame]] = {
     "instructscore_webnlg": lambda: _instructscore("webnlg2020"),
     "gemba_wmt22": _gemba,
     "prometheus_gpt4": _prometheus_gpt4,
+    **published_scores.READERS,
 }
 PROMPTS: dict[str, Callable[..., Any]] = {
     "acloserlook": _closer_prompts,

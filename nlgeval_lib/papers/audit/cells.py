@@ -1,6 +1,8 @@
-"""Printed cells, picked by name, as intervals: 0.361 is anything from 0.3605 to 0.3615; and the verdict on a result.
+"""Printed cells, picked by name, as intervals: 0.361 is anything from 0.3605 to 0.3615;
+and the verdict on a result.
 
-Intervals give every value that a result may have had before it was rounded; rational arithmetic keeps ends exact.
+Intervals give every value that a result may have had before it was rounded; rational
+arithmetic keeps ends exact.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ Pick = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value at its face, and the range `low` to `high` that rounding leaves open. Plain numbers count as exact."""
+    """A value at its face, and the range `low` to `high` that rounding leaves open.
+
+    Plain numbers count as exact.
+    """
 
     face: Fraction
     low: Fraction
@@ -38,25 +43,38 @@ class Quantity:
         """A value without rounding; a float by its shortest decimal form."""
         if isinstance(value, Quantity):
             return value
-        value = Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
+        value = (
+            Fraction(repr(float(value)))
+            if isinstance(value, float)
+            else Fraction(value)
+        )
         return cls(value, value, value)
 
     @classmethod
     @functools.lru_cache(maxsize=65536)
     def printed(cls, text: str, exact: bool = False) -> Quantity:
-        """What a printed number may stand for: half a unit of its last digit either way; a whole one itself if `exact`.
+        """What a printed number may stand for: half a unit of its last digit either
+        way; a whole one itself if `exact`.
 
         Raises: ValueError where the text holds no single number.
         """
         number = parse(text)
         if number.value is None:
             raise ValueError(f"no single number: {text!r}")
-        half = Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2  # 20K is rounded even so
-        return cls(Fraction(number.value), Fraction(number.value) - half, Fraction(number.value) + half)
+        half = (
+            Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2
+        )  # 20K is rounded even so
+        return cls(
+            Fraction(number.value),
+            Fraction(number.value) - half,
+            Fraction(number.value) + half,
+        )
 
     def __add__(self, other: Any) -> Quantity:
         other = self.exactly(other)
-        return Quantity(self.face + other.face, self.low + other.low, self.high + other.high)
+        return Quantity(
+            self.face + other.face, self.low + other.low, self.high + other.high
+        )
 
     def __sub__(self, other: Any) -> Quantity:
         return self + self.exactly(other) * -1
@@ -70,7 +88,9 @@ class Quantity:
         """Raises: ZeroDivisionError where the divisor may be 0."""
         other = self.exactly(other)
         if other.low <= 0 <= other.high:
-            raise ZeroDivisionError(f"the divisor may be 0: {float(other.low)} to {float(other.high)}")
+            raise ZeroDivisionError(
+                f"the divisor may be 0: {float(other.low)} to {float(other.high)}"
+            )
         return self * Quantity(1 / other.face, 1 / other.high, 1 / other.low)
 
     @classmethod
@@ -84,12 +104,19 @@ class Quantity:
 
     @classmethod
     def largest(cls, values: Iterable[Quantity]) -> Quantity:
-        return cls(*map(max, zip(*((one.face, one.low, one.high) for one in values), strict=True)))
+        return cls(
+            *map(
+                max,
+                zip(*((one.face, one.low, one.high) for one in values), strict=True),
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One relation checked: what is printed, what follows from the other numbers, and whether the two agree."""
+    """One relation checked: what is printed, what follows from the other numbers,
+    and whether the two agree.
+    """
 
     place: str
     relation: str
@@ -101,7 +128,9 @@ class Finding:
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """What follows at face value, and the ends of its range; NaN where words or marks are compared."""
+        """What follows at face value, and the ends of its range; NaN where words or
+        marks are compared.
+        """
         if self.value is None:
             return (math.nan,) * 3
         return float(self.value.face), float(self.value.low), float(self.value.high)
@@ -120,27 +149,36 @@ def place(*names: str) -> str:
 def verdict(printed: Quantity, recomputed: Quantity) -> str:
     """Whether a printed result can be the recomputed one, rounded.
 
-    `holds`: at face value it rounds to what is printed (a tie either way). `holds within rounding`: some values of the
-    inputs that round to what is printed do, ends included. `contradicts`: none does.
+    `holds`: at face value it rounds to what is printed (a tie either way). `holds
+    within rounding`: some values of the inputs that round to what is printed do, ends
+    included. `contradicts`: none does.
     """
     if printed.low <= recomputed.face <= printed.high:
         return HOLDS
-    return ROUNDED if recomputed.low <= printed.high and printed.low <= recomputed.high else CONTRADICTS
+    return (
+        ROUNDED
+        if recomputed.low <= printed.high and printed.low <= recomputed.high
+        else CONTRADICTS
+    )
 
 
 def above(gap: Quantity) -> str:
-    """The verdict on a number that is said to be more than another: `gap` is by how much it is."""
+    """The verdict on a number that is said to be more than another: `gap` is by how
+    much it is.
+    """
     return HOLDS if gap.face > 0 else ROUNDED if gap.high > 0 else CONTRADICTS
 
 
 def same(first: Quantity, second: Quantity) -> str:
     """Whether two printed numbers can be one value, rounded twice: 0.36 and 0.361 can.
 
-    Ranges that only touch cannot: 0.361 and 0.362 are two numbers. An exact one may lie at an end of the other's range.
+    Ranges that only touch cannot: 0.361 and 0.362 are two numbers. An exact one may lie
+    at an end of the other's range.
     """
     if first.face == second.face:
         return HOLDS
-    low, high = max(first.low, second.low), min(first.high, second.high)
+    low = max(first.low, second.low)
+    high = min(first.high, second.high)
     exact = first.low == first.high or second.low == second.high
     return ROUNDED if low < high or (exact and low == high) else CONTRADICTS
 
@@ -151,28 +189,62 @@ class Cells:
     def __init__(self, frame: pd.DataFrame, name: str = "") -> None:
         self.name = name
         self.all: dict[Key, str] = frame.set_index(list(KEY))["printed"].to_dict()
-        self.text = {key: text for key, text in self.all.items() if parse(text).value is not None}
+        self.text = {
+            key: text for key, text in self.all.items() if parse(text).value is not None
+        }
 
     def __getitem__(self, key: Key) -> Quantity:
-        counted = key[2].split("_")[0] in ("count", "rank", "setting") or key[2] == "score_reduction"
+        counted = (
+            key[2].split("_")[0] in ("count", "rank", "setting")
+            or key[2] == "score_reduction"
+        )
         return Quantity.printed(self.text[key], counted)
 
     def __contains__(self, key: object) -> bool:
         return key in self.text
 
+    def turned(self) -> Cells:
+        """The same cells with rows and columns exchanged."""
+        keys = [
+            (column, row, statistic, text)
+            for (row, column, statistic), text in self.all.items()
+        ]
+        return Cells(pd.DataFrame(keys, columns=[*KEY, "printed"]), self.name)
+
     def names(self, axis: str, words: bool = False) -> list[str]:
-        """The rows, columns or statistics in printed order: those with a number, with `words` all."""
-        return list(dict.fromkeys(key[KEY.index(axis)] for key in (self.all if words else self.text)))
+        """The rows, columns or statistics in printed order: those with a number,
+        with `words` all.
+        """
+        return list(
+            dict.fromkeys(
+                key[KEY.index(axis)] for key in (self.all if words else self.text)
+            )
+        )
 
     def known(self, axis: str, names: Iterable[str], words: bool = False) -> None:
-        """Raises: ValueError naming the nearest, where the table has no such row, column or statistic."""
+        """Raises: ValueError naming the nearest, where the table has no such row,
+        column or statistic.
+        """
         have = self.names(axis, words)
         for name in names:
             if name not in have:
-                raise ValueError(f"no {axis} {name!r} with a number; nearest: {nearest(name, have)}")
+                raise ValueError(
+                    f"no {axis} {name!r} with a number; nearest: {nearest(name, have)}"
+                )
 
-    def pick(self, row: Pick = ANY, column: Pick = ANY, statistic: Pick = ANY, *, words: bool = False) -> list[Key]:
-        """The keys that match a name, several, or "*"; with `words` also without a number. Raises: ValueError."""
+    def pick(
+        self,
+        row: Pick = ANY,
+        column: Pick = ANY,
+        statistic: Pick = ANY,
+        *,
+        words: bool = False,
+    ) -> list[Key]:
+        """The keys that match a name, several, or "*"; with `words` also without a
+        number.
+
+        Raises: ValueError.
+        """
         keys = list(self.all if words else self.text)
         for at, pick in enumerate((row, column, statistic)):
             if pick != ANY:
@@ -185,22 +257,38 @@ class Cells:
         return Quantity.largest(self[key] for key in self.pick(*pick))
 
     def lines(self, axis: str) -> Iterator[tuple[Key, dict[str, Key]]]:
-        """Every line along `axis` ("row" or "column"): the two other names, and name on the axis -> key."""
+        """Every line along `axis` ("row" or "column"): the two other names, and name
+        on the axis -> key.
+        """
         at = KEY.index(axis)
         found: dict[Key, dict[str, Key]] = {}
         for key in self.text:
             found.setdefault(key[:at] + key[at + 1 :], {})[key[at]] = key
         yield from found.items()
 
-    def finding(self, key: Key, relation: str, value: Quantity | None, verdict: str, note: str = "") -> Finding:
-        """What was found of one of the cells; of the running text, its row says where it is."""
+    def finding(
+        self,
+        key: Key,
+        relation: str,
+        value: Quantity | None,
+        verdict: str,
+        note: str = "",
+    ) -> Finding:
+        """What was found of one of the cells; of the running text, its row says
+        where it is.
+        """
         where = key[0] if self.name == SAID else place(*key)
         return Finding(where, relation, self.all[key], value, verdict, note)
 
-    def check(self, key: Key, relation: str, readings: Quantity | Mapping[str, Quantity]) -> Finding:
-        """The verdict on one of the cells as the printed result of others; of several readings the best one counts."""
+    def check(
+        self, key: Key, relation: str, readings: Quantity | Mapping[str, Quantity]
+    ) -> Finding:
+        """The verdict on one of the cells as the printed result of others; of
+        several readings the best one counts.
+        """
         named = {"": readings} if isinstance(readings, Quantity) else readings
-        printed, unit = self[key], Fraction(parse(self.text[key]).unit)
+        printed = self[key]
+        unit = Fraction(parse(self.text[key]).unit)
         found = {name: verdict(printed, value) for name, value in named.items()}
         name = min(found, key=lambda one: VERDICTS.index(found[one]))
         faces = {one: f"{one} {float(value.face):.6g}" for one, value in named.items()}
@@ -209,16 +297,28 @@ class Cells:
             note = f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}"
         if found[name] == CONTRADICTS:
             several = len({one.face for one in named.values()}) > 1
-            cut = printed.face in [math.trunc(one.face / unit) * unit for one in named.values()]
-            note = joined(several * f"in no reading: {', '.join(faces.values())}", cut * "cut off, not rounded")
+            cut = printed.face in [
+                math.trunc(one.face / unit) * unit for one in named.values()
+            ]
+            note = joined(
+                several * f"in no reading: {', '.join(faces.values())}",
+                cut * "cut off, not rounded",
+            )
         return self.finding(key, relation, named[name], found[name], note)
 
 
 class Tables:
-    """The printed tables of a paper by name, each read once; `marks`: those of `papers.tables.marks`."""
+    """The printed tables of a paper by name, each read once; `marks`: those of
+    `papers.tables.marks`.
+    """
 
-    def __init__(self, load: Callable[[str], pd.DataFrame], marks: pd.DataFrame | None = None) -> None:
-        self._load, self._marks = load, pd.DataFrame(columns=["table", *KEY, "mark"]) if marks is None else marks
+    def __init__(
+        self, load: Callable[[str], pd.DataFrame], marks: pd.DataFrame | None = None
+    ) -> None:
+        self._load, self._marks = (
+            load,
+            pd.DataFrame(columns=["table", *KEY, "mark"]) if marks is None else marks,
+        )
         self._read: dict[str, Cells] = {}
 
     def __getitem__(self, name: str) -> Cells:
@@ -227,7 +327,11 @@ class Tables:
         return self._read[name]
 
     def pick(self, pick: Sequence[Any], words: bool = False) -> tuple[Cells, list[Key]]:
-        """The table and keys of (table, row, column, statistic); the last may be left out. Raises: ValueError."""
+        """The table and keys of (table, row, column, statistic); the last may be left
+        out.
+
+        Raises: ValueError.
+        """
         cells = self[pick[0]]
         if not (keys := cells.pick(*pick[1:], words=words)):
             raise ValueError(f"no cell is {pick}")
@@ -237,7 +341,9 @@ class Tables:
         """The one cell that a pick names. Raises: ValueError where it names several."""
         cells, keys = self.pick(pick, words)
         if len(keys) != 1:
-            raise ValueError(f"{list(pick)} is {len(keys)} cells; the printed number is one")
+            raise ValueError(
+                f"{list(pick)} is {len(keys)} cells; the printed number is one"
+            )
         return cells, keys[0]
 
     def marked(self, table: str, mark: str) -> set[Key]:

@@ -12,8 +12,13 @@ class LengthOfOutput:
         self.least, self.scale, self.only = least, scale, only
 
     def signature(self):
-        return f"length_of_output|least:{self.least}|scale:{self.scale}|only:{self.only}"
+        return (
+            f"length_of_output|least:{self.least}|scale:{self.scale}|only:{self.only}"
+        )
 
     def score(self, frame):
-        found = [Judgment(max(self.least, len(text.split())) * (self.scale or 1.0)) for text in frame["output"]]
+        found = [
+            Judgment(max(self.least, len(text.split())) * (self.scale or 1.0))
+            for text in frame["output"]
+        ]
         return score_frame(frame.index, found, self.signature())

@@ -1,0 +1,170 @@
+"""Feedback Bench, FLASK Eval and MT Bench's human judgments in Prometheus' files: of the
+same form as the siblings that `prometheus` reads, fetched only when asked for.
+
+What is known of the form: prompts with the same headings, behind which a quote and a
+comma may stand; `gpt4_score` is one whole number in Feedback Bench and a list in FLASK
+Eval, which has `human_score`, a list; pairs have `chosen_instruction`,
+`rejected_instruction` and `tie`. A file of another form is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.datasets import fetch, frame, prometheus
+
+FILES = {
+    "feedback_bench_seen": "prometheus/feedback_collection_test.json",
+    "feedback_bench_unseen": "prometheus/feedback_collection_ood_test.json",
+    "flask_eval": "prometheus/flask_eval.json",
+    "mt_bench_human": "prometheus/mt_bench_human_judgement_eval.json",
+}
+SPECS = {name: frame.known(name, relpath) for name, relpath in FILES.items()}
+SIMULATED = "simulated GPT-4"  # Prometheus, Table 5: it wrote a response for each score
+UNNAMED = "not named"
+SCALE = range(1, 6)
+
+
+def load(name: str) -> pd.DataFrame:
+    """One of the sets in file order, with the judge's whole prompt as published.
+
+    Feedback Bench: 1,000 responses; `human` is NaN, `gpt4` the score that GPT-4 was told
+    to write the response for, with its feedback. FLASK Eval: `human` the mean of people's
+    scores, `gpt4` of GPT-4's, each of which is in rater_gpt4_0 and on. MT Bench: pairs
+    as `hhh` has them, the preferred response first with `human` 1; of a tie, which
+    `tie` tells, both have .5.
+    Raises: DataUnavailable; ValueError for a file of another form.
+    Source: Prometheus, Table 5 and the appendix on its evaluation data.
+    """
+    records = _records(name, FILES[name])
+    if name == "mt_bench_human":
+        rows = [row for n, record in enumerate(records) for row in _pair(n, record)]
+    elif name == "flask_eval":
+        rows = _flask(records)
+    else:
+        rows = [_written(name, n, record) for n, record in enumerate(records)]
+    return frame.build(SPECS[name], rows)
+
+
+def _records(name: str, relpath: str) -> list[dict[str, Any]]:
+    """The file's records, from one JSON list or a JSON value a line.
+
+    Raises: ValueError where they are something else.
+    """
+    try:
+        records = fetch.json_file(relpath)
+    except json.JSONDecodeError:
+        records = fetch.json_lines(relpath)
+    mappings = isinstance(records, list) and all(
+        isinstance(record, dict) for record in records
+    )
+    if not mappings or not records:
+        raise ValueError(f"{name}: {relpath} is no list of records")
+    return records
+
+
+def _field(name: str, number: int, record: Mapping[str, Any], field: str) -> Any:
+    if field not in record:
+        raise ValueError(
+            f"{name}: record {number} has no {field!r}; it has {', '.join(record)}; "
+            "the file is not of the form that the reader was written for"
+        )
+    return record[field]
+
+
+def _score(name: str, number: int, value: Any) -> float:
+    """A score of 1 to 5. Raises: ValueError for anything else."""
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    if not numeric or not SCALE[0] <= value <= SCALE[-1]:
+        raise ValueError(f"{name}: record {number}: {value!r} is no score of 1 to 5")
+    return float(value)
+
+
+def _scores(name: str, number: int, values: Any) -> list[float]:
+    """A list of scores, at least one."""
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"{name}: record {number}: {values!r} is no list of scores")
+    return [_score(name, number, value) for value in values]
+
+
+def _asked(name: str, number: int, record: Mapping[str, Any], field: str) -> dict:
+    """The prompt and its parts. Raises: ValueError naming the record."""
+    prompt = str(_field(name, number, record, field)).strip().rstrip('",').rstrip()
+    try:
+        parts = prometheus.split(prompt)
+    except ValueError as error:
+        raise ValueError(f"{name}: record {number}: {error}") from None
+    return {"prompt": prompt, **dict(zip(prometheus.PARTS, parts, strict=True))}
+
+
+def _written(name: str, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of Feedback Bench."""
+    score = _score(name, number, _field(name, number, record, "gpt4_score"))
+    return {
+        "input_id": f"{name.rpartition('_')[2]}-{number:04d}",
+        "system_id": SIMULATED,
+        **_asked(name, number, record, "instruction"),
+        "human": {"overall": np.nan},
+        "gpt4": score,
+        "rater_gpt4_0": {"overall": score},
+        "feedback_gpt4_0": str(_field(name, number, record, "gpt4_feedback")),
+    }
+
+
+def _flask(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of FLASK Eval. An input is an instruction with its rubric."""
+    name = "flask_eval"
+    numbers: dict[tuple[str, str], int] = {}
+    draws = {
+        len(_scores(name, n, one.get("gpt4_score"))) for n, one in enumerate(records)
+    }
+    if len(draws) > 1:
+        raise ValueError(f"{name}: GPT-4 has {sorted(draws)} scores of one response")
+    rows = []
+    for number, record in enumerate(records):
+        asked = _asked(name, number, record, "instruction")
+        key = (asked["instruction"], asked["rubric"])
+        people = _scores(name, number, _field(name, number, record, "human_score"))
+        gpt4 = _scores(name, number, record["gpt4_score"])
+        row = {
+            "input_id": f"flask-{numbers.setdefault(key, len(numbers)):04d}",
+            "system_id": str(record.get("response_source", UNNAMED)),
+            **asked,
+            "human": {"overall": float(np.mean(people))},
+            "gpt4": float(np.mean(gpt4)),
+        }
+        for draw, score in enumerate(gpt4):
+            row[f"rater_gpt4_{draw}"] = {"overall": score}
+        rows.append(row)
+    return rows
+
+
+def _pair(number: int, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The two rows of a pair of MT Bench."""
+    name = "mt_bench_human"
+    tie = _field(name, number, record, "tie")
+    if tie not in (0, 1):
+        raise ValueError(f"{name}: record {number}: tie is {tie!r}, not 0 or 1")
+    rows = []
+    for response in ("chosen", "rejected"):
+        asked = _asked(name, number, record, f"{response}_instruction")
+        del asked["reference"]
+        preference = 0.5 if tie else float(response == "chosen")
+        rows.append(
+            {
+                "input_id": f"mt-{number:04d}",
+                "system_id": response,
+                "category": "human preference",
+                "tie": int(tie),
+                **asked,
+                "human": {"preference": preference},
+            }
+        )
+    if rows[0]["instruction"] != rows[1]["instruction"]:
+        raise ValueError(f"{name}: record {number}: the two answer other instructions")
+    return rows

@@ -1,0 +1,157 @@
+"""`data/numbers`: ratings, lengths, hashes of texts and the scores by these hashes. It
+holds no text, and serves where the files of a set are not on this machine.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import files
+from nlgeval_lib.datasets.numbers.text import (
+    SHAPES,
+    HashedText,
+    TextNotHere,
+    digest_of,
+    outline,
+    without_texts,
+)
+
+__all__ = [
+    "HashedText",
+    "TextNotHere",
+    "digest_of",
+    "has",
+    "outline",
+    "rows",
+    "saved_scores",
+    "used",
+    "without_texts",
+]
+
+TEXT = "text:"  # before the name of a column that holds one text's place
+TEXTS = "texts:"  # before the name of a column that holds several
+_used: dict[str, None] = {}  # sets that this process took from the bundle
+
+
+def folder() -> Path:
+    """Where the numbers lie in the checkout."""
+    return files.data() / "numbers"
+
+
+def has(name: str) -> bool:
+    """Whether the numbers of a data set or recording travel with the checkout."""
+    return (folder() / f"{name}.rows.parquet").is_file()
+
+
+def used() -> list[str]:
+    """The sets whose numbers this process took, since their texts are not here."""
+    return sorted(_used)
+
+
+def about() -> dict[str, Any]:
+    """What is known of the numbers: `commit`, the code that they were made with."""
+    return dict(json.loads((folder() / "about.json").read_text(encoding="utf-8")))
+
+
+def rows(name: str) -> pd.DataFrame:
+    """All rows of a set as its loader gives them, each text a `HashedText` (an empty
+    text is itself).
+
+    Raises: FileNotFoundError where the set is not among the numbers.
+    """
+    import pyarrow.parquet as parquet
+
+    _used[name] = None
+    texts = _texts(name)
+    columns: dict[str, Any] = {}
+    # one file, as it lies: no folder is taken for a partition
+    frame = parquet.ParquetFile(folder() / f"{name}.rows.parquet").read().to_pandas()
+    for column, values in frame.items():
+        kind, _, label = str(column).partition(":")
+        if f"{kind}:" == TEXT:
+            columns[label] = pd.Series([texts[at] for at in values], dtype=object)
+        elif f"{kind}:" == TEXTS:
+            listed = [tuple(texts[at] for at in places) for places in values]
+            columns[label] = pd.Series(listed, dtype=object)
+        else:
+            columns[str(column)] = values
+    return pd.DataFrame(columns)
+
+
+@functools.lru_cache(maxsize=32)
+def _texts(name: str) -> list[HashedText | str]:
+    import pyarrow.parquet as parquet
+
+    path = folder() / f"{name}.texts.parquet"
+    if not path.is_file():
+        return []
+    table = parquet.ParquetFile(path).read()
+    # a recording's texts are known by their places
+    hashes = (
+        table["sha256"].to_pylist()
+        if "sha256" in table.column_names
+        else [digest_of(f"{name}/{at}") for at in range(len(table))]
+    )
+    about = [table[column].to_pylist() for column in ("characters", "words", "shape")]
+    found: list[HashedText | str] = []
+    rows = enumerate(zip(hashes, *about, strict=True))
+    for at, (digest, characters, words, shape) in rows:
+        made = HashedText(name, at, digest, characters, words, SHAPES[shape])
+        found.append(made if characters else "")
+    return found
+
+
+def saved_scores(
+    rule: str, items: Iterable[tuple[HashedText, ...]]
+) -> dict[tuple[HashedText, ...], tuple[float, str]]:
+    """The value of each item under a rule, and why there is none: those that are saved.
+
+    rule: a metric's settings and part, or a parser and its scale. items: tuples of
+    texts of one set each.
+    """
+    listed = list(items)
+    found: dict[tuple[HashedText, ...], tuple[float, str]] = {}
+    for name in dict.fromkeys(item[0].name for item in listed):
+        known = _scores(name, rule)
+        for item in listed:
+            key = tuple(text.at for text in item)
+            if item[0].name == name and key in known:
+                found[item] = known[key]
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _scores(name: str, rule: str) -> Mapping[tuple[int, ...], tuple[float, str]]:
+    """What is saved of one set under one rule, by the places of an item's texts."""
+    import pyarrow.parquet as parquet
+
+    path = folder() / f"{name}.scores.parquet"
+    if not path.is_file():
+        return {}
+    table = parquet.read_table(path, filters=[("rule", "==", rule)])
+    items = _places(table["item"])
+    values = table["value"].to_numpy()
+    reasons = table["reason"].to_pylist()
+    return dict(zip(items, zip(values.tolist(), reasons, strict=True), strict=True))
+
+
+def _places(column: Any) -> list[tuple[int, ...]]:
+    lists = column.combine_chunks()
+    flat = lists.flatten().to_numpy().tolist()
+    ends = np.cumsum(lists.value_lengths().to_numpy()).tolist()
+    starts = [0, *ends][:-1]
+    return [tuple(flat[a:b]) for a, b in zip(starts, ends, strict=True)]
+
+
+def lacking(rule: str, items: Sequence[tuple[HashedText, ...]]) -> TextNotHere:
+    """The error for items without a saved score."""
+    short = rule.partition("|")[0]
+    said = f"{short}: {len(items):,} of its values are not among the saved ones"
+    return TextNotHere(f"{said}; {without_texts(items[0][0].name)}")

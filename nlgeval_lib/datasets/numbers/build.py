@@ -1,0 +1,182 @@
+"""Makes `data/numbers` of the sets' files and of what outputs asked of their texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import files
+from nlgeval_lib.datasets import frame, registry
+from nlgeval_lib.datasets.numbers import TEXT, TEXTS
+from nlgeval_lib.datasets.numbers.text import digest_of, shape_of
+
+# the sets whose numbers travel, with the options that give most rows
+SETS: Mapping[str, Mapping[str, Any]] = {
+    "summeval": {},
+    "topical_chat": {},
+    "sfres": {},
+    "sfhot": {},
+    "bagel": {},
+    "openmeva": {},
+    "webnlg2020": {},
+    "wmt22_zhen": {"systems": "all"},
+    "gsm8k": {},
+    "gsm8k_tigerscore": {},
+    "self_instruct": {"stand_ins": True},
+    "vicuna_bench": {},
+    "mt_bench": {},
+    "hhh": {},
+}
+RECORDINGS = (
+    "alttest_summeval",
+    "acloserlook",
+    "llm_summeval",
+    "instructscore_wmt22",
+    "instructscore_webnlg",
+    "gemba_wmt22",
+    "prometheus_gpt4",
+)
+LEFT_OUT = {
+    "tigerscore_outputs": "what is read of it is text: locations and explanations",
+}
+_PROSE = (*frame.TEXTS, "prompt", "text", "feedback_gpt4_0", "feedback_gpt4_1")
+PROSE = (*_PROSE, "feedback_gpt4_2")  # the columns that hold texts
+Items = Mapping[tuple[bytes, ...], tuple[float, str]]
+
+
+class Places:
+    """The texts of a set, each once, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self.of: dict[bytes, int] = {}
+        self.rows: list[tuple[bytes, int, int, int]] = []
+
+    def at(self, text: str) -> int:
+        """The place of a text."""
+        digest = digest_of(text)
+        if digest not in self.of:
+            self.of[digest] = len(self.of)
+            lengths = len(text), len(text.split()), shape_of(text)
+            self.rows.append((digest, *lengths))
+        return self.of[digest]
+
+
+def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
+    """Write the rows of a set and the table of its texts; the places of these.
+
+    hashes: whether the SHA-256 of each text is kept; a recording's texts are known by
+    their places, for their hashes would be most of the bundle.
+    """
+    places = Places()
+    columns: dict[str, Any] = {}
+    for column, values in loaded.items():
+        if column == "references":
+            columns[f"{TEXTS}{column}"] = [[*map(places.at, many)] for many in values]
+        elif column in PROSE:
+            at = [places.at(text) for text in values]
+            columns[f"{TEXT}{column}"] = np.array(at, dtype=np.int32)
+        else:
+            columns[str(column)] = values
+    _write(folder / f"{name}.rows.parquet", pd.DataFrame(columns))
+    if places.rows:
+        _write_texts(folder / f"{name}.texts.parquet", places, hashes)
+    return places
+
+
+def put_scores(
+    folder: Path, name: str, places: Places, asked: Mapping[str, Items]
+) -> int:
+    """Write the values that outputs asked for of a set's texts; how many these are."""
+    found: list[tuple[str, list[int], float, str]] = []
+    for rule in sorted(asked):
+        mine = []
+        for item, (value, reason) in asked[rule].items():
+            if all(digest in places.of for digest in item):
+                at = [places.of[digest] for digest in item]
+                mine.append((rule, at, value, reason))
+        found += sorted(mine, key=lambda row: row[1])
+    if found:
+        table = pd.DataFrame(found, columns=["rule", "item", "value", "reason"])
+        _write(folder / f"{name}.scores.parquet", table, split=["value"])
+    return len(found)
+
+
+def _write_texts(path: Path, places: Places, hashes: bool) -> None:
+    import pyarrow
+
+    digests, characters, words, shapes = zip(*places.rows, strict=True)
+    kept = {"sha256": pyarrow.array(digests, pyarrow.binary(32))} if hashes else {}
+    table = pyarrow.table(
+        {
+            **kept,
+            "characters": pyarrow.array(characters, pyarrow.int32()),
+            "words": pyarrow.array(words, pyarrow.int32()),
+            "shape": pyarrow.array(shapes, pyarrow.uint8()),
+        }
+    )
+    _save(path, table)
+
+
+def _write(path: Path, table: pd.DataFrame, split: list[str] | None = None) -> None:
+    import pyarrow
+
+    made = pyarrow.Table.from_pandas(table, preserve_index=False)
+    for number, field in enumerate(made.schema):
+        if pyarrow.types.is_list(field.type):
+            cast = made[field.name].cast(pyarrow.list_(pyarrow.int32()))
+            made = made.set_column(number, field.name, cast)
+    _save(path, made, split)
+
+
+def _save(path: Path, table: Any, split: list[str] | None = None) -> None:
+    import pyarrow.parquet as parquet
+
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": 19}
+    if split:
+        plain = [name for name in table.column_names if name not in split]
+        options |= {"use_dictionary": plain, "use_byte_stream_split": split}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(table, path, row_group_size=50_000, **options)
+
+
+def describe(folder: Path, counts: Mapping[str, int], commit: str) -> None:
+    """Write `sets.csv` (a row a set: sources, licence, hash of its files, what is left
+    out) and `about.json`.
+    """
+    from nlgeval_lib import datasets
+
+    rows = []
+    for name in [*SETS, *RECORDINGS, *LEFT_OUT]:
+        entries = [registry.entry(path) for path in datasets.files(name)]
+        kept = name not in LEFT_OUT
+        hashes = "\n".join(f"{one.sha256}  {one.path}" for one in entries)
+        rows.append(
+            {
+                "set": name,
+                "kept": "yes" if kept else "no",
+                "left out": "all texts" if kept else LEFT_OUT[name],
+                "scores": counts.get(name, 0),
+                "files": len(entries),
+                "sha256 of the list of files": _sha256(hashes),
+                "repositories": _joined(one.repository for one in entries),
+                "commits": _joined(one.commit for one in entries),
+                "licence": _joined(one.licence for one in entries),
+            }
+        )
+    text = pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")
+    files.write_text(folder / "sets.csv", text)
+    files.write_text(folder / "about.json", json.dumps({"commit": commit}) + "\n")
+
+
+def _joined(values: Any) -> str:
+    return "; ".join(dict.fromkeys(value for value in values if value))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

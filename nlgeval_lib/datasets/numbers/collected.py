@@ -1,0 +1,44 @@
+"""What outputs ask of texts, written down while they run: from this the bundle's
+scores are made.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+FOLDER = "NLGEVAL_COLLECT"  # the folder to write to; not set: nothing is written
+
+Scores = Mapping[tuple[bytes, ...], tuple[float, str]]
+
+
+def wanted() -> bool:
+    """Whether what is asked of texts is to be written down."""
+    return bool(os.environ.get(FOLDER))
+
+
+def add(rule: str, scores: Scores) -> None:
+    """Write down the values of items, each the digests of its texts."""
+    path = Path(os.environ[FOLDER], f"{uuid.uuid4().hex}.pickle")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as file:
+        pickle.dump((rule, dict(scores)), file)
+
+
+def read(folder: Path) -> dict[str, dict[tuple[bytes, ...], tuple[float, str]]]:
+    """All that was written down, by rule.
+
+    Raises: ValueError where two outputs were given different values for one item.
+    """
+    found: dict[str, dict[tuple[bytes, ...], tuple[float, str]]] = {}
+    for path in sorted(folder.glob("*.pickle")):
+        with open(path, "rb") as file:
+            rule, scores = pickle.load(file)  # our own file of the same run
+        known = found.setdefault(rule, {})
+        for item, one in scores.items():
+            if repr(known.setdefault(item, one)) != repr(one):
+                raise ValueError(f"{rule}: {known[item]} and {one} for one item")
+    return found

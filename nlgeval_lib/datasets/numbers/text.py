@@ -1,0 +1,115 @@
+"""A text that is not here: its hash and lengths, which are enough to find the scores
+that it was given.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Any
+
+from nlgeval_lib.datasets.registry import DataUnavailable
+
+# what stands for a text where a metric only asks whether there is a word in it
+SHAPES = ("a", "é", ".", "")
+
+
+class TextNotHere(DataUnavailable, AttributeError):
+    """A text is needed, and only its hash is on this machine."""
+
+
+@functools.total_ordering
+class HashedText:
+    """The place of one text of a set: `digest`, `characters`, `words` and `shape`.
+
+    It is no `str`: whatever would read it raises `TextNotHere`. `len(text)` and
+    `len(text.split())` are those of the text.
+    """
+
+    __slots__ = ("at", "characters", "digest", "name", "shape", "words")
+
+    def __init__(
+        self,
+        name: str,
+        at: int,
+        digest: bytes,
+        characters: int,
+        words: int,
+        shape: str = "a",
+    ) -> None:
+        self.name = name
+        self.at = at
+        self.digest = digest
+        self.characters = characters
+        self.words = words
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return self.characters
+
+    def split(self) -> range:
+        """As many places as the text has words; the words are not here."""
+        return range(self.words)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HashedText) and self.digest == other.digest
+
+    def __lt__(self, other: HashedText | str) -> bool:
+        # beside hashes the only text is the empty one, which comes first
+        return isinstance(other, HashedText) and self.digest < other.digest
+
+    def __repr__(self) -> str:
+        return f"sha256:{self.digest.hex()}"
+
+    def __format__(self, how: str) -> str:
+        raise TextNotHere(self.missing())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise TextNotHere(self.missing())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (self.name, self.at, self.digest, self.characters, self.words)
+        return HashedText, (*values, self.shape)
+
+    def missing(self) -> str:
+        """What would bring the text."""
+        return without_texts(self.name)
+
+
+def without_texts(name: str) -> str:
+    """Why a set's texts cannot be read here, and what would bring them."""
+    from nlgeval_lib import datasets
+
+    first, *more = datasets.files(name)
+    paths = f"{first} and {len(more)} more files" if more else first
+    return (
+        f"{name}: this needs its texts, and only their hashes and numbers are here "
+        f"(data/numbers); `make data` brings {paths}"
+    )
+
+
+def digest_of(text: str | HashedText) -> bytes:
+    """The SHA-256 of a text, at hand or not."""
+    if isinstance(text, HashedText):
+        return text.digest
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def outline(text: str | HashedText) -> str:
+    """The text itself, or one that has a word of the same kind, or none, as it has."""
+    return text.shape if isinstance(text, HashedText) else text
+
+
+def shape_of(text: str) -> int:
+    """The place in `SHAPES` of what stands for the text."""
+    if not text.strip():
+        return 3
+    if not text.replace(".", "").strip():
+        return 2
+    latin = any("a" <= letter <= "z" or "0" <= letter <= "9" for letter in text.lower())
+    return 0 if latin else 1

@@ -1,0 +1,125 @@
+"""Why printed cells have no number of ours: one table of facts, four kinds of reason.
+
+`data/published.csv` names for a printed row and column (`*`: every one) what its number
+is made of and where that is: not published, published at an address but not here, to be
+had by asking a model, or by a model's weights. What the place of a cell says most
+narrowly holds: row and column, then the row, then the column, then the table.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
+from nlgeval_lib import files
+from nlgeval_lib.papers.gaps import ELSEWHERE, GAPS, OTHER_GAP, gap_of
+
+EVERY = "*"
+FIELDS = ("paper", "table", "row", "column", "reason", "detail")
+
+
+class Fact(NamedTuple):
+    """Why a printed cell is empty.
+
+    reason: one of `gaps.GAPS`. detail: what was not published; the registry paths or
+    addresses (blanks between) where it is; the model to ask or whose weights are needed.
+    """
+
+    paper: str
+    table: str
+    row: str
+    column: str
+    reason: str
+    detail: str
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The registry paths or addresses of what is published elsewhere."""
+        return tuple(self.detail.split()) if self.reason == ELSEWHERE else ()
+
+    def text(self) -> str:
+        """The fact in words, which begin with the kind of reason."""
+        if self.reason != ELSEWHERE:
+            return f"{self.reason}: {self.detail}"
+        addresses = _addresses()
+        shown = [addresses.get(place, place) for place in self.places]
+        ways = [
+            f"nlgeval data --fetch {place}"
+            for place in self.places
+            if place in addresses
+        ]
+        got = f"; to get it: {', '.join(ways)}" if ways else ""
+        where = " and ".join(shown)
+        if all(map(_lies, self.places)):
+            return f"{ELSEWHERE}: {where}, and here"
+        return f"{ELSEWHERE}: {where}, not here{got}"
+
+
+def facts() -> tuple[Fact, ...]:
+    """Every row of `data/published.csv`; none where a folder of printed tables has none.
+
+    Raises: ValueError for an unknown reason or a place that is there twice.
+    """
+    path = files.data() / "published.csv"
+    if not path.is_file():
+        return ()
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def fact(paper: str, table: str, row: str, column: str) -> Fact | None:
+    """What is known of one printed cell, or None."""
+    known = _by_place(facts())
+    for place in ((row, column), (row, EVERY), (EVERY, column), (EVERY, EVERY)):
+        if (paper, table, *place) in known:
+            return known[paper, table, *place]
+    return None
+
+
+def explained(fact: Fact | None, said: str) -> str:
+    """The reason for an empty cell: the fact, and what a run found lacking.
+
+    A run that says the same kind of thing knows it better, and is taken alone.
+    """
+    if fact is None or (said and gap_of(said) == fact.reason):
+        return said
+    here = bool(fact.places) and all(map(_lies, fact.places))
+    if here and gap_of(said) != OTHER_GAP:
+        return said  # the file came; now the run says why the cell is empty
+    return f"{fact.text()}; {said}" if said else fact.text()
+
+
+def _lies(place: str) -> bool:
+    """Whether a file of the registry is on this machine."""
+    folders = filter(None, (files.raw(), files.mirror()))
+    return any((folder / place).is_file() for folder in folders)
+
+
+@functools.lru_cache(maxsize=2)
+def _read(path: Path, mtime_ns: int) -> tuple[Fact, ...]:
+    with open(path, encoding="utf-8", newline="") as handle:
+        found = tuple(Fact(**row) for row in csv.DictReader(handle))
+    for one in found:
+        if one.reason not in GAPS or not one.detail.strip():
+            raise ValueError(f"{path.name}: {one}: a reason is one of {GAPS}")
+    if len(_by_place(found)) != len(found):
+        raise ValueError(f"{path.name} names a cell twice")
+    return found
+
+
+@functools.lru_cache(maxsize=2)
+def _by_place(known: tuple[Fact, ...]) -> dict[tuple[str, ...], Fact]:
+    return {one[:4]: one for one in known}
+
+
+def _addresses() -> dict[str, str]:
+    """The address of each file of the registry."""
+    path = files.committed(files.data() / "registry.csv")
+    return _urls(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=2)
+def _urls(path: Path, mtime_ns: int) -> dict[str, str]:
+    with open(path, encoding="utf-8", newline="") as handle:
+        return {row["path"]: row["url"] for row in csv.DictReader(handle)}

@@ -1,0 +1,229 @@
+"""Is a template the prompt that its paper prints? Compared character by character, what
+the conversion of the PDF does to a text aside.
+
+`data/printed_prompts.csv` says where a prompt stands in the text of its paper. The text
+itself is never kept: what is kept are hashes, counts and the differences
+(`data/printed_prompts_compared.csv`, `data/printed_prompts_differences.csv`), written
+by `tools/printed_prompts.py` where the texts lie.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from nlgeval_lib import files
+from nlgeval_lib.prompts import Template, load_definitions, template
+
+PLACES = "printed_prompts.csv"
+COMPARED = "printed_prompts_compared.csv"
+DIFFERENCES = "printed_prompts_differences.csv"
+KEY = ["paper", "id", "part"]
+# what the conversion of the PDF to text does, and is undone on the printed side
+NORMALISED = {
+    "white space": "line breaks and blanks become single blanks; none beside a slot",
+    "ligatures": "a ligature becomes its letters",
+    "hyphenation": "a word that is parted at a line's end becomes whole",
+    "markup": "marks of headings, emphasis, lists, paragraphs, rules and formulas go",
+    "slots": "place holders, whatever their brackets, become slots of one form",
+}
+_LIGATURES = {
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+}
+_MARKUP = (
+    (r"(?m)^\s*---\s*$", ""),  # rules around a table
+    (r"(?m)^\s*#{1,4} (?=###|\\\*)", ""),  # a heading before a mark that is printed
+    (r"(?m)^\s*\d+\. \*(?=\d+\.)", ""),  # a list's number before the printed one
+    (r"</?p>", " "),
+    (r"`", ""),
+    (r"(?<!\\)\*+", ""),  # emphasis
+    (r"\\text\{((?:[^{}\\]|\\.)*)\}", r"\1"),  # words of a formula
+    (r"\\text\{", ""),
+    (r"\\dots", "..."),
+    (r"(?<!\\)\$(?!\{)", ""),  # ends of a formula
+    (r"\\([{}_*$])", r"\1"),
+    (r"(?<=\w)-\n(?=[a-z])", ""),
+)
+_BRACES = re.compile(r"\$?\{+ *([A-Za-z][A-Za-z0-9_ ]*?) *\}+|\$([a-z]+)\b")
+_BRACKETS = re.compile(r"\[([A-Z][A-Za-z ]+)\]")
+_TOKEN = re.compile(r"⟦\w+⟧|\w+|\s|[^\w\s]")
+
+
+def places() -> pd.DataFrame:
+    """Where the prompts stand: a row a prompt, `paper, id, part, template, first,
+    last` (lines of the paper's text, from 1), what to take of them, and what fills the
+    template's slots there.
+    """
+    return _table(PLACES)
+
+
+def kept() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The last comparison as it is kept: a row a prompt, and a row a difference."""
+    return _table(COMPARED), _table(DIFFERENCES)
+
+
+def texts() -> Path:
+    """Where the papers' texts lie, when somebody has put them beside the checkout."""
+    return files.root().parent / "shared" / "papers"
+
+
+def compare(folder: Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Every printed prompt beside its template: a row a prompt, and a row a difference.
+
+    folder: of the papers' texts (None: `texts()`). `characters`: of the printed prompt
+    as it is compared. A difference's `position` counts characters of the template as it
+    is compared; `kind` is changed, added or left out, by the template.
+    Raises: FileNotFoundError where a text is not there; ValueError where a prompt is
+    not found in its lines.
+    """
+    folder = folder or texts()
+    rows = []
+    found = []
+    for place in places().to_dict("records"):
+        lines = (folder / f"{place['paper']}.txt").read_text(encoding="utf-8")
+        printed = normal_print(lines.split("\n"), place)
+        ours = normal_template(template(place["template"]), place)
+        differing = list(differences(printed, ours))
+        where = {name: place[name] for name in KEY}
+        rows.append(
+            {
+                **where,
+                "template": place["template"],
+                "characters": str(len(printed)),
+                "differences": str(len(differing)),
+                "printed_sha": sha(printed),
+                "template_sha": sha(ours),
+            }
+        )
+        found += [where | one for one in differing]
+    columns = [*KEY, "kind", "position", "printed_length", "length", "printed", "ours"]
+    return pd.DataFrame(rows), pd.DataFrame(found, columns=columns)
+
+
+def sha(text: str) -> str:
+    """The first 12 hexadecimal digits of a text's SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def verdict(differing: int) -> str:
+    """What the scoreboard says of a prompt with so many differences."""
+    if not differing:
+        return "prompt: equal"
+    return f"prompt: {differing} difference{'s' if differing > 1 else ''}"
+
+
+def verdicts() -> dict[tuple[str, str], str]:
+    """What is said of each printed table or figure that prints a prompt, by paper and
+    id; the differences of its parts are added up. Nothing where no comparison is kept.
+    """
+    if not (files.data() / COMPARED).exists():
+        return {}
+    compared, _ = kept()
+    counts = compared["differences"].astype(int)
+    sums = counts.groupby([compared["paper"], compared["id"]]).sum()
+    return {place: verdict(int(number)) for place, number in sums.items()}
+
+
+def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
+    """The printed prompt of a place in the lines of its paper, as it is compared.
+
+    Raises: ValueError where what it begins or ends with is not in its lines.
+    """
+    text = "\n".join(lines[int(place["first"]) - 1 : int(place["last"])])
+    for name in ("begins", "ends"):
+        if place[name] and place[name] not in text:
+            where = f"{place['paper']} {place['id']} {place['part']}"
+            raise ValueError(f"{where}: {place[name]!r} is not in its lines")
+    if place["begins"]:
+        text = text.partition(place["begins"])[2]
+    if place["ends"]:
+        text = text.partition(place["ends"])[0]
+    for pattern, slot in _pairs(place["cut"], " -> "):
+        text = re.sub(pattern, f"⟦{slot}⟧", text, flags=re.DOTALL)
+    for ligature, letters in _LIGATURES.items():
+        text = text.replace(ligature, letters)
+    for pattern, instead in _MARKUP:
+        text = re.sub(pattern, instead, text)
+    return _blanks(_slots(text, dict(_pairs(place["slots"], "="))))
+
+
+def normal_template(asked: Template, place: Mapping[str, str]) -> str:
+    """A template as it is compared, with what its place prints in its slots."""
+    values = {name: f"⟦{name}⟧" for name in asked.variables}
+    for name, value in _filled(place).items():
+        if name in values:
+            values[name] = value
+    return _blanks(asked.render(**values))
+
+
+def differences(printed: str, ours: str) -> Iterator[dict[str, str]]:
+    """Where two texts differ, by words and marks: nothing where they are equal."""
+    sides: list[list[str]] = [_TOKEN.findall(text) for text in (printed, ours)]
+    matcher = difflib.SequenceMatcher(None, sides[0], sides[1], autojunk=False)
+    kinds = {"replace": "changed", "delete": "left out", "insert": "added"}
+    for code, start, stop, first, last in matcher.get_opcodes():
+        if code == "equal":
+            continue
+        theirs = "".join(sides[0][start:stop])
+        own = "".join(sides[1][first:last])
+        yield {
+            "kind": kinds[code],
+            "position": str(len("".join(sides[1][:first]))),
+            "printed_length": str(len(theirs)),
+            "length": str(len(own)),
+            "printed": theirs if len(theirs) <= 16 else "",
+            "ours": own,
+        }
+
+
+def _slots(text: str, names: Mapping[str, str]) -> str:
+    """Place holders in braces, after a dollar sign or, where listed, in brackets."""
+
+    def braces(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return f"⟦{names.get(name, name.lower().replace(' ', '_'))}⟧"
+
+    def brackets(match: re.Match[str]) -> str:
+        return f"⟦{names[match[1]]}⟧" if match[1] in names else match[0]
+
+    return _BRACKETS.sub(brackets, _BRACES.sub(braces, text))
+
+
+def _blanks(text: str) -> str:
+    return re.sub(r" ?(⟦\w+⟧) ?", r"\1", " ".join(text.split()))
+
+
+def _filled(place: Mapping[str, str]) -> dict[str, str]:
+    """What the paper's example has in the slots: of the place, and of our definitions
+    where they are the paper's own.
+    """
+    values: dict[str, str] = {}
+    if place["definitions"]:
+        name, task = place["definitions"].split()
+        words = load_definitions(name)["tasks"][task]
+        values |= {key: word for key, word in words.items() if isinstance(word, str)}
+        if target := words.get("targets", {}).get("overall"):
+            values["aspect_name"] = target["name"]
+            values["aspect_definition"] = target["definition"]
+    return values | dict(_pairs(place["values"], "="))
+
+
+def _pairs(text: str, between: str) -> list[tuple[str, str]]:
+    found = []
+    for part in filter(None, text.split("; ")):
+        first, _, last = part.partition(between)
+        found.append((first, last))
+    return found
+
+
+def _table(name: str) -> pd.DataFrame:
+    return pd.read_csv(files.data() / name, dtype=str, keep_default_na=False)

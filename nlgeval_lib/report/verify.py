@@ -1,0 +1,252 @@
+"""Whether what is committed still is what was made: which files were edited by hand.
+
+Four questions, and no data are needed for them: does every file hold what the manifest
+says (`report.seal`)? Do the verdicts, differences and counts of every result follow
+from its `printed` and `ours`, by the library's own functions? Are its printed numbers
+those of `data/paper_tables`, and those the ones that their witnesses sealed
+(`papers.witnesses`)? Do scoreboard, pages, claims and README say what the results say?
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from nlgeval_lib import files, papers
+from nlgeval_lib.papers import claims, witnesses
+from nlgeval_lib.report import answers, saving, scoreboard, seal
+from nlgeval_lib.study import catalogue
+from nlgeval_lib.study.catalogue import Entry
+
+GIVEN_TO_COMPARE = (*papers.KEY, *papers.comparison.OPTIONAL, "own_sd", "draws")
+CLAIMS = "results/meta/meta_claims__claims.csv"
+BY_PAPER = "results/meta/meta_claims__by_paper.csv"
+PUBLIC_DATA = "public data"  # the kind of claims that need data to be judged
+
+
+class Finding(NamedTuple):
+    """A file that is not what was made, and what is wrong with it."""
+
+    file: str
+    message: str
+
+    @property
+    def way_out(self) -> str:
+        """How it comes right again."""
+        if seal.by_hand(self.file):
+            back = f"git checkout -- {self.file}"
+            return f"{back}; or, where it was meant: nlgeval verify --adopt {self.file}"
+        name = self.file.partition("#")[0]
+        output = seal.output_of(name)
+        again = f"nlgeval run {output} --force" if output else "nlgeval scoreboard"
+        return f"git checkout -- {name}; or delete it and make it again: {again}"
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.message}. Way out: {self.way_out}"
+
+
+def findings() -> list[Finding]:
+    """Every file that was edited by hand, with what is wrong; none where all is as it
+    was made.
+    """
+    found: dict[Finding, None] = {}
+    for check in CHECKS:
+        try:
+            found |= dict.fromkeys(check())
+        except (ValueError, OSError, KeyError, TypeError) as error:
+            message = str(error)
+            name = message.partition(" ")[0].strip(":,")
+            known = name if "/" in name else "results"
+            found[Finding(known, f"cannot be read: {message}")] = None
+    return list(found)
+
+
+def manifest_faults() -> Iterator[Finding]:
+    """What the manifest knows otherwise, lacks, or has too many."""
+    lines = seal.read()
+    covers = seal.covered()
+    there = seal.sealed_files()
+    for name in sorted({*there} | {*lines}):
+        if name not in lines:
+            yield Finding(name, "is not in the manifest: no run made it")
+        elif name not in there:
+            yield Finding(name, "is in the manifest and is gone")
+        else:
+            fresh = seal.line(name, covers)
+            if fresh.sha256 != lines[name].sha256:
+                yield Finding(name, "was edited after it was made")
+            elif fresh.made_from != lines[name].made_from:
+                origins = ", ".join(seal.sources(name, covers))
+                yield Finding(name, f"was made from another state of {origins}")
+
+
+def witness_faults() -> Iterator[Finding]:
+    """The printed cells that are not what their witnesses sealed."""
+    for paper in papers.PAPERS:
+        for fault in witnesses.broken(paper):
+            yield Finding(*fault)
+
+
+def result_faults() -> Iterator[Finding]:
+    """The results whose verdicts, differences or printed numbers do not follow."""
+    for entry in catalogue.load().outputs:
+        name = f"{answers.base(entry)}.csv"
+        try:
+            cells = answers.saved_cells(name)
+            for message in _not_following(cells):
+                yield Finding(name, message)
+            yield from _record_faults(entry, cells)
+        except (ValueError, KeyError) as error:
+            yield Finding(name, str(error).removeprefix(f"{name} "))
+
+
+def listing_faults() -> Iterator[Finding]:
+    """The results and figures that no output of the catalogue and no record lists."""
+    known = {entry.id: entry for entry in catalogue.load().outputs}
+    listed = {f"{answers.base(entry)}.md" for entry in known.values()}
+    for entry in known.values():
+        name = f"{answers.base(entry)}.json"
+        record = saving.read_json(name)
+        listed |= {name, *(record or {}).get("files", ())}
+    for name in seal.sealed_files():
+        output = seal.output_of(name)
+        if output and output not in known:
+            yield Finding(name, "is of no output of the catalogue")
+        elif output and name not in listed:
+            yield Finding(name, "is in no record: no run made it")
+
+
+def _not_following(cells: pd.DataFrame | None) -> Iterator[str]:
+    """Where saved cells differ from what the library says of their numbers."""
+    if cells is None:
+        return
+    for (paper, table), part in cells.groupby(["paper", "table"], sort=False):
+        again = compared_again(str(paper), str(table), part)
+        columns = [name for name in part.columns if name in again.columns]
+        saved = saving.csv_text(part[columns])
+        follows = saving.csv_text(again[columns])
+        for message in saving.csv_differences(saved, follows):
+            yield f"{paper} {table}, {message.replace(' became ', ' is saved, ')} follows"
+
+
+def compared_again(paper: str, table: str, cells: pd.DataFrame) -> pd.DataFrame:
+    """What `papers.compare` says of the numbers of saved cells."""
+    printed = papers.load(paper, table).set_index([*papers.KEY])["number"]
+    numeric = {*printed[printed.notna()].index}
+    keys = cells[[*papers.KEY]].itertuples(index=False, name=None)
+    ours = cells[[name for name in GIVEN_TO_COMPARE if name in cells]]
+    extra = [key not in numeric for key in keys]
+    return papers.compare(paper, table, ours.assign(value=cells["ours"], extra=extra))
+
+
+def _record_faults(entry: Entry, cells: pd.DataFrame | None) -> Iterator[Finding]:
+    """What an output's record says of its files, counts and inputs, and is not so."""
+    name = f"{answers.base(entry)}.json"
+    record = saving.read_json(name)
+    if record is None:
+        if cells is not None:
+            yield Finding(name, "is gone, and its result is there")
+        return
+    for file in record.get("files", ()):
+        if not files.located(file).is_file():
+            yield Finding(file, f"is gone; {name} lists it")
+    for fact, value in (("output", entry.id), ("paper", entry.paper)):
+        if record.get(fact) != value:
+            yield Finding(name, f"{fact} is {record.get(fact)!r}, not {value!r}")
+    if cells is not None:
+        counted = papers.counts(cells)
+        for count, value in record.get("coverage", {}).items():
+            if count in counted and counted[count] != value:
+                said = f"coverage says {count} {value}, its result gives"
+                yield Finding(name, f"{said} {counted[count]}")
+    yield from _input_faults(name, record)
+
+
+def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
+    """The inputs of a record whose sha256 is not the registry's."""
+    path = files.data() / "registry.csv"
+    with open(path, encoding="utf-8", newline="") as handle:
+        known = {row["path"]: row["sha256"] for row in csv.DictReader(handle)}
+    for inputs in record.get("inputs", {}).values():
+        for file, sha256 in inputs.items() if isinstance(inputs, dict) else ():
+            if known.get(file, sha256) != sha256:
+                said = f"was made from another {file} than data/registry.csv names"
+                yield Finding(name, said)
+
+
+def claim_faults() -> Iterator[Finding]:
+    """Where the verdicts on claims are not those that the printed tables give."""
+    if not files.located(CLAIMS).is_file():
+        return
+    saved = scoreboard.claims("claims").astype(str)
+    rows = claims.claims()
+    for name in sorted({*rows["id"]} ^ {*saved["id"]}):
+        yield Finding(CLAIMS, f"claim {name} is not in both it and the list of claims")
+    judged = claims.judge(rows[rows["kind"] != PUBLIC_DATA])
+    wanted = judged.set_index("id").to_dict("index")
+    for one in saved.to_dict("records"):
+        for column, value in wanted.get(one["id"], {}).items():
+            if str(value) != one[column]:
+                said = f"claim {one['id']}, {column}: {one[column]!r} is saved"
+                yield Finding(CLAIMS, f"{said}, {str(value)!r} follows")
+    counted = saving.csv_text(claims.counts(saved).reset_index())
+    text = files.located(BY_PAPER).read_text(encoding="utf-8")
+    for message in saving.csv_differences(text, counted):
+        yield Finding(BY_PAPER, f"{message.replace(' became ', ' is saved, ')} follows")
+
+
+def text_faults() -> Iterator[Finding]:
+    """The scoreboard, pages and README blocks that say something else than the
+    results.
+    """
+    board = scoreboard.build()
+    for name, content in scoreboard.texts(board).items():
+        path = files.located(name)
+        if not path.is_file():
+            yield Finding(name, "is gone")
+        elif path.read_bytes() != content:
+            saved = path.read_text(encoding="utf-8", errors="replace")
+            where = _first_difference(saved, content.decode())
+            yield Finding(name, f"does not say what the results say: {where}")
+    wanted = scoreboard.readme(scoreboard.kinds())
+    for mark in seal.BLOCKS:
+        saved = seal.block(mark) or ""
+        follows = seal.block(mark, wanted) or ""
+        if saved != follows:
+            where = _first_difference(saved, follows)
+            name = f"README.md#{mark}"
+            yield Finding(name, f"does not say what the results say: {where}")
+
+
+def _first_difference(saved: str, follows: str) -> str:
+    """The first line in which two texts differ, in words."""
+    lines = io.StringIO(saved).readlines()
+    wanted = io.StringIO(follows).readlines()
+    for number, (line, other) in enumerate(zip(lines, wanted, strict=False), 1):
+        if line != other:
+            place = next(
+                (
+                    at
+                    for at, (a, b) in enumerate(zip(line, other, strict=False))
+                    if a != b
+                ),
+                min(len(line), len(other)),
+            )
+            first = max(0, place - 30)
+            parts = (line[first : place + 30], other[first : place + 30])
+            return f"line {number}, {parts[0]!r} is saved, {parts[1]!r} follows"
+    return f"{len(lines)} lines are saved, {len(wanted)} follow"
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    manifest_faults,
+    witness_faults,
+    result_faults,
+    listing_faults,
+    claim_faults,
+    text_faults,
+)

@@ -1,0 +1,115 @@
+"""Rows of printed tables whose scores others published: which recording has them, and
+under which name.
+
+`data/published_scores.csv`: the output, its part, the printed row, the recording and the
+metric's name there. Names are those that public programs read the files by; which of a
+file's variants a paper's row is, no paper says: it is assumed.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import files
+from nlgeval_lib.datasets import fetch, recordings
+from nlgeval_lib.scoring import correlations
+
+ITEM = ["input_id", "system_id"]
+
+
+class Row(NamedTuple):
+    """A printed row of one part of an output."""
+
+    output: str
+    part: str
+    row: str
+    recording: str
+    metric: str
+
+
+def rows(output: str, part: str) -> Iterator[Row]:
+    """The declared rows of a part."""
+    path = files.data() / "published_scores.csv"
+    if not path.is_file():
+        return
+    with open(path, encoding="utf-8", newline="") as handle:
+        for record in csv.DictReader(handle):
+            if (record["output"], record["part"]) == (output, part):
+                yield Row(**record)
+
+
+def scores(
+    output: str, part: str, items: pd.DataFrame
+) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
+    """The published scores of `items` by printed row and aspect, and why other declared
+    rows have none. What is not on this machine is passed over in silence: the table of
+    facts (`papers.published`) has its address.
+
+    items: with `input_id, system_id`, and `doc_id` where a system has several outputs
+    for an input.
+    Raises: ChecksumError, ValueError where a file is here, but is not what it should be.
+    """
+    found: dict[str, dict[str, np.ndarray]] = {}
+    lacking: dict[str, str] = {}
+    for row in rows(output, part):
+        if not _here(row.recording):
+            continue
+        recorded = recordings.load(row.recording)
+        own = recorded[recorded["judge"] == row.metric]
+        if own.empty:
+            there = ", ".join(dict.fromkeys(recorded["judge"]))
+            lacking[row.row] = f"{row.recording} has no {row.metric!r}, but: {there}"
+            continue
+        found[row.row] = {
+            str(aspect): _aligned(items, rows_of)
+            for aspect, rows_of in own.groupby("aspect", sort=False)
+        }
+    return found, lacking
+
+
+def table(
+    output: str,
+    part: str,
+    items: pd.DataFrame,
+    columns: Mapping[str, str],
+    human: Mapping[str, Any],
+    **how: Any,
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The correlations of published scores, route `public`, each with the name of its
+    source in the signature; an empty frame where none is here. And why rows have none.
+
+    columns: the printed column -> the rated aspect. human, how: as
+    `scoring.correlations.table` takes them.
+    Raises: what `scores` raises.
+    """
+    found, lacking = scores(output, part, items)
+    given = {
+        row: {column: by_aspect[aspect] for column, aspect in columns.items()}
+        for row, by_aspect in found.items()
+    }
+    if not given:
+        return pd.DataFrame(), lacking
+    names = {one.row: f"{one.recording}/{one.metric}" for one in rows(output, part)}
+    made = correlations.table(items, given, human, **how)
+    signatures = made["signature"] + "|published:" + made["row"].map(names)
+    return made.assign(route="public", signature=signatures), lacking
+
+
+def _here(recording: str) -> bool:
+    """Whether all files of a recording are on this machine. Never uses the network."""
+    needed = recordings.spec(recording).files
+    return all(fetch.local(relpath) is not None for relpath in needed)
+
+
+def _aligned(items: pd.DataFrame, own: pd.DataFrame) -> np.ndarray:
+    """The values in the order of the items, each of which has at most one."""
+    keys = [name for name in (*ITEM, "doc_id") if name in items and name in own]
+    joined = items[keys].merge(
+        own[[*keys, "value"]], how="left", on=keys, validate="one_to_one"
+    )
+    return joined["value"].to_numpy(float)

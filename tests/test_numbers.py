@@ -1,0 +1,256 @@
+"""`data/numbers`: the same frames, scores and readings with the texts and without
+them, and no text in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet as parquet
+import pytest
+from pandas.testing import assert_frame_equal
+
+from nlgeval_lib import datasets, evaluators, files, meta, parsers
+from nlgeval_lib.datasets import numbers, recordings
+from nlgeval_lib.datasets.numbers import HashedText, TextNotHere, build
+from nlgeval_lib.evaluators import score_cache
+from nlgeval_lib.report import explorer
+from nlgeval_lib.study import catalogue, recorded_judges
+
+VARIANTS = [
+    *[(name, {}) for name in build.SETS],
+    ("topical_chat", {"ground_truth": False}),
+    ("wmt22_zhen", {"systems": "all"}),
+    ("self_instruct", {"stand_ins": True}),
+]
+RECORDED = [
+    *[(name, {}) for name in build.RECORDINGS],
+    ("acloserlook", {"aspects": ["coherence"], "prompt_forms": ["geval"]}),
+    ("llm_summeval", {"prompt_forms": ("rts",)}),
+    ("gemba_wmt22", {"rated": True}),
+    ("prometheus_gpt4", {"benches": ("mt_bench",)}),
+]
+MOST_MEGABYTES = 6.0
+
+
+def hashed(frame: pd.DataFrame, by_place: bool) -> pd.DataFrame:
+    """The frame with the hash of each text in its place, or which of the texts it is;
+    an empty text stays.
+    """
+    columns: dict = {}
+    for column, values in frame.items():
+        if column == "references":
+            columns[column] = [tuple(map(_hash, many)) for many in values]
+        elif column in build.PROSE and by_place:
+            columns[column] = pd.factorize(np.array([*map(_hash, values)], object))[0]
+        elif column in build.PROSE:
+            columns[column] = [*map(_hash, values)]
+        else:
+            columns[column] = values
+    return pd.DataFrame(columns)
+
+
+@functools.cache
+def _hash(text: str | HashedText) -> bytes | str:
+    return numbers.digest_of(text) if text else ""
+
+
+def _same(with_texts: pd.DataFrame, without: pd.DataFrame, by_place: bool) -> None:
+    pair = hashed(with_texts, by_place), hashed(without, by_place)
+    assert_frame_equal(*pair, check_exact=True)
+    assert with_texts.attrs == without.attrs
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_a_set_is_the_same_without_its_texts(name, options, data) -> None:
+    """Rows, ids, ratings, order and what the frame is about; lengths of each text."""
+    with_texts = data(name, **options)
+    without = datasets.of_numbers(name, **options)
+    _same(with_texts, without, by_place=False)
+    for unit in ("words", "characters"):
+        lengths = [
+            meta.baselines.length(list(frame["output"]), unit=unit)
+            for frame in (with_texts, without)
+        ]
+        np.testing.assert_array_equal(*lengths)
+
+
+@pytest.mark.parametrize(("name", "options"), RECORDED)
+def test_a_recording_is_the_same_without_its_texts(name, options, needs) -> None:
+    """Rows, judges, draws and values."""
+    needs(name)
+    with_texts = recordings.load(name, **options)
+    _same(with_texts, recordings.of_numbers(name, **options), by_place=True)
+
+
+METRICS = [
+    ("vicuna_bench", "bleu", {}),
+    ("vicuna_bench", "rouge", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "metric", "options"), METRICS)
+def test_a_metric_gives_the_same_scores(name, metric, options, data) -> None:
+    """To the last digit, by texts and by their hashes, without any cache."""
+    frames = data(name), datasets.of_numbers(name)
+    scored = [
+        evaluators.get(metric)(cache=False, **options).score(datasets.items(frame))
+        for frame in frames
+    ]
+    assert_frame_equal(*scored, check_exact=True)
+    assert scored[1].attrs["signature"] == scored[0].attrs["signature"]
+
+
+def test_what_parsers_read_is_the_same(needs) -> None:
+    """Value and status of each recorded completion."""
+    needs("acloserlook")
+    options = {"aspects": ["naturalness"], "prompt_forms": ["analyze_rate"]}
+    scale = {"naturalness": (1, 3)}
+    with_texts = recordings.load("acloserlook", **options)
+    without = recordings.of_numbers("acloserlook", **options)
+    read = [recorded_judges.read_ratings(one, scale) for one in (with_texts, without)]
+    columns = ["value", "status"]
+    assert_frame_equal(read[0][columns], read[1][columns], check_exact=True)
+
+
+def test_the_key_of_a_score_is_the_same_by_hash() -> None:
+    """A cache that was filled with texts answers for their hashes."""
+    texts = ("one text", "its reference")
+    by_hash = [HashedText("x", 0, numbers.digest_of(text), 8, 2) for text in texts]
+    assert score_cache.key("rule", *texts) == score_cache.key("rule", *by_hash)
+
+
+def test_what_needs_a_text_names_the_way() -> None:
+    """A new metric, a new parser's reading and a prompt: each says what is missing."""
+    items = datasets.items(datasets.of_numbers("vicuna_bench"))
+    one = items["output"].iloc[0]
+    way = "vicuna_bench: this needs its texts.*make data"
+    with pytest.raises(TextNotHere, match=way):
+        evaluators.get("bleu")(lowercase=True, cache=False).score(items)
+    with pytest.raises(TextNotHere, match=way):
+        recorded_judges.readings([one], parsers.rating, 1, 77)
+    with pytest.raises(TextNotHere, match=way):
+        f"{one}"
+    with pytest.raises(TextNotHere, match=way):
+        one.lower()
+
+
+def test_no_text_is_in_the_bundle(data) -> None:
+    """No column of strings holds an original text, or anything as long as one."""
+    texts: set[str] = set()
+    for name, options in build.SETS.items():
+        frame = data(name, **options)
+        for column in {*build.PROSE} & {*frame.columns}:
+            listed = frame[column].drop_duplicates()
+            many = listed.explode().dropna() if column == "references" else listed
+            texts |= {text for text in many if len(text.split()) > 2}
+    found = []
+    for path in sorted(numbers.folder().glob("*.parquet")):
+        table = parquet.ParquetFile(path).read()
+        for field in table.schema:
+            if pyarrow.types.is_large_string(field.type) or pyarrow.types.is_string(
+                field.type
+            ):
+                kept = set(table[field.name].unique().to_pylist()) - {None}
+                long = [t for t in kept if t in texts or len(t) > 160]
+                found += [f"{path.name}, {field.name}: {t[:40]}" for t in long]
+    assert not found
+
+
+def test_the_bundle_is_small() -> None:
+    """At most 6 MB in all."""
+    size = sum(path.stat().st_size for path in numbers.folder().iterdir())
+    assert size < MOST_MEGABYTES * 1e6
+
+
+def test_the_table_of_sets_names_sources_and_licences() -> None:
+    """Each set of the bundle, and each that is left out, with why."""
+    table = pd.read_csv(numbers.folder() / "sets.csv", keep_default_na=False)
+    kept = set(table.loc[table["kept"] == "yes", "set"])
+    assert kept == {*build.SETS, *build.RECORDINGS}
+    assert (table[["licence", "repositories", "left out"]] != "").all().all()
+
+
+def test_enough_outputs_do_without_texts() -> None:
+    """At least 65 of the catalogue's outputs, the scoreboard included, need no
+    download.
+    """
+    listed = catalogue.load()
+    able = [
+        entry.id
+        for entry in listed.outputs
+        if all(
+            name in ("mini", "mini_judge") or (numbers.has(name) and not entry.texts)
+            for name in entry.inputs
+        )
+    ]
+    assert len(able) + 1 >= 65
+
+
+def _saved_by(output: str, folder, mirror: str) -> dict[str, bytes]:
+    places = {
+        "NLGEVAL_RESULTS": str(folder / "results"),
+        "NLGEVAL_FIGURES": str(folder / "figures"),
+        "NLGEVAL_HOME": str(folder / "state"),
+        "NLGEVAL_DATA_MIRROR": mirror,
+    }
+    command = [sys.executable, "-m", "nlgeval_lib.cli", "run", output, "--force"]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "NLGEVAL_OFFLINE": "1", **places},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {
+        path.name: path.read_bytes()
+        for path in folder.rglob(f"{output}*")
+        if path.suffix in (".csv", ".svg")
+    }
+
+
+ABLE = [
+    entry.id
+    for entry in catalogue.load().outputs
+    if entry.inputs
+    and not entry.texts
+    and all(numbers.has(name) for name in entry.inputs)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ABLE)
+def test_an_output_is_the_same_without_texts(output, mirror, tmp_path, needs) -> None:
+    """Its tables byte by byte, by the texts and from the bundle."""
+    if (files.raw() / "summeval").is_dir():
+        pytest.skip("data/raw has the texts: there is no road without them here")
+    needs(*catalogue.load()[output].inputs)
+    both = []
+    for name, place in (("with", str(mirror)), ("without", "")):
+        folder = tmp_path / name
+        folder.mkdir()
+        made = _saved_by(output, folder, place)
+        both.append({key: one for key, one in made.items() if key.endswith(".csv")})
+    assert both[0] == both[1]
+    record = next((tmp_path / "without").rglob(f"results/**/{output}.json"))
+    said = json.loads(record.read_text(encoding="utf-8"))
+    assert said["numbers"]["origin"].endswith("texts not here")
+
+
+def test_recorded_judgments_are_shown_by_number_without_texts(monkeypatch) -> None:
+    """Ids, ratings, values and hashes; and the page says that texts are not here."""
+    monkeypatch.setenv("NLGEVAL_OFFLINE", "1")
+    monkeypatch.setattr(datasets.fetch, "local", lambda relpath: None)
+    options = {"aspects": ["naturalness"], "prompt_forms": ["geval"]}
+    shown = next(iter(explorer.recorded("acloserlook", **options)))
+    assert "texts are not here" in shown.note
+    assert shown.frame["value"].notna().mean() > 0.9
+    assert shown.frame["output"].str.startswith("sha256:").all()
+    assert "texts are not here" in shown.pages()[0]
