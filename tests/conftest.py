@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+import random
 import signal
 
 import public_data
@@ -38,6 +39,20 @@ public_data.cut_off_the_network()
 # need them.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--shuffle 7`: the tests in another order, the same one for the same number."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="tests in random order")
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Put the tests into the order that `--shuffle` asks for."""
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        random.Random(seed).shuffle(items)
 
 
 def pytest_report_header() -> str:

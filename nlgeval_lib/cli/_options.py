@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SOME_MISSING = 1
 EXIT = (
-    "Exit codes: 0 all is well (data that cannot be had is no failure); 1 something "
+    "Exit codes: 0 all is well (data that are not available are no failure); 1 something "
     "failed, or has no score, and\nwas named; 2 the call, a file or the catalogue is "
     "wrong, and nothing was asked; 130 stopped by Ctrl-C."
 )

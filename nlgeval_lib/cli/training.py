@@ -4,6 +4,8 @@ training sets, by any teacher.
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -167,15 +169,16 @@ group = typer.Typer(
 )
 app.add_typer(group, name="build")
 Rows = Annotated[str, option(help="JSONL, JSON, CSV, TSV or parquet.")]
-_COMMON = """
+_CODES = """
+\b
+Exit codes: 0 built; 1 nothing was left, or some completions failed (the same command
+asks them again); 2 the call or the data are wrong; 130 stopped by Ctrl-C.
+"""
+_COMMON = f"""
 Completions go through the store as everywhere: Ctrl-C stops cleanly, and the same
 command goes on from there. The folder gets train.jsonl (prompt, completion),
 removed.jsonl (what was removed, by which rule, why), report.json and report.md.
-
-\b
-Exit codes: 0 built; 1 nothing was left, or some completions could not be had (the same
-command asks them again); 2 the call or the data are wrong; 130 stopped by Ctrl-C.
-"""
+{_CODES}"""
 
 
 class Building(Planning):
@@ -312,3 +315,75 @@ def feedback_collection(options: Collection) -> None:
         {"view": options.view},
         lambda rows: seed_rubrics(rows.to_dict("records")),
     )
+
+
+class OwnOutputs(Planning):
+    """The options of `outputs`."""
+
+    rows: Rows = ""
+    output: Annotated[str, option("--output", "-o", help="A JSONL file.")] = ""
+    bartscore: Annotated[
+        str, option(help="The model that ranks the draws: an id or a folder.")
+    ] = "facebook/bart-large-cnn"
+    direction: Annotated[
+        Literal["source", "precision", "recall", "f"],
+        typer.Option(help="What BARTScore compares the output with."),
+    ] = "source"
+    keep: Annotated[
+        int, typer.Option(min=1, help="Least likely draws to keep, an input.")
+    ] = 1
+    set: Settings = None
+
+
+@command("outputs", group, _CODES)
+def outputs(options: OwnOutputs) -> None:
+    """Sample outputs of a system and keep the least likely, as TIGERScore's training
+    set takes its own outputs (its section 3.1, Figure 2): five draws an input, sorted
+    by BARTScore.
+
+    --rows: rows with instruction, and source or input; `build metricinstruct --real`
+    takes what this writes. --set: settings of the sampling, such as top_p=0.95.
+
+    \b
+    Examples:
+      nlgeval build outputs --rows inputs.jsonl --engine vllm -m NAME -o outputs.jsonl
+      nlgeval build outputs --rows inputs.jsonl --engine openai -m gpt-4 \\
+          --output outputs.jsonl --dry-run
+    """
+    from nlgeval_lib import files
+    from nlgeval_lib.engines import Sampling
+    from nlgeval_lib.evaluators import BartScore
+    from nlgeval_lib.evaluators.stages import plan as plan_stages
+    from nlgeval_lib.scoring import ProgressBar, named, read, settings
+    from nlgeval_lib.scoring.asking import Run, ask
+    from nlgeval_lib.training import own_outputs
+
+    if not options.rows:
+        raise ValueError("which inputs? Give --rows, a file")
+    if not options.engine:
+        raise ValueError("which system? Give --engine and --model")
+    rows = read(options.rows).frame.reset_index(drop=True)
+    changes = settings.parsed(Sampling, options.set or (), "a sampling")
+    sampling = dataclasses.replace(own_outputs.SAMPLING, **changes)
+    store = named.store(options.store)
+    engine = options.choice().start(store)
+    stages = own_outputs.sampled(rows, options.model, sampling)
+    if options.dry_run:
+        planned = plan_stages(stages, engine, store)
+        options.plan("outputs: ", planned, engine, store)
+        return
+    if not options.output:
+        raise ValueError("where to? Give --output, a JSONL file")
+    run = Run()
+    bar = ProgressBar("outputs", quiet=options.quiet)
+    sampled = ask(stages, "outputs", engine, store, bar, run)
+    failures(run)
+    metric = BartScore(options.bartscore, direction=options.direction)
+    lowest = own_outputs.least_likely(sampled, metric, options.keep)
+    text = lowest.to_json(orient="records", lines=True, force_ascii=False)
+    files.write_text(Path(options.output), text)
+    typer.echo(
+        f"{len(sampled):,} outputs of {options.model} sampled, {len(lowest):,} kept; "
+        f"written: {options.output}"
+    )
+    raise typer.Exit(1 if run.failures or lowest.empty else 0)

@@ -28,7 +28,7 @@ _BEYOND = ("top_k", "repetition_penalty", "choice", "regex")
 # seconds between two hand-overs to the asking thread: each one stops the event loop for
 # a moment
 _HAND_OVER = 0.05
-# seconds after which the asking thread is told that nothing has come
+# seconds after which the asking thread learns that nothing has come
 _BEAT = 5.0
 # Seconds between two requests while more are open than ever before. Requests that start
 # at the same moment also end at the same moment, and the server idles in between.
