@@ -43,7 +43,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--shuffle 7`: the tests in another order, the same one for the same number."""
-    parser.addoption("--shuffle", type=int, metavar="SEED", help="tests in random order")
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="tests in random order"
+    )
 
 
 def pytest_collection_modifyitems(

@@ -42,8 +42,8 @@ def test_features_are_the_recorded_scores(summaries) -> None:
         criteria_scores.recorded("sfhot")
 
 
-def test_topical_chat_takes_the_mean_of_the_draws(data) -> None:
-    data("topical_chat")
+def test_topical_chat_takes_the_mean_of_the_draws(needs) -> None:
+    needs("topical_chat", "acloserlook")
     one = criteria_scores.recorded("topical_chat", 3, draws=4)
     assert "Original Ground Truth" not in set(
         one.items["system_id"]

@@ -121,7 +121,14 @@ def test_an_example_can_be_planned(monkeypatch, capsys, tmp_path, needs, line):
         )
         for i in range(12)
     ]
-    for file in ("my.jsonl", "a.jsonl", "b.jsonl", "c.jsonl", "outputs.jsonl"):
+    for file in (
+        "my.jsonl",
+        "a.jsonl",
+        "b.jsonl",
+        "c.jsonl",
+        "inputs.jsonl",
+        "outputs.jsonl",
+    ):
         jsonl(tmp_path / file, rows)
     assert (
         call(monkeypatch, capsys, "init", ".").code == 0

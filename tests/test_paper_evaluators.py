@@ -70,7 +70,8 @@ def test_rubrics_that_are_none():
 @pytest.mark.parametrize(
     ("name", "count"), [("vicuna_bench", 320), ("mt_bench", 320), ("hhh", 442)]
 )
-def test_prompts_equal_the_public_ones_byte_for_byte(data, name, count):
+def test_prompts_equal_the_public_ones_byte_for_byte(needs, data, name, count):
+    needs(name)
     frame = data(name)
     judge = Prometheus(reference=name != "hhh")
     rendered = [judge.render(one) for one in judge.given(frame)]

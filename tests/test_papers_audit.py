@@ -17,7 +17,7 @@ import pytest
 from cli_tools import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from public_data import needs
+from public_data import show
 from scipy import stats
 
 from nlgeval_lib import papers
@@ -524,15 +524,7 @@ def test_what_the_papers_do_not_print_contradicts_nothing(found):
 
 @pytest.fixture(scope="module")
 def with_data() -> pd.DataFrame:
-    needs(
-        "summeval",
-        "webnlg2020",
-        "vicuna_bench",
-        "wmt22_zhen",
-        "topical_chat",
-        "hhh",
-        "self_instruct",
-    )
+    show()
     return papers.audit(data=public_data)
 
 

@@ -186,10 +186,9 @@ UNIEVAL = pd.read_csv(Path(__file__).parent / "cases" / "unieval.csv")
 
 
 @pytest.mark.parametrize("name", UNIEVAL["dataset"].unique())
-def test_the_published_tables_come_out_to_the_last_of_six_digits(name, needs):
-    needs(name)
+def test_the_published_tables_come_out_to_the_last_of_six_digits(name, data):
     table = UNIEVAL[UNIEVAL["dataset"] == name]
-    items = datasets.items(datasets.load(name))
+    items = datasets.items(data(name))
     for aspect in table["aspect"]:
         scores = {"UniEval": items[f"unieval_{aspect}"]}
         ratings = {aspect: f"human_{aspect}"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import public_data
 import pytest
 from scipy import stats
 from sklearn.linear_model import RidgeCV
@@ -111,8 +112,8 @@ def test_a_variant_that_scored_nothing_is_told_and_left_out(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def chats(needs) -> pd.DataFrame:
-    needs("topical_chat", "acloserlook")
+def chats() -> pd.DataFrame:
+    public_data.show()
     return datasets.items(
         datasets.quick(datasets.load("topical_chat", ground_truth=False), 10)
     )
@@ -123,7 +124,8 @@ def spoken(chats) -> dict[str, np.ndarray]:
     return aspect_scores.chat_scores(chats)
 
 
-def test_recorded_scores_are_means_of_the_draws_between_0_and_1(chats, spoken):
+def test_recorded_scores_are_means_of_the_draws_between_0_and_1(chats, spoken, needs):
+    needs("acloserlook")
     assert set(spoken) == set(aspect_scores.CHAT_SCALES)
     assert all(
         np.nanmin(values) >= 0 and np.nanmax(values) <= 1 for values in spoken.values()

@@ -57,26 +57,42 @@ class Result:
         row["signature"] = self.signature()
         return row
 
+    def answer(self) -> dict[str, Any]:
+        """What the result says, by name, in the order in which it is read: estimate,
+        statistic, interval, p, n.
+        """
+        row = self.row()
+        return {name: row[name] for name in FIRST if _is_there(row.get(name))}
+
     def to_frame(self) -> pd.DataFrame:
-        """The result as a table of one row."""
+        """The result as a table, of one row unless it compares several things."""
         import pandas as pd
 
         return pd.DataFrame([self.row()])
 
+    def to_markdown(self) -> str:
+        """The table of `to_frame` as Markdown, numbers with four digits."""
+        table = self.to_frame()
+        lines = [list(map(str, table.columns)), ["---"] * len(table.columns)]
+        for row in table.itertuples(index=False):
+            lines.append([_in_words(value).replace("|", r"\|") for value in row])
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
     def __repr__(self) -> str:
-        row = self.row()
-        parts = []
-        for name in FIRST:
-            value = row.get(name)
-            if value is None or value != value:
-                continue
-            if isinstance(value, float):
-                value = f"{value:.4g}"
-            parts.append(f"{name}={value}")
-        parts.append(repr(row["signature"]))
-        if row.get("reason"):
-            parts.append(f"reason={row['reason']!r}")
+        parts = [f"{name}={_in_words(value)}" for name, value in self.answer().items()]
+        parts.append(repr(self.signature()))
+        reason = getattr(self, "reason", "")
+        if reason:
+            parts.append(f"{reason=}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and value == value
+
+
+def _in_words(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
