@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import math
 import os
@@ -49,10 +50,16 @@ def root() -> Path:
     override = os.environ.get("NLGEVAL_ROOT")
     if override:
         return Path(override).resolve()
-    holding = Path(__file__).resolve().parent.parent
-    if (holding / "data" / "registry.csv").exists():
-        return holding
-    return Path.cwd()
+    return _around_the_package() or Path.cwd()
+
+
+@functools.cache
+def _around_the_package() -> Path | None:
+    """The folder that holds the package, where that is a checkout."""
+    folder = Path(__file__).resolve().parent.parent
+    if (folder / "data" / "registry.csv").exists():
+        return folder
+    return None
 
 
 def committed(path: Path) -> Path:

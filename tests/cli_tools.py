@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pytest
 from hostile_server import JudgeServer
 
 from nlgeval_lib import cli
+from nlgeval_lib.datasets.numbers import HashedText, build
 
 KEY = "sk-secret-test"
 RUBRIC = "[Is the answer right?]\nScore 1: no\nScore 2: hardly\nScore 3: partly\nScore 4: mostly\nScore 5: yes"
@@ -37,6 +39,24 @@ def frame_hash(frame: pd.DataFrame) -> str:
         pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy().tobytes()
     )
     return hashlib.sha256(about.encode() + rows).hexdigest()[:16]
+
+
+def numbers_hash(frame: pd.DataFrame) -> str:
+    """`frame_hash` with each text replaced by the number of different texts before it:
+    the same with the texts at hand and with their hashes alone.
+    """
+    outline = frame.copy()
+    for column in frame.columns.intersection([*build.PROSE, "references"]):
+        texts = np.empty(len(frame), dtype=object)
+        texts[:] = list(frame[column])
+        outline[column] = pd.factorize(texts)[0]
+    return frame_hash(outline)
+
+
+def has_texts(frame: pd.DataFrame) -> bool:
+    """Whether a frame holds texts, not their hashes alone."""
+    prose = frame[frame.columns.intersection(build.PROSE)]
+    return not prose.map(lambda text: isinstance(text, HashedText)).any(axis=None)
 
 
 class Called(NamedTuple):

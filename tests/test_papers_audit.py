@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli_tools import cases
-from conftest import needs
 from hypothesis import given
 from hypothesis import strategies as st
+from public_data import needs
 from scipy import stats
 
 from nlgeval_lib import papers

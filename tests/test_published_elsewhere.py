@@ -337,8 +337,9 @@ def test_table_2_asks_its_judges(put, asked):
         "table_02_feedback_bench.ipynb",
     )
     cells = names["cells"].set_index(["row", "column", "statistic"])
-    scores = names["ran"][0]
-    assert len(names["ran"]) == 1 and set(scores["route"]) == {"run"}
+    [scores] = names["judged"].tables
+    assert set(scores["route"]) == {"run"}
+    assert set(scores["draws"]) == {3} and (scores["own_sd"] > 0).all()
     for statistic in ("pearson", "spearman", "kendall"):
         cell = cells.loc[("PROMETHEUS 7B", SEEN, statistic)]
         assert cell["route"] == "run" and cell["n"] == 1000

@@ -186,6 +186,7 @@ def here(here) -> Checkout:
 
 
 def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, capsys):
+    here.data("registry.csv")
     old = here.result("report/hdeval/old.html")
     thesis = here.root / "mine/thesis.txt"
     for path in (old, here.result("report/index.html"), thesis):

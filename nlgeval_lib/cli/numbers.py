@@ -36,6 +36,11 @@ def numbers(
 
     The outputs are run beside their results, and what they ask of texts is written
     down.
+
+    \b
+    Examples:
+      nlgeval numbers                 make the folder anew (needs the data)
+      nlgeval numbers --check         compute all again and compare; write nothing
     """
     from nlgeval_lib import files
     from nlgeval_lib.datasets import numbers as bundle
