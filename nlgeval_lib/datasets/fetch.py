@@ -292,8 +292,8 @@ def _check(entry: Entry, path: Path) -> None:
         raise _Passing(f"truncated download: {len(content):,} of {entry.bytes:,} bytes")
     raise ChecksumError(
         f"{entry.url}: {_kind(entry)} is {checksum}, expected {entry.checksum}; "
-        "nothing was kept. The file there is not the one that data/registry.csv names: put the "
-        f"right one to data/raw/{entry.path} or into a mirror"
+        "nothing was kept. The file there is not the one that data/registry.csv names: "
+        f"put the right one to data/raw/{entry.path} or into a mirror"
     )
 
 
