@@ -85,8 +85,9 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used;
     ValueError where a count is not as expected.
     """
+    _, loader = _of(name)
     try:
-        return _of(name)[1](**options)
+        return loader(**options)
     except DataUnavailable:
         if not numbers.has(name):
             raise
@@ -98,16 +99,16 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
 
     Raises: FileNotFoundError where the set is not among the numbers.
     """
-    known = spec(name)
-    whole = numbers.rows(name)
+    scale = spec(name).scale
+    rows = numbers.rows(name)
     if name == "topical_chat" and not options.get("ground_truth", True):
-        whole = whole[whole["system_id"] != "Original Ground Truth"]
+        rows = rows[rows["system_id"] != "Original Ground Truth"]
     elif name == "wmt22_zhen" and options.get("systems", "mt") == "mt":
-        whole = whole[whole["system_id"] != "refB"]
+        rows = rows[rows["system_id"] != "refB"]
     elif name == "self_instruct" and not options.get("stand_ins", False):
-        whole = whole[~whole["stand_in"]]
-    about = {"name": name, "scale": dict(known.scale), "aspects": tuple(known.scale)}
-    return frame.counted(whole.reset_index(drop=True), about)
+        rows = rows[~rows["stand_in"]]
+    about = {"name": name, "scale": dict(scale), "aspects": tuple(scale)}
+    return frame.counted(rows.reset_index(drop=True), about)
 
 
 def groups() -> tuple[str, ...]:
@@ -125,8 +126,8 @@ def files(name: str) -> list[str]:
     every = (*groups(), *OPTIONAL, *recordings.OPTIONAL)
     if name not in every:
         raise registry.unknown(name, every, "data set or recording")
-    known = recordings.spec(name) if recordings.has(name) else spec(name)
-    return list(dict.fromkeys(known.files))
+    about = recordings.spec(name) if recordings.has(name) else spec(name)
+    return list(dict.fromkeys(about.files))
 
 
 def available(name: str) -> tuple[bool, str]:
@@ -134,18 +135,18 @@ def available(name: str) -> tuple[bool, str]:
     Never uses the network.
     """
     try:
-        for relpath in () if recordings.has(name) else spec(name).embedded:
+        embedded = () if recordings.has(name) else spec(name).embedded
+        for relpath in embedded:
             if not (places.data() / relpath).is_file():
                 return False, f"data/{relpath} is not in this checkout"
         for relpath in files(name):
-            if fetch.local(relpath) is None:
-                entry = registry.entry(relpath)
-                if entry.optional:
-                    return False, fetch.elsewhere(entry)
-                return (
-                    False,
-                    f"{relpath} is not in data/raw nor in a mirror; run `make data`",
-                )
+            if fetch.local(relpath) is not None:
+                continue
+            entry = registry.entry(relpath)
+            if entry.optional:
+                return False, fetch.elsewhere(entry)
+            missing = f"{relpath} is not in data/raw nor in a mirror"
+            return False, f"{missing}; run `make data`"
     except DataError as error:
         return False, str(error)
     return True, "here"
@@ -158,19 +159,19 @@ def describe() -> pd.DataFrame:
     """
     rows = {}
     for name in NAMES:
-        known, (here, reason) = spec(name), available(name)
+        about = spec(name)
+        is_here, reason = available(name)
+        scales = {f"{low:g} to {high:g}" for low, high in about.scale.values()}
         rows[name] = {
-            "title": known.title,
-            "rows": known.n_items * len(known.scale),
-            "outputs": known.n_items,
-            "inputs": known.n_inputs,
-            "systems": known.n_systems,
-            "aspects": ", ".join(known.scale),
-            "scale": "; ".join(
-                sorted({f"{low:g} to {high:g}" for low, high in known.scale.values()})
-            ),
-            "licence": known.licence,
-            "here": here,
-            "reason": "" if here else reason,
+            "title": about.title,
+            "rows": about.n_items * len(about.scale),
+            "outputs": about.n_items,
+            "inputs": about.n_inputs,
+            "systems": about.n_systems,
+            "aspects": ", ".join(about.scale),
+            "scale": "; ".join(sorted(scales)),
+            "licence": about.licence,
+            "here": is_here,
+            "reason": "" if is_here else reason,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")

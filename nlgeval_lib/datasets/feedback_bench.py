@@ -1,5 +1,5 @@
-"""Feedback Bench, FLASK Eval and MT Bench's human judgments in Prometheus' files: of the
-same form as the siblings that `prometheus` reads, fetched only when asked for.
+"""Feedback Bench, FLASK Eval and MT Bench's human judgments in Prometheus' files: of
+the same form as the siblings that `prometheus` reads, fetched only when asked for.
 
 What is known of the form: prompts with the same headings, behind which a quote and a
 comma may stand; `gpt4_score` is one whole number in Feedback Bench and a list in FLASK
@@ -33,21 +33,23 @@ SCALE = range(1, 6)
 def load(name: str) -> pd.DataFrame:
     """One of the sets in file order, with the judge's whole prompt as published.
 
-    Feedback Bench: 1,000 responses; `human` is NaN, `gpt4` the score that GPT-4 was told
-    to write the response for, with its feedback. FLASK Eval: `human` the mean of people's
-    scores, `gpt4` of GPT-4's, each of which is in rater_gpt4_0 and on. MT Bench: pairs
-    as `hhh` has them, the preferred response first with `human` 1; of a tie, which
-    `tie` tells, both have .5.
+    Feedback Bench: 1,000 responses; `human` is NaN, `gpt4` the score that GPT-4 was
+    told to write the response for, with its feedback. FLASK Eval: `human` the mean of
+    people's scores, `gpt4` of GPT-4's, each of which is in rater_gpt4_0 and on. MT
+    Bench: pairs as `hhh` has them, the preferred response first with `human` 1; of a
+    tie, which `tie` tells, both have .5.
     Raises: DataUnavailable; ValueError for a file of another form.
     Source: Prometheus, Table 5 and the appendix on its evaluation data.
     """
     records = _records(name, FILES[name])
-    if name == "mt_bench_human":
-        rows = [row for n, record in enumerate(records) for row in _pair(n, record)]
-    elif name == "flask_eval":
-        rows = _flask(records)
-    else:
-        rows = [_written(name, n, record) for n, record in enumerate(records)]
+    if name == "flask_eval":
+        return frame.build(SPECS[name], _flask(records))
+    rows = []
+    for number, record in enumerate(records):
+        if name == "mt_bench_human":
+            rows += _pair(number, record)
+        else:
+            rows.append(_written(name, number, record))
     return frame.build(SPECS[name], rows)
 
 
@@ -60,10 +62,8 @@ def _records(name: str, relpath: str) -> list[dict[str, Any]]:
         records = fetch.json_file(relpath)
     except json.JSONDecodeError:
         records = fetch.json_lines(relpath)
-    mappings = isinstance(records, list) and all(
-        isinstance(record, dict) for record in records
-    )
-    if not mappings or not records:
+    is_list = isinstance(records, list) and bool(records)
+    if not is_list or not all(isinstance(record, dict) for record in records):
         raise ValueError(f"{name}: {relpath} is no list of records")
     return records
 
@@ -92,7 +92,9 @@ def _scores(name: str, number: int, values: Any) -> list[float]:
     return [_score(name, number, value) for value in values]
 
 
-def _asked(name: str, number: int, record: Mapping[str, Any], field: str) -> dict:
+def _prompt(
+    name: str, number: int, record: Mapping[str, Any], field: str
+) -> dict[str, str]:
     """The prompt and its parts. Raises: ValueError naming the record."""
     prompt = str(_field(name, number, record, field)).strip().rstrip('",').rstrip()
     try:
@@ -108,7 +110,7 @@ def _written(name: str, number: int, record: Mapping[str, Any]) -> dict[str, Any
     return {
         "input_id": f"{name.rpartition('_')[2]}-{number:04d}",
         "system_id": SIMULATED,
-        **_asked(name, number, record, "instruction"),
+        **_prompt(name, number, record, "instruction"),
         "human": {"overall": np.nan},
         "gpt4": score,
         "rater_gpt4_0": {"overall": score},
@@ -119,22 +121,24 @@ def _written(name: str, number: int, record: Mapping[str, Any]) -> dict[str, Any
 def _flask(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of FLASK Eval. An input is an instruction with its rubric."""
     name = "flask_eval"
-    numbers: dict[tuple[str, str], int] = {}
-    draws = {
-        len(_scores(name, n, one.get("gpt4_score"))) for n, one in enumerate(records)
-    }
+    scores_of_gpt4 = []
+    for number, record in enumerate(records):
+        scores_of_gpt4.append(_scores(name, number, record.get("gpt4_score")))
+    draws = set(map(len, scores_of_gpt4))
     if len(draws) > 1:
         raise ValueError(f"{name}: GPT-4 has {sorted(draws)} scores of one response")
     rows = []
+    input_numbers: dict[tuple[str, str], int] = {}
     for number, record in enumerate(records):
-        asked = _asked(name, number, record, "instruction")
-        key = (asked["instruction"], asked["rubric"])
+        prompt = _prompt(name, number, record, "instruction")
+        key = (prompt["instruction"], prompt["rubric"])
+        input_number = input_numbers.setdefault(key, len(input_numbers))
         people = _scores(name, number, _field(name, number, record, "human_score"))
-        gpt4 = _scores(name, number, record["gpt4_score"])
+        gpt4 = scores_of_gpt4[number]
         row = {
-            "input_id": f"flask-{numbers.setdefault(key, len(numbers)):04d}",
+            "input_id": f"flask-{input_number:04d}",
             "system_id": str(record.get("response_source", UNNAMED)),
-            **asked,
+            **prompt,
             "human": {"overall": float(np.mean(people))},
             "gpt4": float(np.mean(gpt4)),
         }
@@ -152,8 +156,8 @@ def _pair(number: int, record: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise ValueError(f"{name}: record {number}: tie is {tie!r}, not 0 or 1")
     rows = []
     for response in ("chosen", "rejected"):
-        asked = _asked(name, number, record, f"{response}_instruction")
-        del asked["reference"]
+        prompt = _prompt(name, number, record, f"{response}_instruction")
+        del prompt["reference"]
         preference = 0.5 if tie else float(response == "chosen")
         rows.append(
             {
@@ -161,7 +165,7 @@ def _pair(number: int, record: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "system_id": response,
                 "category": "human preference",
                 "tie": int(tie),
-                **asked,
+                **prompt,
                 "human": {"preference": preference},
             }
         )

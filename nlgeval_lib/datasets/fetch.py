@@ -26,7 +26,8 @@ from nlgeval_lib.datasets.registry import (
     Entry,
 )
 
-MIRROR, BESIDE = files.MIRROR, files.BESIDE
+MIRROR = files.MIRROR
+BESIDE = files.BESIDE
 TIMEOUT = (5.0, 20.0)  # seconds to connect, and between two pieces
 ATTEMPTS = 3
 BACKOFF = 0.5  # seconds before the second attempt, doubled before the third
@@ -43,10 +44,12 @@ def mirror() -> Path | None:
 def mirror_line() -> str:
     """Where files come from that are not in data/raw, in one line."""
     folder = mirror()
-    named = MIRROR in os.environ
+    is_set = MIRROR in os.environ
     if folder is None:
-        return f"data mirror: none ({f'{MIRROR} is empty' if named else f'no {MIRROR}, no ../{BESIDE}'})"
-    return f"data mirror: {folder} ({MIRROR if named else f'beside the checkout; {MIRROR}= for none'})"
+        reason = f"{MIRROR} is empty" if is_set else f"no {MIRROR}, no ../{BESIDE}"
+        return f"data mirror: none ({reason})"
+    origin = MIRROR if is_set else f"beside the checkout; {MIRROR}= for none"
+    return f"data mirror: {folder} ({origin})"
 
 
 # -- one file
@@ -67,8 +70,10 @@ def local(relpath: str) -> Path | None:
                 verify(candidate, entry)
                 return candidate
         except OSError as error:
-            said = f"cannot be read: {error.strerror or error}; make it readable, or take it away"
-            raise DataUnavailable(f"{candidate} {said}") from error
+            raise DataUnavailable(
+                f"{candidate} cannot be read: {error.strerror or error}; "
+                "make it readable, or take it away"
+            ) from error
     return None
 
 
@@ -80,9 +85,9 @@ def path(relpath: str, optional: bool = False) -> Path:
     Raises: UnknownName, ChecksumError, DataUnavailable (what was tried, the way out),
     OSError where data/raw cannot be written.
     """
-    found = local(relpath)
-    if found is not None:
-        return found
+    local_path = local(relpath)
+    if local_path is not None:
+        return local_path
     entry = registry.entry(relpath)
     if entry.optional and not optional:
         raise DataUnavailable(elsewhere(entry))
@@ -118,11 +123,11 @@ def elsewhere(entry: Entry) -> str:
 def origin(entry: Entry) -> str:
     """What a file is, and where else it is known to be, for when no address answers."""
     inside = entry.url.partition(f"{entry.commit}/")[2] or entry.path
-    others = entry.places()[1:]
-    said = f"the file {inside} of {entry.repository} at commit {entry.commit}"
-    if others:
-        said += f"; archives may have it: {', '.join(others)}"
-    return said
+    _, *archives = entry.places()
+    words = f"the file {inside} of {entry.repository} at commit {entry.commit}"
+    if archives:
+        words += f"; archives may have it: {', '.join(archives)}"
+    return words
 
 
 def _not_local() -> str:
@@ -147,11 +152,8 @@ def json_lines(relpath: str) -> list[Any]:
 
     Only a line feed ends one: texts may hold other separators.
     """
-    return [
-        json.loads(line)
-        for line in path(relpath).read_bytes().split(b"\n")
-        if line.strip()
-    ]
+    lines = path(relpath).read_bytes().split(b"\n")
+    return [json.loads(line) for line in lines if line.strip()]
 
 
 # -- is it the file that the registry names?
@@ -165,36 +167,31 @@ def verify(path: Path, entry: Entry) -> None:
     stamps stay as they were.
     """
     stat = path.stat()
-    stamp = f"{entry.checksum} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {path.resolve()}"
+    times = f"{stat.st_mtime_ns} {stat.st_ctime_ns}"
+    stamp = f"{entry.checksum} {stat.st_size} {times} {path.resolve()}"
     log = files.state("verified.txt")
     if stamp in _verified(log):
         return
-    got = _hashed(path, entry)
-    if got != entry.checksum:
-        inside = path.is_relative_to(files.raw())
-        way = (
-            "delete it and fetch again (make data)"
-            if inside
-            else "put the right file there, or take it away"
-        )
-        size = (
-            f" and {stat.st_size:,} bytes where {entry.bytes:,} are"
-            if entry.bytes and stat.st_size != entry.bytes
-            else ""
-        )
+    checksum = _hashed(path, entry)
+    if checksum != entry.checksum:
+        advice = "put the right file there, or take it away"
+        if path.is_relative_to(files.raw()):
+            advice = "delete it and fetch again (make data)"
+        size = ""
+        if entry.bytes and stat.st_size != entry.bytes:
+            size = f" and {stat.st_size:,} bytes where {entry.bytes:,} are"
         raise ChecksumError(
-            f"{path}: {_kind(entry)} is {got}{size}, expected {entry.checksum}; {way}"
+            f"{path}: {_kind(entry)} is {checksum}{size}, expected {entry.checksum}; "
+            f"{advice}"
         )
     if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS:
         _verified(log).add(stamp)
-        with contextlib.suppress(
-            OSError
-        ):  # where no state can be kept, files are hashed anew in each process
+        # Where no state can be kept, files are hashed anew in each process.
+        with contextlib.suppress(OSError):
             log.parent.mkdir(parents=True, exist_ok=True)
             with open(log, "a", encoding="utf-8", errors="backslashreplace") as out:
-                out.write(
-                    f"\n{stamp}\n"
-                )  # one write; the first line feed ends a line that a crash tore
+                # One write; the first line feed ends a line that a crash tore.
+                out.write(f"\n{stamp}\n")
 
 
 def sha256(path: Path) -> str:
@@ -262,13 +259,14 @@ def _download(entry: Entry, target: Path) -> None:
         wait_exponential,
     )
 
-    how: dict[str, Any] = {
-        "stop": stop_after_attempt(ATTEMPTS),
-        "wait": wait_exponential(BACKOFF),
-        "reraise": True,
-    }
+    attempts = Retrying(
+        retry=retry_if_exception_type(_Passing),
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_exponential(BACKOFF),
+        reraise=True,
+    )
     try:
-        for attempt in Retrying(retry=retry_if_exception_type(_Passing), **how):
+        for attempt in attempts:
             with attempt, files.replacing(target) as partial:
                 _ask(entry, partial)
                 _check(entry, partial)
@@ -280,24 +278,22 @@ def _download(entry: Entry, target: Path) -> None:
 
 def _check(entry: Entry, path: Path) -> None:
     """Passes where what came is the file of the entry."""
-    content = path.read_bytes()
-    got = _hashed(path, entry)
-    if got == entry.checksum:
+    checksum = _hashed(path, entry)
+    if checksum == entry.checksum:
         return
-    if (
-        content.lstrip(b"\xef\xbb\xbf \t\r\n")[:14]
-        .lower()
-        .startswith((b"<!doctype html", b"<html"))
-    ):
+    content = path.read_bytes()
+    begin = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower()
+    if begin.startswith((b"<!doctype html", b"<html")):
         raise DataUnavailable(
-            f"{entry.url}: got what looks like an HTML page instead of the file {entry.path}"
+            f"{entry.url}: got what looks like an HTML page "
+            f"instead of the file {entry.path}"
         )
     if len(content) < entry.bytes:
         raise _Passing(f"truncated download: {len(content):,} of {entry.bytes:,} bytes")
     raise ChecksumError(
-        f"{entry.url}: {_kind(entry)} is {got}, expected {entry.checksum}; nothing was "
-        "kept. The file there is not the one that data/registry.csv names: put the "
-        f"right one to data/raw/{entry.path} or into a mirror"
+        f"{entry.url}: {_kind(entry)} is {checksum}, expected {entry.checksum}; "
+        "nothing was kept. The file there is not the one that data/registry.csv names: "
+        f"put the right one to data/raw/{entry.path} or into a mirror"
     )
 
 
@@ -311,39 +307,37 @@ def _ask(entry: Entry, path: Path) -> None:
     import requests
 
     host = urlsplit(entry.url).netloc
-    if reason := unreachable.why(entry.url):
+    reason = unreachable.why(entry.url)
+    if reason:
         raise DataUnavailable(f"{entry.url}: {host} is unreachable ({reason})")
     try:
         pooch.HTTPDownloader(timeout=TIMEOUT)(entry.url, str(path), None)
     except requests.HTTPError as error:
-        assert error.response is not None
-        said = (
-            f"the server answered {error.response.status_code} {error.response.reason}"
-        )
-        if error.response.status_code == 429 or error.response.status_code >= 500:
-            raise _Passing(said) from error
-        raise DataUnavailable(f"{entry.url}: {said}") from error
+        response = error.response
+        assert response is not None
+        answer = f"the server answered {response.status_code} {response.reason}"
+        if response.status_code == 429 or response.status_code >= 500:
+            raise _Passing(answer) from error
+        raise DataUnavailable(f"{entry.url}: {answer}") from error
     except requests.RequestException as error:
-        said = _said(error)
-        chunked = isinstance(error, requests.exceptions.ChunkedEncodingError)
-        if (
-            chunked
-            or isinstance(error, requests.ReadTimeout)
-            or "Read timed out" in said
-        ):
-            raise _Passing(said) from error
+        cause = _cause(error)
+        passing = (requests.exceptions.ChunkedEncodingError, requests.ReadTimeout)
+        if isinstance(error, passing) or "Read timed out" in cause:
+            raise _Passing(cause) from error
         # no connection, no such name, a proxy that cannot be used
-        unreachable.note(host, said)
-        raise DataUnavailable(f"{entry.url}: {host} is unreachable ({said})") from error
+        unreachable.note(host, cause)
+        raise DataUnavailable(
+            f"{entry.url}: {host} is unreachable ({cause})"
+        ) from error
 
 
-def _said(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     """The innermost cause in one line: what requests wraps around it names objects."""
     while error.args and isinstance(error.args[0], Exception):
         error = error.args[0]
-    cause = getattr(error, "reason", None)
-    text = " ".join(str(cause or error).split())
-    return f"{type(cause or error).__name__}: {text.partition('>: ')[2] or text}"
+    cause = getattr(error, "reason", None) or error
+    text = " ".join(str(cause).split())
+    return f"{type(cause).__name__}: {text.partition('>: ')[2] or text}"
 
 
 # -- many files
@@ -379,52 +373,60 @@ def all(
 
     Raises: UnknownName; OSError where data/raw cannot be written.
     """
-    from tqdm import tqdm
-
     from nlgeval_lib import datasets
 
-    def lacking(relpath: str) -> str:
+    results = []
+    for name in datasets.groups() if names is None else names:
+        relpaths = [name] if name in registry.entries() else datasets.files(name)
+        result = _fetched(name, relpaths, optional)
+        line = "part of the repository"
+        if not result.ok:
+            reason = result.reason.partition(". Set ")[0]
+            line = f"{result.here:4} of {len(relpaths)} files  unavailable: {reason}"
+        elif relpaths:
+            size = _megabytes(relpaths)
+            line = f"{len(relpaths):4} files {size:8.1f} MB  ready"
+        say(f"{name:24} {line}")
+        results.append(result)
+    unavailable = [result.name for result in results if not result.ok]
+    distinct = {relpath for result in results for relpath in result.files}
+    complete = len(results) - len(unavailable)
+    size = f"{_megabytes(distinct):.0f} MB"
+    summary = f"{complete} of {len(results)} data sets ready"
+    summary += f" ({len(distinct)} files, {size})"
+    if unavailable:
+        summary += f"; unavailable: {', '.join(unavailable)}"
+    say(summary)
+    if unavailable and not mirror():
+        say(f"To use a copy of the files, set {MIRROR} to its folder.")
+    return results
+
+
+def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
+    """Fetch the files of one data set, several at once, with a bar of progress."""
+    from tqdm import tqdm
+
+    def failure(relpath: str) -> str:
         try:
             path(relpath, optional)
         except DataError as error:
             return str(error)
         return ""
 
-    def megabytes(relpaths: Iterable[str]) -> float:
-        return sum(registry.entry(relpath).bytes for relpath in relpaths) / 1e6
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = tqdm(
+            pool.map(failure, relpaths),
+            name,
+            len(relpaths),
+            unit="file",
+            leave=False,
+            delay=1,
+            disable=None,
+        )
+        failures = list(filter(None, outcomes))
+    first = failures[0] if failures else ""
+    return Fetched(name, relpaths, len(relpaths) - len(failures), first)
 
-    results = []
-    for name in names if names is not None else datasets.groups():
-        paths = [name] if name in registry.entries() else datasets.files(name)
-        with ThreadPoolExecutor(8) as pool:
-            told = tqdm(
-                pool.map(lacking, paths),
-                name,
-                len(paths),
-                unit="file",
-                leave=False,
-                delay=1,
-                disable=None,
-            )
-            lost = list(filter(None, told))
-        results.append(
-            Fetched(name, paths, len(paths) - len(lost), next(iter(lost), ""))
-        )
-        line = (
-            f"{len(paths):4} files {megabytes(paths):8.1f} MB  ready"
-            if paths
-            else "part of the repository"
-        )
-        if lost:
-            line = f"{results[-1].here:4} of {len(paths)} files  unavailable: {lost[0].partition('. Set ')[0]}"
-        say(f"{name:24} {line}")
-    gone = [result.name for result in results if not result.ok]
-    seen = {relpath for result in results for relpath in result.files}
-    unavailable = f"; unavailable: {', '.join(gone)}" if gone else ""
-    counts = f"{len(seen)} files, {megabytes(seen):.0f} MB"
-    say(
-        f"{len(results) - len(gone)} of {len(results)} data sets ready ({counts}){unavailable}"
-    )
-    if gone and not mirror():
-        say(f"To use a copy of the files, set {MIRROR} to its folder.")
-    return results
+
+def _megabytes(relpaths: Iterable[str]) -> float:
+    return sum(registry.entry(relpath).bytes for relpath in relpaths) / 1e6

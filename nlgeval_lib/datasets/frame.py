@@ -32,22 +32,24 @@ TABLE = pd.read_csv(
 
 @dataclass(frozen=True)
 class Spec:
-    """What is known about a data set before any of its files is here."""
+    """What is known about a data set before any of its files is here.
+
+    files: registry paths. n_items: outputs, 0 where not known before; a frame has
+    n_items x len(scale) rows. n_inputs: distinct sources. scale: aspect -> (lowest,
+    highest) possible human rating, in frame order. source: the publication. embedded:
+    files below data/ that the repository holds itself.
+    """
 
     name: str
     title: str
-    files: tuple[str, ...]  # registry paths
-    n_items: (
-        int  # outputs, 0 where not known before; a frame has n_items x len(scale) rows
-    )
-    n_inputs: int  # distinct sources
+    files: tuple[str, ...]
+    n_items: int
+    n_inputs: int
     n_systems: int
-    scale: Mapping[
-        str, tuple[float, float]
-    ]  # aspect -> (lowest, highest) possible human rating, in frame order
+    scale: Mapping[str, tuple[float, float]]
     licence: str
-    source: str  # publication
-    embedded: tuple[str, ...] = ()  # files below data/ that the repository holds itself
+    source: str
+    embedded: tuple[str, ...] = ()
 
 
 def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
@@ -56,10 +58,10 @@ def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
     """
     row = TABLE.loc[name].drop(["module", "systems", "optional"]).to_dict()
     scale: dict[str, tuple[float, float]] = {}
-    for part in row.pop("scale").split(";"):
-        *aspects, low, high = part.split()
-        ends = (float(low) if low == "-inf" else int(low), int(high))
-        scale |= dict.fromkeys(aspects, ends)
+    for entry in row.pop("scale").split(";"):
+        *aspects, low, high = entry.split()
+        lowest = float(low) if low == "-inf" else int(low)
+        scale |= dict.fromkeys(aspects, (lowest, int(high)))
     return Spec(name=name, files=files, scale=scale, embedded=embedded, **row)
 
 
@@ -68,14 +70,15 @@ def systems(name: str) -> tuple[str, ...]:
     return tuple(TABLE["systems"][name].split())
 
 
-def expect(name: str, what: str, got: object, expected: object) -> None:
+def expect(name: str, fact: str, actual: object, expected: object) -> None:
     """Hold one count or fact of a data set.
 
     Raises: ValueError naming the data set, what was got and expected.
     """
-    if got != expected:
+    if actual != expected:
         raise ValueError(
-            f"{name}: {what}: got {got}, expected {expected}; the file is not what the loader was written for"
+            f"{name}: {fact}: got {actual}, expected {expected}; "
+            "the file is not what the loader was written for"
         )
 
 
@@ -97,39 +100,31 @@ def build(
     """
     wide = pd.DataFrame(rows)
     aspects = list(spec.scale)
-    got = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
-    if not spec.n_items and counts is None:
-        counts = got
-    expect(
-        spec.name,
-        "outputs, inputs, systems",
-        got,
-        counts or (spec.n_items, spec.n_inputs, spec.n_systems),
-    )
+    sizes = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
+    if counts is None and spec.n_items:
+        counts = (spec.n_items, spec.n_inputs, spec.n_systems)
+    expect(spec.name, "outputs, inputs, systems", sizes, counts or sizes)
     if "references" in wide:
         wide["reference"] = [texts[0] for texts in wide["references"]]
     elif "reference" in wide:
         wide["references"] = [(text,) if text else () for text in wide["reference"]]
-    own = [column for column in wide if isinstance(wide[column][0], Mapping)]
-    rated = [column for column in own if _rated(column)]
+    by_aspect = [column for column in wide if isinstance(wide[column][0], Mapping)]
     places = np.repeat(np.arange(len(wide)), len(aspects))
-    long = wide.drop(columns=own).take(places).reset_index(drop=True)
-    long["dataset"], long["aspect"] = spec.name, aspects * len(wide)
-    for column in own:
+    long = wide.drop(columns=by_aspect).take(places).reset_index(drop=True)
+    texts = [text for text in TEXTS if text in long]
+    long["dataset"] = spec.name
+    long["aspect"] = aspects * len(wide)
+    ratings = []
+    for column in by_aspect:
         cells = [value[aspect] for value in wide[column] for aspect in aspects]
-        long[column] = np.array(cells, dtype=float) if column in rated else cells
-    order = dict.fromkeys(
-        [
-            *KEYS,
-            *rated,
-            *(text for text in TEXTS if text in long and text not in own),
-            *long,
-        ]
-    )
-    return counted(
-        long[list(order)],
-        {"name": spec.name, "scale": dict(spec.scale), "aspects": tuple(aspects)},
-    )
+        if _rated(column):
+            ratings.append(column)
+            long[column] = np.array(cells, dtype=float)
+        else:
+            long[column] = cells
+    order = dict.fromkeys([*KEYS, *ratings, *texts, *long])
+    about = {"name": spec.name, "scale": dict(spec.scale), "aspects": tuple(aspects)}
+    return counted(long[list(order)], about)
 
 
 def _rated(column: Any) -> bool:
@@ -140,14 +135,11 @@ def counted(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
     """The frame, with what it is about and how many items, inputs and systems it has
     in its `attrs`.
     """
-    n_items = len(frame) // max(1, frame["aspect"].nunique())
-    n_inputs = frame["input_id"].nunique()
-    n_systems = frame["system_id"].nunique()
     frame.attrs = {
         **about,
-        "n_items": n_items,
-        "n_inputs": n_inputs,
-        "n_systems": n_systems,
+        "n_items": len(frame) // max(1, frame["aspect"].nunique()),
+        "n_inputs": frame["input_id"].nunique(),
+        "n_systems": frame["system_id"].nunique(),
     }
     return frame
 
@@ -162,27 +154,28 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
     Raises: ValueError where the aspects are not about the same outputs in the same
     order.
     """
-    parts = {
-        aspect: part.reset_index(drop=True)
-        for aspect, part in frame.groupby("aspect", sort=False)
-    }
-    first = next(iter(parts.values()), frame)
+    by_aspect: dict[str, pd.DataFrame] = {}
+    for aspect, rows in frame.groupby("aspect", sort=False):
+        by_aspect[aspect] = rows.reset_index(drop=True)
+    first_aspect = next(iter(by_aspect), "")
+    first = by_aspect.get(first_aspect, frame)
     keys = ["input_id", "system_id"]
-    for aspect, part in parts.items():
-        if not part[keys].equals(first[keys]):
+    for aspect, rows in by_aspect.items():
+        if not rows[keys].equals(first[keys]):
             raise ValueError(
-                f"the rows of aspect {aspect} are not the outputs of {next(iter(parts))} in the same order"
+                f"the rows of aspect {aspect} are not the outputs of {first_aspect} "
+                "in the same order"
             )
     wide: dict[str, Any] = {}
     for column in first.columns.drop("aspect"):
-        known = column in (*KEYS, *TEXTS)
-        if _rated(column) or (
-            not known
-            and any(not first[column].equals(part[column]) for part in parts.values())
-        ):
-            wide |= {
-                f"{column}_{aspect}": part[column] for aspect, part in parts.items()
-            }
+        differs = _rated(column)
+        if not differs and column not in (*KEYS, *TEXTS):
+            differs = not all(
+                first[column].equals(rows[column]) for rows in by_aspect.values()
+            )
+        if differs:
+            for aspect, rows in by_aspect.items():
+                wide[f"{column}_{aspect}"] = rows[column]
         else:
             wide[column] = first[column]
     return pd.DataFrame(wide).__finalize__(frame)
@@ -190,7 +183,6 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
 
 def quick(frame: pd.DataFrame, inputs: int = 20) -> pd.DataFrame:
     """The rows of the first `inputs` inputs, everything else as it is."""
-    keep = frame["input_id"].unique()[:inputs]
-    return counted(
-        frame[frame["input_id"].isin(keep)].reset_index(drop=True), frame.attrs
-    )
+    first_inputs = frame["input_id"].unique()[:inputs]
+    rows = frame[frame["input_id"].isin(first_inputs)].reset_index(drop=True)
+    return counted(rows, frame.attrs)

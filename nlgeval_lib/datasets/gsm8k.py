@@ -4,6 +4,9 @@ correctness.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
@@ -29,43 +32,55 @@ def load(name: str) -> pd.DataFrame:
     second always wrong: levels above the item mean nothing.
     """
     problems = fetch.json_lines(TEST)
-    spec = SPECS[name]
-    numbers = {
-        problem["question"]: f"gsm8k-{number:04d}"
-        for number, problem in enumerate(problems)
-    }
-    if name == "gsm8k_tigerscore":
-        rows = [
-            {
-                "input_id": numbers[problem["input"]],
-                "system_id": f"{candidate['model']}#{place}",
-                "human": candidate["scores"],
-                "source": problem["input"],
-                "reference": problem["output"],
-                "output": candidate["text"],
-                "instruction": problem["instruction"],
-            }
-            for problem in fetch.json_file(spec.files[1])
-            for place, candidate in enumerate(problem["candidates"])
-        ]
-        return frame.build(spec, rows)
-    solved = list(zip(problems, fetch.json_lines(spec.files[1]), strict=True))
-    agree = sum(
-        problem["question"] == solution["question"] for problem, solution in solved
-    )
-    frame.expect(
-        name, "problems in the same order as their solutions", agree, spec.n_inputs
-    )
-    rows = [
-        {
-            "input_id": numbers[problem["question"]],
-            "system_id": model,
-            "human": {"accuracy": solution[model]["is_correct"]},
-            "source": problem["question"],
-            "reference": problem["answer"],
-            "output": solution[model]["solution"],
-        }
-        for problem, solution in solved
-        for model in MODELS
-    ]
-    return frame.build(spec, rows)
+    ids = {}
+    for number, problem in enumerate(problems):
+        ids[problem["question"]] = f"gsm8k-{number:04d}"
+    rows = _prepared(ids) if name == "gsm8k_tigerscore" else _solved(problems, ids)
+    return frame.build(SPECS[name], rows)
+
+
+def _prepared(ids: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The rows of TIGERScore's pairs; ids: of each question."""
+    spec = SPECS["gsm8k_tigerscore"]
+    rows = []
+    for problem in fetch.json_file(spec.files[1]):
+        for place, candidate in enumerate(problem["candidates"]):
+            rows.append(
+                {
+                    "input_id": ids[problem["input"]],
+                    "system_id": f"{candidate['model']}#{place}",
+                    "human": candidate["scores"],
+                    "source": problem["input"],
+                    "reference": problem["output"],
+                    "output": candidate["text"],
+                    "instruction": problem["instruction"],
+                }
+            )
+    return rows
+
+
+def _solved(
+    problems: list[dict[str, Any]], ids: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The rows of the authors' four models; ids: of each question."""
+    spec = SPECS["gsm8k"]
+    rows = []
+    agreeing = 0
+    solutions = fetch.json_lines(spec.files[1])
+    for problem, solution in zip(problems, solutions, strict=True):
+        question = problem["question"]
+        agreeing += question == solution["question"]
+        for model in MODELS:
+            rows.append(
+                {
+                    "input_id": ids[question],
+                    "system_id": model,
+                    "human": {"accuracy": solution[model]["is_correct"]},
+                    "source": question,
+                    "reference": problem["answer"],
+                    "output": solution[model]["solution"],
+                }
+            )
+    fact = "problems in the same order as their solutions"
+    frame.expect(spec.name, fact, agreeing, spec.n_inputs)
+    return rows

@@ -54,18 +54,19 @@ def load(name: str) -> pd.DataFrame:
     Raises: DataUnavailable where a file is not in the checkout; ValueError naming a
     broken line.
     """
-    records, *more = (_embedded(name, relpath) for relpath in SPECS[name].embedded)
+    spec = SPECS[name]
+    records = _embedded(name, spec.embedded[0])
     if name == "mini_judge":
-        return build(
-            records, {record["aspect"]: record["rubric"] for record in more[0]}
-        )
-    rows = [
-        {key: record[key] for key in (*_KNOWN, "kind", "degradation")}
-        | {"severity": float(record["severity"]), "errors": tuple(record["errors"])}
-        | {"human": {"quality": float(record["gold"])}}
-        for record in records
-    ]
-    return frame.build(SPECS[name], rows)
+        rubrics = _embedded(name, spec.embedded[1])
+        return build(records, {entry["aspect"]: entry["rubric"] for entry in rubrics})
+    rows = []
+    for record in records:
+        row = {key: record[key] for key in (*_KNOWN, "kind", "degradation")}
+        row["severity"] = float(record["severity"])
+        row["errors"] = tuple(record["errors"])
+        row["human"] = {"quality": float(record["gold"])}
+        rows.append(row)
+    return frame.build(spec, rows)
 
 
 def build(
@@ -74,19 +75,16 @@ def build(
     """The long frame of the judge's records as the file has them; rubrics: aspect ->
     text.
     """
-    rows = [
-        {key: record[key] for key in (*_KNOWN, "domain")}
-        | {
-            "errors": tuple(record["errors"]),
-            "kinds": tuple(error["kind"] for error in record["errors"]),
-        }
-        | {
-            "penalty": float(record["penalty"]),
-            "human": record["gold"],
-            "rubric": rubrics,
-        }
-        for record in records
-    ]
+    rows = []
+    for record in records:
+        errors = record["errors"]
+        row = {key: record[key] for key in (*_KNOWN, "domain")}
+        row["errors"] = tuple(errors)
+        row["kinds"] = tuple(error["kind"] for error in errors)
+        row["penalty"] = float(record["penalty"])
+        row["human"] = record["gold"]
+        row["rubric"] = rubrics
+        rows.append(row)
     return frame.build(SPECS["mini_judge"], rows)
 
 
@@ -94,12 +92,13 @@ def _embedded(name: str, relpath: str) -> list[dict[str, Any]]:
     """The records of a file below data/ that belongs to the repository, one a line."""
     path = files.data() / relpath
     if not path.is_file():
-        gone = f"data/{relpath} is not in this checkout; restore it from the repository"
-        raise DataUnavailable(f"{name} is unavailable: {gone}")
+        raise DataUnavailable(
+            f"{name} is unavailable: data/{relpath} is not in this checkout; "
+            "restore it from the repository"
+        )
     records = []
-    for number, line in enumerate(
-        path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1
-    ):
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    for number, line in enumerate(lines, start=1):
         try:
             records.append(json.loads(line))
         except ValueError as error:

@@ -5,6 +5,7 @@ original table of all three.
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 import pandas as pd
 
@@ -47,65 +48,67 @@ def load(name: str) -> pd.DataFrame:
     sets. CoAScore's aspect Overall is BAGEL's `quality`.
     """
     spec = SPECS[name]
-    records = list(safe_pickle.load(fetch.path(spec.files[0])).values())
-    with open(fetch.path(TABLE), encoding="utf-8", newline="") as handle:
-        table = [
-            row for row in csv.DictReader(handle) if row["dataset"] == name.upper()
-        ]
-    # the two files have no common id: output and all three ratings must agree row by
-    # row
-    agree = sum(
-        _letters(row["sys_ref"]) == _letters(record["sys_summ"])
-        and all(float(row[aspect]) == record["scores"][aspect] for aspect in spec.scale)
-        for row, record in zip(table, records, strict=True)
-    )
-    frame.expect(
-        name,
-        "rows whose output and ratings agree with the original table",
-        agree,
-        len(records),
-    )
-    numbers = {
-        source: n
-        for n, source in enumerate(dict.fromkeys(record["src"] for record in records))
-    }
-    rows = [
-        {
-            "input_id": f"{name}-{numbers[record['src']]:03d}",
-            "system_id": told["system"],
+    content = safe_pickle.load(fetch.path(spec.files[0]))
+    records = list(content.values())
+    table = _original_rows(name, records)
+    sources = dict.fromkeys(record["src"] for record in records)
+    ids = {source: f"{name}-{n:03d}" for n, source in enumerate(sources)}
+    rows = []
+    for place, (record, original) in enumerate(zip(records, table, strict=True)):
+        row = {
+            "input_id": ids[record["src"]],
+            "system_id": original["system"],
             "human": record["scores"],
             "source": record["src"],
             "references": tuple(record["ref_summs"]),
             "output": record["sys_summ"],
             "doc_id": place,
-            "act": told["mr_type"],
-            **{
-                f"stored_{metric.split('.')[0].lower()}": float(told[metric])
-                for metric in STORED
-            },
+            "act": original["mr_type"],
         }
-        for place, (record, told) in enumerate(zip(records, table, strict=True))
-    ]
+        for metric in STORED:
+            column = f"stored_{metric.split('.')[0].lower()}"
+            row[column] = float(original[metric])
+        rows.append(row)
     for relpath in spec.files[2:]:
-        predicted = fetch.json_file(relpath)
-        agree = sum(
-            one["system_output"] == row["output"]
-            for one, row in zip(predicted, rows, strict=True)
-        )
-        frame.expect(
-            name,
-            "outputs that UniEval's file has in the same order",
-            agree,
-            len(records),
-        )
-        for row, scores in zip(
-            rows, (one["predict_scores"] for one in predicted), strict=True
-        ):
-            # UniEval's file calls the aspect `quality` of the original ratings
-            # `overall`
-            row["unieval"] = {**scores, "quality": scores["overall"]}
+        _add_unieval(name, rows, fetch.json_file(relpath))
     return frame.build(spec, rows)
 
 
-def _letters(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum())
+def _original_rows(name: str, records: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """The set's rows of the original table, which has system ids and metrics.
+
+    The two files have no common id: output and all three ratings must agree row by row.
+    """
+    with open(fetch.path(TABLE), encoding="utf-8", newline="") as handle:
+        every_row = list(csv.DictReader(handle))
+    rows = [row for row in every_row if row["dataset"] == name.upper()]
+    agreeing = 0
+    for row, record in zip(rows, records, strict=True):
+        scores = record["scores"]
+        ratings_agree = all(
+            float(row[aspect]) == scores[aspect] for aspect in SPECS[name].scale
+        )
+        outputs_agree = letters(row["sys_ref"]) == letters(record["sys_summ"])
+        agreeing += ratings_agree and outputs_agree
+    fact = "rows whose output and ratings agree with the original table"
+    frame.expect(name, fact, agreeing, len(records))
+    return rows
+
+
+def _add_unieval(
+    name: str, rows: list[dict[str, Any]], predictions: list[dict[str, Any]]
+) -> None:
+    """Put UniEval's scores into the rows, whose outputs they must be of."""
+    agreeing = 0
+    for row, prediction in zip(rows, predictions, strict=True):
+        agreeing += prediction["system_output"] == row["output"]
+        scores = prediction["predict_scores"]
+        # UniEval's file calls the aspect `quality` of the original ratings `overall`.
+        row["unieval"] = {**scores, "quality": scores["overall"]}
+    fact = "outputs that UniEval's file has in the same order"
+    frame.expect(name, fact, agreeing, len(rows))
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text, small: what is compared of an output."""
+    return "".join(filter(str.isalnum, text.lower()))

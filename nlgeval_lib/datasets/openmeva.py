@@ -20,38 +20,31 @@ def load() -> pd.DataFrame:
     copy, which has the same outputs and ratings. `stored_chatgpt` is one star rating,
     the other `stored_` columns are reference metrics and perplexity.
     """
-    prepared = {story["id"]: story for story in fetch.json_file(PREPARED)}
+    copies = {story["id"]: story for story in fetch.json_file(PREPARED)}
     rows = []
-    same = 0
+    agreeing = 0
     for story in fetch.json_file(FILE):
-        copy = prepared[story["doc_id"]]
-        copies = {
-            one["model"]: (one["text"], one["scores"]["human"])
-            for one in copy["candidates"]
-        }
-        for system, given in story["gen"].items():
-            scores = dict(given["score"])
-            same += copies[system] == (given["text"], scores["human"])
+        copy = copies[story["doc_id"]]
+        copied = {}
+        for candidate in copy["candidates"]:
+            rating = candidate["scores"]["human"]
+            copied[candidate["model"]] = (candidate["text"], rating)
+        for system, generated in story["gen"].items():
+            scores = dict(generated["score"])
+            human = scores.pop("human")
+            agreeing += copied[system] == (generated["text"], human)
             row = {
                 "input_id": story["doc_id"],
                 "system_id": system,
-                "human": {"overall": scores.pop("human")},
+                "human": {"overall": human},
                 "source": story["prompt"],
                 "reference": story["reference"],
-                "output": given["text"],
+                "output": generated["text"],
                 "instruction": copy["instruction"],
             }
-            rows.append(
-                row
-                | {
-                    f"stored_{key.replace('-', '_')}": float(value)
-                    for key, value in scores.items()
-                }
-            )
-    frame.expect(
-        SPEC.name,
-        "outputs and ratings equal to those of TIGERScore's copy",
-        same,
-        SPEC.n_items,
-    )
+            for metric, value in scores.items():
+                row[f"stored_{metric.replace('-', '_')}"] = float(value)
+            rows.append(row)
+    fact = "outputs and ratings equal to those of TIGERScore's copy"
+    frame.expect(SPEC.name, fact, agreeing, SPEC.n_items)
     return frame.build(SPEC, rows)

@@ -40,14 +40,16 @@ def split(prompt: str) -> tuple[str, ...]:
 
     Raises: ValueError where a heading is missing, there twice, or out of order.
     """
-    found = _PROMPT.fullmatch(prompt)
-    if not found or len(_HEADING.findall(prompt)) != 5 + (
-        found["reference"] is not None
-    ):
+    match = _PROMPT.fullmatch(prompt)
+    headings = len(_HEADING.findall(prompt))
+    if match:
+        headings -= match["reference"] is not None
+    if not match or headings != 5:
         raise ValueError(
-            f"the prompt has not the expected headings, each once and in order: {prompt[:80]!r}..."
+            "the prompt has not the expected headings, each once and in order: "
+            f"{prompt[:80]!r}..."
         )
-    return tuple(text or "" for text in found.group(*PARTS))
+    return tuple(text or "" for text in match.group(*PARTS))
 
 
 def load(name: str) -> pd.DataFrame:
@@ -61,55 +63,55 @@ def load(name: str) -> pd.DataFrame:
     """
     spec = SPECS[name]
     records = fetch.json_file(spec.files[0])
-    rows = []
-    if name != "hhh":
-        for record in records:
-            scores = [float(score) for score in record["gpt4_score"]]
-            row = _row(
-                str(record["idx"]),
-                record["response_source"],
-                record["category"],
-                record["instruction"],
-            )
-            row |= {"human": {"overall": np.nan}, "gpt4": float(np.mean(scores))}
-            row |= {
-                f"feedback_gpt4_{draw}": record["gpt4_feedback"][draw]
-                for draw in range(DRAWS)
-            }
-            rows.append(
-                row
-                | {
-                    f"rater_gpt4_{draw}": {"overall": scores[draw]}
-                    for draw in range(DRAWS)
-                }
-            )
-        return frame.build(spec, rows)
-    for number, pair in enumerate(records):
-        for side in ("chosen", "rejected"):
-            row = _row(
-                f"hhh-{number:03d}", side, pair["source"], pair[f"{side}_instruction"]
-            )
-            del row["reference"]
-            rows.append({**row, "human": {"preference": float(side == "chosen")}})
-    same = sum(
-        one["instruction"] == other["instruction"]
-        for one, other in zip(rows[::2], rows[1::2], strict=True)
-    )
-    frame.expect(
-        spec.name,
-        "pairs whose responses answer the same instruction",
-        same,
-        spec.n_inputs,
-    )
+    rows = _pairs(records) if name == "hhh" else _graded(records)
     return frame.build(spec, rows)
 
 
+def _graded(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a bench."""
+    rows = []
+    for record in records:
+        scores = [float(score) for score in record["gpt4_score"]]
+        row = _row(
+            str(record["idx"]),
+            record["response_source"],
+            record["category"],
+            record["instruction"],
+        )
+        row["human"] = {"overall": np.nan}
+        row["gpt4"] = float(np.mean(scores))
+        for draw in range(DRAWS):
+            row[f"feedback_gpt4_{draw}"] = record["gpt4_feedback"][draw]
+        for draw in range(DRAWS):
+            row[f"rater_gpt4_{draw}"] = {"overall": scores[draw]}
+        rows.append(row)
+    return rows
+
+
+def _pairs(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of HHH Alignment, two a pair."""
+    rows = []
+    agreeing = 0
+    for number, pair in enumerate(records):
+        of_pair = []
+        for response in ("chosen", "rejected"):
+            prompt = pair[f"{response}_instruction"]
+            row = _row(f"hhh-{number:03d}", response, pair["source"], prompt)
+            del row["reference"]
+            row["human"] = {"preference": float(response == "chosen")}
+            of_pair.append(row)
+        agreeing += of_pair[0]["instruction"] == of_pair[1]["instruction"]
+        rows += of_pair
+    fact = "pairs whose responses answer the same instruction"
+    frame.expect("hhh", fact, agreeing, SPECS["hhh"].n_inputs)
+    return rows
+
+
 def _row(input_id: str, system_id: str, category: str, prompt: str) -> dict[str, Any]:
-    parts = dict(zip(PARTS, split(prompt), strict=True))
     return {
         "input_id": input_id,
         "system_id": system_id,
         "category": category,
         "prompt": prompt,
-        **parts,
+        **dict(zip(PARTS, split(prompt), strict=True)),
     }

@@ -40,21 +40,22 @@ class UnknownName(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One public file; `optional` where it is fetched only when asked for."""
+    """One public file; `optional` where it is fetched only when asked for.
 
-    path: (
-        str  # relative, with forward slashes: below data/raw and below a mirror folder
-    )
+    path: relative, with forward slashes: below data/raw and below a mirror folder.
+    git_blob: the sha1 that git gives the content; checked where no sha256 is known.
+    holds: of an optional file, what is in it.
+    """
+
+    path: str
     url: str
     sha256: str
     bytes: int
     licence: str
     repository: str
     commit: str
-    git_blob: str = (
-        ""  # sha1 that git gives the content; checked where no sha256 is known
-    )
-    holds: str = ""  # of an optional file: what is in it
+    git_blob: str = ""
+    holds: str = ""
 
     @property
     def optional(self) -> bool:
@@ -67,13 +68,13 @@ class Entry:
         return self.sha256 or self.git_blob
 
     def places(self) -> list[str]:
-        """The file's address, then those of archives (`data/places.csv`), none twice."""
-        found = [self.url]
+        """The file's address, then those of archives (`data/places.csv`), each once."""
+        addresses = [self.url]
         for template in _archives():
             fields = re.findall(r"{(\w+)}", template)
             if all(getattr(self, field) for field in fields):
-                found.append(template.format(**asdict(self)))
-        return list(dict.fromkeys(found))
+                addresses.append(template.format(**asdict(self)))
+        return list(dict.fromkeys(addresses))
 
 
 def entries() -> dict[str, Entry]:
@@ -111,29 +112,29 @@ def entry(relpath: str) -> Entry:
     return entries()[relpath]
 
 
-def unknown(name: str, known: Collection[str], what: str) -> UnknownName:
-    """The error for `name`, with the nearest of the `known` names, or all where they
+def unknown(name: str, allowed: Collection[str], kind: str) -> UnknownName:
+    """The error for `name`, with the nearest of the `allowed` names, or all where they
     are few.
     """
-    close = near(name, known)
-    few = (
-        "known: " + ", ".join(known)
-        if len(known) <= 30
-        else f"{len(known)} names are known, none of them near"
-    )
-    return UnknownName(
-        f"unknown {what} {name!r}; {'nearest: ' + ', '.join(close) if close else few}"
-    )
+    close = near(name, allowed)
+    if close:
+        hint = "nearest: " + ", ".join(close)
+    elif len(allowed) <= 30:
+        hint = "known: " + ", ".join(allowed)
+    else:
+        hint = f"{len(allowed)} names are known, none of them near"
+    return UnknownName(f"unknown {kind} {name!r}; {hint}")
 
 
-def choose(asked: Iterable[str] | None, known: Sequence[str], what: str) -> list[str]:
-    """The asked names, or all known ones, in the known order.
+def choose(names: Iterable[str] | None, allowed: Sequence[str], kind: str) -> list[str]:
+    """The names that are asked for, or all allowed ones, in the allowed order.
 
     Raises: UnknownName; TypeError for a single text.
     """
-    if isinstance(asked, str):
-        raise TypeError(f"{what}s is one text {asked!r}; pass a list or tuple of names")
-    asked = list(known if asked is None else asked)
-    if strange := [name for name in asked if name not in known]:
-        raise unknown(strange[0], known, what)
-    return [name for name in known if name in asked]
+    if isinstance(names, str):
+        raise TypeError(f"{kind}s is one text {names!r}; pass a list or tuple of names")
+    chosen = list(allowed if names is None else names)
+    for name in chosen:
+        if name not in allowed:
+            raise unknown(name, allowed, kind)
+    return [name for name in allowed if name in chosen]

@@ -60,12 +60,14 @@ class _PlainUnpickler(pickle.Unpickler):
         if self.numbers and (module, name) in _NUMBERS:
             return _NUMBERS[module, name]
         raise UnsafePickle(
-            f"the pickle asks for {module}.{name}; only plain values are read, nothing is imported"
+            f"the pickle asks for {module}.{name}; "
+            "only plain values are read, nothing is imported"
         )
 
     def persistent_load(self, pid: Any) -> Any:
         raise UnsafePickle(
-            f"the pickle asks for the outside object {pid!r}; only plain values are read"
+            f"the pickle asks for the outside object {pid!r}; "
+            "only plain values are read"
         )
 
 

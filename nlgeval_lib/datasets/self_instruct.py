@@ -10,27 +10,25 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, frame
 
 INSTRUCTIONS = "self_instruct/user_oriented_instructions.jsonl"
-_TUNED = (
-    f"davinci-{one}"
-    for one in ("self-instruct", "self-instruct-and-superni-ft", "superni-ft", "t0-ft")
-)
 MODELS = (
     "text-davinci-003",
     "text-davinci-002",
     "text-davinci-001",
-    *_TUNED,
+    "davinci-self-instruct",
+    "davinci-self-instruct-and-superni-ft",
+    "davinci-superni-ft",
+    "davinci-t0-ft",
     "davinci",
 )
 FILES = {model: f"self_instruct/{model}_predictions.jsonl" for model in MODELS}
 # AlpacaEval's outputs: other runs, and in part other models, than SemScore's GPT-4,
 # GPT-3.5 and Alpaca
 STAND_INS = {
-    f"{system} (AlpacaEval)": f"self_instruct/alpaca_eval_{name}.model_outputs.json"
-    for system, name in {
-        "gpt-4": "gpt4",
-        "gpt-3.5-turbo-0301": "gpt-3.5-turbo-0301",
-        "alpaca-7b": "alpaca-7b",
-    }.items()
+    "gpt-4 (AlpacaEval)": "self_instruct/alpaca_eval_gpt4.model_outputs.json",
+    "gpt-3.5-turbo-0301 (AlpacaEval)": (
+        "self_instruct/alpaca_eval_gpt-3.5-turbo-0301.model_outputs.json"
+    ),
+    "alpaca-7b (AlpacaEval)": "self_instruct/alpaca_eval_alpaca-7b.model_outputs.json",
 }
 
 SPEC = frame.known("self_instruct", INSTRUCTIONS, *FILES.values(), *STAND_INS.values())
@@ -46,37 +44,40 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
     input (may be empty).
     """
     tasks = fetch.json_lines(INSTRUCTIONS)
-    given = {model: fetch.json_lines(relpath) for model, relpath in FILES.items()}
-    for system, relpath in STAND_INS.items() if stand_ins else ():
-        given[system] = [
-            one for one in fetch.json_file(relpath) if one["dataset"] == "selfinstruct"
-        ]
+    by_system = {model: fetch.json_lines(relpath) for model, relpath in FILES.items()}
+    if stand_ins:
+        for system, relpath in STAND_INS.items():
+            by_system[system] = [
+                record
+                for record in fetch.json_file(relpath)
+                if record["dataset"] == "selfinstruct"
+            ]
     rows = []
-    for system, records in given.items():
-        agree = 0
+    for system, records in by_system.items():
+        is_stand_in = system in STAND_INS
+        agreeing = 0
         for record, task in zip(records, tasks, strict=True):
             [instance] = task["instances"]
-            asked = task["instruction"], instance["input"]
-            agree += _words(record["instruction"], record.get("input", "")) == _words(
-                *asked
-            )
+            prompt = _words(task["instruction"], instance["input"])
+            recorded = _words(record["instruction"], record.get("input", ""))
+            agreeing += recorded == prompt
             row = {
                 "input_id": task["id"],
                 "system_id": system,
                 "human": {"quality": np.nan},
                 "source": instance["input"],
                 "references": (instance["output"],),
-                "output": record["output" if system in STAND_INS else "response"],
+                "output": record["output" if is_stand_in else "response"],
                 "instruction": task["instruction"],
                 "application": task["motivation_app"],
-                "stand_in": system in STAND_INS,
+                "stand_in": is_stand_in,
             }
             rows.append(row)
-        frame.expect(
-            SPEC.name, f"instructions of {system} in the same order", agree, len(tasks)
-        )
-    return frame.build(SPEC, rows, (len(rows), SPEC.n_inputs, 11 if stand_ins else 8))
+        fact = f"instructions of {system} in the same order"
+        frame.expect(SPEC.name, fact, agreeing, len(tasks))
+    counts = (len(rows), SPEC.n_inputs, len(by_system))
+    return frame.build(SPEC, rows, counts)
 
 
-def _words(*parts: str) -> str:
-    return "".join("".join(parts).split()).lower()
+def _words(*texts: str) -> str:
+    return "".join("".join(texts).split()).lower()

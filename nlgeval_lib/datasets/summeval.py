@@ -43,20 +43,14 @@ def load() -> pd.DataFrame:
     the four systems without.
     """
     experts = list(fetch.json_file(EXPERTS).values())
-    crowd = {
-        (record["id"], system): record["turker_annotations"]
-        for system, relpath in zip(CROWD, SPEC.files[2:], strict=True)
-        for record in fetch.json_lines(relpath)
-    }
+    crowd = {}
+    for system, relpath in zip(CROWD, SPEC.files[2:], strict=True):
+        for record in fetch.json_lines(relpath):
+            crowd[record["id"], system] = record["turker_annotations"]
     unrated = [dict.fromkeys(SPEC.scale, np.nan)] * 5
     rows = []
     for input_id, document in safe_pickle.load(fetch.path(PICKLE)).items():
         for system, summary in document["sys_summs"].items():
-            key = f"{input_id}__{system}__"
-            by_expert = [
-                {aspect: expert[key + aspect] for aspect in SPEC.scale}
-                for expert in experts
-            ]
             row = {
                 "input_id": input_id,
                 "system_id": system,
@@ -65,21 +59,18 @@ def load() -> pd.DataFrame:
                 "references": tuple(document["ref_summs"]),
                 "output": summary["sys_summ"],
             }
-            row |= {f"rater_expert_{n}": rated for n, rated in enumerate(by_expert)}
-            rows.append(
-                row
-                | {
-                    f"rater_crowd_{n}": rated
-                    for n, rated in enumerate(crowd.get((input_id, system), unrated))
+            for number, expert in enumerate(experts):
+                row[f"rater_expert_{number}"] = {
+                    aspect: expert[f"{input_id}__{system}__{aspect}"]
+                    for aspect in SPEC.scale
                 }
-            )
+            ratings = crowd.get((input_id, system), unrated)
+            for number, rating in enumerate(ratings):
+                row[f"rater_crowd_{number}"] = rating
+            rows.append(row)
     long = frame.build(SPEC, rows)
-    means = long[[f"rater_expert_{n}" for n in range(len(experts))]].mean(axis=1)
-    agree = int(np.isclose(means, long["human"]).sum())
-    frame.expect(
-        SPEC.name,
-        "means of 3 experts that agree",
-        agree,
-        SPEC.n_items * len(SPEC.scale),
-    )
+    expert_columns = [f"rater_expert_{number}" for number in range(len(experts))]
+    means = long[expert_columns].mean(axis=1)
+    agreeing = int(np.isclose(means, long["human"]).sum())
+    frame.expect(SPEC.name, "means of 3 experts that agree", agreeing, len(long))
     return long

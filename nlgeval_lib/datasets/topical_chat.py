@@ -16,8 +16,12 @@ SPEC = frame.known("topical_chat", FILE)
 
 def input_ids(records: list[dict]) -> dict[tuple[str, str], str]:
     """The id of each (source, context) in the records, numbered by first appearance."""
-    known = dict.fromkeys((record["source"], record["context"]) for record in records)
-    return {key: f"tc{number:02d}" for number, key in enumerate(known)}
+    inputs = dict.fromkeys(map(_input, records))
+    return {key: f"tc{number:02d}" for number, key in enumerate(inputs)}
+
+
+def _input(record: dict) -> tuple[str, str]:
+    return record["source"], record["context"]
 
 
 def load(ground_truth: bool = True) -> pd.DataFrame:
@@ -29,26 +33,27 @@ def load(ground_truth: bool = True) -> pd.DataFrame:
     raters; `unieval` holds UniEval's prediction for the aspect.
     """
     records = fetch.json_file(FILE)
-    numbers = input_ids(records)
-    truth = {
-        (r["source"], r["context"]): r["system_output"]
-        for r in records
-        if r["system_id"] == GROUND_TRUTH
-    }
-    rows = [
-        {
-            "input_id": numbers[r["source"], r["context"]],
-            "system_id": r["system_id"],
-            "human": r["scores"],
-            "source": r["source"],
-            "reference": ""
-            if r["system_id"] == GROUND_TRUTH
-            else truth[r["source"], r["context"]],
-            "output": r["system_output"],
-            "context": r["context"],
-            "unieval": r["predict_scores"],
-        }
-        for r in records
-        if ground_truth or r["system_id"] != GROUND_TRUTH
-    ]
+    ids = input_ids(records)
+    references = {}
+    for record in records:
+        if record["system_id"] == GROUND_TRUTH:
+            references[_input(record)] = record["system_output"]
+    rows = []
+    for record in records:
+        key = _input(record)
+        is_truth = record["system_id"] == GROUND_TRUTH
+        if is_truth and not ground_truth:
+            continue
+        rows.append(
+            {
+                "input_id": ids[key],
+                "system_id": record["system_id"],
+                "human": record["scores"],
+                "source": record["source"],
+                "reference": "" if is_truth else references[key],
+                "output": record["system_output"],
+                "context": record["context"],
+                "unieval": record["predict_scores"],
+            }
+        )
     return frame.build(SPEC, rows, None if ground_truth else (300, 60, 5))

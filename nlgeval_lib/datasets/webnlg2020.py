@@ -4,6 +4,8 @@ criteria.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -40,41 +42,40 @@ def load() -> pd.DataFrame:
     `references` are 1 to 4 texts, `reference` the first. The challenge's rated
     reference texts are left out: which one was shown is not recorded.
     """
-    about = {record["sample_id"]: record for record in fetch.json_file(RATINGS)}
-    single = {
-        system: fetch.json_file(f"webnlg2020/{system}.primary.json")
-        for system in SYSTEMS
-    }
+    samples = {record["sample_id"]: record for record in fetch.json_file(RATINGS)}
+    by_system = {}
+    for system in SYSTEMS:
+        by_system[system] = fetch.json_file(f"webnlg2020/{system}.primary.json")
+    rater_columns = [f"rater_{number}" for number in range(RATERS)]
     rows = []
-    for given in fetch.json_file(PREPARED):
-        sample = str(given["id"])
-        for candidate in given["candidates"]:
-            raters = [*single[candidate["model"]][sample].values()]
-            rated = [
-                candidate["scores"],
-                *raters[:RATERS],
-                *[{}] * (RATERS - len(raters)),
-            ]
-            columns = ("human", *(f"rater_{n}" for n in range(RATERS)))
+    for record in fetch.json_file(PREPARED):
+        sample = str(record["id"])
+        about = samples[sample]
+        for candidate in record["candidates"]:
+            system = candidate["model"]
             row = {
                 "input_id": sample,
-                "system_id": candidate["model"],
-                "source": given["input"],
-                "references": tuple(given["output"]),
+                "system_id": system,
+                "source": record["input"],
+                "references": tuple(record["output"]),
                 "output": candidate["text"],
-                "instruction": given["instruction"],
-                "category": about[sample]["category"],
-                "domain": about[sample]["domain"],
-                "triples": int(about[sample]["size"]),
+                "instruction": record["instruction"],
+                "category": about["category"],
+                "domain": about["domain"],
+                "triples": int(about["size"]),
+                "human": _ratings(candidate["scores"]),
             }
-            for column, ratings in zip(columns, rated, strict=True):
-                row[column] = {
-                    aspect: ratings.get(name, np.nan)
-                    for aspect, name in CRITERIA.items()
-                }
+            raters = [*by_system[system][sample].values(), *[{}] * RATERS]
+            for column, scores in zip(rater_columns, raters, strict=False):
+                row[column] = _ratings(scores)
             rows.append(row)
     long = frame.build(SPEC, rows)
-    means = long[[f"rater_{n}" for n in range(RATERS)]].mean(axis=1)
-    agree = int(np.isclose(means, long["human"], equal_nan=True).sum())
-    frame.expect(SPEC.name, "means that single ratings give", agree, len(long))
+    means = long[rater_columns].mean(axis=1)
+    agreeing = int(np.isclose(means, long["human"], equal_nan=True).sum())
+    frame.expect(SPEC.name, "means that single ratings give", agreeing, len(long))
     return long
+
+
+def _ratings(scores: Mapping[str, float]) -> dict[str, float]:
+    """The ratings of our aspects, NaN where there is none."""
+    return {aspect: scores.get(name, np.nan) for aspect, name in CRITERIA.items()}

@@ -16,8 +16,8 @@ HUMAN_SYSTEM = "refB"
 SEGMENTS = 1875
 # the prompt that the outputs and ratings are stored in
 _BEFORE = (
-    "You are evaluating a model output based on a reference, which reflects text semantics. "
-    'The correct translation is "'
+    "You are evaluating a model output based on a reference, "
+    'which reflects text semantics. The correct translation is "'
 )
 _BETWEEN = '". The model generated translation is "'
 _AFTER = '". Please identify all errors within each model output'
@@ -49,32 +49,33 @@ def load(systems: str = "mt") -> pd.DataFrame:
     if systems not in ("mt", "all"):
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
     chosen = SYSTEMS if systems == "mt" else (*SYSTEMS, HUMAN_SYSTEM)
-    # only a line feed ends a segment
-    source, *references = (
-        fetch.text(path).removesuffix("\n").split("\n")
-        for path in (SOURCE, *REFERENCES)
-    )
-    n = len(chosen)
-    instances = [
-        one
-        for system in chosen
-        for one in fetch.json_file(prepared(system))["instances"]
-    ]
+    source = _segments(SOURCE)
+    references = list(zip(*map(_segments, REFERENCES), strict=True))
+    system_ids = []
+    ratings = []
+    outputs = []
+    for system in chosen:
+        instances = fetch.json_file(prepared(system))["instances"]
+        for instance, (reference, _) in zip(instances, references, strict=True):
+            system_ids.append(system)
+            ratings.append({"mqm": instance["output"] + 0.0})  # -0.0 becomes 0.0
+            outputs.append(_output(instance["input"], reference))
+    number = len(chosen)
     columns: dict[str, list] = {
-        "input_id": list(map(input_id, range(SEGMENTS))) * n,
-        "system_id": [system for system in chosen for _ in range(SEGMENTS)],
-        "human": [
-            {"mqm": one["output"] + 0.0} for one in instances
-        ],  # -0.0 becomes 0.0
-        "source": source * n,
-        "references": list(zip(*references, strict=True)) * n,
-        "output": [
-            _output(one["input"], text)
-            for one, text in zip(instances, references[0] * n, strict=True)
-        ],
-        "segment": list(range(SEGMENTS)) * n,
+        "input_id": list(map(input_id, range(SEGMENTS))) * number,
+        "system_id": system_ids,
+        "human": ratings,
+        "source": source * number,
+        "references": references * number,
+        "output": outputs,
+        "segment": list(range(SEGMENTS)) * number,
     }
-    return frame.build(SPEC, columns, (n * SEGMENTS, SEGMENTS, n))
+    return frame.build(SPEC, columns, (number * SEGMENTS, SEGMENTS, number))
+
+
+def _segments(relpath: str) -> list[str]:
+    """The lines of a file; only a line feed ends a segment."""
+    return fetch.text(relpath).removesuffix("\n").split("\n")
 
 
 def _output(prompt: str, reference: str) -> str:
@@ -85,6 +86,7 @@ def _output(prompt: str, reference: str) -> str:
     end = prompt.rfind(_AFTER)
     if not prompt.startswith(start) or end < len(start):
         raise ValueError(
-            f"{SPEC.name}: a stored prompt is not of the known form with refA: {reference[:40]}"
+            f"{SPEC.name}: a stored prompt is not of the known form with refA: "
+            f"{reference[:40]}"
         )
     return prompt[len(start) : end]

@@ -9,10 +9,17 @@ from collections.abc import Sequence
 
 SIGNIFICANT = "; said to be significant: "
 LONGEST = 240  # characters of a finding
+# "READING, 3 of 5, 1 more within rounding; closest: CELLS", as `claims` writes it
 _COUNTED = re.compile(
-    r"(?:(?P<reading>.*?), )?(?P<ahead>\d+) of (?P<all>\d+)"
-    r"(?:, (?P<within>\d+) more within rounding)?; (?P<kind>closest|not): (?P<cells>.*)"
+    r"""
+    (?:(?P<reading>.*?),\ )?
+    (?P<ahead>\d+)\ of\ (?P<all>\d+)
+    (?:,\ (?P<within>\d+)\ more\ within\ rounding)?
+    ;\ (?P<kind>closest|not):\ (?P<cells>.*)
+    """,
+    re.VERBOSE,
 )
+# a cell and its two numbers, up to the bracket that may say what is allowed
 _CELL = re.compile(r".*? (?:against|by) -?[\d.,]*\d(?: \([^)]*\))?")
 
 
@@ -25,62 +32,74 @@ def sentence(evidence: str, verdicts: Sequence[str]) -> str:
     """
     findings, _, inference = evidence.partition(SIGNIFICANT)
     longest_first = sorted(verdicts, key=len, reverse=True)
-    begins = "|".join(re.escape(verdict) for verdict in longest_first)
+    begins = "|".join(map(re.escape, longest_first))
     first, *more = re.split(f"; (?=(?:{begins}): )", findings)
-    verdict, text = _parted(first, begins)
-    reading, words = _counted(text) or ("", _short(text))
-    if verdict:
-        begin = f"read as “{reading}”, it" if reading else "it"
-        words = f"{begin} {_as_verb(verdict)}: {words}"
-    elif reading:
-        words = f"read as “{reading}”, {words}"
-    parts = [f"{words[:1].upper()}{words[1:]}."]
-    other = {_parted(one, begins)[0] for one in more} - {verdict}
-    if other:
-        parts.append(
-            f"In another reading it {' or '.join(sorted(map(_as_verb, other)))}."
-        )
+    verdict, text = _split_verdict(first, begins)
+    sentences = [_first_finding(verdict, text)]
+    further = {_split_verdict(finding, begins)[0] for finding in more} - {verdict}
+    if further:
+        verbs = " or ".join(sorted(map(_as_verb, further)))
+        sentences.append(f"In another reading it {verbs}.")
     if inference:
-        parts.append(f"The text calls this significant; a test says: {inference}.")
-    return " ".join(parts)
+        sentences.append(f"The text calls this significant; a test says: {inference}.")
+    return " ".join(sentences)
 
 
-def _parted(finding: str, begins: str) -> tuple[str, str]:
-    found = re.match(f"({begins}): (.*)", finding, re.DOTALL)
-    return (found[1], found[2]) if found else ("", finding)
+def _first_finding(verdict: str, text: str) -> str:
+    """A sentence of one finding; its verdict is empty where all findings agree."""
+    reading, words = _counted(text) or ("", _short(text))
+    begin = f"read as “{reading}”, " if reading else ""
+    if verdict:
+        words = f"it {_as_verb(verdict)}: {words}"
+    words = begin + words
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _split_verdict(finding: str, begins: str) -> tuple[str, str]:
+    match = re.match(f"({begins}): (.*)", finding, re.DOTALL)
+    if match is None:
+        return "", finding
+    return match[1], match[2]
 
 
 def _as_verb(verdict: str) -> str:
-    return {"cannot be told yet": "cannot be told"}.get(verdict, verdict)
+    return verdict.removesuffix(" yet")
 
 
 def _counted(text: str) -> tuple[str, str] | None:
     """The reading that a count of cells is of, and the count in words, with the cell
     that is closest or the first that is not so; None for another kind of finding.
     """
-    found = _COUNTED.fullmatch(text)
-    if not found:
+    count = _COUNTED.fullmatch(text)
+    if not count:
         return None
-    cell = _CELL.match(found["cells"])
-    shown = (cell[0] if cell else found["cells"]).replace(" / ", ", ")
-    within = int(found["within"] or 0)
-    rounding = f" ({within} more within rounding)" if within else ""
-    words = f"it is so in {found['ahead']} of {found['all']} cells{rounding}"
-    reading = found["reading"] or ""
-    if found["kind"] == "closest":
-        return reading, f"{words}, the closest being {shown}"
-    left = int(found["all"]) - int(found["ahead"]) - within - 1
-    others = f" and {left} more" if left > 0 else ""
-    return reading, f"{words}, but not in {shown}{others}"
+    match = _CELL.match(count["cells"])
+    first_cell = match[0] if match else count["cells"]
+    first_cell = first_cell.replace(" / ", ", ")
+    within = int(count["within"] or 0)
+    words = f"it is so in {count['ahead']} of {count['all']} cells"
+    if within:
+        words += f" ({within} more within rounding)"
+    reading = count["reading"] or ""
+    if count["kind"] == "closest":
+        return reading, f"{words}, the closest being {first_cell}"
+    words += f", but not in {first_cell}"
+    further = int(count["all"]) - int(count["ahead"]) - within - 1
+    if further > 0:
+        words += f" and {further} more"
+    return reading, words
 
 
 def _short(text: str) -> str:
     """A finding up to its first semicolon outside brackets."""
     depth = 0
-    for at, sign in enumerate(text):
+    for position, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
         if sign == ";" and not depth:
-            text = text[:at]
+            text = text[:position]
             break
     text = text.replace(" / ", ", ")
-    return text if len(text) <= LONGEST else f"{text[:LONGEST].rsplit(' ', 1)[0]} …"
+    if len(text) <= LONGEST:
+        return text
+    words = text[:LONGEST].rsplit(" ", 1)[0]
+    return f"{words} …"

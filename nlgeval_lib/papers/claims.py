@@ -6,9 +6,9 @@ it as `relations.toml` does, `check` holds the rest of the test, or names a rela
 the audit by one of its texts (`audit`), `inference` the test that the printed numbers
 allow: all three are TOML, "; " for a new line. In a check, `within` is how far a number
 may be from one that the text calls approximate, `significant` that the text says so of
-the difference, `axis = 'column'` that columns are compared instead of rows. `proxy` names an output whose recorded
-judges inform the reader; it decides nothing. `lacking` says what would tell where no
-number at hand does.
+the difference, `axis = 'column'` that columns are compared instead of rows. `proxy`
+names an output whose recorded judges inform the reader; it decides nothing. `lacking`
+says what would tell where no number at hand does.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ import pandas as pd
 from nlgeval_lib import files, meta
 from nlgeval_lib.papers import inference
 from nlgeval_lib.papers.audit import SAID_OF, findings, relations, written_out
-from nlgeval_lib.papers.audit import cells as found_by
-from nlgeval_lib.papers.audit.cells import Tables
+from nlgeval_lib.papers.audit import cells as audit_cells
+from nlgeval_lib.papers.audit.cells import Finding, Tables, joined
 from nlgeval_lib.papers.audit.sentences import Lead, leads
 from nlgeval_lib.papers.claim_sentences import SIGNIFICANT, sentence
 from nlgeval_lib.papers.tables import load, marks, nearest, strings
 
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told yet")
 HOLDS, IN_PART, FAILS, UNTOLD = VERDICTS
+Answer = tuple[str, str]  # a verdict and its evidence
 COLUMNS = (
     "id",
     "paper",
@@ -58,7 +59,7 @@ RESULT = (
     "cells",
     "decided_by",
 )
-# what decides a claim -> in words
+# what decides a claim, in words
 KINDS = {
     "arithmetic": "arithmetic on printed numbers",
     "share": "the sentence's share against the table's",
@@ -66,7 +67,9 @@ KINDS = {
     "monotone": "each step in one direction, printed numbers",
     "ahead": "ahead in the cells named, printed numbers",
     "maximum": "the largest of its column, printed numbers",
-    "public data": "public data, the library's default test, corrected by Holm within the claim",
+    "public data": (
+        "public data, the library's default test, corrected by Holm within the claim"
+    ),
     "run": "the judge's own run",
     "nothing": "nothing that is printed or public",
 }
@@ -75,6 +78,20 @@ SHOWN = 4  # cells that a sentence of evidence names
 OWN = ("audit", "significant", "within")  # what a check says of the whole claim
 SMALL = 0.1  # a correlation below it counts as none where no test tells it from none
 PICKS = ("rows", "best", "over", "falling", "columns", "statistics", "minus")
+# options of a sentence that `leads` does not take
+_NO_LEADS = (
+    "rule",
+    "table",
+    "says",
+    "place",
+    "how_many",
+    "readings",
+    "reading",
+    "axis",
+    *SAID_OF,
+)
+# a reading with one of these options is a relation of its own
+_OWN_RELATION = {"of", "table", "how_many"}
 
 
 def claims() -> pd.DataFrame:
@@ -99,100 +116,116 @@ def judge(
     not its verdict.
     Raises: ValueError naming the claim whose cells or check are not there.
     """
-    rows = claims() if rows is None else rows
-    out = []
-    for paper, part in rows.groupby("paper", sort=False):
+    if rows is None:
+        rows = claims()
+    judged = []
+    for paper, claims_of_paper in rows.groupby("paper", sort=False):
         tables = Tables(functools.partial(read, paper), marks(paper))
-        for one in part.to_dict("records"):
+        for claim in claims_of_paper.to_dict("records"):
+            comparisons = (computed or {}).get(claim["id"], {})
             try:
-                verdict, evidence = _decided(
-                    one, tables, data, (computed or {}).get(one["id"], {})
-                )
-                told = _inferred(one, tables)
+                verdict, evidence = _decided(claim, tables, data, comparisons)
+                inferred = _inferred(claim, tables)
             except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"claim {one['id']}: {error}") from error
-            used = ": ".join(filter(None, [one["table"], one["cells"] or one["check"]]))
-            out.append(
-                one
-                | dict(
-                    verdict=verdict,
-                    sentence=sentence(evidence, VERDICTS),
-                    evidence=evidence,
-                    inference=told,
-                    cells=used,
-                    decided_by=KINDS[one["kind"]],
-                )
+                raise ValueError(f"claim {claim['id']}: {error}") from error
+            cells = claim["cells"] or claim["check"]
+            answer = dict(
+                verdict=verdict,
+                sentence=sentence(evidence, VERDICTS),
+                evidence=evidence,
+                inference=inferred,
+                cells=joined(claim["table"], cells, between=": "),
+                decided_by=KINDS[claim["kind"]],
             )
-    return pd.DataFrame(out, columns=list(RESULT))
+            judged.append(claim | answer)
+    return pd.DataFrame(judged, columns=list(RESULT))
 
 
 def counts(judged: pd.DataFrame) -> pd.DataFrame:
     """How many claims of each paper have which verdict: a row a paper in the order
     of `judged`, and the sum.
     """
-    table = pd.crosstab(judged["paper"], judged["verdict"]).reindex(
-        columns=list(VERDICTS), fill_value=0
-    )
+    table = pd.crosstab(judged["paper"], judged["verdict"])
+    table = table.reindex(columns=list(VERDICTS), fill_value=0)
     table = table.loc[judged["paper"].unique()]
     table.loc["all"] = table.sum()
     return table.assign(all=table.sum(axis=1)).rename_axis(columns=None)
 
 
-def _options(one: Mapping[str, str], *columns: str) -> dict[str, Any]:
+def _options(claim: Mapping[str, str], *columns: str) -> dict[str, Any]:
     """What the named columns of a claim hold, the paper's names written out."""
-    text = "\n".join(one[column] for column in columns).replace("; ", "\n")
-    return written_out(tomllib.loads(text), one["paper"])
+    text = "\n".join(claim[column] for column in columns).replace("; ", "\n")
+    return written_out(tomllib.loads(text), claim["paper"])
 
 
 def _decided(
-    one: Mapping[str, str], tables: Tables, data: Any, computed: Mapping[str, Any]
-) -> tuple[str, str]:
-    kind = one["kind"]
+    claim: Mapping[str, str], tables: Tables, data: Any, computed: Mapping[str, Any]
+) -> Answer:
+    """The verdict on a claim, and the evidence for it."""
+    kind = claim["kind"]
     if kind not in KINDS:
         raise ValueError(f"no kind {kind!r}; nearest: {nearest(kind, KINDS)}")
     if kind in UNDECIDABLE:
-        return UNTOLD, one["lacking"]
-    if kind == "public data" and not one["check"]:
-        return _public(computed, one["lacking"])
-    check = _options(one, "check")
-    wanted = check.get("audit", "")
-    sentences: list[tuple[str, str]] = []
-    found: list[tuple[str, found_by.Finding]] = []
-    for relation in _relations(one):
+        return UNTOLD, claim["lacking"]
+    if kind == "public data" and not claim["check"]:
+        return _public(computed, claim["lacking"])
+    check = _options(claim, "check")
+    verdict, evidence = _together(_answers(claim, check, tables, data))
+    if not check.get("significant"):
+        return verdict, evidence
+    return _as_significant(verdict, evidence, _inferred(claim, tables))
+
+
+def _answers(
+    claim: Mapping[str, str], check: Mapping[str, Any], tables: Tables, data: Any
+) -> list[Answer]:
+    """What each relation of a claim answers: sentences first, then findings of the
+    audit; of these only the one that the check names by its place, where it does.
+    """
+    answers: list[Answer] = []
+    checked: list[tuple[str, Finding]] = []
+    for relation in _relations(claim):
         if relation["rule"] == "sentence":
-            sentences += _sentence(relation, tables)
+            answers += _sentence(relation, tables)
         else:
             reading = relation.pop("reading", "")
             for finding in findings(relation, tables, data):
-                found.append((reading, finding))
-    chosen = [pair for pair in found if pair[1].place == wanted] or found
-    room = check.get("within", 0)
-    verdict, evidence = _together(
-        sentences + [_checked(reading, it, room) for reading, it in chosen]
-    )
-    if not check.get("significant"):
-        return verdict, evidence
-    return _as_significant(verdict, evidence, _inferred(one, tables))
+                checked.append((reading, finding))
+    place = check.get("audit", "")
+    at_place = [pair for pair in checked if pair[1].place == place]
+    for reading, finding in at_place or checked:
+        answers.append(_checked(reading, finding, check.get("within", 0)))
+    return answers
 
 
-def _checked(reading: str, it: found_by.Finding, room: float) -> tuple[str, str]:
+def _checked(reading: str, finding: Finding, room: float) -> Answer:
     """The verdict on a finding of the audit, and its arithmetic; `room`: how far the
     number may be from a printed one that the text calls approximate.
     """
-    against = IN_PART if "cut off" in it.note else FAILS
-    if it.value is not None and room:
-        printed = found_by.Quantity.printed(it.printed)
-        if abs(float(it.value.face - printed.face)) <= room:
-            against = HOLDS
-    verdicts = {found_by.CONTRADICTS: against, found_by.UNTOLD: UNTOLD}
-    printed_text = f", printed {it.printed}" if it.printed else ""
-    number = "" if it.value is None else f", {it.relation} {it.numbers[0]:,.5g}"
-    about = f"approximately: within {room:g} is allowed" if room else ""
-    notes = found_by.joined(it.note, about)
-    text = f"{it.place}{printed_text}{number}" + (f" ({notes})" if notes else "")
+    text = finding.place
+    if finding.printed:
+        text += f", printed {finding.printed}"
+    if finding.value is not None:
+        text += f", {finding.relation} {finding.numbers[0]:,.5g}"
+    allowed = f"approximately: within {room:g} is allowed" if room else ""
+    notes = joined(finding.note, allowed)
+    if notes:
+        text += f" ({notes})"
     if reading:
         text = f"{reading}, {text}"
-    return verdicts.get(it.verdict, HOLDS), text
+    return _verdict_on(finding, room), text
+
+
+def _verdict_on(finding: Finding, room: float) -> str:
+    if finding.verdict == audit_cells.UNTOLD:
+        return UNTOLD
+    if finding.verdict != audit_cells.CONTRADICTS:
+        return HOLDS
+    if finding.value is not None and room:
+        printed = audit_cells.Quantity.printed(finding.printed)
+        if abs(float(finding.value.face - printed.face)) <= room:
+            return HOLDS
+    return IN_PART if "cut off" in finding.note else FAILS
 
 
 def _as_significant(verdict: str, evidence: str, inference: str) -> tuple[str, str]:
@@ -204,178 +237,184 @@ def _as_significant(verdict: str, evidence: str, inference: str) -> tuple[str, s
     return verdict, f"{evidence}{SIGNIFICANT}{inference}"
 
 
-def _relations(one: Mapping[str, str]) -> list[dict[str, Any]]:
+def _relations(claim: Mapping[str, str]) -> list[dict[str, Any]]:
     """The relation that a claim is, or those of the audit that it names."""
-    options = _options(one, "cells", "check")
-    if wanted := options.get("audit"):
-        known = [
-            relation
-            for relation in relations(one["paper"])
-            if relation["table"] == one["table"]
-        ]
-        if not (
-            found := [relation for relation in known if wanted in _texts(relation)]
-        ):
-            texts = [text for relation in known for text in _texts(relation)]
-            raise ValueError(
-                f"no relation of {one['table']} names {wanted!r}; nearest: {nearest(wanted, texts)}"
-            )
-        return found
-    plain = {name: option for name, option in options.items() if name not in OWN}
-    readings = plain.get("readings", {})
-    apart = any({"of", "table", "how_many"} & {*option} for option in readings.values())
-    if not apart:
-        return [_relation(one["table"], plain)]
-    shared = {name: option for name, option in plain.items() if name != "readings"}
-    found = []
-    for reading, option in readings.items():
-        found.append(_relation(one["table"], shared | dict(option), reading))
-    return found
+    options = _options(claim, "cells", "check")
+    if options.get("audit"):
+        return _of_audit(claim["paper"], claim["table"], options["audit"])
+    for name in OWN:
+        options.pop(name, None)
+    readings = options.get("readings", {})
+    if not any(_OWN_RELATION & set(reading) for reading in readings.values()):
+        return [_relation(claim["table"], options)]
+    del options["readings"]
+    relations_of_claim = []
+    for name, reading in readings.items():
+        relation = _relation(claim["table"], options | reading)
+        relations_of_claim.append(relation | {"reading": name})
+    return relations_of_claim
 
 
-def _relation(table: str, what: Mapping[str, Any], reading: str = "") -> dict[str, Any]:
-    """A relation of a claim's own; `reading`: which reading of its sentence it is."""
-    rule = "value" if "of" in what else "sentence"
-    named = {"reading": reading} if reading else {}
-    return {"rule": rule, "table": table} | dict(what) | named
+def _of_audit(paper: str, table: str, text: str) -> list[dict[str, Any]]:
+    """The relations of a table that hold a text. Raises: ValueError where none does."""
+    of_table = [relation for relation in relations(paper) if relation["table"] == table]
+    naming = [relation for relation in of_table if text in _texts(relation)]
+    if not naming:
+        hint = nearest(text, _texts(of_table))
+        raise ValueError(f"no relation of {table} names {text!r}; nearest: {hint}")
+    return naming
+
+
+def _relation(table: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A relation of a claim's own."""
+    rule = "value" if "of" in options else "sentence"
+    return {"rule": rule, "table": table} | dict(options)
 
 
 def _texts(node: Any) -> list[str]:
-    """Every text in a part of a relation."""
+    """Every text in a relation, or in a list or table inside it."""
     if isinstance(node, str):
         return [node]
-    parts = (
-        node.values()
-        if isinstance(node, Mapping)
-        else node
-        if isinstance(node, list)
-        else ()
-    )
-    return [text for part in parts for text in _texts(part)]
+    if isinstance(node, Mapping):
+        node = list(node.values())
+    if not isinstance(node, list):
+        return []
+    return [text for item in node for text in _texts(item)]
 
 
-def _together(said: list[tuple[str, str]]) -> tuple[str, str]:
+def _together(answers: list[Answer]) -> Answer:
     """One verdict of several: the one that all share, else in part; the evidence
     begins with those that fail.
     """
-    verdict = said[0][0]
-    lines = [text for _, text in said]
-    if {other for other, _ in said} != {verdict}:
-        ordered = sorted(said, key=lambda one: -VERDICTS.index(one[0]))
+    verdict = answers[0][0]
+    if all(answer[0] == verdict for answer in answers):
+        lines = [text for _, text in answers]
+    else:
         verdict = IN_PART
-        lines = [f"{mine}: {text}" for mine, text in ordered]
-    more = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
-    return verdict, "; ".join(lines[:SHOWN]) + more
+        worst_first = sorted(answers, key=lambda answer: -VERDICTS.index(answer[0]))
+        lines = [": ".join(answer) for answer in worst_first]
+    evidence = "; ".join(lines[:SHOWN])
+    if len(lines) > SHOWN:
+        evidence += f"; and {len(lines) - SHOWN} more"
+    return verdict, evidence
 
 
-def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[tuple[str, str]]:
+def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[Answer]:
     """Of each reading of a sentence, whether it holds, in which cells not, and by
     how little it does.
     """
-    outer = {
-        "rule",
-        "table",
-        "says",
-        "place",
-        "how_many",
-        "readings",
-        "reading",
-        "axis",
+    shared = {
+        name: option for name, option in relation.items() if name not in _NO_LEADS
     }
-    outer |= {*SAID_OF}
-    shared = {name: option for name, option in relation.items() if name not in outer}
-    how_many = relation.get("how_many", "all")
-    why = relation.get("assumes")
-    alone = relation.get("reading", "")
     cells = tables[relation["table"]]
     if relation.get("axis") == "column":
         cells = cells.turned()
-    for name, options in (relation.get("readings") or {alone: {}}).items():
-        what = shared | dict(options)
-        found = sorted(leads(cells, **what), key=lambda one: one.gap.face)
-        behind = [one for one in found if one.gap.high <= 0]
-        ahead = sum(one.gap.face > 0 for one in found)
-        if how_many == "most":
-            verdict = HOLDS if 2 * ahead > len(found) else FAILS
-        elif how_many == "all":
-            verdict = HOLDS if not behind else IN_PART if ahead else FAILS
-        else:
-            where, key = tables.one(how_many)
-            verdict = HOLDS if where[key].face == ahead else FAILS
-        told = ", ".join(
-            f"{one.where} {_against(one, what)}"
-            for one in (behind or found[:1])[:SHOWN]
-        )
-        more = f" and {len(behind) - SHOWN} more" if len(behind) > SHOWN else ""
-        within = (
-            f", {within} more within rounding"
-            if (within := len(found) - ahead - len(behind))
-            else ""
-        )
-        text = f"{ahead} of {len(found)}{within}; {'not' if behind else 'closest'}: {told}{more}"
-        if why and verdict != HOLDS:
+    readings = relation.get("readings") or {relation.get("reading", ""): {}}
+    for reading, own_options in readings.items():
+        options = shared | own_options
+        ordered = sorted(leads(cells, **options), key=lambda lead: lead.gap.face)
+        verdict = _how_many_ahead(ordered, relation.get("how_many", "all"), tables)
+        text = _counted(ordered, options)
+        if relation.get("assumes") and verdict != HOLDS:
             verdict = UNTOLD
-            text = f"{text}; {why}"
-        yield verdict, f"{name}, {text}" if name else text
+            text = f"{text}; {relation['assumes']}"
+        yield verdict, f"{reading}, {text}" if reading else text
 
 
-def _against(one: Lead, what: Mapping[str, Any]) -> str:
+def _how_many_ahead(leads: list[Lead], how_many: Any, tables: Tables) -> str:
+    """The verdict on "ahead in all cells", in most, or in as many as a cell says."""
+    ahead = sum(lead.gap.face > 0 for lead in leads)
+    if how_many == "all":
+        if all(lead.gap.high > 0 for lead in leads):
+            return HOLDS
+        return IN_PART if ahead else FAILS
+    if how_many == "most":
+        enough = 2 * ahead > len(leads)
+    else:
+        cells, key = tables.one(how_many)
+        enough = cells[key].face == ahead
+    return HOLDS if enough else FAILS
+
+
+def _counted(leads: list[Lead], options: Mapping[str, Any]) -> str:
+    """In how many cells one is ahead, and those where it is not, or else the closest.
+
+    leads: the smallest first.
+    """
+    ahead = sum(lead.gap.face > 0 for lead in leads)
+    behind = [lead for lead in leads if lead.gap.high <= 0]
+    text = f"{ahead} of {len(leads)}"
+    within = len(leads) - ahead - len(behind)
+    if within:
+        text += f", {within} more within rounding"
+    cells = []
+    for lead in (behind or leads[:1])[:SHOWN]:
+        cells.append(f"{lead.where} {_against(lead, options)}")
+    text += f"; {'not' if behind else 'closest'}: {', '.join(cells)}"
+    if len(behind) > SHOWN:
+        text += f" and {len(behind) - SHOWN} more"
+    return text
+
+
+def _against(lead: Lead, options: Mapping[str, Any]) -> str:
     """The two numbers of a lead, in words."""
-    if what.get("mean"):
-        return f"by {float(one.gap.face):.5g}"
-    least = what.get("least", 0)
-    if not what.get("over") and not what.get("falling"):
-        return f"{float(one.ours.face):.5g} against {least:.5g}"
-    limit = f" ({'allowed' if least < 0 else 'needed'}: {least:+g})" if least else ""
-    return f"{float(one.ours.face):.5g} against {float(one.theirs.face):.5g}{limit}"
+    if options.get("mean"):
+        return f"by {float(lead.gap.face):.5g}"
+    least = options.get("least", 0)
+    ours = f"{float(lead.ours.face):.5g}"
+    if not options.get("over") and not options.get("falling"):
+        return f"{ours} against {least:.5g}"
+    text = f"{ours} against {float(lead.theirs.face):.5g}"
+    if least:
+        text += f" ({'allowed' if least < 0 else 'needed'}: {least:+g})"
+    return text
 
 
-def _public(computed: Mapping[str, Any], lacking: str) -> tuple[str, str]:
+def _public(computed: Mapping[str, Any], lacking: str) -> Answer:
     """Whether there is no correlation, as a claim says: a small one that no test
     tells from none.
     """
     if not computed:
         return UNTOLD, f"not computed here: {lacking}"
-    told = meta.correct({name: one.p for name, one in computed.items()})
-    said = []
-    for name, one in computed.items():
-        verdict = (
-            FAILS
-            if told[name] <= told.alpha
-            else HOLDS
-            if abs(one.first) < SMALL
-            else UNTOLD
-        )
-        why = f" ({one.reason})" if one.reason else ""
-        said.append(
-            (
-                verdict,
-                f"{name} {one.first:.3f}, {inference.p_in_words(told[name])}{why}",
-            )
-        )
-    return _together(said)
+    corrected = meta.correct({name: pair.p for name, pair in computed.items()})
+    answers = []
+    for name, comparison in computed.items():
+        if corrected[name] <= corrected.alpha:
+            verdict = FAILS
+        elif abs(comparison.first) < SMALL:
+            verdict = HOLDS
+        else:
+            verdict = UNTOLD
+        p_value = inference.p_in_words(corrected[name])
+        text = f"{name} {comparison.first:.3f}, {p_value}"
+        if comparison.reason:
+            text += f" ({comparison.reason})"
+        answers.append((verdict, text))
+    return _together(answers)
 
 
-def _inferred(one: Mapping[str, str], tables: Tables) -> str:
+def _inferred(claim: Mapping[str, str], tables: Tables) -> str:
     """What the test of the printed numbers says; "" where a claim names none."""
-    test = _options(one, "inference")
+    test = _options(claim, "inference")
     if not test:
         return ""
-    if said := test.get("untold"):
-        return f"cannot be told: {said}"
+    if test.get("untold"):
+        return f"cannot be told: {test['untold']}"
     name = test.pop("test")
-    cells = tables[test.pop("table", one["table"])]
+    cells = tables[test.pop("table", claim["table"])]
     if name == "models":
         return inference.models(cells, **test)
-    what = next(iter(_relations(one)))
-    what = {**what, **next(iter(what.get("readings", {}).values()), {}), **test}
-    picks = {pick: what[pick] for pick in PICKS if pick in what}
-    if rival := test.pop("rival", None):
-        best = {
-            row: cells.best(row, rival, what["statistics"]).face
-            for row in picks["over"]
+    relation = _relations(claim)[0]
+    first_reading = next(iter(relation.get("readings", {}).values()), {})
+    relation = relation | first_reading | test
+    picks = {pick: relation[pick] for pick in PICKS if pick in relation}
+    rival = test.pop("rival", None)
+    if rival:
+        statistics = relation["statistics"]
+        best_of_row = {
+            row: cells.best(row, rival, statistics).face for row in picks["over"]
         }
-        picks["over"] = [max(best, key=lambda row: best[row])]
-    options = {option: value for option, value in test.items() if option not in PICKS}
-    said = inference.TESTS[name](leads(cells, **picks), **options)
-    return f"{said}, against {picks['over'][0]}" if rival else said
+        picks["over"] = [max(best_of_row, key=best_of_row.__getitem__)]
+    arguments = {key: value for key, value in test.items() if key not in PICKS}
+    answer = inference.TESTS[name](leads(cells, **picks), **arguments)
+    return f"{answer}, against {picks['over'][0]}" if rival else answer

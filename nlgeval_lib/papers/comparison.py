@@ -10,7 +10,7 @@ cell that is equal by construction, whatever was measured, is named in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -90,40 +90,50 @@ def compare(
     Raises: ValueError for unknown or repeated keys, unknown columns, infinite or
     non-numeric values, a printed cell without a kind.
     """
-    printed = load(paper, table)
-    texts: dict[Key, str] = printed.set_index([*KEY])["printed"].to_dict()
-    numeric = {
-        key: text for key, text in texts.items() if parse(text).value is not None
-    }
-    rows: dict[Key, list[dict[str, Any]]] = {}
-    values: dict[str, dict[Key, Decimal]] = {}
-    for mine in _checked(ours, paper, table).to_dict("records"):
-        key = tuple(mine[name] for name in KEY)
-        rows.setdefault(key, []).append(mine)
-        if mine["value"] is not None:
-            mine["route"] = mine["route"] or route
-            values.setdefault(mine["route"], {})[key] = mine["value"]
+    texts = load(paper, table).set_index([*KEY])["printed"].to_dict()
+    rows = _by_key(_checked(ours, paper, table), route)
     reasons = lacking or {}
-    _fits(paper, table, printed, texts, rows, reasons)
+    _refuse_misfits(f"{paper} {table}", texts, rows, reasons)
     constructed = by_construction()
     habits = habits_of(paper)
-    out: list[dict[str, Any]] = []
-    for key, text in numeric.items():
-        for mine in _beside(rows.get(key, []), key, reasons, reason):
+    values = _values_by_route(rows)
+    cells: list[dict[str, Any]] = []
+    for key, text in texts.items():
+        if parse(text).value is None:
+            continue
+        place = (paper, table, *key)
+        for row in _beside(rows.get(key, []), key, reasons, reason):
             habit = ""
-            if mine["value"] is not None and not agrees(mine["value"], text):
-                habit = explains(habits, values[mine["route"]], key, text)
-            fixed = constructed.get((paper, table, *key, mine["route"]), "")
-            cell = _judged(mine, text, habit, fixed)
-            if cell["verdict"] == DIFFERS:
-                cell["reason"] = explained((paper, table, *key), cell["reason"])
-            elif cell["verdict"] == MISSING:
-                fact = published.fact(paper, table, key[0], key[1])
-                cell["reason"] = _why_missing(fact, cell["reason"])
-            out.append(cell)
-    for key in [key for key in rows if key not in numeric]:
-        out += [_extra(mine, texts.get(key, "")) for mine in rows[key]]
-    return _framed(out, paper, table)
+            if row["value"] is not None and not agrees(row["value"], text):
+                habit = explains(habits, values[row["route"]], key, text)
+            fixed = constructed.get((*place, row["route"]), "")
+            cells.append(_with_reason(place, _judged(row, text, habit, fixed)))
+    for key, rows_of_cell in rows.items():
+        text = texts.get(key, "")
+        if parse(text).value is None:
+            cells += [_extra(row, text) for row in rows_of_cell]
+    return _framed(cells, paper, table)
+
+
+def _by_key(ours: pd.DataFrame, route: str) -> dict[Key, list[dict[str, Any]]]:
+    """Our rows by the cell they are of; `route`: of numbers that name none."""
+    rows: dict[Key, list[dict[str, Any]]] = {}
+    for row in ours.to_dict("records"):
+        if row["value"] is not None:
+            row["route"] = row["route"] or route
+        rows.setdefault(tuple(row[name] for name in KEY), []).append(row)
+    return rows
+
+
+def _values_by_route(
+    rows: Mapping[Key, list[dict[str, Any]]],
+) -> dict[str, dict[Key, Decimal]]:
+    values: dict[str, dict[Key, Decimal]] = {}
+    for key, rows_of_cell in rows.items():
+        for row in rows_of_cell:
+            if row["value"] is not None:
+                values.setdefault(row["route"], {})[key] = row["value"]
+    return values
 
 
 def verdict(
@@ -175,17 +185,17 @@ def described(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _beside(
-    mine: list[dict[str, Any]],
+    rows: list[dict[str, Any]],
     key: Key,
     reasons: Mapping[Any, str],
     reason: str,
 ) -> list[dict[str, Any]]:
-    """What we have for a printed number, a run last; else one row without a value."""
-    valued = [one for one in mine if one["value"] is not None]
-    if valued:
-        return sorted(valued, key=lambda one: one["route"] == "run")
-    if mine:
-        return mine[:1]
+    """Our rows for a printed number, a run last; else one row without a value."""
+    with_value = [row for row in rows if row["value"] is not None]
+    if with_value:
+        return sorted(with_value, key=lambda row: row["route"] == "run")
+    if rows:
+        return rows[:1]
     for place in (key[:2], key[1], key[0]):
         if place in reasons:
             reason = reasons[place]
@@ -195,33 +205,46 @@ def _beside(
 
 
 def _judged(
-    mine: dict[str, Any], printed: str, habit: str, fixed: str
+    row: dict[str, Any], printed: str, habit: str, fixed: str
 ) -> dict[str, Any]:
     """One of our numbers with the printed one, its verdict and why."""
-    found = verdict(
-        mine["value"],
+    judged = verdict(
+        row["value"],
         printed,
-        mine["route"],
-        own_sd=mine.get("own_sd"),
+        row["route"],
+        own_sd=row.get("own_sd"),
         habit=habit,
         constructed=bool(fixed),
     )
-    why = mine["reason"]
-    if found == MISSING:
-        why = why or NO_REASON
-    elif found == CONSTRUCTION:
-        why = f"by construction: {fixed}"
-    elif found == EQUAL and habit:
-        why = f"{BY_HABIT}{habit}"
-    elif found == UNKNOWN:
-        why = "; ".join(filter(None, [why, NO_SPREAD]))
-    return mine | {
+    reason = row["reason"]
+    if judged == MISSING:
+        reason = reason or NO_REASON
+    elif judged == CONSTRUCTION:
+        reason = f"by construction: {fixed}"
+    elif judged == EQUAL and habit:
+        reason = f"{BY_HABIT}{habit}"
+    elif judged == UNKNOWN:
+        reason = f"{reason}; {NO_SPREAD}" if reason else NO_SPREAD
+    return row | {
         "printed": printed,
-        "difference": difference(mine["value"], printed),
-        "verdict": found,
-        "reason": why,
-        "habit": habit if found == EQUAL else "",
+        "difference": difference(row["value"], printed),
+        "verdict": judged,
+        "reason": reason,
+        "habit": habit if judged == EQUAL else "",
     }
+
+
+def _with_reason(place: Key, cell: dict[str, Any]) -> dict[str, Any]:
+    """A cell with what is stated of it where its number differs or is missing.
+
+    place: paper, table, row, column, statistic.
+    """
+    reason = cell["reason"]
+    if cell["verdict"] == DIFFERS:
+        reason = explained(place, reason)
+    elif cell["verdict"] == MISSING:
+        reason = _why_missing(published.fact(*place[:4]), reason)
+    return cell | {"reason": reason}
 
 
 def _why_missing(fact: published.Fact | None, reason: str) -> str:
@@ -231,12 +254,17 @@ def _why_missing(fact: published.Fact | None, reason: str) -> str:
     return published.explained(fact, reason) or NO_REASON
 
 
-def _extra(mine: dict[str, Any], printed: str) -> dict[str, Any]:
+def _extra(row: dict[str, Any], printed: str) -> dict[str, Any]:
     """One of our numbers that has no printed number."""
-    why = mine["reason"]
-    if not why and printed:
-        why = f"the printed cell holds no number: {printed!r}"
-    return mine | {"printed": printed, "verdict": EXTRA, "reason": why, "habit": ""}
+    reason = row["reason"]
+    if not reason and printed:
+        reason = f"the printed cell holds no number: {printed!r}"
+    return row | {
+        "printed": printed,
+        "verdict": EXTRA,
+        "reason": reason,
+        "habit": "",
+    }
 
 
 def _framed(rows: list[dict[str, Any]], paper: str, table: str) -> pd.DataFrame:
@@ -254,100 +282,110 @@ def _framed(rows: list[dict[str, Any]], paper: str, table: str) -> pd.DataFrame:
 def _with_gaps(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells with the kind of each missing one's reason."""
     gaps = []
-    for reason, found in zip(cells["reason"], cells["verdict"], strict=True):
-        gaps.append(gap_of(reason) if found == MISSING else "")
+    for reason, cell_verdict in zip(cells["reason"], cells["verdict"], strict=True):
+        gaps.append(gap_of(reason) if cell_verdict == MISSING else "")
     return cells.assign(gap=gaps)
 
 
-def _fits(
-    paper: str,
-    table: str,
-    printed: pd.DataFrame,
+def _refuse_misfits(
+    title: str,
     texts: Mapping[Key, str],
-    rows: Mapping[Key, Any],
+    rows: Mapping[Key, list[dict[str, Any]]],
     lacking: Mapping[Any, str],
 ) -> None:
     """Refuse what speaks of cells that are not printed, and extras that are."""
-    places = {
-        place for row, column, _ in texts for place in ((row, column), row, column)
-    }
-    if unprinted := sorted({*lacking} - places, key=str):
-        raise ValueError(f"{paper} {table} prints no row or column {unprinted}")
-    if unknown := [
-        key for key in rows if key not in texts and not rows[key][0]["extra"]
-    ]:
-        hints = [
-            f"{name} {bad!r} (nearest: {nearest(bad, printed[name].unique())})"
-            for name, names in zip(KEY, zip(*unknown, strict=True), strict=True)
-            for bad in sorted(set(names) - set(printed[name]))
-        ]
+    places: set[Any] = set()
+    for row, column, _ in texts:
+        places |= {(row, column), row, column}
+    unprinted = sorted({*lacking} - places, key=str)
+    if unprinted:
+        raise ValueError(f"{title} prints no row or column {unprinted}")
+    unknown = []
+    clash = []
+    for key, rows_of_cell in rows.items():
+        extra = rows_of_cell[0]["extra"]
+        if key not in texts and not extra:
+            unknown.append(key)
+        if extra and parse(texts.get(key, "")).value is not None:
+            clash.append(key)
+    if unknown:
         raise ValueError(
-            f"{paper} {table} prints no such cell: {keys_in_words(unknown)}. "
-            f"{'; '.join(hints[:8])}{'. ' if hints else ''}Mark rows that are meant to be extra with extra=True."
+            f"{title} prints no such cell: {keys_in_words(unknown)}. "
+            f"{_nearest_names(unknown, texts)}"
+            "Mark rows that are meant to be extra with extra=True."
         )
-    if clash := [
-        key
-        for key in rows
-        if parse(texts.get(key, "")).value is not None and rows[key][0]["extra"]
-    ]:
+    if clash:
         raise ValueError(
-            f"{paper} {table} prints these cells, yet they are marked extra: {keys_in_words(clash)}"
+            f"{title} prints these cells, yet they are marked extra: "
+            f"{keys_in_words(clash)}"
         )
+
+
+def _nearest_names(unknown: list[Key], printed: Iterable[Key]) -> str:
+    """The unknown names of rows, columns and statistics, and the nearest printed ones,
+    as a sentence; empty where each name is known by itself.
+    """
+    hints = []
+    axes = zip(KEY, zip(*unknown, strict=True), zip(*printed, strict=True), strict=True)
+    for axis, names, printed_names in axes:
+        allowed = dict.fromkeys(printed_names)
+        for name in sorted(set(names) - set(allowed)):
+            hints.append(f"{axis} {name!r} (nearest: {nearest(name, allowed)})")
+    return f"{'; '.join(hints[:8])}. " if hints else ""
 
 
 def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
     """`ours` with all columns: exact values (None: missing), texts instead of gaps,
     and a boolean `extra`.
     """
-    needed = [*KEY, "value"]
-    lacking = [name for name in needed if name not in ours.columns]
-    unknown = [
-        name
-        for name in ours.columns
-        if name not in (*needed, *OPTIONAL, *OWN_SPREAD, "paper", "table", "extra")
-    ]
-    if lacking or unknown:
-        raise ValueError(
-            f"ours for {paper} {table}: missing columns {lacking}, unknown columns {unknown}; "
-            f"needed are {needed}, allowed besides {[*OPTIONAL, *OWN_SPREAD, 'extra']}"
-        )
-    for name, wanted in (("paper", paper), ("table", table)):
-        if name in ours.columns and (ours[name] != wanted).any():
-            raise ValueError(
-                f"ours has {name} {sorted(set(ours[name]) - {wanted})}, compared with {wanted!r}"
-            )
-    if (double := ours.duplicated([*KEY, *({"route"} & {*ours.columns})])).any():
-        keys = ours.loc[double, list(KEY)].to_numpy().tolist()
+    _check_columns(ours, paper, table)
+    repeated = ours.duplicated([*KEY, *ours.columns.intersection(["route"])])
+    if repeated.any():
+        keys = ours.loc[repeated, list(KEY)].to_numpy().tolist()
         raise ValueError(
             f"ours for {paper} {table} has keys twice: {keys_in_words(keys)}"
         )
     values = []
-    for *key, value in ours[needed].itertuples(index=False, name=None):
+    for *key, value in ours[[*KEY, "value"]].itertuples(index=False, name=None):
         try:
             values.append(exact(value))
         except ValueError as error:
             raise ValueError(
                 f"ours for {paper} {table}, {keys_in_words([key])}: {error}"
             ) from None
-    ours = ours.reindex(columns=[*needed, *OPTIONAL, *OWN_SPREAD, "extra"])
-    texts = {
-        name: ours[name].astype(object).where(ours[name].notna(), "")
-        for name in ("reason", "route", "signature")
-    }
-    exacts = pd.Series(values, ours.index, dtype=object)
-    return ours.assign(
-        value=exacts, extra=ours["extra"].fillna(False).astype(bool), **texts
-    )
+    ours = ours.reindex(columns=[*KEY, "value", *OPTIONAL, *OWN_SPREAD, "extra"])
+    ours["value"] = pd.Series(values, ours.index, dtype=object)
+    ours["extra"] = ours["extra"].fillna(False).astype(bool)
+    for name in ("reason", "route", "signature"):
+        ours[name] = ours[name].astype(object).where(ours[name].notna(), "")
+    return ours
+
+
+def _check_columns(ours: pd.DataFrame, paper: str, table: str) -> None:
+    """Raises: ValueError for missing or unknown columns, or another paper or table."""
+    needed = [*KEY, "value"]
+    optional = [*OPTIONAL, *OWN_SPREAD, "extra"]
+    allowed = {*needed, *optional, "paper", "table"}
+    lacking = [name for name in needed if name not in ours.columns]
+    unknown = [name for name in ours.columns if name not in allowed]
+    if lacking or unknown:
+        raise ValueError(
+            f"ours for {paper} {table}: missing columns {lacking}, unknown columns "
+            f"{unknown}; needed are {needed}, allowed besides {optional}"
+        )
+    for name, expected in (("paper", paper), ("table", table)):
+        if name in ours.columns and (ours[name] != expected).any():
+            foreign = sorted(set(ours[name]) - {expected})
+            raise ValueError(f"ours has {name} {foreign}, compared with {expected!r}")
 
 
 def by_construction() -> dict[tuple[str, ...], str]:
     """Why a cell is equal whatever was measured, by (paper, table, row, column,
     statistic, route).
     """
-    rows = strings(
-        folder() / "by_construction.csv", ("paper", "table", *KEY, "route", "why")
-    )
-    return {tuple(row[:-1]): row[-1] for row in rows.itertuples(index=False, name=None)}
+    columns = ("paper", "table", *KEY, "route", "why")
+    rows = strings(folder() / "by_construction.csv", columns)
+    return {row[:-1]: row[-1] for row in rows.itertuples(index=False, name=None)}
 
 
 def habits() -> pd.DataFrame:
@@ -366,9 +404,9 @@ def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
     """
     unit = parse(printed).unit
     number = exact(value) or Decimal(0)
-    for step in range(times - 1, -1, -1):
-        number = number.quantize(unit.scaleb(-step), ROUND_HALF_UP)
-    return number
+    if times == 2:
+        number = number.quantize(unit.scaleb(-1), ROUND_HALF_UP)
+    return number.quantize(unit, ROUND_HALF_UP)
 
 
 def _agreeing_mean(values: Collection[Any], printed: str, times: int) -> bool:
@@ -377,30 +415,34 @@ def _agreeing_mean(values: Collection[Any], printed: str, times: int) -> bool:
     return bool(parts) and agrees(sum(parts, Decimal(0)) / len(parts), printed)
 
 
-def explains(known: set[str], rows: Mapping[Key, Any], key: Key, printed: str) -> str:
-    """By which of a paper's known habits the value at `key` is the printed number, in
+def explains(habits: set[str], rows: Mapping[Key, Any], key: Key, printed: str) -> str:
+    """By which of a paper's habits the value at `key` is the printed number, in
     words; empty where by none.
 
     rows: the values by (row, column, statistic); an average needs the other columns of
     its row and statistic.
     """
-    times = 2 if TWICE in known else 1
-    if key[2] not in COEFFICIENTS:
+    row, column, statistic = key
+    if statistic not in COEFFICIENTS:
         return ""
-    if key[1] != AVERAGE:
-        return (
-            TWICE
-            if times == 2 and rounded(rows[key], printed, 2) == parse(printed).value
-            else ""
-        )
+    if column != AVERAGE:
+        twice = rounded(rows[key], printed, 2)
+        return TWICE if TWICE in habits and twice == parse(printed).value else ""
+    if MEAN_HABIT not in habits:
+        return ""
     parts = [
         value
-        for (row, column, kind), value in rows.items()
-        if (row, kind) == key[::2] and column != AVERAGE
+        for place, value in rows.items()
+        if place[::2] == (row, statistic) and place[1] != AVERAGE
     ]
-    if MEAN_HABIT not in known or not _agreeing_mean(parts, printed, times):
+    if not _agreeing_mean(parts, printed, _times(habits)):
         return ""
-    return MEAN_HABIT + (", each rounded twice" if times == 2 else "")
+    return f"{MEAN_HABIT}, each rounded twice" if TWICE in habits else MEAN_HABIT
+
+
+def _times(habits: set[str]) -> int:
+    """How often a paper of these habits rounds a number."""
+    return 2 if TWICE in habits else 1
 
 
 def tried(cells: pd.DataFrame) -> pd.DataFrame:
@@ -413,44 +455,48 @@ def tried(cells: pd.DataFrame) -> pd.DataFrame:
     values`, `mean of rounded`: averages (of one table's row) that are the printed
     number by either reading.
     """
-    cells = cells[
+    coefficients = cells[
         (cells["route"] == "public")
         & cells["statistic"].isin(COEFFICIENTS)
         & cells["ours"].notna()
+        & (cells["printed"] != "")
     ]
-    out = []
-    for paper, part in cells[cells["printed"] != ""].groupby("paper", sort=False):
-        whole = part[part["column"] != AVERAGE]
-        averages = part[part["column"] == AVERAGE]
-        pairs = list(zip(whole["ours"], whole["printed"], strict=True))
-        times = 2 if TWICE in habits_of(paper) else 1
-        once, twice = (
-            np.array([rounded(a, b, n) == parse(b).value for a, b in pairs], dtype=bool)
-            for n in (1, 2)
+    rows = []
+    for paper, cells_of_paper in coefficients.groupby("paper", sort=False):
+        is_average = cells_of_paper["column"] == AVERAGE
+        plain = cells_of_paper[~is_average]
+        averages = cells_of_paper[is_average]
+        once = _rounded_to_printed(plain, 1)
+        twice = _rounded_to_printed(plain, 2)
+        of_values = map(agrees, averages["ours"], averages["printed"])
+        by_line = (
+            plain.groupby(["table", "row", "statistic"])["ours"].agg(list).to_dict()
         )
-        lines = whole.groupby(["table", "row", "statistic"])["ours"].agg(list).to_dict()
-        of_rounded = [
-            _agreeing_mean(
-                lines.get((one.table, one.row, one.statistic), ()), one.printed, times
-            )
-            for one in averages.itertuples()
-        ]
-        plain = [
-            agrees(*pair)
-            for pair in zip(averages["ours"], averages["printed"], strict=True)
-        ]
-        row = {
-            "paper": paper,
-            "coefficients": len(whole),
-            "once": once.sum(),
-            "twice": twice.sum(),
-        }
-        row |= {
-            "lost": (once & ~twice).sum(),
-            "won": (~once & twice).sum(),
-            "averages": len(averages),
-        }
-        out.append(
-            row | {"mean of values": sum(plain), "mean of rounded": sum(of_rounded)}
+        times = _times(habits_of(paper))
+        of_rounded = 0
+        for average in averages.itertuples():
+            line = (average.table, average.row, average.statistic)
+            parts = by_line.get(line, [])
+            of_rounded += _agreeing_mean(parts, average.printed, times)
+        rows.append(
+            {
+                "paper": paper,
+                "coefficients": len(plain),
+                "once": once.sum(),
+                "twice": twice.sum(),
+                "lost": (once & ~twice).sum(),
+                "won": (~once & twice).sum(),
+                "averages": len(averages),
+                "mean of values": sum(of_values),
+                "mean of rounded": of_rounded,
+            }
         )
-    return pd.DataFrame(out)
+    return pd.DataFrame(rows)
+
+
+def _rounded_to_printed(cells: pd.DataFrame, times: int) -> np.ndarray:
+    """Whether each of our numbers, rounded so often, is the printed one."""
+    fits = []
+    for ours, printed in zip(cells["ours"], cells["printed"], strict=True):
+        fits.append(rounded(ours, printed, times) == parse(printed).value)
+    return np.array(fits, dtype=bool)

@@ -79,16 +79,16 @@ def counts(cells: pd.DataFrame) -> dict[str, Any]:
     Keys: COUNTS. A cell of two routes is in the count of each.
     """
     cells = cells[cells["verdict"] != EXTRA]
-    found: dict[str, Any] = {"printed": len(cells[_CELL].drop_duplicates())}
+    numbers: dict[str, Any] = {"printed": len(cells[_CELL].drop_duplicates())}
     for name in ROUTES:
-        part = compared(cells, name)
-        found[name] = len(part)
-        found[f"{name}_equal"] = int((part["verdict"] == EQUAL).sum())
-        found[f"{name}_spread"] = int((part["verdict"] == SPREAD).sum())
-        found[f"{name}_shuffled"] = round(float(shuffled(part).sum()), 2)
+        of_count = compared(cells, name)
+        numbers[name] = len(of_count)
+        numbers[f"{name}_equal"] = int((of_count["verdict"] == EQUAL).sum())
+        numbers[f"{name}_spread"] = int((of_count["verdict"] == SPREAD).sum())
+        numbers[f"{name}_shuffled"] = round(float(shuffled(of_count).sum()), 2)
     for name in (ORIENTATION, CONSTRUCTION, MISSING):
-        found[name] = int((cells["verdict"] == name).sum())
-    return {name: found[name] for name in COUNTS}
+        numbers[name] = int((cells["verdict"] == name).sum())
+    return {name: numbers[name] for name in COUNTS}
 
 
 def by_kind(cells: pd.DataFrame) -> pd.DataFrame:
@@ -102,23 +102,23 @@ def by_method(cells: pd.DataFrame) -> pd.DataFrame:
     """The counts of each method, in the order of their kinds: `method`, COUNTS and
     the sorts of evidence.
     """
-    named = cells[cells["verdict"] != EXTRA]
-    names = []
+    printed = cells[cells["verdict"] != EXTRA]
+    methods: list[str] = []
     for kind in ROW_KINDS:
-        names += list(dict.fromkeys(named.loc[named["kind"] == kind, "method"]))
-    return _tallied(cells, "method", list(dict.fromkeys(names)))
+        methods += printed.loc[printed["kind"] == kind, "method"].tolist()
+    return _tallied(cells, "method", dict.fromkeys(methods))
 
 
 def _tallied(cells: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
     rows = []
     for name in names:
-        part = cells[(cells[column] == name) & (cells["verdict"] != EXTRA)]
-        if part.empty:
+        of_name = cells[(cells[column] == name) & (cells["verdict"] != EXTRA)]
+        if of_name.empty:
             continue
-        tested = compared(part, "recomputed")
+        tested = compared(of_name, "recomputed")
         sorts = tested.loc[tested["verdict"] == EQUAL, "evidence"].value_counts()
         evidence = {sort: int(sorts.get(sort, 0)) for sort in EVIDENCE}
-        rows.append({column: name} | counts(part) | evidence)
+        rows.append({column: name} | counts(of_name) | evidence)
     return pd.DataFrame(rows, columns=[column, *COUNTS, *EVIDENCE])
 
 
@@ -133,16 +133,16 @@ def shuffled(cells: pd.DataFrame) -> pd.Series:
     dealt out anew.
     """
     rates = []
-    twice = {name: TWICE in habits_of(name) for name in set(cells["paper"])}
+    twice = {paper: TWICE in habits_of(paper) for paper in set(cells["paper"])}
     pools: dict[tuple[str, str, str, bool], list[Number]] = {}
-    for one in cells.itertuples():
-        place = (one.paper, one.table, one.statistic, is_average(one.row, one.column))
+    for cell in cells.itertuples():
+        average = is_average(cell.row, cell.column)
+        place = (cell.paper, cell.table, cell.statistic, average)
         if place not in pools:
             pools[place] = _pool(*place)
-        pool = pools[place]
-        rates.append(
-            _share(float(one.ours), pool, one.route, one.own_sd, twice[one.paper])
-        )
+        own_sd = cell.own_sd if cell.route == "run" else None
+        rate = _share(float(cell.ours), pools[place], own_sd, twice[cell.paper])
+        rates.append(rate)
     return pd.Series(rates, cells.index, dtype=float)
 
 
@@ -155,21 +155,26 @@ def _pool(paper: str, table: str, statistic: str, average: bool) -> list[Number]
     return [parse(text) for text in frame.loc[alike, "printed"]]
 
 
-def _share(
-    ours: float, numbers: list[Number], route: str, own_sd: Any, twice: bool
-) -> float:
+def _share(ours: float, numbers: list[Number], own_sd: Any, twice: bool) -> float:
+    """The share of some printed numbers that ours would be equal to.
+
+    own_sd: of a run, the standard deviation of the judge's draws; None where unknown.
+    twice: whether the paper rounds twice.
+    """
+    if not numbers:
+        return 0.0
     values = np.array([float(number) for number in numbers])
     rooms = np.array([float(TOLERANCE * number.unit) for number in numbers])
     gaps = np.abs(ours - values)
-    good = gaps <= rooms + 1e-12
+    equal = gaps <= rooms + 1e-12
     if twice:
         units = np.array([float(number.unit) for number in numbers])
         finer = np.floor(ours / (units / 10) + 0.5 + 1e-9) * units / 10
         rounded = np.floor(finer / units + 0.5 + 1e-9) * units
-        good |= np.abs(rounded - values) < units / 10
-    if route == "run" and own_sd is not None and own_sd == own_sd:
-        good |= gaps <= rooms + reach(float(own_sd))
-    return float(good.mean()) if len(good) else 0.0
+        equal |= np.abs(rounded - values) < units / 10
+    if pd.notna(own_sd):
+        equal |= gaps <= rooms + reach(float(own_sd))
+    return float(equal.mean())
 
 
 def supports(equal: float, expected: float) -> bool:
@@ -188,17 +193,20 @@ def in_words(cells: pd.DataFrame) -> str:
     cells: of one paper, as `compare` gives them.
     """
     cells = cells[cells["verdict"] != EXTRA]
+    compared_with = cells[cells["kind"] != OWN]
     sentences = [own_in_words(cells)]
-    methods = by_method(cells[cells["kind"] != OWN])
-    for one in methods[methods["recomputed"] > 0].to_dict("records"):
-        sentences.append(f"{one['method']}: {outcome(one, 'recomputed')}.")
-    untested = by_kind(cells[cells["kind"] != OWN]).query("recomputed == 0")
-    if len(untested):
-        parts = [
-            f"{PLURALS[one.kind]} ({one.printed})" for one in untested.itertuples()
-        ]
-        sentences.append(f"Not tested: {', '.join(parts)}.")
-    sentences.append(_by_kind_in_words(cells, "consistent"))
+    for row in by_method(compared_with).to_dict("records"):
+        if row["recomputed"] > 0:
+            sentences.append(f"{row['method']}: {outcome(row, 'recomputed')}.")
+    untested = []
+    for row in by_kind(compared_with).to_dict("records"):
+        if row["recomputed"] == 0:
+            untested.append(f"{PLURALS[row['kind']]} ({row['printed']})")
+    if untested:
+        sentences.append(f"Not tested: {', '.join(untested)}.")
+    consistent = kinds_in_words(by_kind(cells).to_dict("records"), "consistent")
+    if consistent:
+        sentences.append(f"Consistent with other printed numbers: {consistent}.")
     sentences.append(_oriented(cells))
     fixed = int((cells["verdict"] == CONSTRUCTION).sum())
     if fixed:
@@ -213,33 +221,31 @@ def own_in_words(cells: pd.DataFrame) -> str:
     if cells.empty:
         return ""
     paper = cells["paper"].iat[0]
-    own = cells[cells["kind"] == OWN]
-    if own.empty:
-        return f"No number here is of {own_method(paper)[0]} itself."
-    needs = []
-    for table in dict.fromkeys(own["table"]):
-        needs.append(own_method(paper, table)[1])
-    found = counts(own)
     name = own_method(paper)[0]
-    if not found["recomputed"]:
-        wanted = " or ".join(dict.fromkeys(needs))
-        return (
-            f"{name}'s own rows: not tested (0 of {found['printed']}; needs {wanted})."
-        )
-    tested = f"{found['recomputed']} of {found['printed']} tested"
-    return f"{name}'s own rows: {tested}; {outcome(found, 'recomputed')}."
+    own_cells = cells[cells["kind"] == OWN]
+    if own_cells.empty:
+        return f"No number here is of {name} itself."
+    own_counts = counts(own_cells)
+    tested = own_counts["recomputed"]
+    printed = own_counts["printed"]
+    if tested:
+        result = outcome(own_counts, "recomputed")
+        return f"{name}'s own rows: {tested} of {printed} tested; {result}."
+    needs = [own_method(paper, table)[1] for table in own_cells["table"].unique()]
+    needed = " or ".join(dict.fromkeys(needs))
+    return f"{name}'s own rows: not tested (0 of {printed}; needs {needed})."
 
 
-def outcome(found: Mapping[str, Any], count: str) -> str:
+def outcome(counted: Mapping[str, Any], count: str) -> str:
     """One count in words: `30 of 30 equal (shuffled: 1.2)`.
 
-    found: a mapping with COUNTS. Where shuffled numbers come near, it is said that the
-    count is no support.
+    counted: a mapping with COUNTS. Where shuffled numbers come near, it is said that
+    the count is no support.
     """
-    equal = found.get(f"{count}_equal", 0)
-    near = found.get(f"{count}_spread", 0)
-    expected = found.get(f"{count}_shuffled", 0)
-    words = f"{int(equal):,} of {int(found[count]):,} equal"
+    equal = counted.get(f"{count}_equal", 0)
+    near = counted.get(f"{count}_spread", 0)
+    expected = counted.get(f"{count}_shuffled", 0)
+    words = f"{int(equal):,} of {int(counted[count]):,} equal"
     if near:
         words += f", {int(near):,} {SPREAD}"
     if equal + near == 0:
@@ -250,56 +256,46 @@ def outcome(found: Mapping[str, Any], count: str) -> str:
     return words
 
 
-def _by_kind_in_words(cells: pd.DataFrame, count: str) -> str:
-    """One count, kind by kind, as a sentence."""
-    words = kinds_in_words(by_kind(cells).to_dict("records"), count)
-    return f"Consistent with other printed numbers: {words}." if words else ""
-
-
 def kinds_in_words(rows: Iterable[Mapping[str, Any]], count: str) -> str:
     """One count, kind by kind: `lexical metrics 30 of 30 equal (shuffled: 1.1)`; empty
     where nothing is in it.
 
     rows: as `by_kind` gives them, each a mapping. count: "recomputed" or "consistent".
     """
-    parts = []
-    for one in rows:
-        if one.get(count):
-            parts.append(f"{PLURALS[one['kind']]} {outcome(one, count)}")
-    return "; ".join(parts)
+    words = []
+    for row in rows:
+        if row.get(count):
+            words.append(f"{PLURALS[row['kind']]} {outcome(row, count)}")
+    return "; ".join(words)
 
 
 def _oriented(cells: pd.DataFrame) -> str:
     """How far other judges, prompts or runs are from the printed numbers."""
-    parts = []
-    here = cells[cells["verdict"] == ORIENTATION]
-    for method, part in here.groupby("method", sort=False):
-        gaps = part["difference"].abs()
-        parts.append(f"{method} {len(part)}, {gaps.median():.2g} away at the median")
-    if not parts:
+    words = []
+    oriented = cells[cells["verdict"] == ORIENTATION]
+    for method, of_method in oriented.groupby("method", sort=False):
+        gap = of_method["difference"].abs().median()
+        words.append(f"{method} {len(of_method)}, {gap:.2g} away at the median")
+    if not words:
         return ""
-    return f"For orientation, without a verdict: {'; '.join(parts)}."
-
-
-def _recheck(one: Any) -> str:
-    """The verdict of a saved row, worked out again."""
-    constructed = one.verdict == CONSTRUCTION
-    return verdict(
-        one.ours,
-        one.printed,
-        one.route,
-        own_sd=one.own_sd,
-        habit=one.habit,
-        constructed=constructed,
-    )
+    return f"For orientation, without a verdict: {'; '.join(words)}."
 
 
 def verdicts_again(cells: pd.DataFrame) -> pd.Series:
     """The verdict of each saved cell, worked out again from its row alone; `missing`
     and `extra` as they stand.
     """
-    found = []
-    for one in cells.itertuples(index=False):
-        fixed = one.verdict in (MISSING, EXTRA)
-        found.append(one.verdict if fixed else _recheck(one))
-    return pd.Series(found, cells.index, dtype=str)
+    verdicts = []
+    for cell in cells.itertuples(index=False):
+        again = cell.verdict
+        if again not in (MISSING, EXTRA):
+            again = verdict(
+                cell.ours,
+                cell.printed,
+                cell.route,
+                own_sd=cell.own_sd,
+                habit=cell.habit,
+                constructed=cell.verdict == CONSTRUCTION,
+            )
+        verdicts.append(again)
+    return pd.Series(verdicts, cells.index, dtype=str)

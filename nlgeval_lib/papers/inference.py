@@ -7,6 +7,7 @@ what is needed (p at most .05).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -39,9 +40,9 @@ def least_between(first: float, second: float, n: int) -> float:
     most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
     if excess(shared) <= 0:
         return shared
-    return (
-        float(optimize.brentq(excess, shared, most)) if excess(most) <= 0 else math.inf
-    )
+    if excess(most) <= 0:
+        return float(optimize.brentq(excess, shared, most))
+    return math.inf
 
 
 def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
@@ -51,45 +52,59 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
     n: items, or column -> items; other columns and taus are left out. scale: what a
     printed 1 stands for.
     """
-    needs = []
-    for _, (column, statistic), ours, theirs, _ in leads:
+    tested = 0
+    open_ones = []  # differences that some correlations of the judges leave open
+    for lead in leads:
+        column, statistic = lead.line
         size = n.get(column) if isinstance(n, Mapping) else n
-        if size and statistic in ("pearson", "spearman") and ours.face > theirs.face:
-            first = float(ours.face) / scale
-            second = float(theirs.face) / scale
-            needs.append((least_between(first, second, size), first * second))
-    if not needs:
+        correlations = statistic in ("pearson", "spearman")
+        if size and correlations and lead.ours.face > lead.theirs.face:
+            first = float(lead.ours.face) / scale
+            second = float(lead.theirs.face) / scale
+            tested += 1
+            least = least_between(first, second, size)
+            if least > first * second:
+                open_ones.append(least)
+    if not tested:
         return "no: no cell is ahead whose correlation has such a test"
-    open_ones = [least for least, shared in needs if least > shared]
-    plain = f"whatever r {len(needs) - len(open_ones)} of {len(needs)} differences"
-    sizes = f" (Williams, n {'by column' if isinstance(n, Mapping) else f'= {n}'}, rows as if independent)"
+    plain = f"whatever r {tested - len(open_ones)} of {tested} differences"
+    items = "by column" if isinstance(n, Mapping) else f"= {n}"
+    sizes = f" (Williams, n {items}, rows as if independent)"
     if not open_ones:
         return f"{IF_INDEPENDENT}: {plain}{sizes}"
-    if max(open_ones) > 1:
-        return f"no: {plain}, at no r {sum(one > 1 for one in open_ones)}{sizes}"
-    ends = " to ".join(
-        dict.fromkeys(f"{end:.3f}" for end in (min(open_ones), max(open_ones)))
+    highest = max(open_ones)
+    if highest > 1:
+        impossible = sum(least > 1 for least in open_ones)
+        return f"no: {plain}, at no r {impossible}{sizes}"
+    ends = dict.fromkeys((f"{min(open_ones):.3f}", f"{highest:.3f}"))
+    return (
+        f"needs r >= {highest:.3f} between the judges: {plain}, "
+        f"{len(open_ones)} from {' to '.join(ends)} on{sizes}"
     )
-    return f"needs r >= {max(open_ones):.3f} between the judges: {plain}, {len(open_ones)} from {ends} on{sizes}"
 
 
 def flips(leads: Sequence[Lead], unit: str = "tasks") -> str:
     """Whether one is ahead on average over tasks or aspects: signs of the
     differences exchanged, all patterns.
     """
-    differences = np.array([float(one.gap.face) for one in leads])
-    p = _sign_p(differences)
+    differences = np.array([float(lead.gap.face) for lead in leads])
     if differences.sum() <= 0:
         return f"no: not ahead on average over {len(leads)} {unit}"
-    words = f"{'yes' if p <= ALPHA else 'no'}: {p_in_words(p)} over {len(leads)} {unit} (exact, signs exchanged)"
-    return words + (f"; fewer than 6 {unit} cannot reach .05" if len(leads) < 6 else "")
+    p = _sign_p(differences)
+    answer = "yes" if p <= ALPHA else "no"
+    number = f"{len(leads)} {unit}"
+    words = f"{answer}: {p_in_words(p)} over {number} (exact, signs exchanged)"
+    if len(leads) < 6:
+        words += f"; fewer than 6 {unit} cannot reach .05"
+    return words
 
 
 def _sign_p(differences: np.ndarray) -> float:
-    signs = 1 - 2 * (
-        np.arange(2 ** len(differences))[:, None] >> np.arange(len(differences)) & 1
-    )
-    return float(np.mean(np.abs(signs @ differences) >= abs(differences.sum()) - 1e-9))
+    """The share of all patterns of signs whose sum is as far from 0 as this one."""
+    number = len(differences)
+    patterns = np.arange(2**number)[:, None] >> np.arange(number) & 1
+    sums = (1 - 2 * patterns) @ differences
+    return float(np.mean(np.abs(sums) >= abs(differences.sum()) - 1e-9))
 
 
 def preferred(leads: Sequence[Lead], most: int) -> str:
@@ -98,20 +113,26 @@ def preferred(leads: Sequence[Lead], most: int) -> str:
     """
     from scipy import stats
 
-    said = []
-    for share in (one.ours for one in leads):
-        fits = []
+    answers = []
+    for lead in leads:
+        share = lead.ours
+        p_of_n = {}
         for n in range(1, most + 1):
-            k = round(share.face * n / 100)
-            if share.low <= Fraction(100 * k, n) <= share.high:
-                fits.append((n, stats.binomtest(k, n).pvalue))
-        ps = [p for _, p in fits]
-        answer = (
-            "yes" if max(ps) <= ALPHA else "no" if min(ps) > ALPHA else "cannot be told"
-        )
-        counts = ", ".join(f"{n} votes {p_in_words(p)}" for n, p in fits[:4])
-        said.append(f"{answer}: {float(share.face):g} % is {counts}")
-    return "; ".join(said)
+            votes = round(share.face * n / 100)
+            if share.low <= Fraction(100 * votes, n) <= share.high:
+                p_of_n[n] = stats.binomtest(votes, n).pvalue
+        if max(p_of_n.values()) <= ALPHA:
+            answer = "yes"
+        elif min(p_of_n.values()) > ALPHA:
+            answer = "no"
+        else:
+            answer = "cannot be told"
+        counts = []
+        for n, p in itertools.islice(p_of_n.items(), 4):
+            counts.append(f"{n} votes {p_in_words(p)}")
+        percent = f"{float(share.face):g} %"
+        answers.append(f"{answer}: {percent} is {', '.join(counts)}")
+    return "; ".join(answers)
 
 
 def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> str:
@@ -121,34 +142,38 @@ def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> str:
     n: column -> items. Exact McNemar test; it depends on the items on which just one of
     the two is right.
     """
+    answers = []
+    for lead in leads:
+        size = n.get(lead.line[0])
+        if size and lead.ours.face > lead.theirs.face:
+            first = round(lead.ours.face * size / 100)
+            second = round(lead.theirs.face * size / 100)
+            answers.append(_mcnemar(first, second, size))
+    if not answers:
+        return "cannot be told: n is not printed"
+    return "; ".join(dict.fromkeys(answers)) + " (exact McNemar)"
+
+
+def _mcnemar(first: int, second: int, size: int) -> str:
+    """On how many of `size` items two judges may disagree, of which these are right,
+    for the difference to be significant.
+    """
     from scipy import stats
 
-    said = []
-    for _, line, ours, theirs, _ in leads:
-        if not (size := n.get(line[0])) or ours.face <= theirs.face:
-            continue
-        first, second = (round(one.face * size / 100) for one in (ours, theirs))
-        gap = abs(first - second)
-        spare = 2 * min(first, second, size - first, size - second)
-        fits = [
-            d
-            for d in range(max(gap, 1), gap + spare + 1, 2)
-            if stats.binomtest((d + gap) // 2, d).pvalue <= ALPHA
-        ]
-        if not fits:
-            said.append(
-                f"no: {gap} of {size} more are too few whatever the judges share"
-            )
-        elif max(fits) + 2 > gap + spare:
-            said.append(f"yes: {gap} of {size} more, whatever the judges share")
-        else:
-            said.append(
-                f"needs judges that disagree on at most {max(fits)} of {size}: {gap} more are right"
-            )
+    gap = abs(first - second)
+    most = gap + 2 * min(first, second, size - first, size - second)
+    fits = [
+        disagreements
+        for disagreements in range(max(gap, 1), most + 1, 2)
+        if stats.binomtest((disagreements + gap) // 2, disagreements).pvalue <= ALPHA
+    ]
+    if not fits:
+        return f"no: {gap} of {size} more are too few whatever the judges share"
+    if max(fits) + 2 > most:
+        return f"yes: {gap} of {size} more, whatever the judges share"
     return (
-        "; ".join(dict.fromkeys(said)) + " (exact McNemar)"
-        if said
-        else "cannot be told: n is not printed"
+        f"needs judges that disagree on at most {max(fits)} of {size}: "
+        f"{gap} more are right"
     )
 
 
@@ -159,46 +184,57 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
     cells: ranks, a row a model; `against`: the human column. All 2^n patterns of
     exchanges, Kendall's tau-b.
     """
+    above = []
+    not_above = []
+    sizes = set()
+    for rival in over:
+        comparison, size = _ranks_compared(cells, (first, rival, against))
+        sizes.add(size)
+        p = comparison.p
+        gap = comparison.difference
+        if p <= ALPHA and gap > 0:
+            above.append(f"{rival} {p_in_words(p)}")
+        else:
+            not_above.append(f"{rival} {gap:+.3f}, {p_in_words(p)}")
+    parts = []
+    if above:
+        parts.append(f"above {', '.join(above)}")
+    if not_above:
+        parts.append(f"not above {', '.join(not_above)}")
+    answer = "no" if not_above else "yes"
+    numbers = " or ".join(map(str, sorted(sizes)))
+    return (
+        f"{answer}: {'; '.join(parts)} "
+        f"(tau over {numbers} models, exact exchange of ranks)"
+    )
+
+
+def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, int]:
+    """The comparison of two columns of ranks with a third, and over how many rows:
+    those that the first two rank.
+    """
     from scipy import stats
 
-    said = []
-    for other in over:
-        both = [
-            row
-            for row in cells.names("row")
-            if all((row, name, "rank") in cells for name in (first, other))
-        ]
-        sides = (
-            stats.rankdata([float(cells[row, name, "rank"].face) for row in both])
-            for name in (first, other, against)
-        )
-        found = meta.compare(
-            *(side[:, None] for side in sides), level="system", units="exact-systems"
-        )
-        said.append((other, found.difference, found.p, len(both)))
-    ahead = [
-        f"{other} {p_in_words(p)}"
-        for other, gap, p, _ in said
-        if p <= ALPHA and gap > 0
-    ]
-    others = [
-        f"{other} {gap:+.3f}, {p_in_words(p)}"
-        for other, gap, p, _ in said
-        if not (p <= ALPHA and gap > 0)
-    ]
-    answer = "no" if others else "yes"
-    parts = [f"above {', '.join(ahead)}"] * bool(ahead) + [
-        f"not above {', '.join(others)}"
-    ] * bool(others)
-    sizes = " or ".join(map(str, sorted({n for *_, n in said})))
-    return f"{answer}: {'; '.join(parts)} (tau over {sizes} models, exact exchange of ranks)"
+    rows = []
+    for row in cells.names("row"):
+        first, second, _ = ((row, column, "rank") for column in columns)
+        if first in cells and second in cells:
+            rows.append(row)
+    ranks = []
+    for column in columns:
+        printed = [float(cells[row, column, "rank"].face) for row in rows]
+        ranks.append(stats.rankdata(printed)[:, None])
+    comparison = meta.compare(*ranks, level="system", units="exact-systems")
+    return comparison, len(rows)
 
 
 def p_in_words(p: float) -> str:
     """A p-value as a reader meets it."""
-    return "no p" if math.isnan(p) else "p < .001" if p < 0.001 else f"p = {p:.3f}"
+    if math.isnan(p):
+        return "no p"
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}"
 
 
 TESTS: dict[str, Callable[..., str]] = {
-    one.__name__: one for one in (williams, flips, preferred, accuracies)
+    test.__name__: test for test in (williams, flips, preferred, accuracies)
 }

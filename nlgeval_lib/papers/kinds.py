@@ -94,11 +94,14 @@ def with_kinds(cells: pd.DataFrame) -> pd.DataFrame:
     kinds = []
     methods = []
     evidence = []
-    for one in cells.itertuples(index=False):
-        kind = method = sort = ""
-        if one.verdict != "extra":
-            kind, method = kind_of(one.paper, one.table, one.row, one.column)
-            sort = evidence_of(one.paper, one.table, one.row, one.column, one.statistic)
+    for cell in cells.itertuples(index=False):
+        kind = ""
+        method = ""
+        sort = ""
+        if cell.verdict != "extra":
+            place = (cell.paper, cell.table, cell.row, cell.column)
+            kind, method = kind_of(*place)
+            sort = evidence_of(*place, cell.statistic)
         kinds.append(kind)
         methods.append(method)
         evidence.append(sort)
@@ -126,7 +129,7 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
 
 def is_average(row: str, column: str) -> bool:
     """Whether a cell is printed as the mean or total of others."""
-    names = [name.lower() for label in (row, column) for name in label.split(" | ")]
+    names = f"{row} | {column}".lower().split(" | ")
     return any(name.startswith(("average", "total")) for name in names)
 
 
@@ -179,6 +182,7 @@ def _modified(path: Path) -> int:
 
 @functools.lru_cache(maxsize=16)
 def _read_lines(path: Path, columns: tuple[str, ...], modified: int) -> list[list[str]]:
+    """The rows of a file; `modified`: so that a changed file is read anew."""
     return strings(path, columns).to_numpy().tolist()
 
 
@@ -188,21 +192,19 @@ def _reprinted(paper: str, place: Path) -> frozenset[tuple[str, str, str, str]]:
 
     place: the folder of the tables, so that another checkout is read anew.
     """
-    order = {"table": 0, "figure": 1}
-    listed = index().query("paper == @paper")["id"]
-    named = sorted(
-        set(listed) & set(tables(paper)),
-        key=lambda name: (order[name.partition("_")[0]], name),
-    )
-    first: dict[tuple[str, ...], tuple[object, str]] = {}
-    found = set()
-    for table in named:
+    listed = set(index().query("paper == @paper")["id"]) & set(tables(paper))
+    # Tables stand before figures, each in the order of their names.
+    in_order = sorted(listed, key=lambda name: (not name.startswith("table_"), name))
+    first_print: dict[tuple[str, ...], tuple[object, str]] = {}
+    reprints = set()
+    for table in in_order:
         cells = load(paper, table)[[*KEY, "printed"]]
-        for *key, printed in cells.itertuples(index=False, name=None):
+        for row, column, statistic, printed in cells.to_numpy().tolist():
             number = parse(printed).value
             if number is None:
                 continue
-            value, source = first.setdefault(tuple(key), (number, table))
+            key = (row, column, statistic)
+            value, source = first_print.setdefault(key, (number, table))
             if value == number and source != table:
-                found.add((table, *key))
-    return frozenset(found)
+                reprints.add((table, *key))
+    return frozenset(reprints)

@@ -14,16 +14,22 @@ from typing import Any
 
 import pandas as pd
 
-TOLERANCE = Decimal(
-    "0.51"
-)  # units of the last printed digit: rounding, and a hair for ties rounded either way
+# in steps of the last printed digit: rounding, and a hair for ties rounded either way
+TOLERANCE = Decimal("0.51")
 
 _DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014", "-"))
 _NUMBER = re.compile(
-    r"(?P<sign>[+-]?)\s?"
-    r"(?P<whole>[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
-    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,2}))?"
-    r"(?P<suffix>[kKMB]?)\s?%?"
+    r"""
+    (?P<sign>[+-]?)\s?
+    (?P<whole>
+        [1-9][0-9]{0,2}(?:,[0-9]{3})+  # thousands with commas
+        |[0-9]*
+    )
+    (?:\.(?P<fraction>[0-9]*))?
+    (?:[eE](?P<exponent>[+-]?[0-9]{1,2}))?
+    (?P<suffix>[kKMB]?)\s?%?
+    """,
+    re.VERBOSE,
 )
 _SUFFIX = {"": 0, "k": 3, "K": 3, "M": 6, "B": 9}
 _BLANK = {"", "-", "--", "n/a", "na", "none"}
@@ -59,13 +65,11 @@ def parse(text: str) -> Number:
     match = _NUMBER.fullmatch(text.translate(_DASHES).strip())
     if match is None or not (match["whole"] or match["fraction"]):
         return Number(text, None)
-    digits = (
-        f"{match['sign']}{match['whole'].replace(',', '')}.{match['fraction'] or ''}"
-    )
+    integer = match["whole"].replace(",", "")
+    fraction = match["fraction"] or ""
+    value = Decimal(f"{match['sign']}{integer}.{fraction}")
     shift = int(match["exponent"] or 0) + _SUFFIX[match["suffix"]]
-    return Number(
-        text, Decimal(digits).scaleb(shift), len(match["fraction"] or "") - shift
-    )
+    return Number(text, value.scaleb(shift), len(fraction) - shift)
 
 
 def is_blank(text: str) -> bool:
@@ -79,20 +83,20 @@ def exact(value: Any) -> Decimal | None:
 
     Raises: ValueError for infinity and for what is no number.
     """
-    if (
-        value is None
-        or value is pd.NA
-        or value is pd.NaT
-        or (isinstance(value, str) and is_blank(value))
-    ):
+    if value is None or value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, str) and (number := parse(value).value) is not None:
-        return number
-    if isinstance(value, bool) or not isinstance(
-        value, numbers.Real | Decimal
-    ):  # a numpy boolean is none of them
+    if isinstance(value, str):
+        if is_blank(value):
+            return None
+        number = parse(value).value
+        if number is not None:
+            return number
+    # A numpy boolean is neither of these, so it needs no line of its own.
+    numeric = isinstance(value, numbers.Real | Decimal)
+    if isinstance(value, bool) or not numeric:
         raise ValueError(
-            f"not a number: {value!r} ({type(value).__name__}); give a float, or NaN with a reason"
+            f"not a number: {value!r} ({type(value).__name__}); "
+            "give a float, or NaN with a reason"
         )
     if math.isnan(value):
         return None
@@ -100,23 +104,21 @@ def exact(value: Any) -> Decimal | None:
         raise ValueError(
             f"not finite: {value!r}; give NaN with a reason where there is no value"
         )
-    # str() of a numpy float32 is its own shortest form, which repr(float(x)) would not
-    # be
-    return (
-        Decimal(int(value))
-        if isinstance(value, numbers.Integral)
-        else Decimal(str(value))
-    )
+    if isinstance(value, numbers.Integral):
+        return Decimal(int(value))
+    # str() of a numpy float32 is its own shortest form, which repr(float(x)) would
+    # not be.
+    return Decimal(str(value))
 
 
 def difference(ours: Any, printed: str) -> Decimal | None:
     """Ours minus printed, exactly; None where either is missing."""
-    mine = exact(ours)
+    computed = exact(ours)
     number = parse(printed).value
-    if mine is None or number is None:
+    if computed is None or number is None:
         return None
     with localcontext(prec=100):
-        return mine - number
+        return computed - number
 
 
 def agrees(ours: Any, printed: str, units: Decimal = TOLERANCE) -> bool:

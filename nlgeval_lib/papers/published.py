@@ -24,7 +24,8 @@ class Fact(NamedTuple):
     """Why a printed cell is empty.
 
     reason: one of `gaps.GAPS`. detail: what was not published; the registry paths or
-    addresses (blanks between) where it is; the model to ask or whose weights are needed.
+    addresses (blanks between) where it is; the model to ask or whose weights are
+    needed.
     """
 
     paper: str
@@ -43,22 +44,23 @@ class Fact(NamedTuple):
         """The fact in words, which begin with the kind of reason."""
         if self.reason != ELSEWHERE:
             return f"{self.reason}: {self.detail}"
-        addresses = _addresses()
-        shown = [addresses.get(place, place) for place in self.places]
-        ways = [
+        registered = _addresses()
+        addresses = [registered.get(place, place) for place in self.places]
+        words = f"{ELSEWHERE}: {' and '.join(addresses)}"
+        if _all_here(self):
+            return f"{words}, and here"
+        commands = [
             f"nlgeval data --fetch {place}"
             for place in self.places
-            if place in addresses
+            if place in registered
         ]
-        got = f"; to get it: {', '.join(ways)}" if ways else ""
-        where = " and ".join(shown)
-        if all(map(_lies, self.places)):
-            return f"{ELSEWHERE}: {where}, and here"
-        return f"{ELSEWHERE}: {where}, not here{got}"
+        if commands:
+            return f"{words}, not here; to get it: {', '.join(commands)}"
+        return f"{words}, not here"
 
 
 def facts() -> tuple[Fact, ...]:
-    """Every row of `data/published.csv`; none where a folder of printed tables has none.
+    """Every row of `data/published.csv`; none where there is no such file.
 
     Raises: ValueError for an unknown reason or a place that is there twice.
     """
@@ -70,24 +72,29 @@ def facts() -> tuple[Fact, ...]:
 
 def fact(paper: str, table: str, row: str, column: str) -> Fact | None:
     """What is known of one printed cell, or None."""
-    known = _by_place(facts())
+    by_place = _by_place(facts())
     for place in ((row, column), (row, EVERY), (EVERY, column), (EVERY, EVERY)):
-        if (paper, table, *place) in known:
-            return known[paper, table, *place]
+        stated = by_place.get((paper, table, *place))
+        if stated is not None:
+            return stated
     return None
 
 
-def explained(fact: Fact | None, said: str) -> str:
+def explained(fact: Fact | None, reason: str) -> str:
     """The reason for an empty cell: the fact, and what a run found lacking.
 
     A run that says the same kind of thing knows it better, and is taken alone.
     """
-    if fact is None or (said and gap_of(said) == fact.reason):
-        return said
-    here = bool(fact.places) and all(map(_lies, fact.places))
-    if here and gap_of(said) != OTHER_GAP:
-        return said  # the file came; now the run says why the cell is empty
-    return f"{fact.text()}; {said}" if said else fact.text()
+    if fact is None or (reason and gap_of(reason) == fact.reason):
+        return reason
+    if fact.places and _all_here(fact) and gap_of(reason) != OTHER_GAP:
+        return reason  # the file came; now the run says why the cell is empty
+    return f"{fact.text()}; {reason}" if reason else fact.text()
+
+
+def _all_here(fact: Fact) -> bool:
+    """Whether every file that a fact names is on this machine."""
+    return all(map(_lies, fact.places))
 
 
 def _lies(place: str) -> bool:
@@ -99,18 +106,18 @@ def _lies(place: str) -> bool:
 @functools.lru_cache(maxsize=2)
 def _read(path: Path, mtime_ns: int) -> tuple[Fact, ...]:
     with open(path, encoding="utf-8", newline="") as handle:
-        found = tuple(Fact(**row) for row in csv.DictReader(handle))
-    for one in found:
-        if one.reason not in GAPS or not one.detail.strip():
-            raise ValueError(f"{path.name}: {one}: a reason is one of {GAPS}")
-    if len(_by_place(found)) != len(found):
+        facts = tuple(Fact(**row) for row in csv.DictReader(handle))
+    for fact in facts:
+        if fact.reason not in GAPS or not fact.detail.strip():
+            raise ValueError(f"{path.name}: {fact}: a reason is one of {GAPS}")
+    if len(_by_place(facts)) != len(facts):
         raise ValueError(f"{path.name} names a cell twice")
-    return found
+    return facts
 
 
 @functools.lru_cache(maxsize=2)
-def _by_place(known: tuple[Fact, ...]) -> dict[tuple[str, ...], Fact]:
-    return {one[:4]: one for one in known}
+def _by_place(facts: tuple[Fact, ...]) -> dict[tuple[str, ...], Fact]:
+    return {fact[:4]: fact for fact in facts}
 
 
 def _addresses() -> dict[str, str]:

@@ -21,10 +21,19 @@ COLUMNS = ("paper", "table", "row", "column", "statistic", "value")
 KEY = ("row", "column", "statistic")
 # a point too many, a decimal comma, a letter O or l for a digit, digits of another
 # script, a footnote mark
-_MISPRINT = re.compile(r"[\s*$]*[+-]?(?=.*\d)[\dOolI.,]+\s*%?[\s*$^{}\u2020\u2021]*")
+_MISPRINT = re.compile(
+    r"""
+    [\s*$]*[+-]?
+    (?=.*\d)[\dOolI.,]+      # at least one digit
+    \s*%?
+    [\s*$^{}\u2020\u2021]*   # daggers and other footnote marks
+    """,
+    re.VERBOSE,
+)
 MARK_COLUMNS = ("table", *KEY, "mark")
 INDEX_COLUMNS = ("paper", "id", "number", "kind", "title", "cells", "place", "note")
 KINDS = ("numeric", "figure", "prompt", "text", "diagram")
+SHOWN = 5  # keys that an error message names
 
 
 def folder() -> Path:
@@ -38,11 +47,8 @@ def tables(paper: str) -> list[str]:
     Raises: ValueError for an unknown paper.
     """
     known(paper, PAPERS, "paper")
-    return sorted(
-        path.stem
-        for path in (folder() / paper).glob("*.csv")
-        if path.stem not in ("index", "marks", "witnesses")
-    )
+    names = {path.stem for path in (folder() / paper).glob("*.csv")}
+    return sorted(names - {"index", "marks", "witnesses"})
 
 
 def load(paper: str, table: str) -> pd.DataFrame:
@@ -90,26 +96,28 @@ def cell(paper: str, table: str, row: str, column: str, statistic: str) -> float
     return float(frame["number"].iloc[0])
 
 
-def keys_in_words(keys: Iterable[Iterable[Any]], shown: int = 5) -> str:
+def keys_in_words(keys: Iterable[Iterable[Any]]) -> str:
     """The first few keys for an error message, and how many more there are."""
     texts = ["[" + " / ".join(map(str, key)) + "]" for key in keys]
-    return ", ".join(texts[:shown]) + (
-        f" and {len(texts) - shown} more" if len(texts) > shown else ""
-    )
+    words = ", ".join(texts[:SHOWN])
+    if len(texts) > SHOWN:
+        words += f" and {len(texts) - SHOWN} more"
+    return words
 
 
 def nearest(name: str, allowed: Iterable[str]) -> list[str]:
     """The allowed names most like `name`; the first few where none is."""
-    known = list(map(str, allowed))
-    return near(name, known) or sorted(known)[:8]
+    names = list(map(str, allowed))
+    return near(name, names) or sorted(names)[:8]
 
 
-def known(name: str, allowed: Iterable[str], what: str = "name") -> None:
+def known(name: str, allowed: Iterable[str], kind: str = "name") -> None:
     """Raises: ValueError naming the nearest of `allowed`, where `name` is none of
     them.
     """
-    if name not in (allowed := list(allowed)):
-        raise ValueError(f"unknown {what}: {name!r}; nearest: {nearest(name, allowed)}")
+    names = list(allowed)
+    if name not in names:
+        raise ValueError(f"unknown {kind}: {name!r}; nearest: {nearest(name, names)}")
 
 
 def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -121,43 +129,41 @@ def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
         return pd.DataFrame(columns=list(columns), dtype=str)
     text = path.read_text(encoding="utf-8-sig")
     try:
-        header, *rows = list(
-            csv.reader(io.StringIO(text, newline=""), strict=True)
-        ) or [[]]
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
         raise ValueError(f"{path}: {error}; is a double quote not closed?") from None
+    header = rows.pop(0) if rows else []
     if tuple(header) != columns:
         raise ValueError(f"{path}: columns {header}, expected {list(columns)}")
-    if ragged := [
-        number for number, row in enumerate(rows, start=2) if len(row) != len(columns)
-    ]:
-        raise ValueError(
-            f"{path}: not {len(columns)} fields in row {ragged[0]}; quote values that hold a comma"
-        )
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(columns):
+            raise ValueError(
+                f"{path}: not {len(columns)} fields in row {number}; "
+                "quote values that hold a comma"
+            )
     return pd.DataFrame(rows, columns=list(columns), dtype=str)
 
 
 @functools.lru_cache(maxsize=256)
 def _read(path: Path, modified: int) -> pd.DataFrame:
+    """A table's file; `modified`: so that a changed file is read anew."""
     frame = strings(path, COLUMNS)
-    foreign = (
-        (frame["paper"] != path.parent.name)
-        | (frame["table"] != path.stem)
-        | frame.duplicated(list(KEY))
-    )
-    if foreign.any():
-        bad = frame.loc[foreign, ["paper", "table", *KEY]].to_numpy().tolist()
+    of_another = frame["paper"] != path.parent.name
+    of_another |= frame["table"] != path.stem
+    foreign = frame[of_another | frame.duplicated(list(KEY))]
+    if len(foreign):
+        keys = foreign[["paper", "table", *KEY]].to_numpy().tolist()
         raise ValueError(
-            f"{path}: rows of another table, or a cell given twice: {keys_in_words(bad)}"
+            f"{path}: rows of another table, or a cell given twice: "
+            f"{keys_in_words(keys)}"
         )
-    frame = frame.assign(
-        printed=frame["value"], number=[float(parse(value)) for value in frame["value"]]
-    )
-    for *key, text in frame.loc[frame["number"].isna(), [*KEY, "value"]].itertuples(
-        index=False, name=None
-    ):
+    numbers = [float(parse(value)) for value in frame["value"]]
+    frame = frame.assign(printed=frame["value"], number=numbers)
+    without_number = frame.loc[frame["number"].isna(), [*KEY, "value"]]
+    for *key, text in without_number.itertuples(index=False, name=None):
         if _MISPRINT.fullmatch(text):
             raise ValueError(
-                f"{path}, {keys_in_words([key])}: {text!r} looks like a number and is none"
+                f"{path}, {keys_in_words([key])}: "
+                f"{text!r} looks like a number and is none"
             )
     return frame.astype({"number": float})

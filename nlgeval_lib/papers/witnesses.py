@@ -41,9 +41,17 @@ COUNTED = (
 _WORDS = {word: str(number) for number, word in enumerate(COUNTED)}
 _DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014", "-"))
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+# "+", "1,234.5", "-1e-4", "20K", "3.5 %", "3.5\%"; it may match nothing at all
 _NUMBER = re.compile(
-    r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE]-?\d+)?"
-    r"(?:[kKM](?![a-zA-Z])|B(?![a-zA-Z]))?(?:\s?\\?%)?"
+    r"""
+    [+-]?
+    (?:\d{1,3}(?:,\d{3})+|\d+)?
+    (?:\.\d+)?
+    (?:[eE]-?\d+)?
+    (?:[kKM](?![a-zA-Z])|B(?![a-zA-Z]))?
+    (?:\s?\\?%)?
+    """,
+    re.VERBOSE,
 )
 
 
@@ -82,51 +90,53 @@ def visible(line: str) -> str:
 
 def numbers(line: str) -> Iterator[Token]:
     """The whole numbers of a line, number words to twelve included, in their order."""
-    shown = visible(line)
+    text = visible(line)
     place = 0
-    while place < len(shown):
-        found = _at(shown, place)
-        if found is None:
+    while place < len(text):
+        number = _at(text, place)
+        if number is None:
             place += 1
-            continue
-        yield Token(place, normalised(found))
-        place += len(found)
+        else:
+            yield Token(place, normalised(number))
+            place += len(number)
 
 
-def _at(shown: str, place: int) -> str | None:
+def _at(text: str, place: int) -> str | None:
     """The number that begins here; None where none does."""
-    before = shown[place - 1] if place else " "
-    if before.isalpha() or before.isdigit():
+    previous = text[place - 1] if place else " "
+    if previous.isalpha() or previous.isdigit():
         return None
-    if shown[place].isalpha():
-        word = re.match(r"[^\W\d_]+", shown[place:])
-        return word[0] if word and word[0].casefold() in _WORDS else None
-    if shown[place] == "-" and before in ".)%":
-        return None
-    if before == "." and place > 1 and shown[place - 2].isdigit():
-        return None
-    found = _NUMBER.match(shown, place)
-    return found[0] if found and any(map(str.isdigit, found[0])) else None
+    if text[place].isalpha():
+        match = re.match(r"[^\W\d_]+", text[place:])
+        is_number = match is not None and match[0].casefold() in _WORDS
+    else:
+        if text[place] == "-" and previous in ".)%":
+            return None
+        if previous == "." and place > 1 and text[place - 2].isdigit():
+            return None
+        match = _NUMBER.match(text, place)
+        is_number = match is not None and any(map(str.isdigit, match[0]))
+    return match[0] if match and is_number else None
 
 
 def stands(printed: str, line: str, position: int) -> bool:
     """Whether the printed string stands at this place of a line: as a whole number, or,
     of words, as the same words in the same order.
     """
-    wanted = Token(position, normalised(printed))
-    return wanted in numbers(line) or position in phrases(printed, line)
+    number = Token(position, normalised(printed))
+    return number in numbers(line) or position in phrases(printed, line)
 
 
 def phrases(printed: str, line: str) -> list[int]:
     """Where the words of a printed string stand one after the other in a line; nowhere
     where it has no letter.
     """
-    words = re.findall(r"[\w+%-]+", printed.translate(_DASHES))
     if not any(map(str.isalpha, printed)):
         return []
-    form = r"\W+".join(map(re.escape, words))
-    found = re.finditer(rf"(?<!\w){form}(?!\w)", visible(line), re.IGNORECASE)
-    return [match.start() for match in found]
+    words = re.findall(r"[\w+%-]+", printed.translate(_DASHES))
+    phrase = r"\W+".join(map(re.escape, words))
+    matches = re.finditer(rf"(?<!\w){phrase}(?!\w)", visible(line), re.IGNORECASE)
+    return [match.start() for match in matches]
 
 
 def read(paper: str) -> pd.DataFrame:
@@ -145,22 +155,27 @@ def seal(cell: Mapping[str, str], printed: str, sha256: str) -> str:
 
     cell: a row of witnesses. sha256: that of the paper's text.
     """
-    key = [cell[name] for name in ("table", *KEY)]
+    key = _key(cell)
     place = [cell[name] for name in ("line", "position", "basis")]
     return _half([*key, printed]) + _half([*key, sha256, *place])
 
 
-def _half(parts: list[str]) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:HALF]
+def _half(fields: list[str]) -> str:
+    return hashlib.sha256("\0".join(fields).encode()).hexdigest()[:HALF]
+
+
+def _key(cell: Mapping[str, str]) -> tuple[str, ...]:
+    """The table, row, column and statistic of a row of witnesses."""
+    return tuple(cell[name] for name in ("table", *KEY))
 
 
 def cells(paper: str) -> dict[tuple[str, ...], str]:
     """Every printed cell of a paper by (table, row, column, statistic)."""
-    found: dict[tuple[str, ...], str] = {}
+    printed: dict[tuple[str, ...], str] = {}
     for table in tables(paper):
-        for row in load(paper, table).to_dict("records"):
-            found[(table, *(row[name] for name in KEY))] = row["printed"]
-    return found
+        for cell in load(paper, table).to_dict("records"):
+            printed[_key(cell)] = cell["printed"]
+    return printed
 
 
 def broken(paper: str) -> list[Fault]:
@@ -168,26 +183,26 @@ def broken(paper: str) -> list[Fault]:
     base = f"data/paper_tables/{paper}"
     printed = cells(paper)
     sha256 = texts().get(paper, {}).get("sha256", "")
-    seen = set()
+    unwitnessed = set(printed)
     faults = []
     for cell in read(paper).to_dict("records"):
-        key = tuple(cell[name] for name in ("table", *KEY))
+        key = _key(cell)
+        file = f"{base}/{key[0]}.csv"
         words = keys_in_words([key[1:]])
-        seen.add(key)
+        unwitnessed.discard(key)
         if key not in printed:
-            said = f"{words} has a witness and is not printed"
-            faults.append(Fault(f"{base}/{key[0]}.csv", said))
+            faults.append(Fault(file, f"{words} has a witness and is not printed"))
             continue
-        wanted = seal(cell, printed[key], sha256)
-        if cell["seal"][:HALF] != wanted[:HALF]:
-            said = f"{words} is {printed[key]!r}, which its witness did not see"
-            faults.append(Fault(f"{base}/{key[0]}.csv", said))
-        elif cell["seal"] != wanted:
-            said = f"{key[0]} {words}: the place is not the one that was sealed"
-            faults.append(Fault(f"{base}/witnesses.csv", said))
-    for key in printed.keys() - seen:
-        said = f"{keys_in_words([key[1:]])} has no witness"
-        faults.append(Fault(f"{base}/{key[0]}.csv", said))
+        expected = seal(cell, printed[key], sha256)
+        if cell["seal"][:HALF] != expected[:HALF]:
+            message = f"{words} is {printed[key]!r}, which its witness did not see"
+            faults.append(Fault(file, message))
+        elif cell["seal"] != expected:
+            message = f"{key[0]} {words}: the place is not the one that was sealed"
+            faults.append(Fault(f"{base}/witnesses.csv", message))
+    for key in unwitnessed:
+        message = f"{keys_in_words([key[1:]])} has no witness"
+        faults.append(Fault(f"{base}/{key[0]}.csv", message))
     return sorted(faults)
 
 
@@ -199,12 +214,12 @@ def misplaced(paper: str, text: str) -> list[str]:
     printed = cells(paper)
     faults = []
     for cell in read(paper).to_dict("records"):
-        key = tuple(cell[name] for name in ("table", *KEY))
         if not cell["line"]:
             continue
+        key = _key(cell)
         line = lines[int(cell["line"]) - 1]
         if not stands(printed.get(key, ""), line, int(cell["position"])):
-            where = f"line {cell['line']}, position {cell['position']}"
-            cell_name = keys_in_words([key])
-            faults.append(f"{cell_name}: {printed.get(key)!r} is not at {where}")
+            place = f"line {cell['line']}, position {cell['position']}"
+            name = keys_in_words([key])
+            faults.append(f"{name}: {printed.get(key)!r} is not at {place}")
     return faults

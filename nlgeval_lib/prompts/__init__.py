@@ -92,9 +92,7 @@ class Template:
         """
         values = self._checked(variables)
         parts = [self.parts[0]]
-        slots = self.parts[1::2]
-        texts = self.parts[2::2]
-        for slot, text in zip(slots, texts, strict=True):
+        for slot, text in zip(self.parts[1::2], self.parts[2::2], strict=True):
             if slot in values:
                 parts[-1] += values[slot] + text
             else:
@@ -103,8 +101,7 @@ class Template:
 
     def _filled(self, values: Mapping[str, str]) -> str:
         parts = list(self.parts)
-        for turn in range(1, len(parts), 2):
-            parts[turn] = values[parts[turn]]
+        parts[1::2] = [values[slot] for slot in parts[1::2]]
         return "".join(parts)
 
     def _checked(self, variables: Mapping[str, object]) -> dict[str, str]:
@@ -123,12 +120,9 @@ class Template:
                     "give text or a whole number, others formatted as text. "
                     f"It takes {takes}"
                 )
-            if isinstance(value, str):
-                # str(...) of a str subclass may be overridden; str.__str__ gives the
-                # characters themselves
-                values[name] = str.__str__(value)
-            else:
-                values[name] = str(value)
+            # str(...) of a str subclass may be overridden; str.__str__ gives the
+            # characters themselves.
+            values[name] = str.__str__(value) if isinstance(value, str) else str(value)
         return values
 
 

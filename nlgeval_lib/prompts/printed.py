@@ -87,16 +87,17 @@ def compare(folder: Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     folder = folder or texts()
     rows = []
-    found = []
+    difference_rows = []
     for place in places().to_dict("records"):
-        lines = (folder / f"{place['paper']}.txt").read_text(encoding="utf-8")
-        printed = normal_print(lines.split("\n"), place)
+        text = (folder / f"{place['paper']}.txt").read_text(encoding="utf-8")
+        printed = normal_print(text.split("\n"), place)
         ours = normal_template(template(place["template"]), place)
-        differing = list(differences(printed, ours))
-        where = {name: place[name] for name in KEY}
+        key = {name: place[name] for name in KEY}
+        differing = [key | difference for difference in differences(printed, ours)]
+        difference_rows += differing
         rows.append(
             {
-                **where,
+                **key,
                 "template": place["template"],
                 "characters": str(len(printed)),
                 "differences": str(len(differing)),
@@ -104,9 +105,8 @@ def compare(folder: Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
                 "template_sha": sha(ours),
             }
         )
-        found += [where | one for one in differing]
     columns = [*KEY, "kind", "position", "printed_length", "length", "printed", "ours"]
-    return pd.DataFrame(rows), pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(rows), pd.DataFrame(difference_rows, columns=columns)
 
 
 def sha(text: str) -> str:
@@ -118,7 +118,8 @@ def verdict(differing: int) -> str:
     """What the scoreboard says of a prompt with so many differences."""
     if not differing:
         return "prompt: equal"
-    return f"prompt: {differing} difference{'s' if differing > 1 else ''}"
+    plural = "s" if differing > 1 else ""
+    return f"prompt: {differing} difference{plural}"
 
 
 def verdicts() -> dict[tuple[str, str], str]:
@@ -138,11 +139,13 @@ def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
 
     Raises: ValueError where what it begins or ends with is not in its lines.
     """
-    text = "\n".join(lines[int(place["first"]) - 1 : int(place["last"])])
+    first = int(place["first"])
+    last = int(place["last"])
+    text = "\n".join(lines[first - 1 : last])
     for name in ("begins", "ends"):
         if place[name] and place[name] not in text:
-            where = f"{place['paper']} {place['id']} {place['part']}"
-            raise ValueError(f"{where}: {place[name]!r} is not in its lines")
+            title = f"{place['paper']} {place['id']} {place['part']}"
+            raise ValueError(f"{title}: {place[name]!r} is not in its lines")
     if place["begins"]:
         text = text.partition(place["begins"])[2]
     if place["ends"]:
@@ -151,37 +154,41 @@ def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
         text = re.sub(pattern, f"⟦{slot}⟧", text, flags=re.DOTALL)
     for ligature, letters in _LIGATURES.items():
         text = text.replace(ligature, letters)
-    for pattern, instead in _MARKUP:
-        text = re.sub(pattern, instead, text)
-    return _blanks(_slots(text, dict(_pairs(place["slots"], "="))))
+    for pattern, replacement in _MARKUP:
+        text = re.sub(pattern, replacement, text)
+    slot_names = dict(_pairs(place["slots"], "="))
+    return _blanks(_slots(text, slot_names))
 
 
-def normal_template(asked: Template, place: Mapping[str, str]) -> str:
+def normal_template(template: Template, place: Mapping[str, str]) -> str:
     """A template as it is compared, with what its place prints in its slots."""
-    values = {name: f"⟦{name}⟧" for name in asked.variables}
+    values = {name: f"⟦{name}⟧" for name in template.variables}
     for name, value in _filled(place).items():
         if name in values:
             values[name] = value
-    return _blanks(asked.render(**values))
+    return _blanks(template.render(**values))
 
 
 def differences(printed: str, ours: str) -> Iterator[dict[str, str]]:
     """Where two texts differ, by words and marks: nothing where they are equal."""
-    sides: list[list[str]] = [_TOKEN.findall(text) for text in (printed, ours)]
-    matcher = difflib.SequenceMatcher(None, sides[0], sides[1], autojunk=False)
+    printed_tokens = _TOKEN.findall(printed)
+    our_tokens = _TOKEN.findall(ours)
+    matcher = difflib.SequenceMatcher(None, printed_tokens, our_tokens, autojunk=False)
     kinds = {"replace": "changed", "delete": "left out", "insert": "added"}
-    for code, start, stop, first, last in matcher.get_opcodes():
+    for code, printed_from, printed_to, our_from, our_to in matcher.get_opcodes():
         if code == "equal":
             continue
-        theirs = "".join(sides[0][start:stop])
-        own = "".join(sides[1][first:last])
+        printed_text = "".join(printed_tokens[printed_from:printed_to])
+        our_text = "".join(our_tokens[our_from:our_to])
+        position = len("".join(our_tokens[:our_from]))
         yield {
             "kind": kinds[code],
-            "position": str(len("".join(sides[1][:first]))),
-            "printed_length": str(len(theirs)),
-            "length": str(len(own)),
-            "printed": theirs if len(theirs) <= 16 else "",
-            "ours": own,
+            "position": str(position),
+            "printed_length": str(len(printed_text)),
+            "length": str(len(our_text)),
+            # no long stretch of a paper's text is kept
+            "printed": printed_text if len(printed_text) <= 16 else "",
+            "ours": our_text,
         }
 
 
@@ -190,12 +197,15 @@ def _slots(text: str, names: Mapping[str, str]) -> str:
 
     def braces(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        return f"⟦{names.get(name, name.lower().replace(' ', '_'))}⟧"
+        slot = name.lower().replace(" ", "_")
+        return f"⟦{names.get(name, slot)}⟧"
 
     def brackets(match: re.Match[str]) -> str:
-        return f"⟦{names[match[1]]}⟧" if match[1] in names else match[0]
+        name = match[1]
+        return f"⟦{names[name]}⟧" if name in names else match[0]
 
-    return _BRACKETS.sub(brackets, _BRACES.sub(braces, text))
+    text = _BRACES.sub(braces, text)
+    return _BRACKETS.sub(brackets, text)
 
 
 def _blanks(text: str) -> str:
@@ -209,20 +219,23 @@ def _filled(place: Mapping[str, str]) -> dict[str, str]:
     values: dict[str, str] = {}
     if place["definitions"]:
         name, task = place["definitions"].split()
-        words = load_definitions(name)["tasks"][task]
-        values |= {key: word for key, word in words.items() if isinstance(word, str)}
-        if target := words.get("targets", {}).get("overall"):
+        definition = load_definitions(name)["tasks"][task]
+        for key, words in definition.items():
+            if isinstance(words, str):
+                values[key] = words
+        target = definition.get("targets", {}).get("overall")
+        if target:
             values["aspect_name"] = target["name"]
             values["aspect_definition"] = target["definition"]
     return values | dict(_pairs(place["values"], "="))
 
 
 def _pairs(text: str, between: str) -> list[tuple[str, str]]:
-    found = []
-    for part in filter(None, text.split("; ")):
-        first, _, last = part.partition(between)
-        found.append((first, last))
-    return found
+    pairs = []
+    for pair in filter(None, text.split("; ")):
+        first, _, second = pair.partition(between)
+        pairs.append((first, second))
+    return pairs
 
 
 def _table(name: str) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Other people's judge outputs, kept raw and aligned by ids with the data sets' frames.
 
-raw = recordings.load("acloserlook", aspects=("coherence",), prompt_forms=("rate_explain",))
+forms = ("rate_explain",)
+raw = recordings.load("acloserlook", aspects=("coherence",), prompt_forms=forms)
 frame = recordings.attach(datasets.load("topical_chat"), scored, name="judge")
 """
 
@@ -99,10 +100,10 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
     """
     frame = numbers.rows(name)
     for option, column in _CHOSEN_BY.items():
-        asked = options.get(option)
-        if asked is not None:
-            known = tuple(frame[column].unique())
-            chosen = registry.choose(asked, known, column.replace("_", " "))
+        if options.get(option) is not None:
+            allowed = tuple(frame[column].unique())
+            kind = column.replace("_", " ")
+            chosen = registry.choose(options[option], allowed, kind)
             frame = frame[frame[column].isin(chosen)]
     if options.get("rated"):
         frame = frame[frame["system_id"].isin(long_frame.systems("wmt22_zhen"))]

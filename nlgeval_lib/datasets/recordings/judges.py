@@ -7,6 +7,7 @@ are of unpublished prompts.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +25,8 @@ from nlgeval_lib.datasets import (
 from nlgeval_lib.datasets.recordings import published_scores, tigerscore_outputs
 from nlgeval_lib.datasets.registry import choose
 
-# -- SummEval: the scores of six judges for the alternative test; raw texts of GPT-4, GPT-3.5 and Llama-2 --------------
+# -- SummEval: the scores of six judges for the alternative test; raw texts of GPT-4,
+# GPT-3.5 and Llama-2
 
 SCORES = "summeval/alttest_llm_annotations.json"
 SCORERS = (
@@ -43,40 +45,39 @@ JUDGES |= {f"llama-2-{size}-chat-hf": FORMS[:1] for size in ("7b", "13b", "70b")
 
 def _alttest(judges=None) -> pd.DataFrame:
     """Integers 1 to 5, complete, in SummEval's order."""
-    given = fetch.json_file(SCORES)
+    by_judge = fetch.json_file(SCORES)
+    documents = safe_pickle.load(fetch.path(summeval.PICKLE))
     keys = [
         (document, system, aspect)
-        for document, content in safe_pickle.load(fetch.path(summeval.PICKLE)).items()
+        for document, content in documents.items()
         for system in content["sys_summs"]
         for aspect in summeval.SPEC.scale
     ]
-    rows = [
-        (*key, judge, given[judge]["__".join(key)])
-        for judge in choose(judges, SCORERS, "judge")
-        for key in keys
-    ]
-    frame = pd.DataFrame(
-        rows, columns=["input_id", "system_id", "aspect", "judge", "value"]
-    ).astype({"value": float})
+    rows = []
+    for judge in choose(judges, SCORERS, "judge"):
+        scores = by_judge[judge]
+        rows += [(*key, judge, scores["__".join(key)]) for key in keys]
+    columns = ["input_id", "system_id", "aspect", "judge", "value"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"value": float})
     return frame.assign(dataset="summeval", prompt_form="unknown", draw=0)
 
 
 def _llm_files(judges=None, prompt_forms=None) -> dict[str, dict[str, str]]:
     """The file of each judge, prompt form, aspect and system."""
     forms = choose(prompt_forms, FORMS, "prompt form")
-    return {
-        f"llm_summeval/{judge}/eval_{system}_generations/{aspect}_{form}.txt": {
-            "system_id": system,
-            "aspect": aspect,
-            "judge": judge,
-            "prompt_form": form,
-        }
-        for judge in choose(judges, tuple(JUDGES), "judge")
-        for form in JUDGES[judge]
-        if form in forms
-        for aspect in summeval.SPEC.scale
-        for system in summeval.CROWD
-    }
+    about = {}
+    for judge in choose(judges, tuple(JUDGES), "judge"):
+        recorded = [form for form in JUDGES[judge] if form in forms]
+        keys = itertools.product(recorded, summeval.SPEC.scale, summeval.CROWD)
+        for form, aspect, system in keys:
+            folder = f"llm_summeval/{judge}/eval_{system}_generations"
+            about[f"{folder}/{aspect}_{form}.txt"] = {
+                "system_id": system,
+                "aspect": aspect,
+                "judge": judge,
+                "prompt_form": form,
+            }
+    return about
 
 
 def _llm_summeval(judges=None, prompt_forms=None) -> pd.DataFrame:
@@ -88,32 +89,25 @@ def _llm_summeval(judges=None, prompt_forms=None) -> pd.DataFrame:
     twice: draw 0 is the first text, draw 1 the second. The prompts themselves are not
     in the files.
     """
-    files = _llm_files(judges, prompt_forms)
-    rows = [
-        record | about
-        for relpath, about in files.items()
-        for record in fetch.json_lines(relpath)
-    ]
-    here = {
+    rows = []
+    for relpath, about in _llm_files(judges, prompt_forms).items():
+        rows += [record | about for record in fetch.json_lines(relpath)]
+    new_names = {
         "id": "input_id",
         "resp": "text",
         "prompt_len": "prompt_tokens",
         "total_len": "total_tokens",
     }
-    columns = [*here.values(), "system_id", "aspect", "judge", "prompt_form"]
-    frame = (
-        pd.DataFrame(rows)
-        .rename(columns=here)
-        .reindex(columns=columns)
-        .assign(dataset="summeval")
-    )
-    frame["draw"] = frame.groupby(
-        ["judge", "prompt_form", "aspect", "system_id", "input_id"]
-    ).cumcount()
+    keys = ["system_id", "aspect", "judge", "prompt_form"]
+    frame = pd.DataFrame(rows).rename(columns=new_names)
+    frame = frame.reindex(columns=[*new_names.values(), *keys])
+    frame = frame.assign(dataset="summeval")
+    frame["draw"] = frame.groupby([*keys, "input_id"]).cumcount()
     return frame
 
 
-# -- Topical-Chat: gpt-3.5-turbo-0613, four aspects, seven prompt forms, twenty samples an output, raw -----------------
+# -- Topical-Chat: gpt-3.5-turbo-0613, four aspects, seven prompt forms, twenty samples
+# an output, raw
 
 ASPECTS = {
     "coherence": "coh",
@@ -121,12 +115,15 @@ ASPECTS = {
     "groundedness": "gro",
     "naturalness": "nat",
 }
-_EXPLAINED = (
-    f"{form}{cot}"
-    for form in ("rate_explain", "analyze_rate")
-    for cot in ("", "_auto_cot")
+PROMPT_FORMS = (
+    "geval",
+    "geval_no_auto_cot",
+    "llm_eval_no_cot",
+    "rate_explain",
+    "rate_explain_auto_cot",
+    "analyze_rate",
+    "analyze_rate_auto_cot",
 )
-PROMPT_FORMS = ("geval", "geval_no_auto_cot", "llm_eval_no_cot", *_EXPLAINED)
 _PAIRS = tuple((aspect, form) for aspect in ASPECTS for form in PROMPT_FORMS)
 
 
@@ -138,7 +135,8 @@ def template_file(aspect: str, form: str) -> str:
     """The registry path of the prompt template; the responses call the form without
     a scale `llm_eval_no_cot`.
     """
-    return f"acloserlook/prompts/{ASPECTS[aspect]}_{form.replace('llm_eval_no_cot', 'free_text_no_auto_cot')}.txt"
+    name = form.replace("llm_eval_no_cot", "free_text_no_auto_cot")
+    return f"acloserlook/prompts/{ASPECTS[aspect]}_{name}.txt"
 
 
 def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
@@ -148,41 +146,42 @@ def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
     353 to 360 of the 360 outputs a file: the publisher dropped what failed. 0 is a
     legal score of groundedness. The paper's row Rate-explain is the form analyze_rate.
     """
-    sampled = (
-        _closer_prompts(aspects, prompt_forms)
-        .rename(columns={"all_responses": "text"})
-        .explode("text")
-    )
-    sampled["draw"] = sampled.groupby(level=0).cumcount()
-    return sampled.drop(columns="prompt").reset_index(drop=True)
+    outputs = _closer_prompts(aspects, prompt_forms)
+    texts = outputs.rename(columns={"all_responses": "text"}).explode("text")
+    texts["draw"] = texts.groupby(level=0).cumcount()
+    return texts.drop(columns="prompt").reset_index(drop=True)
 
 
 def _closer_prompts(aspects=None, prompt_forms=None) -> pd.DataFrame:
     """One row an output, aspect and form: its prompt and the list of its texts,
     under the Topical-Chat frame's ids.
     """
-    numbers = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
-    parts = [
-        pd.DataFrame(fetch.json_file(_closer_file(aspect, form))).assign(
-            aspect=aspect, prompt_form=form
-        )
-        for aspect in choose(aspects, tuple(ASPECTS), "aspect")
-        for form in choose(prompt_forms, PROMPT_FORMS, "prompt form")
+    ids = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
+    frames = []
+    for aspect in choose(aspects, tuple(ASPECTS), "aspect"):
+        for form in choose(prompt_forms, PROMPT_FORMS, "prompt form"):
+            outputs = pd.DataFrame(fetch.json_file(_closer_file(aspect, form)))
+            frames.append(outputs.assign(aspect=aspect, prompt_form=form))
+    rows = pd.concat(frames, ignore_index=True)
+    inputs = zip(rows["source"], rows["context"], strict=True)
+    rows["input_id"] = [ids[key] for key in inputs]
+    columns = [
+        "input_id",
+        "system_id",
+        "aspect",
+        "prompt_form",
+        "prompt",
+        "all_responses",
     ]
-    rows = pd.concat(parts, ignore_index=True)
-    rows["input_id"] = [
-        numbers[key] for key in zip(rows["source"], rows["context"], strict=True)
-    ]
-    kept = ["input_id", "system_id", "aspect", "prompt_form", "prompt", "all_responses"]
-    return rows[kept].assign(dataset="topical_chat", judge="gpt-3.5-turbo-0613")
+    return rows[columns].assign(dataset="topical_chat", judge="gpt-3.5-turbo-0613")
 
 
 # -- WMT-22 zh-en: GEMBA's direct assessments by GPT-4 and ChatGPT, scores only
 
 # (judge, prompt form) -> file
 GEMBA = {
-    (j, form): f"wmt22_zhen/GEMBA-{j}-{form}.seg.score"
-    for j in ("GPT4", "Turbo")
+    (judge, form): f"wmt22_zhen/GEMBA-{judge}-{form}.seg.score"
+    for judge in ("GPT4", "Turbo")
     for form in ("DA-refA", "DA-src")
 }
 
@@ -194,31 +193,20 @@ def _gemba(rated: bool = False) -> pd.DataFrame:
     20 systems, among them refA and refB and four without MQM; `rated` keeps only the 14
     of the data set's frame.
     """
-    parts = []
+    frames = []
     for (judge, form), relpath in GEMBA.items():
-        rows = [
-            line.split("\t")
-            for line in fetch.text(relpath).removesuffix("\n").split("\n")
-        ]
-        part = pd.DataFrame(rows, columns=["system_id", "value"]).astype(
-            {"value": float}
-        )
-        segments = part.groupby("system_id").cumcount()
-        parts.append(
-            part.assign(
-                judge=judge,
-                prompt_form=form,
-                input_id=segments.map(wmt22_zhen.input_id),
-            )
-        )
-    frame = pd.concat(parts, ignore_index=True).assign(
-        dataset="wmt22_zhen", aspect="mqm", draw=0
-    )
-    return (
-        frame[frame["system_id"].isin(wmt22_zhen.SYSTEMS)].reset_index(drop=True)
-        if rated
-        else frame
-    )
+        lines = fetch.text(relpath).removesuffix("\n").split("\n")
+        rows = [line.split("\t") for line in lines]
+        scores = pd.DataFrame(rows, columns=["system_id", "value"])
+        scores = scores.astype({"value": float})
+        segments = scores.groupby("system_id").cumcount()
+        ids = segments.map(wmt22_zhen.input_id)
+        frames.append(scores.assign(judge=judge, prompt_form=form, input_id=ids))
+    frame = pd.concat(frames, ignore_index=True)
+    frame = frame.assign(dataset="wmt22_zhen", aspect="mqm", draw=0)
+    if not rated:
+        return frame
+    return frame[frame["system_id"].isin(wmt22_zhen.SYSTEMS)].reset_index(drop=True)
 
 
 # -- WMT-22 zh-en and WebNLG-2020: InstructScore's raw outputs
@@ -231,7 +219,8 @@ _WMT_SYSTEMS = (*wmt22_zhen.SYSTEMS, wmt22_zhen.HUMAN_SYSTEM)
 
 
 def _webnlg_file(system: str, ending: str) -> str:
-    return f"webnlg2020/test_webnlg_{system.replace('(', '').replace(')', '')}_llama_ref_data{ending}"
+    name = system.replace("(", "").replace(")", "")
+    return f"webnlg2020/test_webnlg_{name}_llama_ref_data{ending}"
 
 
 def _wmt_file(system: str) -> str:
@@ -246,34 +235,37 @@ def _instructscore(dataset: str, sent: bool = False) -> pd.DataFrame:
     window and was cut off. WebNLG has 177 of the 178 inputs (not 1124), matched by
     output and ratings. sent: the prompts in place of the texts.
     """
-    aspect, rows = (
-        ("mqm", _wmt_rows()) if dataset == "wmt22_zhen" else ("overall", _webnlg_rows())
-    )
+    is_wmt = dataset == "wmt22_zhen"
+    rows = _wmt_rows() if is_wmt else _webnlg_rows()
     frame = pd.DataFrame(rows, columns=["system_id", "input_id", "stored"])
-    parts = [stored.partition(_PROMPT_END) for stored in frame.pop("stored")]
-    frame["prompt" if sent else "text"] = [
-        "".join(part[:2]) if sent else part[2] for part in parts
-    ]
+    prompts = []
+    texts = []
+    for stored in frame.pop("stored"):
+        begin, end, text = stored.partition(_PROMPT_END)
+        prompts.append(begin + end)
+        texts.append(text)
+    if sent:
+        frame["prompt"] = prompts
+    else:
+        frame["text"] = texts
     return frame.assign(
         dataset=dataset,
-        aspect=aspect,
+        aspect="mqm" if is_wmt else "overall",
         judge="InstructScore",
         prompt_form="reference",
         draw=0,
     )
 
 
-def _pieces(relpath: str) -> list[str]:
+def _stored_texts(relpath: str) -> list[str]:
     """The stored texts of a file, each without its leading number."""
-    return [
-        piece.partition("\t")[2]
-        for piece in fetch.text(relpath).split("[SEP_WENDA]")[:-1]
-    ]
+    numbered = fetch.text(relpath).split("[SEP_WENDA]")[:-1]
+    return [entry.partition("\t")[2] for entry in numbered]
 
 
 def _wmt_rows() -> Iterator[tuple[str, str, str]]:
     for system in _WMT_SYSTEMS:
-        for number, text in enumerate(_pieces(_wmt_file(system))):
+        for number, text in enumerate(_stored_texts(_wmt_file(system))):
             yield system, wmt22_zhen.input_id(number), text
 
 
@@ -283,33 +275,26 @@ def _webnlg_rows() -> Iterator[tuple[str, str, str]]:
     """
 
     def key(system: str, output: str, scores: dict[str, float]) -> tuple:
-        return (
-            system,
-            output.strip(),
-            *(scores.get(name) for name in webnlg2020.CRITERIA.values()),
-        )
+        ratings = map(scores.get, webnlg2020.CRITERIA.values())
+        return system, output.strip(), *ratings
 
-    known: dict[tuple, list[str]] = {}
-    for entry in fetch.json_file(webnlg2020.PREPARED):
-        for one in entry["candidates"]:
-            known.setdefault(key(one["model"], one["text"], one["scores"]), []).append(
-                str(entry["id"])
-            )
+    ids: dict[tuple, list[str]] = {}
+    for record in fetch.json_file(webnlg2020.PREPARED):
+        for candidate in record["candidates"]:
+            place = key(candidate["model"], candidate["text"], candidate["scores"])
+            ids.setdefault(place, []).append(str(record["id"]))
     for system in webnlg2020.SYSTEMS:
         instances = fetch.json_file(_webnlg_file(system, ".json"))["instances"]
-        for instance, text in zip(
-            instances, _pieces(_webnlg_file(system, "_0_None.txt")), strict=True
-        ):
-            output = (
-                instance["input"]
-                .partition(_BEFORE_OUTPUT)[2]
-                .partition(_AFTER_OUTPUT)[0]
-            )
-            [found] = known[key(system, output, instance["output"])]
-            yield system, found, text
+        texts = _stored_texts(_webnlg_file(system, "_0_None.txt"))
+        for instance, text in zip(instances, texts, strict=True):
+            ending = instance["input"].partition(_BEFORE_OUTPUT)[2]
+            output = ending.partition(_AFTER_OUTPUT)[0]
+            [input_id] = ids[key(system, output, instance["output"])]
+            yield system, input_id, text
 
 
-# -- Vicuna Bench and MT Bench: GPT-4-0613's three scores and feedbacks, as Prometheus publishes them ------------------
+# -- Vicuna Bench and MT Bench: GPT-4-0613's three scores and feedbacks, as Prometheus
+# publishes them
 
 BENCHES = ("vicuna_bench", "mt_bench")
 
@@ -318,24 +303,20 @@ def _prometheus_gpt4(benches=None) -> pd.DataFrame:
     """One row an output and draw: the feedback without its verdict (one kept it),
     and as `value` its score 1-5.
     """
-    kept = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
-    parts = [
-        rows[kept].assign(
-            draw=draw,
-            text=rows[f"feedback_gpt4_{draw}"],
-            value=rows[f"rater_gpt4_{draw}"],
-        )
-        for _, rows in _benches(benches).groupby("dataset", sort=False)
-        for draw in range(prometheus.DRAWS)
-    ]
-    return pd.concat(parts, ignore_index=True)
+    columns = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
+    frames = []
+    for _, outputs in _benches(benches).groupby("dataset", sort=False):
+        for draw in range(prometheus.DRAWS):
+            texts = outputs[f"feedback_gpt4_{draw}"]
+            values = outputs[f"rater_gpt4_{draw}"]
+            frames.append(outputs[columns].assign(draw=draw, text=texts, value=values))
+    return pd.concat(frames, ignore_index=True)
 
 
 def _benches(benches=None) -> pd.DataFrame:
-    rows = [prometheus.load(name) for name in choose(benches, BENCHES, "bench")]
-    return pd.concat(rows, ignore_index=True).assign(
-        judge="gpt-4-0613", prompt_form="absolute"
-    )
+    frames = [prometheus.load(name) for name in choose(benches, BENCHES, "bench")]
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.assign(judge="gpt-4-0613", prompt_form="absolute")
 
 
 # -- all of them

@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame, novikova, safe_pickle, summeval
+from nlgeval_lib.datasets.novikova import letters
 
 UNIEVAL = "summeval/unieval_summeval_result.json"
 PICKLES = {
@@ -28,15 +29,17 @@ GEVAL = {
 }
 DRAWS = 20
 REVIEWS = "flask/chatgpt_review.jsonl"
+Place = tuple[str, str]  # input and system
 
 
 def field(name: str, record: Mapping[str, Any], key: str) -> Any:
     """A record's value. Raises: ValueError naming the data and what is there."""
-    if not isinstance(record, Mapping) or key not in record:
-        there = ", ".join(map(str, record)) if isinstance(record, Mapping) else record
+    is_mapping = isinstance(record, Mapping)
+    if not is_mapping or key not in record:
+        content = ", ".join(map(str, record)) if is_mapping else record
         raise ValueError(
-            f"{name}: a record has no {key!r}; it has {there}; the file is not of the "
-            "form that the reader was written for"
+            f"{name}: a record has no {key!r}; it has {content}; the file is not of "
+            "the form that the reader was written for"
         )
     return record[key]
 
@@ -52,49 +55,29 @@ def _number(name: str, value: Any) -> float:
 # -- which output of SummEval a record is about
 
 
-def _by_text(name: str) -> Callable[[Mapping[str, Any], int], tuple[str, str]]:
-    """Ids of a record of SummEval, found by its source and output; where several systems
-    wrote the same about one article, they are taken in the order of the file.
-    """
-    documents = safe_pickle.load(fetch.path(summeval.PICKLE))
-    places: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for input_id, document in documents.items():
-        for system, summary in document["sys_summs"].items():
-            key = (_letters(document["src"]), _letters(summary["sys_summ"]))
-            places.setdefault(key, []).append((input_id, system))
-
-    def find(record: Mapping[str, Any], seen: int) -> tuple[str, str]:
-        source = _letters(str(field(name, record, "source")))
-        output = _letters(str(field(name, record, "system_output")))
-        there = places.get((source, output), [])
-        if seen >= len(there):
-            raise ValueError(f"{name}: SummEval has no such output: {output[:60]!r}...")
-        return there[seen]
-
-    return find
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum())
-
-
 def _placed(
     name: str, records: Iterable[Mapping[str, Any]]
-) -> list[tuple[tuple[str, str], Mapping[str, Any]]]:
-    """Each record with the ids of its output; every output of SummEval once.
+) -> list[tuple[Place, Mapping[str, Any]]]:
+    """Each record with the ids of its output, found by source and output; every output
+    of SummEval once.
 
+    Where several systems wrote the same about one article, they are taken in the order
+    of the data set's file.
     Raises: ValueError where one is lacking or not known.
     """
-    find = _by_text(name)
-    seen: dict[tuple[str, str], int] = {}
-    placed = []
+    places: dict[tuple[str, str], list[Place]] = {}
+    for input_id, document in safe_pickle.load(fetch.path(summeval.PICKLE)).items():
+        for system, summary in document["sys_summs"].items():
+            texts = (letters(document["src"]), letters(summary["sys_summ"]))
+            places.setdefault(texts, []).append((input_id, system))
+    placed: list[tuple[Place, Mapping[str, Any]]] = []
     for record in records:
-        texts = (
-            _letters(str(field(name, record, "source"))),
-            _letters(str(field(name, record, "system_output"))),
-        )
-        placed.append((find(record, seen.get(texts, 0)), record))
-        seen[texts] = seen.get(texts, 0) + 1
+        source = letters(str(field(name, record, "source")))
+        output = letters(str(field(name, record, "system_output")))
+        remaining = places.get((source, output))
+        if not remaining:
+            raise ValueError(f"{name}: SummEval has no such output: {output[:60]!r}...")
+        placed.append((remaining.pop(0), record))
     frame.expect(name, "outputs of SummEval", len(placed), summeval.SPEC.n_items)
     return placed
 
@@ -111,7 +94,11 @@ def _unieval() -> pd.DataFrame:
         for aspect in summeval.SPEC.scale:
             value = _number(name, field(name, predicted, aspect))
             rows.append((input_id, system, aspect, value))
-    return _tidy(rows, "summeval", judge="UniEval")
+    columns = ["input_id", "system_id", "aspect", "value"]
+    scores = pd.DataFrame(rows, columns=columns)
+    return scores.assign(
+        dataset="summeval", judge="UniEval", prompt_form="published", draw=0
+    )
 
 
 def _geval() -> pd.DataFrame:
@@ -125,8 +112,10 @@ def _geval() -> pd.DataFrame:
             for draw, text in enumerate(texts):
                 rows.append((input_id, system, aspect, draw, str(text)))
     columns = ["input_id", "system_id", "aspect", "draw", "text"]
-    found = pd.DataFrame(rows, columns=columns)
-    return found.assign(dataset="summeval", judge="gpt-4", prompt_form="geval_detailed")
+    answers = pd.DataFrame(rows, columns=columns)
+    return answers.assign(
+        dataset="summeval", judge="gpt-4", prompt_form="geval_detailed"
+    )
 
 
 def _metrics(name: str) -> pd.DataFrame:
@@ -137,40 +126,48 @@ def _metrics(name: str) -> pd.DataFrame:
     ratings of both must be the same.
     """
     label = f"bartscore_{name}"
-    content = safe_pickle.load(fetch.path(PICKLES[name]), numbers=True)
-    own = safe_pickle.load(fetch.path(f"{name}/bartscore_data.pkl"))
-    frame.expect(label, "inputs in the order of the data set", [*content], [*own])
-    if name == "summeval":
-        outputs = [
-            ((input_id, system, 0), own[input_id]["sys_summs"][system], summary)
-            for input_id in own
-            for system, summary in field(label, content[input_id], "sys_summs").items()
-        ]
-    else:
-        keys = novikova.load(name).drop_duplicates("doc_id")
-        ids = keys[["input_id", "system_id", "doc_id"]].itertuples(
-            index=False, name=None
-        )
-        outputs = list(zip(ids, own.values(), content.values(), strict=True))
     rows = []
-    for ids_of, known, output in outputs:
+    for ids, rated, output in _rated_outputs(name, label):
         text = field(label, output, "sys_summ")
-        frame.expect(label, "an output", text, known["sys_summ"])
+        frame.expect(label, "an output", text, rated["sys_summ"])
         scores = field(label, output, "scores")
-        for aspect, rating in known["scores"].items():
+        for aspect, rating in rated["scores"].items():
             frame.expect(label, "a rating", field(label, scores, aspect), rating)
-        for metric in [one for one in scores if one not in known["scores"]]:
-            value = _number(label, scores[metric])
-            for aspect in known["scores"]:
-                rows.append((*ids_of, aspect, value, metric))
+        for metric, score in scores.items():
+            if metric not in rated["scores"]:
+                value = _number(label, score)
+                for aspect in rated["scores"]:
+                    rows.append((*ids, aspect, value, metric))
     if not rows:
         raise ValueError(f"{label}: no metric stands beside the ratings")
     columns = ["input_id", "system_id", "doc_id", "aspect", "value", "judge"]
-    found = pd.DataFrame(rows, columns=columns)
+    values = pd.DataFrame(rows, columns=columns)
     if name == "summeval":
-        found = found.drop(columns="doc_id")
-    places = found.groupby(["judge", "aspect", "system_id", "input_id"], sort=False)
-    return found.assign(dataset=name, prompt_form="metric", draw=places.cumcount())
+        values = values.drop(columns="doc_id")
+    places = values.groupby(["judge", "aspect", "system_id", "input_id"], sort=False)
+    return values.assign(dataset=name, prompt_form="metric", draw=places.cumcount())
+
+
+def _rated_outputs(name: str, label: str) -> list[tuple[tuple, Any, Any]]:
+    """Every output of a pickle: its ids (input, system, place), what the data set has
+    of it, and what the pickle has.
+    """
+    content = safe_pickle.load(fetch.path(PICKLES[name]), numbers=True)
+    rated = safe_pickle.load(fetch.path(_RATED[name]))
+    frame.expect(label, "inputs in the order of the data set", [*content], [*rated])
+    if name != "summeval":
+        outputs = novikova.load(name).drop_duplicates("doc_id")
+        ids = outputs[["input_id", "system_id", "doc_id"]].itertuples(
+            index=False, name=None
+        )
+        return list(zip(ids, rated.values(), content.values(), strict=True))
+    of_summeval = []
+    for input_id, document in rated.items():
+        summaries = field(label, content[input_id], "sys_summs")
+        for system, summary in summaries.items():
+            rated_summary = document["sys_summs"][system]
+            of_summeval.append(((input_id, system, 0), rated_summary, summary))
+    return of_summeval
 
 
 def _reviews() -> pd.DataFrame:
@@ -182,26 +179,20 @@ def _reviews() -> pd.DataFrame:
     for record in fetch.json_lines(REVIEWS):
         question = f"flask-{field(name, record, 'question_id')}"
         text = str(field(name, record, "review"))
-        for skill, value in field(name, record, "score").items():
-            read = math.nan if value == "N/A" else _number(name, value)
-            rows.append((question, "chatgpt", str(skill), read, text))
+        for skill, score in field(name, record, "score").items():
+            value = math.nan if score == "N/A" else _number(name, score)
+            rows.append((question, "chatgpt", str(skill), value, text))
     columns = ["input_id", "system_id", "aspect", "value", "text"]
-    found = pd.DataFrame(rows, columns=columns)
-    return found.assign(
+    reviews = pd.DataFrame(rows, columns=columns)
+    return reviews.assign(
         dataset="flask", judge="gpt-4-0613", prompt_form="flask", draw=0
     )
 
 
-def _tidy(rows: list[tuple], dataset: str, judge: str) -> pd.DataFrame:
-    columns = ["input_id", "system_id", "aspect", "value"]
-    found = pd.DataFrame(rows, columns=columns)
-    return found.assign(dataset=dataset, judge=judge, prompt_form="published", draw=0)
-
-
-_OWN = {name: f"{name}/bartscore_data.pkl" for name in PICKLES}
+_RATED = {name: f"{name}/bartscore_data.pkl" for name in PICKLES}
 FILES: dict[str, tuple[str, ...]] = {
     "unieval_summeval": (UNIEVAL, summeval.PICKLE),
-    "bartscore_summeval": (PICKLES["summeval"], _OWN["summeval"]),
+    "bartscore_summeval": (PICKLES["summeval"], _RATED["summeval"]),
     **{
         f"bartscore_{name}": (PICKLES[name], *novikova.SPECS[name].files)
         for name in ("sfres", "sfhot", "bagel")

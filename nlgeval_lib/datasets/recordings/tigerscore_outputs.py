@@ -32,9 +32,10 @@ def load() -> pd.DataFrame:
     decoder reads a total as an integer. prompt_form prompt+output: the first two texts
     begin with the prompt.
     """
-    results = pd.DataFrame(
-        [result for said in _kept(FILE)[1] for result in json.loads(said)]
-    )
+    records = []
+    for text in _printed(_outputs(FILE)):
+        records += json.loads(text)
+    results = pd.DataFrame(records)
     return pd.DataFrame(
         {
             "dataset": "tigerscore_outputs",
@@ -52,16 +53,18 @@ def load() -> pd.DataFrame:
     )
 
 
-def _kept(relpath: str) -> tuple[list[dict], list[str]]:
-    """What the cells of a notebook kept, and what they printed."""
-    outputs = [
-        output
-        for cell in fetch.json_file(relpath)["cells"]
-        for output in cell.get("outputs", ())
-    ]
-    return outputs, [
-        "".join(output["text"]) for output in outputs if output.get("name") == "stdout"
-    ]
+def _outputs(relpath: str) -> list[dict]:
+    """What the cells of a notebook kept."""
+    outputs = []
+    for cell in fetch.json_file(relpath)["cells"]:
+        outputs += cell.get("outputs", ())
+    return outputs
+
+
+def _printed(outputs: list[dict]) -> list[str]:
+    """What cells printed."""
+    streams = [output for output in outputs if output.get("name") == "stdout"]
+    return ["".join(output["text"]) for output in streams]
 
 
 def training_counts() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -72,21 +75,16 @@ def training_counts() -> tuple[pd.DataFrame, pd.DataFrame]:
     and Minor.
     Source: the notebook behind Figure 4, its kept outputs.
     """
-    outputs, printed = _kept(COUNTS)
-    counted = [
-        ast.literal_eval(found)
-        for found in re.findall(r"Counter\((\{.*?\})\)", "".join(printed))
+    outputs = _outputs(COUNTS)
+    printed = "".join(_printed(outputs))
+    counters = re.findall(r"Counter\((\{.*?\})\)", printed)
+    [result] = [
+        output for output in outputs if output["output_type"] == "execute_result"
     ]
-    [severity] = [
-        one["data"]["text/plain"]
-        for one in outputs
-        if one["output_type"] == "execute_result"
-    ]
-    severities = pd.DataFrame(
-        ast.literal_eval("".join(severity)), index=["Major", "Minor"]
-    ).T
-    errors = pd.DataFrame(counted, index=severities.index).fillna(0).astype(int)
-    return errors.sort_index(axis=1), severities
+    by_task = ast.literal_eval("".join(result["data"]["text/plain"]))
+    severities = pd.DataFrame(by_task, index=["Major", "Minor"]).T
+    errors = pd.DataFrame(map(ast.literal_eval, counters), index=severities.index)
+    return errors.fillna(0).astype(int).sort_index(axis=1), severities
 
 
 def share_within_context() -> float:
@@ -98,12 +96,11 @@ def share_within_context() -> float:
     """
     from matplotlib.image import imread
 
-    drawn = next(
-        one["data"]["image/png"]
-        for one in _kept(COUNTS)[0]
-        if "image/png" in one.get("data", {})
-    )
-    pixels = imread(io.BytesIO(base64.b64decode("".join(drawn))))[..., :3]
-    bars, line = (np.abs(pixels - colour).max(axis=2) < 0.1 for colour in (_BAR, _LINE))
+    data = [output.get("data", {}) for output in _outputs(COUNTS)]
+    drawn = next(content["image/png"] for content in data if "image/png" in content)
+    image = base64.b64decode("".join(drawn))
+    pixels = imread(io.BytesIO(image))[..., :3]
+    bars = np.abs(pixels - _BAR).max(axis=2) < 0.1
+    line = np.abs(pixels - _LINE).max(axis=2) < 0.1
     limit = int(line.sum(axis=0).argmax())
     return float(bars[:, :limit].sum() / bars.sum())

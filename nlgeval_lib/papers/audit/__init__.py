@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.papers.audit import attainable, sentences, values
-from nlgeval_lib.papers.tables import PAPERS, folder, index, known, load, marks
+from nlgeval_lib.papers.tables import KEY, PAPERS, folder, index, known, load, marks
 from nlgeval_lib.papers.tables import tables as printed_tables
 
 from .cells import (
@@ -87,34 +87,31 @@ RULES: dict[str, Callable[..., Iterable[Finding]]] = {
 SAID_OF = ("note", "finding", "assumes")
 
 
-@functools.lru_cache(maxsize=16)  # as it is asked for with every claim
+@functools.lru_cache(maxsize=16)  # every claim asks for it
 def _read(paper: str, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What stands for each "@name" in a paper's file, and its relations, names and
     repetitions written out.
     """
-    held = tomllib.loads(text)
-    names = {f"@{name}": value for name, value in held.get("names", {}).items()}
-    out = []
-    for one in held["relation"]:
-        plain = {key: value for key, value in one.items() if key != "each"}
-        for settings in one.get("each", [{}]):
-            filled = _filled(
-                plain,
-                {f"{{{name}}}": value for name, value in settings.items()},
-                within=True,
-            )
-            out.append(_filled(filled, names))
-            if (rule := out[-1].get("rule")) not in RULES:
+    document = tomllib.loads(text)
+    names = {f"@{name}": value for name, value in document.get("names", {}).items()}
+    relations = []
+    for entry in document["relation"]:
+        template = dict(entry)
+        for settings in template.pop("each", [{}]):
+            values = {f"{{{name}}}": value for name, value in settings.items()}
+            relation = _filled(_filled(template, values, within=True), names)
+            rule = relation.get("rule")
+            if rule not in RULES:
                 raise ValueError(
                     f"{paper}, relations.toml: no rule {rule!r}; allowed: {list(RULES)}"
                 )
-    return names, out
+            relations.append(relation)
+    return names, relations
 
 
 def _of(paper: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    return _read(
-        paper, (folder() / paper / "relations.toml").read_text(encoding="utf-8")
-    )
+    path = folder() / paper / "relations.toml"
+    return _read(paper, path.read_text(encoding="utf-8"))
 
 
 def written_out(options: Mapping[str, Any], paper: str) -> dict[str, Any]:
@@ -133,23 +130,27 @@ def relations(paper: str) -> list[dict[str, Any]]:
     return _of(paper)[1]
 
 
-def _filled(node: Any, given: Mapping[str, Any], within: bool = False) -> Any:
-    """A part of a relation with known names put in, also `within` a text; a list in
-    a list is put in item by item.
+def _filled(node: Any, values: Mapping[str, Any], within: bool = False) -> Any:
+    """A relation, or a list, table or text inside it, with the values of names put in.
+
+    within: also where a name is only part of a text, and unknown names are left; else a
+    value may hold names itself.
+    Raises: ValueError for an unknown "@name", unless `within`.
     """
+    fill = functools.partial(_filled, values=values, within=within)
     if isinstance(node, Mapping):
-        return {
-            _filled(key, given, within): _filled(item, given, within)
-            for key, item in node.items()
-        }
+        return {fill(key): fill(value) for key, value in node.items()}
     if isinstance(node, list):
-        return [_filled(item, given, within) for item in node]
-    if isinstance(node, str) and node in given:
-        return given[node] if within else _filled(given[node], given)
-    if isinstance(node, str) and not within and node.startswith("@"):
-        raise ValueError(f"no name {node!r} among {sorted(given)}")
-    for name in given if isinstance(node, str) and within else ():
-        node = node.replace(name, str(given[name]))
+        return list(map(fill, node))
+    if not isinstance(node, str):
+        return node
+    if node in values:
+        return values[node] if within else fill(values[node])
+    if within:
+        for name, value in values.items():
+            node = node.replace(name, str(value))
+    elif node.startswith("@"):
+        raise ValueError(f"no name {node!r} among {sorted(values)}")
     return node
 
 
@@ -160,27 +161,35 @@ def findings(
 
     Raises: ValueError where it finds nothing to check.
     """
-    options = {
-        name: value
-        for name, value in relation.items()
-        if name not in ("rule", *SAID_OF)
-    }
-    options |= {"data": data} if relation["rule"] == "data" else {}
-    out = []
-    for one in RULES[relation["rule"]](tables, **options):
-        said = (relation.get(what, "") for what in SAID_OF)
-        note, name, assumes = (
-            text.get(one.place, "") if isinstance(text, Mapping) else text
-            for text in said
-        )
-        name = name or f"{relation['table']}: {one.place}: {one.relation}"
-        if one.verdict == CONTRADICTS and assumes:
-            one = dataclasses.replace(one, verdict=UNTOLD)
+    options = dict(relation)
+    rule = options.pop("rule")
+    remarks = [options.pop(name, "") for name in SAID_OF]
+    if rule == "data":
+        options["data"] = data
+    annotated = []
+    for finding in RULES[rule](tables, **options):
+        note, name, assumes = (_at_place(remark, finding.place) for remark in remarks)
+        verdict = finding.verdict
+        if verdict == CONTRADICTS and assumes:
+            verdict = UNTOLD
             note = joined(note, assumes)
-        out.append(dataclasses.replace(one, note=joined(one.note, note), name=name))
-    if not out:
+        annotated.append(
+            dataclasses.replace(
+                finding,
+                verdict=verdict,
+                note=joined(finding.note, note),
+                name=name
+                or f"{relation['table']}: {finding.place}: {finding.relation}",
+            )
+        )
+    if not annotated:
         raise ValueError(f"it finds nothing to check: {options}")
-    return out
+    return annotated
+
+
+def _at_place(remark: str | Mapping[str, str], place: str) -> str:
+    """What is said of a place: one text for all, or place by place."""
+    return remark if isinstance(remark, str) else remark.get(place, "")
 
 
 def audit(
@@ -201,47 +210,67 @@ def audit(
     or None where it is not at hand.
     Raises: ValueError for an unknown paper, verdict or table.
     """
-    papers = (
-        [paper] if isinstance(paper, str) else list(PAPERS if paper is None else paper)
-    )
-    chosen = [tables] if isinstance(tables, str) else list(tables or ())
-    listed = [name for one in papers if one in PAPERS for name in printed_tables(one)]
-    listed += [*index().query("paper in @papers")["id"]]
-    allowed = [(one, PAPERS) for one in papers] + [(one, listed) for one in chosen]
-    for name, names in allowed + ([(verdict, VERDICTS)] if verdict else []):
-        known(name, names)
+    papers = list(PAPERS) if paper is None else _listed(paper)
+    chosen = None if tables is None else _listed(tables)
+    _check_names(papers, chosen or [], verdict)
     rows = []
-    for one in papers:
-        of_paper = Tables(functools.partial(load, one), marks(one))
-        for relation in relations(one):
-            table = relation["table"]
-            rule = relation["rule"]
-            try:
-                found = (
-                    findings(relation, of_paper, data)
-                    if tables is None or table in chosen
-                    else ()
-                )
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"{one} {table}, rule {rule!r}: {error}") from error
-            for it in found:
-                said = (
-                    it.place,
-                    rule,
-                    it.relation,
-                    it.printed,
-                    *it.numbers,
-                    it.verdict,
-                    it.note,
-                    it.name,
-                )
-                rows.append((one, table, *said))
+    for name in papers:
+        of_paper = Tables(functools.partial(load, name), marks(name))
+        for relation in relations(name):
+            if chosen is None or relation["table"] in chosen:
+                rows += _rows(name, relation, of_paper, data)
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return (
-        frame
-        if verdict is None
-        else frame[frame["verdict"] == verdict].reset_index(drop=True)
-    )
+    if verdict is None:
+        return frame
+    return frame[frame["verdict"] == verdict].reset_index(drop=True)
+
+
+def _listed(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _check_names(papers: list[str], chosen: list[str], verdict: str | None) -> None:
+    """Raises: ValueError for an unknown paper, table or verdict."""
+    for paper in papers:
+        known(paper, PAPERS)
+    listed = [name for paper in papers for name in printed_tables(paper)]
+    listed += index().query("paper in @papers")["id"].tolist()
+    for table in chosen:
+        known(table, listed)
+    if verdict:
+        known(verdict, VERDICTS)
+
+
+def _rows(
+    paper: str,
+    relation: Mapping[str, Any],
+    tables: Tables,
+    data: Callable[..., Any] | None,
+) -> list[tuple[Any, ...]]:
+    """The rows of one relation. Raises: ValueError naming it where it cannot be held
+    against the tables.
+    """
+    table = relation["table"]
+    rule = relation["rule"]
+    rows = []
+    try:
+        for finding in findings(relation, tables, data):
+            row = (
+                paper,
+                table,
+                finding.place,
+                rule,
+                finding.relation,
+                finding.printed,
+                *finding.numbers,
+                finding.verdict,
+                finding.note,
+                finding.name,
+            )
+            rows.append(row)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{paper} {table}, rule {rule!r}: {error}") from error
+    return rows
 
 
 def recomputed(paper: str, table: str, *rules: str) -> pd.DataFrame:
@@ -252,18 +281,15 @@ def recomputed(paper: str, table: str, *rules: str) -> pd.DataFrame:
     alone.
     Raises: ValueError for an unknown paper or table.
     """
-    found = audit(paper, tables=table).query("rule in @rules and recomputed.notna()")
-    cells = (
-        found["place"]
-        .str.split(" / ", expand=True)
-        .set_axis(["row", "column", "statistic"], axis=1)
-    )
-    said = [
-        {HOLDS: "", ROUNDED: f"{one.relation}: {ROUNDED}"}.get(
-            one.verdict, joined(one.relation, one.note)
-        )
-        for one in found.itertuples()
-    ]
-    return cells.assign(
-        value=found["recomputed"], reason=said, route="published"
-    ).reset_index(drop=True)
+    rows = audit(paper, tables=table).query("rule in @rules and recomputed.notna()")
+    cells = rows["place"].str.split(" / ", expand=True).set_axis(list(KEY), axis=1)
+    reasons = []
+    for row in rows.itertuples():
+        if row.verdict == HOLDS:
+            reasons.append("")
+        elif row.verdict == ROUNDED:
+            reasons.append(f"{row.relation}: {ROUNDED}")
+        else:
+            reasons.append(joined(row.relation, row.note))
+    cells = cells.assign(value=rows["recomputed"], reason=reasons, route="published")
+    return cells.reset_index(drop=True)

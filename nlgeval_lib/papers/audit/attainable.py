@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -24,17 +25,19 @@ def multiples(
     """
     cells = tables[table]
     for key in cells.pick(**only):
-        if size := n.get(key[1]):
-            nearest = round(cells[key].face * size / 100)
-            value = Quantity.exactly(Fraction(nearest * 100, size))
-            said = HOLDS if verdict(cells[key], value) == HOLDS else CONTRADICTS
-            yield cells.finding(
-                key,
-                f"a multiple of 1/{size}",
-                value,
-                said,
-                f"nearest: {nearest} of {size}",
-            )
+        size = n.get(key[1])
+        if not size:
+            continue
+        nearest = round(cells[key].face * size / 100)
+        value = Quantity.exactly(Fraction(nearest * 100, size))
+        holds = verdict(cells[key], value) == HOLDS
+        yield cells.finding(
+            key,
+            f"a multiple of 1/{size}",
+            value,
+            HOLDS if holds else CONTRADICTS,
+            f"nearest: {nearest} of {size}",
+        )
 
 
 def pooled_shares(
@@ -47,22 +50,24 @@ def pooled_shares(
     counts below and above it.
     """
     cells = tables[table]
-    cells.known("column", [result, *n])
+    columns = [result, *n]
+    cells.known("column", columns)
+    items = sum(n.values())
     for _, line in cells.lines("column"):
-        if not all(name in line for name in (result, *n)):
+        if not line.keys() >= set(columns):
             continue
-        right = Quantity.exactly(0)
-        for name, size in n.items():
-            part = cells[line[name]] * size / 100
-            low, high = sorted((math.ceil(part.low), math.floor(part.high)))
-            right = right + Quantity(
-                *map(Fraction, (min(max(round(part.face), low), high), low, high))
-            )
-        yield cells.check(
-            line[result],
-            f"share of all {sum(n.values())}",
-            right * 100 / sum(n.values()),
-        )
+        total = Quantity.exactly(0)
+        for column, size in n.items():
+            total = total + _whole_counts(cells[line[column]] * size / 100)
+        share = total * 100 / items
+        yield cells.check(line[result], f"share of all {items}", share)
+
+
+def _whole_counts(count: Quantity) -> Quantity:
+    """The whole numbers in a range; where none is, those below and above it."""
+    low, high = sorted((math.ceil(count.low), math.floor(count.high)))
+    face = min(max(round(count.face), low), high)
+    return Quantity(Fraction(face), Fraction(low), Fraction(high))
 
 
 @functools.cache
@@ -70,26 +75,27 @@ def attained(n: int) -> dict[float, int]:
     """Every tau-b of n items, ties in both orders included, and the fewest tied
     pairs that it needs: all are tried.
     """
-    from nlgeval_lib import (
-        meta,
-    )  # not loaded, and named in no provenance, where nothing asks
+    # Imported here, so that it is neither loaded nor named in a provenance where
+    # nothing asks for it.
+    from nlgeval_lib import meta
 
-    orders = {
-        tuple(sorted(set(one)).index(k) for k in one)
-        for one in itertools.product(range(n), repeat=n)
-    }
-    tied = {
-        one: sum(a == b for a, b in itertools.combinations(one, 2)) for one in orders
-    }
-    found: dict[float, int] = {}
-    for first in {tuple(sorted(one)) for one in orders}:
-        values = meta.coefficients([*orders], first).round(12)
-        for second, value in zip(orders, values.tolist(), strict=True):
-            if not math.isnan(value):
-                found[value] = min(
-                    tied[first] + tied[second], found.get(value, math.comb(n, 2) * 2)
-                )
-    return found
+    orders = set()
+    for places in itertools.product(range(n), repeat=n):
+        distinct = sorted(set(places))
+        orders.add(tuple(map(distinct.index, places)))
+    tied = {order: _tied_pairs(order) for order in orders}
+    fewest: dict[float, int] = {}
+    for first in {tuple(sorted(order)) for order in orders}:
+        taus = meta.coefficients([*orders], first).round(12).tolist()
+        for second, tau in zip(orders, taus, strict=True):
+            if not math.isnan(tau):
+                pairs = tied[first] + tied[second]
+                fewest[tau] = min(pairs, fewest.get(tau, pairs))
+    return fewest
+
+
+def _tied_pairs(order: tuple[int, ...]) -> int:
+    return sum(math.comb(size, 2) for size in Counter(order).values())
 
 
 @functools.cache
@@ -97,26 +103,33 @@ def one_sided(n: int) -> tuple[tuple[str, float, int], ...]:
     """How taus of n items count, with ties in at most one order: variant, pairs that
     1 stands for, tied pairs.
     """
-    # tied pairs and number of groups, by the items that are grouped
     pairs = math.comb(n, 2)
-    groupings = {(0, 0)}
-    reached = {0: groupings} | {k: set() for k in range(1, n + 1)}
-    for items, size in itertools.product(range(n), range(1, n + 1)):
-        if items + size <= n:
-            reached[items + size] |= {
-                (tied + math.comb(size, 2), m + 1) for tied, m in reached[items]
-            }
-    ways = set()
-    for tied, m in reached[n] - {
-        (pairs, 1)
-    }:  # b: the geometric mean of both orders' untied pairs; m groups
+    variants = set()
+    for tied, groups in _groupings(n) - {(pairs, 1)}:
+        # Of tau-b the geometric mean of both orders' untied pairs.
         below = {
             "a": float(pairs),
             "b": math.sqrt(pairs * (pairs - tied)),
-            "c": n * n * (m - 1) / (2 * m),
+            "c": n * n * (groups - 1) / (2 * groups),
         }
-        ways |= {(variant, of, tied) for variant, of in below.items()}
-    return tuple(sorted(ways, key=lambda way: (way[2], way[0] != "b", way)))
+        for variant, denominator in below.items():
+            variants.add((variant, denominator, tied))
+    fewest_ties_first = sorted(
+        variants, key=lambda variant: (variant[2], variant[0] != "b", variant)
+    )
+    return tuple(fewest_ties_first)
+
+
+def _groupings(n: int) -> set[tuple[int, int]]:
+    """The ways to group n items: tied pairs and number of groups."""
+    reached: list[set[tuple[int, int]]] = [{(0, 0)}]
+    for items in range(1, n + 1):
+        groupings = set()
+        for size in range(1, items + 1):
+            for tied, groups in reached[items - size]:
+                groupings.add((tied + math.comb(size, 2), groups + 1))
+        reached.append(groupings)
+    return reached[n]
 
 
 def attains(n: int, low: float, high: float) -> dict[str, int]:
@@ -131,15 +144,16 @@ def attains(n: int, low: float, high: float) -> dict[str, int]:
     if n <= FEW:
         ties = [tied for value, tied in attained(n).items() if low <= value <= high]
         return {"b": min(ties)} if ties else {}
-    ways: dict[str, int] = {}
+    fewest: dict[str, int] = {}
     for variant, below, tied in one_sided(n):
-        highest = (
-            math.comb(n, 2) - tied
-        )  # concordant less discordant, down from there in steps of 2: all occur
+        # Concordant less discordant pairs: from `highest` down all counts in steps of
+        # 2 occur.
+        highest = math.comb(n, 2) - tied
         count = highest - 2 * math.ceil((highest - high * below) / 2)
-        if variant not in ways and count >= low * below and abs(count) <= highest:
-            ways[variant] = tied
-    return ways
+        inside = count >= low * below and abs(count) <= highest
+        if inside and variant not in fewest:
+            fewest[variant] = tied
+    return fewest
 
 
 def coefficients(
@@ -153,32 +167,28 @@ def coefficients(
     """
     cells = tables[table]
     for key in cells.pick(statistic="kendall"):
-        if not (size := n.get(key[0])):
+        size = n.get(key[0])
+        if not size:
             continue
         printed = cells[key]
         pairs = math.comb(size, 2)
-        ways = attains(size, float(printed.low), float(printed.high))
-        value = min(
-            (Fraction(pairs - 2 * k, pairs) for k in range(pairs + 1)),
-            key=lambda tau: abs(tau - printed.face),
-        )
-        fewest = min(ways.values(), default=None)
-        said = (
-            CONTRADICTS if fewest is None else HOLDS if ties or fewest == 0 else UNTOLD
-        )
-        needs = " or ".join(
-            f"{tied} of {pairs} pairs tied (tau-{name})" for name, tied in ways.items()
-        )
-        note = (
-            ""
-            if fewest == 0
-            else f"needs {needs}"
-            if ways
-            else "impossible with ties in one order too"
-        )
-        yield cells.finding(
-            key, f"a kendall of {size} items", Quantity.exactly(value), said, note
-        )
+        untied = [Fraction(pairs - 2 * swaps, pairs) for swaps in range(pairs + 1)]
+        value = min(untied, key=lambda tau: abs(tau - printed.face))
+        fewest = attains(size, float(printed.low), float(printed.high))
+        note = ""
+        if not fewest:
+            judged = CONTRADICTS
+            note = "impossible with ties in one order too"
+        elif min(fewest.values()) == 0:
+            judged = HOLDS
+        else:
+            judged = HOLDS if ties else UNTOLD
+            needs = []
+            for variant, tied in fewest.items():
+                needs.append(f"{tied} of {pairs} pairs tied (tau-{variant})")
+            note = f"needs {' or '.join(needs)}"
+        relation = f"a kendall of {size} items"
+        yield cells.finding(key, relation, Quantity.exactly(value), judged, note)
 
 
 def rank_correlations(
@@ -192,22 +202,21 @@ def rank_correlations(
     """
     from nlgeval_lib import meta
 
-    given = tables[ranks]
+    rank_cells = tables[ranks]
     cells = tables[table]
-    for name in given.names("column"):
-        both = [
-            row
-            for row, other, _ in given.pick(column=name)
-            if (row, against, "rank") in given
-        ]
+    for name in rank_cells.names("column"):
         key = (name, column, "kendall")
-        if name != against and key in cells:
-            x, y = (
-                [float(given[row, which, "rank"].face) for row in both]
-                for which in (name, against)
-            )
-            value = Quantity.exactly(meta.correlate(x, y, "kendall-b").value)
-            yield cells.check(key, f"follows from {len(both)} ranks", value)
+        if name == against or key not in cells:
+            continue
+        of_name = []
+        of_against = []
+        for row, _, _ in rank_cells.pick(column=name):
+            if (row, against, "rank") in rank_cells:
+                of_name.append(float(rank_cells[row, name, "rank"].face))
+                of_against.append(float(rank_cells[row, against, "rank"].face))
+        tau = meta.correlate(of_name, of_against, "kendall-b").value
+        relation = f"follows from {len(of_name)} ranks"
+        yield cells.check(key, relation, Quantity.exactly(tau))
 
 
 def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> Iterator[Finding]:
@@ -216,19 +225,18 @@ def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> Iterator[Find
     """
     cells = tables[table]
     for key in cells.pick(statistic="rank"):
-        mine = cells[key[0], key[1], "score"]
-        others = [
-            cells[one]
-            for one in cells.pick(column=key[1], statistic="score")
-            if one[0] != key[0]
+        row, column, _ = key
+        score = cells[row, column, "score"]
+        rivals = [
+            cells[rival]
+            for rival in cells.pick(column=column, statistic="score")
+            if rival[0] != row
         ]
-        above = [one for one in others if one.face > mine.face]
-        least = sum(one.low >= mine.high for one in above)
-        most = sum(one.high > mine.low for one in others)
-        value = Quantity(
-            *(Fraction(first + count) for count in (len(above), least, most))
-        )
-        yield cells.check(key, "rank of its score", value)
+        above = [rival for rival in rivals if rival.face > score.face]
+        least = sum(rival.low >= score.high for rival in above)
+        most = sum(rival.high > score.low for rival in rivals)
+        counts = [Fraction(first + count) for count in (len(above), least, most)]
+        yield cells.check(key, "rank of its score", Quantity(*counts))
 
 
 def permutations(tables: Tables, table: str) -> Iterator[Finding]:
@@ -237,14 +245,15 @@ def permutations(tables: Tables, table: str) -> Iterator[Finding]:
     """
     cells = tables[table]
     for column in cells.names("column"):
-        ranks = sorted(
-            cells[key].face for key in cells.pick(column=column, statistic="rank")
-        )
-        said = HOLDS if ranks == list(range(1, len(ranks) + 1)) else CONTRADICTS
-        words = f"ranks 1 to {len(ranks)}, each once"
-        text = ", ".join(map(str, ranks))
+        keys = cells.pick(column=column, statistic="rank")
+        ranks = sorted(cells[key].face for key in keys)
+        complete = ranks == list(range(1, len(ranks) + 1))
         yield Finding(
-            place(column, "rank"), words, text, Quantity.exactly(len(ranks)), said
+            place(column, "rank"),
+            f"ranks 1 to {len(ranks)}, each once",
+            ", ".join(map(str, ranks)),
+            Quantity.exactly(len(ranks)),
+            HOLDS if complete else CONTRADICTS,
         )
 
 
@@ -254,19 +263,19 @@ def bounds(tables: Tables, table: str, scale: int = 1) -> Iterator[Finding]:
     """
     cells = tables[table]
     limits = dict.fromkeys(("pearson", "kendall", "spearman"), (-scale, scale))
-    limits |= {"percent": (0, 100), "accuracy": (0, 100)}
-    within = {key: limits[key[2]] for key in cells.text if key[2] in limits}
-    beyond = [
-        key
-        for key, (low, high) in within.items()
-        if cells[key].low > high or cells[key].high < low
-    ]
-    for key in beyond:
-        low, high = within[key]
-        value = Quantity(cells[key].face, Fraction(low), Fraction(high))
-        yield cells.finding(key, f"from {low} to {high}", value, CONTRADICTS)
-    if within and not beyond:
-        value = Quantity.exactly(len(within))
-        yield Finding(
-            "all cells", "within their bounds", f"{len(within)} cells", value, HOLDS
-        )
+    limits |= dict.fromkeys(("percent", "accuracy"), (0, 100))
+    checked = 0
+    beyond = 0
+    for key in cells.text:
+        if key[2] not in limits:
+            continue
+        checked += 1
+        low, high = limits[key[2]]
+        if cells[key].low > high or cells[key].high < low:
+            beyond += 1
+            value = Quantity(cells[key].face, Fraction(low), Fraction(high))
+            yield cells.finding(key, f"from {low} to {high}", value, CONTRADICTS)
+    if checked and not beyond:
+        value = Quantity.exactly(checked)
+        printed = f"{checked} cells"
+        yield Finding("all cells", "within their bounds", printed, value, HOLDS)

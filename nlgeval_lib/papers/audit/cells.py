@@ -43,11 +43,9 @@ class Quantity:
         """A value without rounding; a float by its shortest decimal form."""
         if isinstance(value, Quantity):
             return value
-        value = (
-            Fraction(repr(float(value)))
-            if isinstance(value, float)
-            else Fraction(value)
-        )
+        if isinstance(value, float):
+            value = repr(float(value))
+        value = Fraction(value)
         return cls(value, value, value)
 
     @classmethod
@@ -61,37 +59,37 @@ class Quantity:
         number = parse(text)
         if number.value is None:
             raise ValueError(f"no single number: {text!r}")
-        half = (
-            Fraction(0) if exact and number.decimals == 0 else Fraction(number.unit) / 2
-        )  # 20K is rounded even so
-        return cls(
-            Fraction(number.value),
-            Fraction(number.value) - half,
-            Fraction(number.value) + half,
-        )
+        face = Fraction(number.value)
+        half = Fraction(number.unit) / 2
+        # 20K has -3 decimals: it is rounded even where whole numbers are exact.
+        if exact and number.decimals == 0:
+            half = Fraction(0)
+        return cls(face, face - half, face + half)
 
-    def __add__(self, other: Any) -> Quantity:
-        other = self.exactly(other)
-        return Quantity(
-            self.face + other.face, self.low + other.low, self.high + other.high
-        )
+    def __add__(self, addend: Any) -> Quantity:
+        addend = self.exactly(addend)
+        face = self.face + addend.face
+        return Quantity(face, self.low + addend.low, self.high + addend.high)
 
-    def __sub__(self, other: Any) -> Quantity:
-        return self + self.exactly(other) * -1
+    def __sub__(self, subtrahend: Any) -> Quantity:
+        return self + self.exactly(subtrahend) * -1
 
-    def __mul__(self, other: Any) -> Quantity:
-        other = self.exactly(other)
-        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Quantity(self.face * other.face, min(ends), max(ends))
+    def __mul__(self, factor: Any) -> Quantity:
+        factor = self.exactly(factor)
+        ends = (factor.low, factor.high)
+        products = [own_end * end for own_end in (self.low, self.high) for end in ends]
+        return Quantity(self.face * factor.face, min(products), max(products))
 
-    def __truediv__(self, other: Any) -> Quantity:
+    def __truediv__(self, divisor: Any) -> Quantity:
         """Raises: ZeroDivisionError where the divisor may be 0."""
-        other = self.exactly(other)
-        if other.low <= 0 <= other.high:
+        divisor = self.exactly(divisor)
+        low = divisor.low
+        high = divisor.high
+        if low <= 0 <= high:
             raise ZeroDivisionError(
-                f"the divisor may be 0: {float(other.low)} to {float(other.high)}"
+                f"the divisor may be 0: {float(low)} to {float(high)}"
             )
-        return self * Quantity(1 / other.face, 1 / other.high, 1 / other.low)
+        return self * Quantity(1 / divisor.face, 1 / high, 1 / low)
 
     @classmethod
     def total(cls, values: Iterable[Quantity]) -> Quantity:
@@ -104,11 +102,11 @@ class Quantity:
 
     @classmethod
     def largest(cls, values: Iterable[Quantity]) -> Quantity:
+        values = list(values)
         return cls(
-            *map(
-                max,
-                zip(*((one.face, one.low, one.high) for one in values), strict=True),
-            )
+            max(value.face for value in values),
+            max(value.low for value in values),
+            max(value.high for value in values),
         )
 
 
@@ -155,18 +153,18 @@ def verdict(printed: Quantity, recomputed: Quantity) -> str:
     """
     if printed.low <= recomputed.face <= printed.high:
         return HOLDS
-    return (
-        ROUNDED
-        if recomputed.low <= printed.high and printed.low <= recomputed.high
-        else CONTRADICTS
-    )
+    if recomputed.low <= printed.high and printed.low <= recomputed.high:
+        return ROUNDED
+    return CONTRADICTS
 
 
 def above(gap: Quantity) -> str:
     """The verdict on a number that is said to be more than another: `gap` is by how
     much it is.
     """
-    return HOLDS if gap.face > 0 else ROUNDED if gap.high > 0 else CONTRADICTS
+    if gap.face > 0:
+        return HOLDS
+    return ROUNDED if gap.high > 0 else CONTRADICTS
 
 
 def same(first: Quantity, second: Quantity) -> str:
@@ -189,16 +187,16 @@ class Cells:
     def __init__(self, frame: pd.DataFrame, name: str = "") -> None:
         self.name = name
         self.all: dict[Key, str] = frame.set_index(list(KEY))["printed"].to_dict()
-        self.text = {
-            key: text for key, text in self.all.items() if parse(text).value is not None
-        }
+        self.text: dict[Key, str] = {}
+        for key, text in self.all.items():
+            if parse(text).value is not None:
+                self.text[key] = text
 
     def __getitem__(self, key: Key) -> Quantity:
-        counted = (
-            key[2].split("_")[0] in ("count", "rank", "setting")
-            or key[2] == "score_reduction"
-        )
-        return Quantity.printed(self.text[key], counted)
+        statistic = key[2]
+        exact = statistic.split("_")[0] in ("count", "rank", "setting")
+        exact = exact or statistic == "score_reduction"
+        return Quantity.printed(self.text[key], exact)
 
     def __contains__(self, key: object) -> bool:
         return key in self.text
@@ -215,22 +213,19 @@ class Cells:
         """The rows, columns or statistics in printed order: those with a number,
         with `words` all.
         """
-        return list(
-            dict.fromkeys(
-                key[KEY.index(axis)] for key in (self.all if words else self.text)
-            )
-        )
+        position = KEY.index(axis)
+        keys = self.all if words else self.text
+        return list(dict.fromkeys(key[position] for key in keys))
 
     def known(self, axis: str, names: Iterable[str], words: bool = False) -> None:
         """Raises: ValueError naming the nearest, where the table has no such row,
         column or statistic.
         """
-        have = self.names(axis, words)
+        allowed = self.names(axis, words)
         for name in names:
-            if name not in have:
-                raise ValueError(
-                    f"no {axis} {name!r} with a number; nearest: {nearest(name, have)}"
-                )
+            if name not in allowed:
+                hint = nearest(name, allowed)
+                raise ValueError(f"no {axis} {name!r} with a number; nearest: {hint}")
 
     def pick(
         self,
@@ -246,11 +241,11 @@ class Cells:
         Raises: ValueError.
         """
         keys = list(self.all if words else self.text)
-        for at, pick in enumerate((row, column, statistic)):
+        for position, pick in enumerate((row, column, statistic)):
             if pick != ANY:
-                wanted = {pick} if isinstance(pick, str) else {*pick}
-                self.known(KEY[at], wanted, words)
-                keys = [key for key in keys if key[at] in wanted]
+                names = {pick} if isinstance(pick, str) else {*pick}
+                self.known(KEY[position], names, words)
+                keys = [key for key in keys if key[position] in names]
         return keys
 
     def best(self, *pick: Pick) -> Quantity:
@@ -260,11 +255,12 @@ class Cells:
         """Every line along `axis` ("row" or "column"): the two other names, and name
         on the axis -> key.
         """
-        at = KEY.index(axis)
-        found: dict[Key, dict[str, Key]] = {}
+        position = KEY.index(axis)
+        lines: dict[Key, dict[str, Key]] = {}
         for key in self.text:
-            found.setdefault(key[:at] + key[at + 1 :], {})[key[at]] = key
-        yield from found.items()
+            other_names = key[:position] + key[position + 1 :]
+            lines.setdefault(other_names, {})[key[position]] = key
+        yield from lines.items()
 
     def finding(
         self,
@@ -286,25 +282,36 @@ class Cells:
         """The verdict on one of the cells as the printed result of others; of
         several readings the best one counts.
         """
-        named = {"": readings} if isinstance(readings, Quantity) else readings
+        if isinstance(readings, Quantity):
+            readings = {"": readings}
         printed = self[key]
-        unit = Fraction(parse(self.text[key]).unit)
-        found = {name: verdict(printed, value) for name, value in named.items()}
-        name = min(found, key=lambda one: VERDICTS.index(found[one]))
-        faces = {one: f"{one} {float(value.face):.6g}" for one, value in named.items()}
+        verdicts = {name: verdict(printed, value) for name, value in readings.items()}
+        best = min(verdicts, key=lambda name: VERDICTS.index(verdicts[name]))
+        faces = {
+            name: f"{name} {float(value.face):.6g}" for name, value in readings.items()
+        }
         note = ""
-        if found[name] != CONTRADICTS and len(named) > 1:
-            note = f"read as {name}; otherwise {', '.join(faces[one] for one in faces if one != name)}"
-        if found[name] == CONTRADICTS:
-            several = len({one.face for one in named.values()}) > 1
-            cut = printed.face in [
-                math.trunc(one.face / unit) * unit for one in named.values()
-            ]
-            note = joined(
-                several * f"in no reading: {', '.join(faces.values())}",
-                cut * "cut off, not rounded",
-            )
-        return self.finding(key, relation, named[name], found[name], note)
+        if verdicts[best] == CONTRADICTS:
+            note = self._why_not(key, readings, faces)
+        elif len(readings) > 1:
+            del faces[best]
+            note = f"read as {best}; otherwise {', '.join(faces.values())}"
+        return self.finding(key, relation, readings[best], verdicts[best], note)
+
+    def _why_not(
+        self, key: Key, readings: Mapping[str, Quantity], faces: Mapping[str, str]
+    ) -> str:
+        """What is said of a cell that no reading gives: what each one gives, where they
+        differ, and whether the cell is one of them cut off.
+        """
+        notes = []
+        values = {value.face for value in readings.values()}
+        if len(values) > 1:
+            notes.append(f"in no reading: {', '.join(faces.values())}")
+        unit = Fraction(parse(self.text[key]).unit)
+        if self[key].face in {math.trunc(value / unit) * unit for value in values}:
+            notes.append("cut off, not rounded")
+        return joined(*notes)
 
 
 class Tables:
@@ -315,10 +322,10 @@ class Tables:
     def __init__(
         self, load: Callable[[str], pd.DataFrame], marks: pd.DataFrame | None = None
     ) -> None:
-        self._load, self._marks = (
-            load,
-            pd.DataFrame(columns=["table", *KEY, "mark"]) if marks is None else marks,
-        )
+        if marks is None:
+            marks = pd.DataFrame(columns=["table", *KEY, "mark"])
+        self._load = load
+        self._marks = marks
         self._read: dict[str, Cells] = {}
 
     def __getitem__(self, name: str) -> Cells:
@@ -333,7 +340,8 @@ class Tables:
         Raises: ValueError.
         """
         cells = self[pick[0]]
-        if not (keys := cells.pick(*pick[1:], words=words)):
+        keys = cells.pick(*pick[1:], words=words)
+        if not keys:
             raise ValueError(f"no cell is {pick}")
         return cells, keys
 
@@ -348,5 +356,5 @@ class Tables:
 
     def marked(self, table: str, mark: str) -> set[Key]:
         """The cells of a table that are bold, or underlined."""
-        here = self._marks.query("table == @table and mark == @mark")
-        return set(here[list(KEY)].itertuples(index=False, name=None))
+        marks = self._marks.query("table == @table and mark == @mark")
+        return set(marks[list(KEY)].itertuples(index=False, name=None))

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pandas as pd
-
-from nlgeval_lib.papers.tables import KEY
 
 from .cells import (
     CONTRADICTS,
@@ -31,6 +29,8 @@ from .cells import (
 
 NEAR = 10  # units of the last digit within which two numbers are near each other
 RARE = 0.001  # a repetition less likely than this is no accident
+# a table, and two cells that follow each other in one of its rows
+Neighbours = tuple[str, tuple[Key, Key]]
 
 
 class Lead(NamedTuple):
@@ -65,56 +65,59 @@ def leads(
     each. `least`: what is taken off; `ties`: a gap of 0 is ahead. `minus`: row -> row
     whose number is taken off its own first.
     """
-
-    def largest(side: list[str], line: Key) -> Quantity:
-        less = {
-            row: cells[other, *line] if (other := (minus or {}).get(row)) else 0
-            for row in side
-        }
-        return (
-            Quantity.largest(cells[row, *line] - less[row] for row in side)
-            if side
-            else Quantity.exactly(0)
-        )
-
-    pairs = [
-        (side, list(over)) for side in [*([one] for one in rows), list(best)] if side
-    ]
-    pairs += [([a], [b]) for chain in falling for a, b in itertools.pairwise(chain)]
-    cells.known("row", [name for pair in pairs for side in pair for name in side])
+    pairs = [([row], list(over)) for row in rows]
+    if best:
+        pairs.append((list(best), list(over)))
+    for chain in falling:
+        pairs += [([upper], [lower]) for upper, lower in itertools.pairwise(chain)]
+    for ours, rivals in pairs:
+        cells.known("row", ours + rivals)
     lines = dict.fromkeys(key[1:] for key in cells.pick("*", columns, statistics))
-    found: list[Lead] = []
-    for ours, theirs in pairs:
-        who = (
-            f"{ours[0]} over {theirs[0]}"
-            if falling
-            else ours[0]
-            if len(ours) == 1
-            else "best"
-        )
-        shared = [
-            line
-            for line in lines
-            if all((name, *line) in cells for name in (*ours, *theirs))
-        ]
-        if not shared:
-            raise ValueError(f"no column has {ours} and {theirs}")
-        sides = {line: (largest(ours, line), largest(theirs, line)) for line in shared}
+    all_leads: list[Lead] = []
+    for ours, rivals in pairs:
+        name = ours[0] if len(ours) == 1 else "best"
+        if falling:
+            name = f"{ours[0]} over {rivals[0]}"
+        sides = _sides(cells, ours, rivals, lines, minus or {})
         if mean:
             firsts, seconds = zip(*sides.values(), strict=True)
             sides = {("mean",): (Quantity.mean(firsts), Quantity.mean(seconds))}
-        found += [
-            Lead(place(who, *line), line, a, b, a - b - least)
-            for line, (a, b) in sides.items()
-        ]
-    if ties:
-        return [
-            one._replace(
-                gap=dataclasses.replace(one.gap, face=one.gap.face or Fraction(1))
-            )
-            for one in found
-        ]
-    return found
+        for line, (first, second) in sides.items():
+            gap = first - second - least
+            if ties and gap.face == 0:
+                gap = dataclasses.replace(gap, face=Fraction(1))
+            all_leads.append(Lead(place(name, *line), line, first, second, gap))
+    return all_leads
+
+
+def _sides(
+    cells: Cells,
+    ours: list[str],
+    rivals: list[str],
+    lines: Iterable[Key],
+    minus: Mapping[str, str],
+) -> dict[Key, tuple[Quantity, Quantity]]:
+    """The best of our rows and the best of rivals, by column and statistic.
+
+    Raises: ValueError where no column has all of them.
+    """
+
+    def number(row: str, line: Key) -> Quantity:
+        less = cells[minus[row], *line] if minus.get(row) else 0
+        return cells[row, *line] - less
+
+    def largest(rows: list[str], line: Key) -> Quantity:
+        if not rows:
+            return Quantity.exactly(0)
+        return Quantity.largest(number(row, line) for row in rows)
+
+    sides = {}
+    for line in lines:
+        if all((row, *line) in cells for row in ours + rivals):
+            sides[line] = (largest(ours, line), largest(rivals, line))
+    if not sides:
+        raise ValueError(f"no column has {ours} and {rivals}")
+    return sides
 
 
 def ahead(
@@ -124,49 +127,44 @@ def ahead(
     place: str = "",
     how_many: Any = "all",
     readings: Mapping[str, Mapping[str, Any]] | None = None,
-    **what: Any,
+    **options: Any,
 ) -> Iterator[Finding]:
-    """Whether rows are above others (`what`: see `leads`) in how many columns: "all",
-    "most", or the pick of a number.
+    """Whether rows are above others (`options`: those of `leads`) in how many columns:
+    "all", "most", or the pick of a number.
 
     Of several `readings` the best verdict counts, and the others are told.
     """
-    results = {}
-    for name, options in (readings or {"": {}}).items():
-        found = leads(tables[table], **(what | dict(options)))
-        ends = zip(
-            *((one.gap.face > 0, one.gap.low > 0, one.gap.high > 0) for one in found),
-            strict=True,
+    results: dict[str, tuple[Finding, str]] = {}
+    for reading, own_options in (readings or {"": {}}).items():
+        of_reading = leads(tables[table], **(options | dict(own_options)))
+        gaps = [lead.gap for lead in of_reading]
+        count = Quantity(
+            Fraction(sum(gap.face > 0 for gap in gaps)),
+            Fraction(sum(gap.low > 0 for gap in gaps)),
+            Fraction(sum(gap.high > 0 for gap in gaps)),
         )
-        count = Quantity(*(Fraction(sum(end)) for end in ends))
-        behind = ", ".join(
-            f"{one.where} {float(one.gap.face):+.4g}"
-            for one in found
-            if one.gap.face <= 0
-        )
-        note = f"not ahead: {behind}" if behind else ""
+        behind = [
+            f"{lead.where} {float(lead.gap.face):+.4g}"
+            for lead in of_reading
+            if lead.gap.face <= 0
+        ]
+        note = f"not ahead: {', '.join(behind)}" if behind else ""
         if isinstance(how_many, str):
-            need = len(found) if how_many == "all" else len(found) // 2 + 1
-            one = Finding(
-                place,
-                says,
-                f"{how_many} of {len(found)}",
-                count,
-                above(count - (need - 1)),
-                note,
-            )
+            columns = len(of_reading)
+            enough = columns if how_many == "all" else columns // 2 + 1
+            judged = above(count - (enough - 1))
+            printed = f"{how_many} of {columns}"
+            finding = Finding(place, says, printed, count, judged, note)
         else:
             cells, key = tables.one(how_many)
-            one = cells.check(key, says, count)
-        results[name] = one, note
-    name = min(results, key=lambda name: VERDICTS.index(results[name][0].verdict))
-    best, note = results.pop(name)
-    others = [
-        f"read as {other}: {more or 'ahead'}" for other, (_, more) in results.items()
-    ]
-    yield dataclasses.replace(
-        best, note=joined(name and f"read as {name}", note, *others)
-    )
+            finding = cells.check(key, says, count)
+        results[reading] = (finding, note)
+    best = min(results, key=lambda name: VERDICTS.index(results[name][0].verdict))
+    finding, note = results.pop(best)
+    notes = [f"read as {best}" if best else "", note]
+    for reading, (_, behind_note) in results.items():
+        notes.append(f"read as {reading}: {behind_note or 'ahead'}")
+    yield dataclasses.replace(finding, note=joined(*notes))
 
 
 def marks(
@@ -190,32 +188,47 @@ def marks(
     for group in groups or [cells.names(axis)]:
         cells.known(axis, group)
         for names, line in cells.lines(axis):
-            keys = [line[name] for name in group if name in line]
+            in_line = {name: line[name] for name in group if name in line}
+            keys = in_line.values()
             faces = sorted({cells[key].face for key in keys}, reverse=True)
             if len(faces) < max(2, rank):
                 continue
-            right = [key for key in keys if cells[key].face == faces[rank - 1]]
-            here = [key for key in keys if key in marked]
-            wrong = {
-                key[KEY.index(axis)]: cells.text[key]
-                for key in here
-                if key not in right
-            }
-            said = HOLDS if here else UNTOLD
-            note = (
-                ""
-                if here
-                else "no mark in the text of the paper, which may have lost it"
+            face = faces[rank - 1]
+            best = [key for key in keys if cells[key].face == face]
+            marked_texts = []
+            wrong = {}
+            for name, key in in_line.items():
+                if key in marked:
+                    marked_texts.append(cells.text[key])
+                    if key not in best:
+                        wrong[name] = cells.text[key]
+            judged, note = _judged_marks(marked_texts, wrong, unsure)
+            ordinal = "best" if rank == 1 else "second"
+            yield Finding(
+                place(*names),
+                f"{mark} is the {ordinal} of {len(keys)}, {group[0]} to {group[-1]}",
+                ", ".join(marked_texts) or "none",
+                cells[best[0]],
+                judged,
+                note,
             )
-            if wrong:
-                said = UNTOLD if {*wrong} <= {*unsure} else CONTRADICTS
-                note = ", ".join(
-                    f"{text} ({name}) is marked" for name, text in wrong.items()
-                )
-                note += "; a coloured cell" if said == UNTOLD else ""
-            words = f"{mark} is the {('best', 'second')[rank - 1]} of {len(keys)}, {group[0]} to {group[-1]}"
-            shown = ", ".join(cells.text[key] for key in here) or "none"
-            yield Finding(place(*names), words, shown, cells[right[0]], said, note)
+
+
+def _judged_marks(
+    marked: Sequence[str], wrong: Mapping[str, str], unsure: Sequence[str]
+) -> tuple[str, str]:
+    """The verdict on the marked cells of a line, and a note.
+
+    wrong: the name and text of those that should have no mark.
+    """
+    if not marked:
+        return UNTOLD, "no mark in the text of the paper, which may have lost it"
+    if not wrong:
+        return HOLDS, ""
+    note = ", ".join(f"{text} ({name}) is marked" for name, text in wrong.items())
+    if wrong.keys() <= set(unsure):
+        return UNTOLD, f"{note}; a coloured cell"
+    return CONTRADICTS, note
 
 
 def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Finding]:
@@ -228,46 +241,73 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Fin
     """
     from scipy import special  # scipy.stats takes seconds to import
 
-    runs: dict[
-        Any, list[tuple[str, tuple[Key, Key]]]
-    ] = {}  # neighbours by their columns
-    for name in (*also, table):
-        for keys in itertools.pairwise(tables[name].text):
-            if keys[0][0] == keys[1][0]:
-                runs.setdefault(tuple(key[1:] for key in keys), []).append((name, keys))
     near = 0
     pairs = 0
-    first: dict[
-        tuple[str, tuple[Key, Key]], tuple[str, tuple[Key, Key]]
-    ] = {}  # where equal ones stand before
-    for places in runs.values():
-        values = [[tables[name][key] for key in keys] for name, keys in places]
-        for at, before in itertools.product(range(len(places)), repeat=2):
-            if before >= at or table not in (places[at][0], places[before][0]):
+    repeated: dict[Neighbours, Neighbours] = {}  # neighbours -> the first equal ones
+    for runs in _neighbours(tables, (*also, table)).values():
+        for later, earlier in _pairs(runs):
+            if table not in (later[0], earlier[0]):
                 continue
-            both = zip(values[at], values[before], strict=True)
-            units = [abs(a.face - b.face) / (a.high - a.low or 1) for a, b in both]
-            pairs = pairs + 1
-            near = near + (0 < max(units) <= NEAR)
-            if not any(units):
-                first.setdefault(places[at], places[before])
+            pairs += 1
+            distances = _distances(tables, later, earlier)
+            near += 0 < max(distances) <= NEAR
+            if not any(distances):
+                repeated.setdefault(later, earlier)
     expected = (near + 1) / ((2 * NEAR + 1) ** 2 - 1)
-    words = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
-    if not first:
+    chance = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
+    if not repeated:
+        relation = "no two neighbouring numbers twice"
+        yield Finding("all rows", relation, "none", None, HOLDS, chance)
+        return
+    # By Poisson's law: the probability of so many or more.
+    number = len(repeated)
+    p_value = special.pdtrc(number - 1, expected)
+    judged = CONTRADICTS if p_value < RARE else UNTOLD
+    for (name, keys), (earlier_name, earlier_keys) in repeated.items():
+        cells = tables[name]
+        earlier_table = "" if earlier_name == table else earlier_name
+        earlier_row = place(earlier_table, earlier_keys[0][0])
         yield Finding(
-            "all rows", "no two neighbouring numbers twice", "none", None, HOLDS, words
+            place(*keys[0][:2]),
+            "has numbers of its own",
+            ", ".join(cells.text[key] for key in keys),
+            None,
+            judged,
+            f"as in {earlier_row}; {number} such among {chance}, p = {p_value:.1g}",
         )
-    likely = (
-        special.pdtrc(len(first) - 1, expected) if first else 1.0
-    )  # Poisson: so many or more
-    for (name, keys), (other, theirs) in first.items():
-        text = ", ".join(tables[name].text[key] for key in keys)
-        there = place(other if other != table else "", theirs[0][0])
-        note = f"as in {there}; {len(first)} such among {words}, p = {likely:.1g}"
-        said = CONTRADICTS if likely < RARE else UNTOLD
-        yield Finding(
-            place(*keys[0][:2]), "has numbers of its own", text, None, said, note
-        )
+
+
+def _neighbours(
+    tables: Tables, names: Iterable[str]
+) -> dict[tuple[Key, Key], list[Neighbours]]:
+    """Every two cells that follow each other in a row, by their columns."""
+    by_columns: dict[tuple[Key, Key], list[Neighbours]] = {}
+    for name in names:
+        for first, second in itertools.pairwise(tables[name].text):
+            if first[0] == second[0]:
+                columns = (first[1:], second[1:])
+                by_columns.setdefault(columns, []).append((name, (first, second)))
+    return by_columns
+
+
+def _pairs(runs: Sequence[Neighbours]) -> Iterator[tuple[Neighbours, Neighbours]]:
+    """Every one with each that stands before it."""
+    for position, later in enumerate(runs):
+        for earlier in runs[:position]:
+            yield later, earlier
+
+
+def _distances(
+    tables: Tables, later: Neighbours, earlier: Neighbours
+) -> list[Fraction]:
+    """How far the cells of two neighbours are apart, in units of the last digit."""
+    distances = []
+    for key, earlier_key in zip(later[1], earlier[1], strict=True):
+        number = tables[later[0]][key]
+        unit = number.high - number.low or 1
+        gap = number.face - tables[earlier[0]][earlier_key].face
+        distances.append(abs(gap) / unit)
+    return distances
 
 
 def in_data(
@@ -287,30 +327,33 @@ def in_data(
     the rows that count.
     """
     cells, key = tables.one(cell)
-    frame: pd.DataFrame | None = (
-        data(dataset, **(options or {})) if data and dataset else None
-    )
+    frame: pd.DataFrame | None = None
+    if data and dataset:
+        frame = data(dataset, **(options or {}))
     if frame is None:
-        why = "not checked here: " + (f"{dataset} is not at hand" if dataset else take)
-        yield cells.finding(key, "as in the data", None, UNTOLD, why)
+        reason = f"{dataset} is not at hand" if dataset else take
+        note = f"not checked here: {reason}"
+        yield cells.finding(key, "as in the data", None, UNTOLD, note)
         return
-    for column, wanted in (where or {}).items():
-        frame = frame[frame[column].astype(str).str.endswith(wanted)]
+    endings = dict(where or {})
+    for column, ending in endings.items():
+        frame = frame[frame[column].astype(str).str.endswith(ending)]
     if frame.empty:
-        raise ValueError(f"{dataset} has no row with {dict(where or {})}")
-    what, _, column = take.partition(" ")
-    if what == "outputs":
-        count: Any = len(frame.drop_duplicates(["input_id", "system_id"]))
-    elif what == "columns":
-        count = sum(name.startswith(column) for name in frame.columns)
-    else:
-        values = frame[column]
-        count = (
-            values.nunique()
-            if what == "distinct"
-            else Fraction(values.mean()).limit_denominator(1000)
-        )
-    yield cells.check(key, f"{take} of {dataset}", Quantity.exactly(count))
+        raise ValueError(f"{dataset} has no row with {endings}")
+    quantity = Quantity.exactly(_taken(frame, take))
+    yield cells.check(key, f"{take} of {dataset}", quantity)
+
+
+def _taken(frame: pd.DataFrame, take: str) -> int | Fraction:
+    """The count or mean of a long frame that `take` names."""
+    count, _, column = take.partition(" ")
+    if count == "outputs":
+        return len(frame.drop_duplicates(["input_id", "system_id"]))
+    if count == "columns":
+        return sum(name.startswith(column) for name in frame.columns)
+    if count == "distinct":
+        return int(frame[column].nunique())
+    return Fraction(frame[column].mean()).limit_denominator(1000)
 
 
 def not_printed(

@@ -17,7 +17,9 @@ from .cells import (
     CONTRADICTS,
     HOLDS,
     SAID,
+    Cells,
     Finding,
+    Key,
     Quantity,
     Tables,
     above,
@@ -26,6 +28,7 @@ from .cells import (
     same,
 )
 
+# kind -> the names of a key by which cells are counted
 PARTS = {"rows": slice(0, 1), "columns": slice(1, 2), "cells": slice(0, 3)}
 
 
@@ -42,19 +45,22 @@ def summaries(
     statistic `only`) with all of them.
     """
     cells = tables[table]
-    made = {"mean": Quantity.mean, "total": Quantity.total}[kind]
+    summary = {"mean": Quantity.mean, "total": Quantity.total}[kind]
     cells.known(axis, [result, *parts])
+    relation = f"{kind} of {len(parts)} {axis}s"
     for (_, statistic), line in cells.lines(axis):
         if only in ("", statistic) and line.keys() >= {result, *parts}:
-            value = made(cells[line[name]] for name in parts)
-            yield cells.check(line[result], f"{kind} of {len(parts)} {axis}s", value)
+            value = summary(cells[line[name]] for name in parts)
+            yield cells.check(line[result], relation, value)
 
 
-def least_contradicted(found: Mapping[str, Sequence[Finding]]) -> str:
+def least_contradicted(readings: Mapping[str, Sequence[Finding]]) -> str:
     """The first of the readings of a whole table that contradict least."""
-    return min(
-        found, key=lambda name: sum(one.verdict == CONTRADICTS for one in found[name])
-    )
+
+    def contradictions(name: str) -> int:
+        return sum(finding.verdict == CONTRADICTS for finding in readings[name])
+
+    return min(readings, key=contradictions)
 
 
 def differences(
@@ -71,24 +77,23 @@ def differences(
     give is told in the note.
     """
     cells = tables[table]
-    found: dict[str, list[Finding]] = {name: [] for name in readings}
-    for name, (result, others) in itertools.product(readings, results.items()):
-        for key in cells.pick(result):
-            ours, theirs = (
-                cells.best(group, key[1], statistic)
-                for group in (readings[name], others)
-            )
-            found[name].append(
-                cells.check(key, f"{name} - best of {len(others)} rows", ours - theirs)
-            )
-    for at, one in enumerate(found[least_contradicted(found)]):
-        values = {name: other[at].numbers[0] for name, other in found.items()}
-        others = [
-            f"{name} gives {value:.6g}"
-            for name, value in values.items()
-            if value != one.numbers[0]
-        ]
-        yield dataclasses.replace(one, note=joined(one.note, *others))
+    found_by: dict[str, list[Finding]] = {}
+    for name, rows in readings.items():
+        found_by[name] = []
+        for result, rivals in results.items():
+            relation = f"{name} - best of {len(rivals)} rows"
+            for key in cells.pick(result):
+                best = cells.best(rows, key[1], statistic)
+                best_rival = cells.best(rivals, key[1], statistic)
+                finding = cells.check(key, relation, best - best_rival)
+                found_by[name].append(finding)
+    for position, finding in enumerate(found_by[least_contradicted(found_by)]):
+        notes = [finding.note]
+        for name, of_reading in found_by.items():
+            value = of_reading[position].numbers[0]
+            if value != finding.numbers[0]:
+                notes.append(f"{name} gives {value:.6g}")
+        yield dataclasses.replace(finding, note=joined(*notes))
 
 
 def percent_changes(
@@ -108,35 +113,49 @@ def percent_changes(
     """
     cells = tables[table]
     cells.known("row", [result, old, *new])
-    lines = {
-        key: (key[1], statistics[key[2]])
-        for key in cells.pick(result)
-        if key[2] in statistics
-    }
-    found: dict[str, list[Finding]] = {row: [] for row in new}
-    for row, (key, line) in itertools.product(new, lines.items()):
-        value = (cells[row, *line] / cells[old, *line] - 1) * 100
-        found[row].append(
-            cells.check(key, f"percent change from {old} to {row}", value)
-        )
-    chosen = least_contradicted(found)
-    yield from found[chosen]
+    lines = {}
+    for key in cells.pick(result):
+        _, column, statistic = key
+        if statistic in statistics:
+            lines[key] = (column, statistics[statistic])
+    found_by: dict[str, list[Finding]] = {}
+    for row in new:
+        found_by[row] = []
+        for key, line in lines.items():
+            change = (cells[row, *line] / cells[old, *line] - 1) * 100
+            relation = f"percent change from {old} to {row}"
+            found_by[row].append(cells.check(key, relation, change))
+    chosen = least_contradicted(found_by)
+    yield from found_by[chosen]
     if len(new) == 1:
         return
     best = set()
     for name in (*statistics.values(), "all"):
-        those = [line for line in lines.values() if name in ("all", line[1])]
-        means = {row: Quantity.mean(cells[row, *line] for line in those) for row in new}
-        first = max(means, key=lambda row: means[row].face)
+        compared = [line for line in lines.values() if name in ("all", line[1])]
+        means = _means(cells, new, compared)
+        first = max(new, key=lambda row: means[row].face)
         best.add(first)
-    told = ", ".join(
-        f"{row.rpartition(' | ')[2]} {float(one.face):.4f}"
-        for row, one in means.items()
-    )
-    said = HOLDS if chosen in best else CONTRADICTS
+    texts = []
+    for row, mean in means.items():
+        texts.append(f"{row.rpartition(' | ')[2]} {float(mean.face):.4f}")
     yield Finding(
-        result, "of the best overall row", chosen, means[first], said, f"means {told}"
+        result,
+        "of the best overall row",
+        chosen,
+        means[first],
+        HOLDS if chosen in best else CONTRADICTS,
+        f"means {', '.join(texts)}",
     )
+
+
+def _means(
+    cells: Cells, rows: Sequence[str], lines: Sequence[Key]
+) -> dict[str, Quantity]:
+    """The mean of each row over some columns, each with a statistic."""
+    means = {}
+    for row in rows:
+        means[row] = Quantity.mean(cells[row, *line] for line in lines)
+    return means
 
 
 def repeats(
@@ -150,17 +169,18 @@ def repeats(
 
     `rename`: axis -> {name here: name there}; `only`: row, column, statistic here.
     """
-    one = tables[table]
-    two = tables[source]
-    for key in one.pick(**only):
-        there = tuple(
-            (rename or {}).get(axis, {}).get(name, name)
+    cells = tables[table]
+    source_cells = tables[source]
+    renamed = rename or {}
+    for key in cells.pick(**only):
+        source_key = tuple(
+            renamed.get(axis, {}).get(name, name)
             for axis, name in zip(KEY, key, strict=True)
         )
-        if there in two:
-            yield one.finding(
-                key, f"same as {source}", two[there], same(one[key], two[there])
-            )
+        if source_key in source_cells:
+            printed = source_cells[source_key]
+            judged = same(cells[key], printed)
+            yield cells.finding(key, f"same as {source}", printed, judged)
 
 
 def equal(
@@ -172,27 +192,31 @@ def equal(
     `of`: a pick each; one that names several cells stands for each of them. `factors`:
     by place, for other signs.
     """
-    places = []
+    places: list[tuple[Cells, Key]] = []
     for source, *names in of:
-        rows = names[0] if names and isinstance(names[0], list) else [*names, ANY][:1]
-        for row in rows:  # in the given order, not in the printed one
-            cells, keys = tables.pick((source, row, *names[1:]), words=True)
+        row, *further_names = names or [ANY]
+        # Several rows come in the order of the relation, not in the printed one.
+        for name in row if isinstance(row, list) else [row]:
+            pick = (source, name, *further_names)
+            cells, keys = tables.pick(pick, words=True)
             places += [(cells, key) for key in keys]
     factors = list(factors) or [1] * len(places)
-    cells, key = places[0]
-    words = (
-        f"same as {place(key[0]) if cells.name == SAID else place(cells.name, *key)}"
-    )
-    numeric = all(one in there for there, one in places)
-    for (there, one), factor in zip(places[1:], factors[1:], strict=True):
+    first_cells, first_key = places[0]
+    first_text = first_cells.all[first_key]
+    name = place(first_cells.name, *first_key)
+    if first_cells.name == SAID:
+        name = place(first_key[0])
+    relation = f"same as {name}"
+    numeric = all(key in cells for cells, key in places)
+    for (cells, key), factor in zip(places[1:], factors[1:], strict=True):
         if numeric:
-            first = cells[key] * factors[0]
-            yield there.finding(
-                one, words, first / factor, same(there[one] * factor, first)
-            )
+            first = first_cells[first_key] * factors[0]
+            judged = same(cells[key] * factor, first)
+            yield cells.finding(key, relation, first / factor, judged)
         else:
-            said = HOLDS if there.all[one] == cells.all[key] else CONTRADICTS
-            yield there.finding(one, words, None, said, f"there: {cells.all[key]}")
+            judged = HOLDS if cells.all[key] == first_text else CONTRADICTS
+            note = f"there: {first_text}"
+            yield cells.finding(key, relation, None, judged, note)
 
 
 def value(
@@ -205,56 +229,47 @@ def value(
     """What the cells of some picks give: a pick is (table, row, column, statistic), or
     an exact number.
 
-    `total`, `product`: of all; `difference`, `percent`, `loss`: of the best (`mean`: the mean) of the first pick and of
-    the second; `share`: the sum of the first in percent of that of the second; `rows`, `columns`, `cells`: how many
-    with a number, those of `without` left out; `names`: how many different ones stand in cells of comma-separated
-    names.
+    `total`, `product`: of all; `difference`, `percent`, `loss`: of the best (`mean`:
+    the mean) of the first pick and of the second; `share`: the sum of the first in
+    percent of that of the second; `rows`, `columns`, `cells`: how many with a number,
+    those of `without` left out; `names`: how many different ones stand in cells of
+    comma-separated names.
     """
     if kind in (*PARTS, "names"):
-        picked = [
-            (cells, key)
-            for pick in of
-            for cells, keys in [tables.pick(pick, kind == "names")]
-            for key in keys
-        ]
-        if kind == "names":
-            return Quantity.exactly(
-                len(
-                    {
-                        name.strip()
-                        for cells, key in picked
-                        for name in cells.all[key].split(",")
-                    }
-                )
-            )
-        return Quantity.exactly(
-            len(
-                {
-                    (cells.name, *key[PARTS[kind]])
-                    for cells, key in picked
-                    if not {*key} & {*without}
-                }
-            )
-        )
+        return Quantity.exactly(_distinct(tables, kind, of, without))
     groups = []
     for pick in of:
-        number = isinstance(pick, int | float)
-        cells, keys = (None, []) if number else tables.pick(pick)
-        groups.append(
-            [Quantity.exactly(pick)] if cells is None else [cells[key] for key in keys]
-        )
+        if isinstance(pick, int | float):
+            groups.append([Quantity.exactly(pick)])
+        else:
+            cells, keys = tables.pick(pick)
+            groups.append([cells[key] for key in keys])
     if kind == "total":
         return Quantity.total(itertools.chain(*groups))
     if kind == "product":
         return math.prod(itertools.chain(*groups), start=Quantity.exactly(1))
     if kind == "share":
         return Quantity.total(groups[0]) / Quantity.total(groups[1]) * 100
-    new, old = map(Quantity.mean if mean else Quantity.largest, groups)
-    return (
-        new - old
-        if kind == "difference"
-        else (new / old - 1) * {"percent": 100, "loss": -100}[kind]
-    )
+    of_group = Quantity.mean if mean else Quantity.largest
+    first, second = map(of_group, groups)
+    if kind == "difference":
+        return first - second
+    return (first / second - 1) * {"percent": 100, "loss": -100}[kind]
+
+
+def _distinct(
+    tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str]
+) -> int:
+    """How many different rows, columns, cells or names some picks have."""
+    distinct: set[Any] = set()
+    for pick in of:
+        cells, keys = tables.pick(pick, words=kind == "names")
+        for key in keys:
+            if kind == "names":
+                distinct |= set(map(str.strip, cells.all[key].split(",")))
+            elif not {*key} & {*without}:
+                distinct.add((cells.name, *key[PARTS[kind]]))
+    return len(distinct)
 
 
 def follows(
@@ -264,25 +279,24 @@ def follows(
     readings: Mapping[str, Mapping[str, Any]] | None = None,
     compare: str = "=",
     words: str = "",
-    **how: Any,
+    **options: Any,
 ) -> Iterator[Finding]:
-    """Whether printed numbers are what other cells give; `how`, or each of `readings`,
-    are options of `value`.
+    """Whether printed numbers are what other cells give; `options`, or each of
+    `readings`, are those of `value`.
 
     `compare`: "=", or ">" where the text says "over" the printed number.
     """
-    options = readings or {"": how}
-    values = {name: value(tables, **one) for name, one in options.items()}
-    words = words or " or ".join(one["kind"] for one in options.values())
+    readings = readings or {"": options}
+    values = {name: value(tables, **reading) for name, reading in readings.items()}
+    words = words or " or ".join(reading["kind"] for reading in readings.values())
     cells, keys = tables.pick(printed)
     for key in keys:
         if compare == "=":
             yield cells.check(key, words, values.get("", values))
         else:
             best = Quantity.largest(values.values())
-            yield cells.finding(
-                key, f"{words} is over it", best, above(best - cells[key].face)
-            )
+            judged = above(best - cells[key].face)
+            yield cells.finding(key, f"{words} is over it", best, judged)
 
 
 def different(
@@ -292,10 +306,12 @@ def different(
     the picked cells are equal.
     """
     cells, keys = tables.pick(of, words=True)
-    found = [cells.finding(key, says, None, CONTRADICTS) for key in keys]
-    seen: dict[str, Finding] = {}
-    for one in found:
-        if (first := seen.setdefault(one.printed, one)) is not one:
-            yield dataclasses.replace(one, note=f"the same in {first.place}")
-    if len(seen) == len(keys):
-        yield dataclasses.replace(found[0], printed=f"{len(keys)} texts", verdict=HOLDS)
+    first_of_text: dict[str, Finding] = {}
+    for key in keys:
+        finding = cells.finding(key, says, None, CONTRADICTS)
+        first = first_of_text.setdefault(finding.printed, finding)
+        if first is not finding:
+            yield dataclasses.replace(finding, note=f"the same in {first.place}")
+    if len(first_of_text) == len(keys):
+        first = first_of_text[cells.all[keys[0]]]
+        yield dataclasses.replace(first, printed=f"{len(keys)} texts", verdict=HOLDS)
