@@ -29,9 +29,8 @@ __all__ = [
 ]
 
 
-def __getattr__(
-    name: str,
-) -> Any:  # the runner reads the catalogue alone, and loads no pandas for it
+def __getattr__(name: str) -> Any:
+    # The runner reads the catalogue alone, and loads no pandas for it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from nlgeval_lib.study import judges

@@ -50,13 +50,12 @@ class Variant:
         """Arguments of the evaluator that belong to the miniature judge's own data,
         but those that are set.
         """
-        own = (
-            mini.settings(self.evaluator)
-            if data == OWN and named.asks(self.evaluator)
-            else {}
-        )
-        told = {pair(text)[0] for text in self.settings}
-        return {name: value for name, value in own.items() if name not in told}
+        if data != OWN or not named.asks(self.evaluator):
+            return {}
+        arguments = dict(mini.settings(self.evaluator))
+        for setting in self.settings:
+            arguments.pop(pair(setting)[0], None)
+        return arguments
 
 
 def label(chosen: Mapping[str, Any]) -> str:
@@ -77,36 +76,33 @@ def variants(
     settings: of all variants.
     Raises: ValueError for fewer than two variants.
     """
-    found = {}
+    by_label = {}
     for values in itertools.product(*sweep.values()):
         chosen = dict(zip(sweep, values, strict=True))
-        who = {EVALUATOR: evaluator, JUDGE: model, **settings, **chosen}
-        found[label(chosen)] = Variant(
-            who.pop(EVALUATOR),
-            who.pop(JUDGE),
-            tuple(f"{k}={v}" for k, v in who.items()),
-        )
-    if len(found) < 2:
+        settled = {EVALUATOR: evaluator, JUDGE: model, **settings, **chosen}
+        chosen_evaluator = settled.pop(EVALUATOR)
+        chosen_model = settled.pop(JUDGE)
+        texts = tuple(f"{name}={value}" for name, value in settled.items())
+        by_label[label(chosen)] = Variant(chosen_evaluator, chosen_model, texts)
+    if len(by_label) < 2:
         raise ValueError(f"a sweep needs two values or more, got {dict(sweep)}")
-    return found
+    return by_label
 
 
-def check(made: Mapping[str, Variant], data: str) -> str:
+def check(variants: Mapping[str, Variant], data: str) -> str:
     """The data set's name, where every variant can be made.
 
     Raises: ValueError naming evaluator, setting or data.
     """
-    data = (
-        OWN
-        if data == MINI and any(named.asks(one.evaluator) for one in made.values())
-        else data
-    )
+    asks = any(named.asks(variant.evaluator) for variant in variants.values())
+    if data == MINI and asks:
+        data = OWN
     datasets.spec(data)
-    for one in made.values():
-        with contextlib.suppress(
-            Unavailable
-        ):  # what cannot work here is told with its scores
-            named.evaluator(one.evaluator, one.settings, **one.given(data))
+    for variant in variants.values():
+        arguments = variant.given(data)
+        # What cannot work here is told with its scores.
+        with contextlib.suppress(Unavailable):
+            named.evaluator(variant.evaluator, variant.settings, **arguments)
     return data
 
 
@@ -134,48 +130,65 @@ def scored(
     Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError
     without the miniature judge.
     """
-    asked = variants(evaluator, sweep, settings or {}, model)
-    data = check(asked, data)
+    by_label = variants(evaluator, sweep, settings or {}, model)
+    data = check(by_label, data)
     rows = _rows(data, aspects, mode)
-    made = dict[str, JudgeScores]()
-    ready = dict[str, Engine]()
-    for name, one in asked.items():
-        asks = named.asks(one.evaluator)
+    scores: dict[str, JudgeScores] = {}
+    loaded: dict[str, Engine] = {}
+    for name, variant in by_label.items():
+        choice = EngineChoice()
         try:
-            if asks and one.model not in ready:
-                for other in list(ready):
-                    ready.pop(other).close()
-                ready[one.model] = judges.engine(engine, one.model, revision, base_url)
-            choice = EngineChoice(engine, one.model) if asks else EngineChoice()
-            how: dict[str, Any] = {
-                "skip_incomplete": True,
-                "ready": ready.get(one.model),
-                "given": one.given(data),
-            }
-            job = prepared(rows, one.evaluator, one.settings, choice, **how)
-            made[name] = judges.read(
-                job,
-                "mini" if data in (MINI, OWN) else "run" if asks else "public",
-                folds=FOLDS,
-            )
+            if named.asks(variant.evaluator):
+                choice = EngineChoice(engine, variant.model)
+                if variant.model not in loaded:
+                    while loaded:
+                        loaded.popitem()[1].close()
+                    loaded[variant.model] = judges.engine(
+                        engine, variant.model, revision, base_url
+                    )
+            ready = loaded.get(variant.model)
+            scores[name] = _variant_scores(rows, variant, data, choice, ready)
         except Unavailable as error:
-            made[name] = JudgeScores(False, str(error))
-    return variant_tests.on_shared_items(made)
+            scores[name] = JudgeScores(False, str(error))
+    return variant_tests.on_shared_items(scores)
+
+
+def _variant_scores(
+    rows: Rows, variant: Variant, data: str, choice: EngineChoice, ready: Engine | None
+) -> JudgeScores:
+    """One variant's scores. ready: the engine that is loaded."""
+    job = prepared(
+        rows,
+        variant.evaluator,
+        variant.settings,
+        choice,
+        skip_incomplete=True,
+        ready=ready,
+        given=variant.given(data),
+    )
+    route = "run" if named.asks(variant.evaluator) else "public"
+    if data in (MINI, OWN):
+        route = "mini"
+    return judges.read(job, route, folds=FOLDS)
 
 
 def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
     rows = chosen_rows(data=data).whole()
-    rated = (
-        list(dict.fromkeys(rows.frame["aspect"])) if "aspect" in rows.columns else []
-    )
+    rated: list[str] = []
+    if "aspect" in rows.columns:
+        rated = list(dict.fromkeys(rows.frame["aspect"]))
     if unknown := sorted({*aspects} - {*rated}):
         raise ValueError(
             f"{data} rates no {', '.join(unknown)}; it rates {', '.join(rated)}"
         )
     rows = rows.take(rows.frame["human"].notna().to_numpy())
-    if wanted := list(aspects) or [OVERALL] * (OVERALL in rated):
-        rows = rows.take(rows.frame["aspect"].isin(wanted).to_numpy())
-    return judges.first_inputs(rows) if mode == "quick" else rows
+    if not aspects and OVERALL in rated:
+        aspects = [OVERALL]
+    if aspects:
+        rows = rows.take(rows.frame["aspect"].isin(list(aspects)).to_numpy())
+    if mode == "quick":
+        rows = judges.first_inputs(rows)
+    return rows
 
 
 def compare(
@@ -195,27 +208,25 @@ def compare(
     Raises: ValueError where no variant has scores, or `base` is none.
     """
     if not asked.scores:
-        raise ValueError(
-            "; ".join(f"{name}: {why}" for name, why in asked.lacking.items())
-            or "no variant has scores"
-        )
+        reasons = [f"{name}: {why}" for name, why in asked.lacking.items()]
+        raise ValueError("; ".join(reasons) or "no variant has scores")
     name = label(base) if base else next(iter(asked.scores))
-    parts = []
+    tables = []
+    tests = []
     for aspect in dict.fromkeys(asked.items["aspect"]):
-        here = (asked.items["aspect"] == aspect).to_numpy()
-        part = {variant: values[here] for variant, values in asked.scores.items()}
-        made = variant_tests.compare(
-            asked.items[here].reset_index(drop=True), part, name, coef=coef, units=units
-        )
-        for one in made:
-            one.insert(0, "aspect", aspect)
-        parts.append(
-            [one.assign(route=asked.route) if len(one) else one for one in made]
-        )
-    table, tests = (
-        pd.concat(both, ignore_index=True) for both in zip(*parts, strict=True)
-    )
-    return table, tests
+        of_aspect = (asked.items["aspect"] == aspect).to_numpy()
+        items = asked.items[of_aspect].reset_index(drop=True)
+        scores = {
+            variant: values[of_aspect] for variant, values in asked.scores.items()
+        }
+        compared = variant_tests.compare(items, scores, name, coef=coef, units=units)
+        for frame in compared:
+            frame.insert(0, "aspect", aspect)
+            if len(frame):
+                frame["route"] = asked.route
+        tables.append(compared[0])
+        tests.append(compared[1])
+    return pd.concat(tables, ignore_index=True), pd.concat(tests, ignore_index=True)
 
 
 def reading(tests: pd.DataFrame, level: float = 0.05) -> str:
@@ -223,21 +234,20 @@ def reading(tests: pd.DataFrame, level: float = 0.05) -> str:
     differences they could not have told.
     """
     lines = []
-    for one in tests.itertuples():
-        known = not np.isnan(one.p_holm)
-        verdict = (
-            "differs"
-            if known and one.p_holm < level
-            else "no difference can be told"
-            if known
-            else "no test"
+    for test in tests.itertuples():
+        if np.isnan(test.p_holm):
+            verdict = "no test"
+        elif test.p_holm < level:
+            verdict = "differs"
+        else:
+            verdict = "no difference can be told"
+        interval = f"{test.difference:+.3f} [{test.ci_low:+.3f}, {test.ci_high:+.3f}]"
+        lines.append(
+            f"{test.aspect}, {test.variant}: {verdict}: {interval}, p {test.p_holm:.3f}"
         )
-        ends = f"{one.difference:+.3f} [{one.ci_low:+.3f}, {one.ci_high:+.3f}], p {one.p_holm:.3f}"
-        lines.append(f"{one.aspect}, {one.variant}: {verdict}: {ends}")
     width = (tests["ci_high"] - tests["ci_low"]).max() / 2
-    return "\n".join(
-        [
-            *lines,
-            f"Differences below about {width:.2f} cannot be told on {int(tests['n'].max())} items.",
-        ]
+    lines.append(
+        f"Differences below about {width:.2f} cannot be told "
+        f"on {int(tests['n'].max())} items."
     )
+    return "\n".join(lines)

@@ -41,14 +41,17 @@ def chat_scores(
     Source: Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using LLMs (the
     recording).
     """
-    how: dict[str, Any] = {"by": "prompt_form", "prompt_forms": (prompt_form,)}
-    given = recorded_judges.scores(items, "acloserlook", CHAT_SCALES, **how)[
-        prompt_form
-    ]
-    return {
-        name: (given[name] - low) / (high - low)
-        for name, (low, high) in CHAT_SCALES.items()
-    }
+    recorded = recorded_judges.scores(
+        items,
+        "acloserlook",
+        CHAT_SCALES,
+        by="prompt_form",
+        prompt_forms=(prompt_form,),
+    )
+    scores = {}
+    for name, (low, high) in CHAT_SCALES.items():
+        scores[name] = (recorded[prompt_form][name] - low) / (high - low)
+    return scores
 
 
 def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
@@ -58,10 +61,12 @@ def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     Source: Calderon et al. 2025, The Alternative Annotator Test (the recording).
     """
     recorded = recorded_judges.scores(items, "alttest_summeval")
-    return {
-        judge: {name: (v - 1) / (5 - 1) for name, v in given.items()}
-        for judge, given in recorded.items()
-    }
+    scores: dict[str, dict[str, np.ndarray]] = {}
+    for judge, by_aspect in recorded.items():
+        scores[judge] = {}
+        for name, values in by_aspect.items():
+            scores[judge][name] = (values - 1) / (5 - 1)
+    return scores
 
 
 def combined(
@@ -82,20 +87,24 @@ def combined(
     human: the target's ratings, which the fitted ways learn from; `fitted=False` leaves
     these out.
     """
-    others = {name: values for name, values in scores.items() if name != target}
-    ways = {OTHERS: mean(others.values())}
-    if target in scores:
-        ways = {DIRECT: scores[target], **ways, ALL: mean(scores.values())}
-    if fitted:
-        settings = {"folds": folds, "seed": seed}
-        ways[RIDGE_OTHERS] = ridge_out_of_sample(
-            others.values(), human, items["input_id"], **settings
+
+    def ridge(features: Mapping[str, np.ndarray]) -> np.ndarray:
+        return ridge_out_of_sample(
+            features.values(), human, items["input_id"], folds=folds, seed=seed
         )
+
+    other_aspects = {name: scores[name] for name in scores if name != target}
+    combinations = {}
+    if target in scores:
+        combinations[DIRECT] = scores[target]
+    combinations[OTHERS] = mean(other_aspects.values())
+    if target in scores:
+        combinations[ALL] = mean(scores.values())
+    if fitted:
+        combinations[RIDGE_OTHERS] = ridge(other_aspects)
         if target in scores:
-            ways[RIDGE_ALL] = ridge_out_of_sample(
-                scores.values(), human, items["input_id"], **settings
-            )
-    return ways
+            combinations[RIDGE_ALL] = ridge(scores)
+    return combinations
 
 
 def mean(scores: Any) -> np.ndarray:
@@ -125,19 +134,20 @@ def ridge_out_of_sample(
     x = np.array(list(scores), dtype=float).T
     y = np.asarray(human, dtype=float)
     rows = np.flatnonzero(~np.isnan(x).all(axis=1) & ~np.isnan(y))
-    x = x[rows]
-    y = y[rows]
     groups = pd.factorize(np.asarray(inputs, dtype=object))[0][rows]
-    if (there := len(set(groups))) < folds:
+    n_inputs = len(set(groups))
+    if n_inputs < folds:
         raise ValueError(
-            f"{there} inputs with scores and ratings; {folds} folds need as many"
+            f"{n_inputs} inputs with scores and ratings; {folds} folds need as many"
         )
     model = make_pipeline(
         SimpleImputer(), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11))
     )
     split = GroupKFold(folds, shuffle=True, random_state=seed)
-    predicted = np.full(len(np.asarray(human)), np.nan)
-    predicted[rows] = cross_val_predict(model, x, y, groups=groups, cv=split)
+    predicted = np.full(len(y), np.nan)
+    predicted[rows] = cross_val_predict(
+        model, x[rows], y[rows], groups=groups, cv=split
+    )
     return predicted
 
 
@@ -156,29 +166,25 @@ def printed_gains(
     computed intervals, the mean of a column and statistic, is the yardstick of the last
     two columns.
     """
-    printed = papers.load("coascore", cells["table"].iat[0]).set_index(
-        ["row", "column", "statistic"]
-    )["number"]
+    table = papers.load("coascore", cells["table"].iat[0])
+    printed = table.set_index(["row", "column", "statistic"])["number"]
     ours = cells[(cells["route"] == "public") & (cells["verdict"] != "extra")]
-    half = (ours["ci_high"] - ours["ci_low"]).groupby(
-        [ours["column"], ours["statistic"]]
-    ).mean() / 2
+    widths = ours["ci_high"] - ours["ci_low"]
+    half = widths.groupby([ours["column"], ours["statistic"]]).mean() / 2
     rows = []
     for length in lengths:
         gain = printed[f"CoAScore (n={length})"] - printed[base]
-        row = {
-            "chain of aspects": length,
-            f"cells above {base}": int((gain > 0).sum()),
-            "of": len(gain),
-        }
-        row |= {
-            "lowest gain": gain.min(),
-            "mean gain": gain.mean(),
-            "highest gain": gain.max(),
-        }
-        beyond = int((gain.reindex(half.index) > half).sum())
+        beyond = gain.reindex(half.index) > half
         rows.append(
-            row
-            | {"gains beyond half an interval": beyond, "of those with data": len(half)}
+            {
+                "chain of aspects": length,
+                f"cells above {base}": int((gain > 0).sum()),
+                "of": len(gain),
+                "lowest gain": gain.min(),
+                "mean gain": gain.mean(),
+                "highest gain": gain.max(),
+                "gains beyond half an interval": int(beyond.sum()),
+                "of those with data": len(half),
+            }
         )
     return pd.DataFrame(rows)

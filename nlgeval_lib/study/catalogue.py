@@ -27,7 +27,7 @@ PAPERS = get_args(Paper)
 ROUTES = get_args(Route)
 META: Final = "meta"  # outputs that belong to no single paper
 SCOREBOARD = "scoreboard"  # made last, from all the others; needs no entry
-# in a signature: who answered in the place of the catalogue's model
+# In a signature: who answered in the place of the catalogue's model.
 JUDGED_BY = "|judged-by:"
 RESERVED = ("mode",)  # parameters that the runner sets where a notebook has them
 _STRICT = ConfigDict(extra="forbid")
@@ -41,11 +41,11 @@ class CatalogueError(ValueError):
 
 Words = Annotated[str, Field(pattern=r"\S")]
 Pairs = tuple[Annotated[str, AfterValidator(lambda text: "=".join(pair(text)))], ...]
-# of a printed row: {aspect: ids of the metrics whose mean it is}; a bare list is for
-# all aspects, under ""
+# Of a printed row: {aspect: ids of the metrics whose mean it is}; a bare list is for
+# all aspects, under "".
 RowMetrics = Annotated[
     Mapping[str, tuple[str, ...]],
-    BeforeValidator(lambda given: given if isinstance(given, dict) else {"": given}),
+    BeforeValidator(lambda ids: ids if isinstance(ids, dict) else {"": ids}),
 ]
 
 
@@ -77,15 +77,12 @@ class Entry:
     title: str = ""
     after: tuple[str, ...] = ()  # outputs whose results it reads; "*": all others
     saves: bool = True  # False: a notebook to read, which saves no result
-    texts: bool = (
-        False  # shows or reads texts of its inputs: their numbers are not enough
-    )
-    judges: Mapping[str, Read] = field(
-        default_factory=dict
-    )  # by the name that the notebook has for each
-    metrics: Mapping[str, RowMetrics] = field(
-        default_factory=dict
-    )  # by the printed table's row
+    # Shows or reads texts of its inputs: their numbers are not enough.
+    texts: bool = False
+    # By the name that the notebook has for each.
+    judges: Mapping[str, Read] = field(default_factory=dict)
+    # By the printed table's row.
+    metrics: Mapping[str, RowMetrics] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -95,12 +92,11 @@ class Entry:
     @property
     def metric_ids(self) -> list[str]:
         """The metrics that it reads."""
-        return [
-            name
-            for row in self.metrics.values()
-            for names in row.values()
-            for name in names
-        ]
+        ids = []
+        for by_aspect in self.metrics.values():
+            for metrics in by_aspect.values():
+                ids += metrics
+        return ids
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -176,18 +172,20 @@ class Catalogue:
     def __getitem__(self, name: str) -> Entry:
         entries = {entry.id: entry for entry in self.outputs}
         if name not in entries:
+            hint = meant(name, entries, "", 3)
             raise CatalogueError(
-                f"no output {name!r} in notebooks/catalogue.toml{meant(name, entries, '', 3)}"
+                f"no output {name!r} in notebooks/catalogue.toml{hint}"
             )
         return entries[name]
 
     def question(self, output: str, name: str) -> Question:
         """One of an output's. Raises: CatalogueError naming those that it has."""
-        asked = {question.name: question for question in self.questions_of(output)}
-        if name in asked:
-            return asked[name]
+        questions = {question.name: question for question in self.questions_of(output)}
+        if name in questions:
+            return questions[name]
+        names = ", ".join(questions) or "none"
         raise CatalogueError(
-            f"output {output!r} reads no judge as {name!r}; it has {', '.join(asked) or 'none'}"
+            f"output {output!r} reads no judge as {name!r}; it has {names}"
         )
 
     def questions_of(self, output: str) -> tuple[Question, ...]:
@@ -196,7 +194,7 @@ class Catalogue:
         Raises: CatalogueError for an unknown output.
         """
         if output != SCOREBOARD:
-            self[output]  # is it one?
+            self[output]  # an unknown output raises here
         return tuple(
             question for question in self.questions if question.output == output
         )
@@ -210,16 +208,15 @@ class Catalogue:
         """
         for name in papers:
             if name not in (*PAPERS, META):
-                raise CatalogueError(
-                    f"unknown paper {name!r}; one of {', '.join((*PAPERS, META))}"
-                )
-        wanted = {self[name].id for name in ids if name != SCOREBOARD}
+                allowed = ", ".join((*PAPERS, META))
+                raise CatalogueError(f"unknown paper {name!r}; one of {allowed}")
+        wanted_ids = {self[name].id for name in ids if name != SCOREBOARD}
         if not ids and not papers:
             return self.outputs
         return tuple(
             entry
             for entry in self.outputs
-            if entry.id in wanted or entry.paper in papers
+            if entry.id in wanted_ids or entry.paper in papers
         )
 
 
@@ -242,37 +239,33 @@ def load(path: Path | None = None) -> Catalogue:
     file.
     """
     path = files.committed(path or files.notebooks() / "catalogue.toml")
-    read = _File()
-    faults = list[str]()
+    sections = _File()
+    faults: list[str] = []
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        read = _File(**raw)
-        faults += _faults(read, path.parent)
+        sections = _File(**raw)
+        faults += _faults(sections, path.parent)
     except ValidationError as error:
-        faults += [_told(raw, **fault) for fault in error.errors()]
+        faults += [_described(raw, **fault) for fault in error.errors()]
     except ValueError as error:
         raise CatalogueError(
             f"{path.name} is not valid TOML in UTF-8: {error}"
         ) from None
     if faults:
-        raise CatalogueError(
-            f"{path.name}: {len(faults)} fault(s)\n"
-            + "\n".join(f"  {fault}" for fault in faults)
-        )
-    judges = {judge.id: judge for judge in read.judge}
-    questions = [
-        Question(
-            **vars(one) | {"output": entry.id, "name": name, "judge": judges[one.judge]}
-        )
-        for entry in read.output
-        for name, one in entry.judges.items()
-    ]
+        listed = "\n".join(f"  {fault}" for fault in faults)
+        raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n{listed}")
+    judges = {judge.id: judge for judge in sections.judge}
+    questions = []
+    for entry in sections.output:
+        for name, read in entry.judges.items():
+            fields = vars(read) | {"judge": judges[read.judge]}
+            questions.append(Question(output=entry.id, name=name, **fields))
     return Catalogue(
-        read.output,
-        read.row,
-        read.judge,
+        sections.output,
+        sections.row,
+        sections.judge,
         tuple(questions),
-        {metric.id: metric for metric in read.metric},
+        {metric.id: metric for metric in sections.metric},
     )
 
 
@@ -287,101 +280,135 @@ class _File:
     metric: tuple[Metric, ...] = ()
 
 
-def _told(
+def _described(
     raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_: Any
 ) -> str:
     """One of pydantic's faults, with the entry's id in the place of its number."""
-    section, *rest = loc
-    if not rest:
-        known = section in ("output", "row", "judge", "metric")
-        said = f"[[{section}]]: {msg}" if known else f"unknown section [[{section}]]"
-        return f"{said}; allowed: [[output]], [[row]], [[judge]], [[metric]]"
-    item = raw[section][rest[0]]
+    section, *keys = loc
+    if not keys:
+        fault = f"unknown section [[{section}]]"
+        if section in ("output", "row", "judge", "metric"):
+            fault = f"[[{section}]]: {msg}"
+        return f"{fault}; allowed: [[output]], [[row]], [[judge]], [[metric]]"
+    number, *fields = keys
+    item = raw[section][number]
     name = item.get("id", item) if isinstance(item, dict) else item
-    return f"{section} {name!r}: {'.'.join(map(str, rest[1:]))}: {msg}, got {input!r}"
+    return f"{section} {name!r}: {'.'.join(map(str, fields))}: {msg}, got {input!r}"
 
 
-def _faults(read: _File, folder: Path) -> Iterator[str]:
+def _faults(catalogue: _File, folder: Path) -> Iterator[str]:
     """What is wrong with entries that could all be read."""
     printed = {paper: _printed(paper) for paper in PAPERS}
-    ids, judges, metrics = (
-        [one.id for one in part] for part in (read.output, read.judge, read.metric)
-    )
-    named = [f"output {name!r}" for name in ids] + [
-        f"judge {name!r}" for name in judges
-    ]
-    named += [f"metric {name!r}" for name in metrics] + [
-        f"row {row.paper}/{row.id}" for row in read.row
-    ]
-    for name, count in Counter(named).items():
-        if count > 1:
-            yield f"{name} is there {count} times"
-    for entry in read.output:
-        where = f"output {entry.id!r}"
-        known = printed.get(entry.paper, [])
-        if (
-            not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id)
-            or entry.id == SCOREBOARD
-        ):
-            yield f"{where}: an id is lower-case letters and digits joined by single underscores, not {SCOREBOARD!r}"
-        notebook = PurePosixPath(entry.notebook)
-        if (
-            notebook.is_absolute()
-            or ".." in notebook.parts
-            or notebook.suffix != ".ipynb"
-        ):
-            yield f"{where}: notebook {entry.notebook!r} is not the path of an .ipynb below notebooks/"
-        elif not (folder / notebook).is_file():
-            yield f"{where}: there is no notebooks/{entry.notebook}"
-        for name in sorted({*entry.parameters} & {*RESERVED}):
-            yield f"{where}: parameter {name!r} is set by the runner; leave it out"
-        listed = f"data/paper_tables/{entry.paper}/index.csv"
-        asked = {one.judge: name for name, one in reversed([*entry.judges.items()])}
-        for names, there, said in (
-            (entry.covers, known, f"covers {{!r}}, which {listed} does not list"),
-            (
-                entry.after,
-                [name for name in ids if name != entry.id],
-                "after names {!r}, which is no other output",
-            ),
-            (asked, judges, "judges {1!r}: there is no [[judge]] {0!r}"),
-            (entry.metric_ids, metrics, "metrics: there is no [[metric]] {!r}"),
-        ):
-            for name in sorted({*names} - {*there}):
-                yield f"{where}: {said.format(name, asked.get(name))}{meant(name, there, '', 3)}"
-    for row in read.row:
+    yield from _repeated(catalogue)
+    for entry in catalogue.output:
+        label = f"output {entry.id!r}"
+        yield from _entry_faults(entry, label, folder)
+        yield from _unknown_names(entry, label, catalogue, printed)
+    for row in catalogue.row:
         if row.id not in printed[row.paper]:
-            yield f"row {row.paper}/{row.id}: not listed in data/paper_tables/{row.paper}/index.csv"
-    asking = {one.judge for entry in read.output for one in entry.judges.values()}
-    asking |= {name for entry in read.output for name in entry.metric_ids}
-    for scorer in (*read.judge, *read.metric):
-        from nlgeval_lib import (
-            datasets,
-            evaluators,
-        )  # which load pandas: not where no judge is declared
-
-        kind = type(scorer).__name__.lower()
-        for key, all_of in (
-            ("evaluator", evaluators.names()),
-            ("data", [*datasets.NAMES, *datasets.OPTIONAL]),
-        ):
-            if (given := getattr(scorer, key, None)) not in (None, *all_of):
-                yield f"{kind} {scorer.id!r}: unknown {key} {given!r}{meant(given, all_of, '', 3)}"
-        if scorer.id not in asking:
-            yield f"{kind} {scorer.id!r} is read by no output"
+            yield (
+                f"row {row.paper}/{row.id}: not listed in "
+                f"data/paper_tables/{row.paper}/index.csv"
+            )
+    if scorers := (*catalogue.judge, *catalogue.metric):
+        yield from _scorer_faults(scorers, catalogue.output)
+    ids = {entry.id for entry in catalogue.output}
+    order = {entry.id: {*entry.after} & ids for entry in catalogue.output}
     try:
-        TopologicalSorter(
-            {entry.id: {*entry.after} & {*ids} for entry in read.output}
-        ).prepare()
+        TopologicalSorter(order).prepare()
     except CycleError as error:
-        yield f"these outputs wait for each other in a circle: {', '.join(sorted(set(error.args[1])))}"
+        circle = ", ".join(sorted(set(error.args[1])))
+        yield f"these outputs wait for each other in a circle: {circle}"
+
+
+def _repeated(catalogue: _File) -> Iterator[str]:
+    """Entries that are there more than once."""
+    labels = [f"output {entry.id!r}" for entry in catalogue.output]
+    labels += [f"judge {judge.id!r}" for judge in catalogue.judge]
+    labels += [f"metric {metric.id!r}" for metric in catalogue.metric]
+    labels += [f"row {row.paper}/{row.id}" for row in catalogue.row]
+    for label, count in Counter(labels).items():
+        if count > 1:
+            yield f"{label} is there {count} times"
+
+
+def _entry_faults(entry: Entry, label: str, folder: Path) -> Iterator[str]:
+    """What is wrong with an output's id, notebook and parameters."""
+    well_formed = re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id)
+    if not well_formed or entry.id == SCOREBOARD:
+        yield (
+            f"{label}: an id is lower-case letters and digits joined by single "
+            f"underscores, not {SCOREBOARD!r}"
+        )
+    notebook = PurePosixPath(entry.notebook)
+    outside = notebook.is_absolute() or ".." in notebook.parts
+    if outside or notebook.suffix != ".ipynb":
+        yield (
+            f"{label}: notebook {entry.notebook!r} is not the path of an .ipynb "
+            "below notebooks/"
+        )
+    elif not (folder / notebook).is_file():
+        yield f"{label}: there is no notebooks/{entry.notebook}"
+    for name in sorted({*entry.parameters} & {*RESERVED}):
+        yield f"{label}: parameter {name!r} is set by the runner; leave it out"
+
+
+def _unknown_names(
+    entry: Entry, label: str, catalogue: _File, printed: Mapping[str, list[str]]
+) -> Iterator[str]:
+    """Tables, outputs, judges and metrics that an output names and that are not there."""
+    tables = printed.get(entry.paper, [])
+    for name in sorted({*entry.covers} - {*tables}):
+        listed = f"data/paper_tables/{entry.paper}/index.csv"
+        hint = meant(name, tables, "", 3)
+        yield f"{label}: covers {name!r}, which {listed} does not list{hint}"
+    outputs = [output.id for output in catalogue.output if output.id != entry.id]
+    for name in sorted({*entry.after} - {*outputs}):
+        hint = meant(name, outputs, "", 3)
+        yield f"{label}: after names {name!r}, which is no other output{hint}"
+    judges = [judge.id for judge in catalogue.judge]
+    read_as: dict[str, str] = {}
+    for name, read in entry.judges.items():
+        read_as.setdefault(read.judge, name)
+    for name in sorted({*read_as} - {*judges}):
+        hint = meant(name, judges, "", 3)
+        yield f"{label}: judges {read_as[name]!r}: there is no [[judge]] {name!r}{hint}"
+    metrics = [metric.id for metric in catalogue.metric]
+    for name in sorted({*entry.metric_ids} - {*metrics}):
+        hint = meant(name, metrics, "", 3)
+        yield f"{label}: metrics: there is no [[metric]] {name!r}{hint}"
+
+
+def _scorer_faults(
+    scorers: Sequence[Metric], outputs: Sequence[Entry]
+) -> Iterator[str]:
+    """What is wrong with judges and metrics."""
+    # These load pandas, which a catalogue without any scorer does not need.
+    from nlgeval_lib import datasets, evaluators
+
+    allowed_values = {
+        "evaluator": evaluators.names(),
+        "data": [*datasets.NAMES, *datasets.OPTIONAL],
+    }
+    names_read: set[str] = set()
+    for entry in outputs:
+        names_read.update(read.judge for read in entry.judges.values())
+        names_read.update(entry.metric_ids)
+    for scorer in scorers:
+        label = f"{type(scorer).__name__.lower()} {scorer.id!r}"
+        for key, allowed in allowed_values.items():
+            value = getattr(scorer, key, None)
+            if value is not None and value not in allowed:
+                hint = meant(value, allowed, "", 3)
+                yield f"{label}: unknown {key} {value!r}{hint}"
+        if scorer.id not in names_read:
+            yield f"{label} is read by no output"
 
 
 def _printed(paper: str) -> list[str]:
     """Every table and figure that a paper prints, by the id that its index has."""
     path = files.data() / "paper_tables" / paper / "index.csv"
-    return (
-        [row["id"] for row in csv.DictReader(path.read_text("utf-8").splitlines())]
-        if path.exists()
-        else []
-    )
+    if not path.exists():
+        return []
+    with open(path, encoding="utf-8", newline="") as lines:
+        return [row["id"] for row in csv.DictReader(lines)]

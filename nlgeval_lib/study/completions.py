@@ -4,6 +4,7 @@ that the catalogue's outputs need.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,12 +32,11 @@ COUNTS = (
     "new_tokens",
     "limit",
 )
-_ENOUGH = (
-    20  # stored completions of a stage from which their mean length says something
-)
-GUESS = (
-    0.2  # of the limit, where fewer are stored: limits are set so that no answer is cut
-)
+# Stored completions of a stage from which their mean length says something.
+_ENOUGH = 20
+# The share of the limit that is expected where fewer are stored: limits are set so that
+# no answer is cut.
+GUESS = 0.2
 _NOT_HERE = (DataError, Unavailable)
 
 
@@ -44,79 +44,93 @@ def plan(
     stages: Sequence[Stage],
     engine: Engine,
     store: Store | None = None,
-    known: set[str] | None = None,
+    planned_keys: set[str] | None = None,
 ) -> pd.DataFrame:
     """What each stage of a run would ask, in order; equal stages of one name are one
     row.
 
-    known: keys that are counted elsewhere; those of these stages are added. Columns,
-    tokens being of the completions
-    still to be asked: `stage`, `repeated` (completions that another request asks for
-    too), COUNTS (`new_tokens` are expected ones, `limit` at most), `counted` (whether
-    prompt tokens are a tokenizer's count; else characters divided by four), `guessed`
-    (whether a fifth of the limit is expected, as fewer than 20 are stored to go by),
-    `exact` (whether the requests hang on no answer that is not there yet).
+    planned_keys: keys that are counted elsewhere; those of these stages are added.
+    Columns, tokens being of the completions still to be asked: `stage`, `repeated`
+    (completions that another request asks for too), COUNTS (`new_tokens` are expected
+    ones, `limit` at most), `counted` (whether prompt tokens are a tokenizer's count;
+    else characters divided by four), `guessed` (whether a fifth of the limit is
+    expected, as fewer than 20 are stored to go by), `exact` (whether the requests hang
+    on no answer that is not there yet).
     """
-    known = set() if known is None else known
-    rows = []
-    for name in dict.fromkeys(stage.name for stage in stages):
-        parts = [stage for stage in stages if stage.name == name]
-        lacking: list[tuple[Request, int]] = []
-        lengths: list[int] = []
-        total = repeated = limit = 0
-        for stage, request in [(part, one) for part in parts for one in part.requests]:
-            keys = request.keys(engine, stage.sampling)
-            fresh = [key for key in keys if key not in known]
-            total = total + len(keys)
-            repeated = repeated + len(keys) - len(fresh)
-            known.update(fresh)
-            here = store.get_many(fresh) if store is not None else {}
-            lengths += [
-                one.completion_tokens
-                for one in here.values()
-                if one.completion_tokens > 0
-            ]
-            if lack := len(fresh) - len(here):
-                lacking.append((request, lack))
-                limit += stage.sampling.max_tokens * lack
-        todo = [request for request, _ in lacking]
-        tokens = engine.count_tokens(todo) if todo else []
-        sizes = (
-            [len(request.text()) / CHARACTERS_A_TOKEN for request in todo]
-            if tokens is None
-            else tokens
-        )
-        to_ask = sum(lack for _, lack in lacking)
-        enough = len(lengths) >= _ENOUGH
-        row = {
-            "stage": name,
-            "requests": sum(len(part.requests) for part in parts),
-            "completions": total,
-        }
-        row |= {
-            "repeated": repeated,
-            "stored": total - repeated - to_ask,
-            "to_ask": to_ask,
-        }
-        row["prompt_tokens"] = sum(
-            size * lack for size, (_, lack) in zip(sizes, lacking, strict=True)
-        )
-        row["new_tokens"] = (
-            min(sum(lengths) / len(lengths) * to_ask, limit)
-            if enough
-            else GUESS * limit
-        )
-        row |= {"limit": limit, "counted": tokens is not None}
-        rows.append(
-            row
-            | {
-                "guessed": bool(to_ask) and not enough,
-                "exact": all(part.exact for part in parts),
-            }
-        )
+    if planned_keys is None:
+        planned_keys = set()
+    by_name: dict[str, list[Stage]] = {}
+    for stage in stages:
+        by_name.setdefault(stage.name, []).append(stage)
+    rows = [
+        {"stage": name, **_stage_counts(same, engine, store, planned_keys)}
+        for name, same in by_name.items()
+    ]
     return pd.DataFrame(
         rows, columns=["stage", "repeated", *COUNTS, "counted", "guessed", "exact"]
     )
+
+
+def _stage_counts(
+    stages: Sequence[Stage],
+    engine: Engine,
+    store: Store | None,
+    planned_keys: set[str],
+) -> dict[str, Any]:
+    """The numbers of one row of `plan`, from the stages of one name."""
+    lacking: list[tuple[Request, int]] = []
+    lengths: list[int] = []
+    completions = 0
+    repeated = 0
+    limit = 0
+    for stage in stages:
+        for request in stage.requests:
+            keys = request.keys(engine, stage.sampling)
+            fresh = [key for key in keys if key not in planned_keys]
+            completions += len(keys)
+            repeated += len(keys) - len(fresh)
+            planned_keys.update(fresh)
+            stored = store.get_many(fresh) if store is not None else {}
+            lengths += [answer.completion_tokens for answer in stored.values()]
+            if count := len(fresh) - len(stored):
+                lacking.append((request, count))
+                limit += stage.sampling.max_tokens * count
+    to_ask = sum(count for _, count in lacking)
+    prompt_tokens, counted = _prompt_tokens(lacking, engine)
+    lengths = [length for length in lengths if length > 0]
+    enough = len(lengths) >= _ENOUGH
+    if enough:
+        new_tokens = min(sum(lengths) / len(lengths) * to_ask, limit)
+    else:
+        new_tokens = GUESS * limit
+    return {
+        "requests": sum(len(stage.requests) for stage in stages),
+        "completions": completions,
+        "repeated": repeated,
+        "stored": completions - repeated - to_ask,
+        "to_ask": to_ask,
+        "prompt_tokens": prompt_tokens,
+        "new_tokens": new_tokens,
+        "limit": limit,
+        "counted": counted,
+        "guessed": bool(to_ask) and not enough,
+        "exact": all(stage.exact for stage in stages),
+    }
+
+
+def _prompt_tokens(
+    lacking: Sequence[tuple[Request, int]], engine: Engine
+) -> tuple[float, bool]:
+    """The tokens of prompts, each as often as it is to be asked; and whether a
+    tokenizer counted them.
+    """
+    requests = [request for request, _ in lacking]
+    sizes: Sequence[float] | None = engine.count_tokens(requests) if requests else []
+    counted = sizes is not None
+    if sizes is None:
+        sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in requests]
+    total = sum(size * count for size, (_, count) in zip(sizes, lacking, strict=True))
+    return total, counted
 
 
 def in_words(
@@ -131,54 +145,54 @@ def in_words(
     tokens. new_tokens: how long a completion is expected to be, in tokens.
     """
     if new_tokens is not None:
-        planned = planned.assign(
-            new_tokens=planned["to_ask"] * new_tokens, guessed=False
-        )
-    counts = [
-        "requests",
-        "completions",
-        "repeated",
-        "stored",
-        "to_ask",
-        "prompt_tokens",
-        "new_tokens",
-        "limit",
-    ]
-    table = (
-        planned[counts]
-        .map("{:,.0f}".format)
-        .rename(columns=lambda name: name.replace("_", " "))
+        expected = planned["to_ask"] * new_tokens
+        planned = planned.assign(new_tokens=expected, guessed=False)
+    yield _stage_table(planned)
+    totals = planned[list(COUNTS)].sum()
+    prompt = totals["prompt_tokens"]
+    new = totals["new_tokens"]
+    limit = totals["limit"]
+    yield (
+        f"\n{totals['to_ask']:,.0f} completions to ask, "
+        f"{totals['stored']:,.0f} stored already"
     )
-    table.insert(
-        0,
-        "stage",
-        planned["stage"] + planned["exact"].map({True: "", False: " (estimate)"}),
-    )
-    yield table.rename(columns={"limit": "at most"})
-    asked, stored, limit, prompt, new = planned[
-        ["to_ask", "stored", "limit", "prompt_tokens", "new_tokens"]
-    ].sum()
-    yield f"\n{asked:,.0f} completions to ask, {stored:,.0f} stored already"
-    if not asked:
+    if not totals["to_ask"]:
         return
-    counted = (planned["counted"] | ~planned["to_ask"].astype(bool)).all()
-    how = (
-        "counted by the tokenizer"
-        if counted
-        else f"estimated: {CHARACTERS_A_TOKEN} characters a token"
-    )
-    yield f"prompt tokens: {prompt:,.0f} ({how})"
-    how = f" (a guess is {GUESS:.0%} of the limit)" if planned["guessed"].any() else ""
-    yield f"new tokens: {new:,.0f} expected{how}, {limit:,.0f} at most"
+    if (planned["counted"] | planned["to_ask"].eq(0)).all():
+        source = "counted by the tokenizer"
+    else:
+        source = f"estimated: {CHARACTERS_A_TOKEN} characters a token"
+    yield f"prompt tokens: {prompt:,.0f} ({source})"
+    source = ""
+    if planned["guessed"].any():
+        source = f" (a guess is {GUESS:.0%} of the limit)"
+    yield f"new tokens: {new:,.0f} expected{source}, {limit:,.0f} at most"
     if rate is not None:
-        yield f"time at {rate:,.0f} tokens a second: {duration(new / rate)} expected, {duration(limit / rate)} at most"
-    if prices is not None:
-        cost, most = (
-            (prompt * prices[0] + tokens * prices[1]) / 1e6 for tokens in (new, limit)
+        yield (
+            f"time at {rate:,.0f} tokens a second: {duration(new / rate)} expected, "
+            f"{duration(limit / rate)} at most"
         )
-        yield f"cost at {prices[0]:g} and {prices[1]:g} a million: {cost:,.2f} expected, {most:,.2f} at most"
+    if prices is not None:
+        read, written = prices
+        cost = (prompt * read + new * written) / 1e6
+        most = (prompt * read + limit * written) / 1e6
+        yield (
+            f"cost at {read:g} and {written:g} a million: {cost:,.2f} expected, "
+            f"{most:,.2f} at most"
+        )
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
+
+
+def _stage_table(planned: pd.DataFrame) -> pd.DataFrame:
+    """The counts of each stage, as people read them."""
+    counts = list(COUNTS)
+    counts.insert(counts.index("stored"), "repeated")
+    table = planned[counts].map("{:,.0f}".format)
+    table.columns = table.columns.str.replace("_", " ")
+    marks = planned["exact"].map({True: "", False: " (estimate)"})
+    table.insert(0, "stage", planned["stage"] + marks)
+    return table.rename(columns={"limit": "at most"})
 
 
 # -- the catalogue's judges
@@ -199,20 +213,18 @@ def select(
     names.
     """
     entries = {entry.id for entry in listed.select(outputs, papers)}
-    chosen = [
-        one
-        for one in listed.questions
-        if one.output in entries and (not models or one.judge.model in models)
-    ]
     any_engine = bool(options.model or options.base_url)
-    fit = [
-        one
-        for one in chosen
-        if any_engine or one.judge.api == (options.engine == "openai")
-    ]
-    order = list(dict.fromkeys((one.judge.model, one.judge.revision) for one in fit))
-    fit.sort(key=lambda one: order.index((one.judge.model, one.judge.revision)))
-    return fit, [one for one in chosen if one not in fit]
+    by_model: dict[tuple[str, str], list[Question]] = {}
+    not_for_engine = []
+    for question in listed.questions:
+        judge = question.judge
+        if question.output not in entries or (models and judge.model not in models):
+            continue
+        if any_engine or judge.api == (options.engine == "openai"):
+            by_model.setdefault((judge.model, judge.revision), []).append(question)
+        else:
+            not_for_engine.append(question)
+    return list(itertools.chain(*by_model.values())), not_for_engine
 
 
 def plan_catalogue(
@@ -228,44 +240,39 @@ def plan_catalogue(
     one.
     """
     paper_of = {entry.id: entry.paper for entry in catalogue.load().outputs}
-    alike: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
-    for one in questions:
-        alike.setdefault(options.model_of(one), {}).setdefault(one.asked, []).append(
-            one
-        )
-    rows: list[dict[str, Any]] = []
-    data: dict[tuple[Any, ...], Any] = {}
-    for (model, revision), part in alike.items():
-        known: set[str] = set()
-        ready: Engine | None = None
-        for same in part.values():
-            asking = list(dict.fromkeys(one.output for one in same))
-            papers = sorted(
-                {paper_of[name] for name in asking},
-                key=lambda paper: paper == catalogue.META,
-            )
+    by_model: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
+    for question in questions:
+        by_rows = by_model.setdefault(options.model_of(question), {})
+        by_rows.setdefault(question.asked, []).append(question)
+    rows = []
+    loaded: dict[tuple[Any, ...], Any] = {}
+    for (model, revision), by_rows in by_model.items():
+        planned_keys: set[str] = set()
+        engine: Engine | None = None
+        for same in by_rows.values():
+            outputs = list(dict.fromkeys(question.output for question in same))
+            papers = [paper_of[output] for output in outputs]
             row: dict[str, Any] = {
                 "model": model,
                 "revision": revision,
                 "judge": str(same[0]),
                 "question": same[0],
-            }
-            row |= {
-                "paper": papers[0],
-                "outputs": ", ".join(asking),
+                "paper": min(papers, key=lambda paper: paper == catalogue.META),
+                "outputs": ", ".join(outputs),
                 **dict.fromkeys(COUNTS, 0),
+                "counted": True,
+                "exact": True,
+                "guessed": False,
+                "why": "",
             }
-            row |= {"counted": True, "exact": True, "guessed": False, "why": ""}
             try:
-                job = judges.job(same[0], options, ready, known=data)
-                ready = job.engine
-                stages = plan(job.planned(), job.engine, job.store, known)
+                job = judges.job(same[0], options, engine, loaded=loaded)
+                engine = job.engine
+                stages = plan(job.planned(), job.engine, job.store, planned_keys)
                 row |= stages[list(COUNTS)].sum().to_dict()
                 row["counted"] = (stages["counted"] | stages["to_ask"].eq(0)).all()
-                row |= {
-                    "exact": stages["exact"].all(),
-                    "guessed": stages["guessed"].any(),
-                }
+                row["exact"] = stages["exact"].all()
+                row["guessed"] = stages["guessed"].any()
             except (*_NOT_HERE, ValueError, EngineError) as error:
                 row["why"] = str(error)
             rows.append(row)
@@ -287,53 +294,81 @@ def fill(
     """
     planned = plan_catalogue(questions, replace(options, planning=True))
     bar = ProgressBar("the plan", quiet, plan=int(planned["to_ask"].sum()))
-    unfinished = 0
-    made = 0
-    for (model, _), part in planned.groupby(["model", "revision"], sort=False):
-        ready: Engine | None = None
+    filling = _Filling(options, say, bar, len(planned))
+    for (model, _), rows in planned.groupby(["model", "revision"], sort=False):
+        filling.fill_model(model, rows)
+    return filling.unfinished
+
+
+class _Filling:
+    """Fills the store judge by judge, and counts.
+
+    engine: the model that is loaded. completed: completions made by now. unfinished:
+    judges that could not be finished.
+    """
+
+    def __init__(
+        self,
+        options: EngineOptions,
+        say: Callable[[str], None],
+        bar: ProgressBar,
+        n_judges: int,
+    ) -> None:
+        self.options = options
+        self.say = say
+        self.bar = bar
+        self.n_judges = n_judges
+        self.engine: Engine | None = None
+        self.completed = 0
+        self.unfinished = 0
+
+    def fill_model(self, model: str, rows: pd.DataFrame) -> None:
+        """Everything that is asked of one model. rows: its part of the plan."""
         try:
-            for row in part.itertuples():
-                head = f"[{row.Index + 1}/{len(planned)}] {row.judge}"
-                if (
-                    ready is None
-                    and not options.ask_again
-                    and row.exact
-                    and not row.to_ask
-                    and not row.why
-                ):
-                    say(f"{head}: all stored")
-                    continue
-                job: Job | None = None
-                try:
-                    job = judges.job(row.question, options, ready)
-                    if ready is None and options.ask_again == "failed":
-                        judges.forget_refusals(job.store.folder, job.engine)
-                    ready = job.engine
-                    read = job.fill(bar)
-                    say(f"{head}: {job.run.summary()}; {read}")
-                except (*_NOT_HERE, ValueError) as error:
-                    here = not isinstance(error, _NOT_HERE)
-                    unfinished += here
-                    say(f"{head}: {'error' if here else 'not here'}: {error}")
-                    continue
-                finally:
-                    made += job.run.counts["done"] if job else 0
-                if job.run.failures:
-                    unfinished += 1
-                    judges.note_refusals(job.store.folder, job.engine, job.run.failures)
-                    first = job.run.failures[0]
-                    say(
-                        f"    {len(job.run.failures):,} failed, such as {first.id}: {first.reason}"
-                    )
+            for row in rows.itertuples():
+                self._fill_judge(row)
         except EngineError as error:
-            unfinished += 1
-            say(f"{model}: error: {error}")
+            self.unfinished += 1
+            self.say(f"{model}: error: {error}")
         except KeyboardInterrupt:
-            say(
-                f"stopped: {made:,} completions made now are stored; the same command goes on from there"
+            self.say(
+                f"stopped: {self.completed:,} completions made now are stored; "
+                "the same command goes on from there"
             )
             raise
         finally:
-            if ready is not None:
-                ready.close()
-    return unfinished
+            if self.engine is not None:
+                self.engine.close()
+            self.engine = None
+
+    def _fill_judge(self, row: Any) -> None:
+        head = f"[{row.Index + 1}/{self.n_judges}] {row.judge}"
+        all_stored = row.exact and not row.to_ask and not row.why
+        if self.engine is None and not self.options.ask_again and all_stored:
+            self.say(f"{head}: all stored")
+            return
+        job: Job | None = None
+        try:
+            job = judges.job(row.question, self.options, self.engine)
+            if self.engine is None and self.options.ask_again == "failed":
+                judges.forget_refusals(job.store.folder, job.engine)
+            self.engine = job.engine
+            scores = job.fill(self.bar)
+            self.say(f"{head}: {job.run.summary()}; {scores}")
+        except _NOT_HERE as error:
+            self.say(f"{head}: not here: {error}")
+            return
+        except ValueError as error:
+            self.unfinished += 1
+            self.say(f"{head}: error: {error}")
+            return
+        finally:
+            if job is not None:
+                self.completed += job.run.counts["done"]
+        if failures := job.run.failures:
+            self.unfinished += 1
+            judges.note_refusals(job.store.folder, job.engine, failures)
+            first = failures[0]
+            self.say(
+                f"    {len(failures):,} failed, such as {first.id}: {first.reason}"
+            )

@@ -10,6 +10,7 @@ hierarchy.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ from nlgeval_lib.training import mini
 CHAT = "topical_chat"
 NAMES = ("summeval", CHAT)
 UNITS = ("row", "document")
-# the miniature judge's own texts, whatever data set it was asked in the place of
+# The miniature judge's own texts, whatever data set it was asked in the place of.
 MINI = "mini_judge"
 LABELS = {
     "summeval": "SummEval",
@@ -52,12 +53,8 @@ TREES = {
     "sfres": "data_to_text",
 }
 COEFS = ("pearson", "spearman")
-PRINTED_NAMES = {
-    "lr": "LR",
-    "dt": "DT",
-    "rf": "RF",
-    "mlp": "NN",
-}  # the paper's names of the aggregators
+# The paper's names of the aggregators.
+PRINTED_NAMES = {"lr": "LR", "dt": "DT", "rf": "RF", "mlp": "NN"}
 OWN = "average of the own aspect"
 ALL = "average of all"
 
@@ -109,7 +106,8 @@ def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
     """
     from sklearn.model_selection import train_test_split
 
-    return np.sort(train_test_split(np.arange(n), test_size=size, random_state=seed)[1])
+    _, test = train_test_split(np.arange(n), test_size=size, random_state=seed)
+    return np.sort(test)
 
 
 def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaScores:
@@ -126,81 +124,74 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
             f"no recorded scores of {name!r}; there are {', '.join(NAMES)}"
         )
     frame = datasets.load(name)
-    aspects = ASPECTS[name]
-    items = _judged(
-        name, datasets.items(frame if inputs is None else datasets.quick(frame, inputs))
-    )
+    if inputs is not None:
+        frame = datasets.quick(frame, inputs)
+    items = _system_outputs(name, datasets.items(frame))
     if name == "summeval":
         scores = recorded_judges.scores(items, "alttest_summeval")
-        what = "six LLM judges x four aspects"
+        description = "six LLM judges x four aspects"
     else:
         scores = recorded_judges.scores(
             items, "acloserlook", CHAT_SCALES, by="prompt_form", draws=draws
         )
-        what = "gpt-3.5-turbo, seven prompts x four aspects"
-    X = pd.DataFrame(
-        {
-            f"{judge} {aspect}": scores[judge][aspect]
-            for judge in scores
-            for aspect in aspects
-        }
-    )
-    own = {aspect: tuple(f"{judge} {aspect}" for judge in scores) for aspect in aspects}
-    return _criteria(name, items, X, own, what)
+        description = "gpt-3.5-turbo, seven prompts x four aspects"
+    columns = {}
+    for judge, by_aspect in scores.items():
+        for aspect in ASPECTS[name]:
+            columns[f"{judge} {aspect}"] = by_aspect[aspect]
+    own_columns = {}
+    for aspect in ASPECTS[name]:
+        own_columns[aspect] = tuple(f"{judge} {aspect}" for judge in scores)
+    return _criteria(name, items, pd.DataFrame(columns), own_columns, description)
 
 
-def of_judge(name: str, made: JudgeScores) -> CriteriaScores:
+def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
     """The scores that a judge gave HD-Eval's criteria (`judge_scores` of an unfitted
     hdeval).
 
     name: the data set; where the miniature judge was asked, they are those of its own
     texts instead.
-    Raises: ValueError where `made` has no criteria scores.
+    Raises: ValueError where `judged` has no criteria scores.
     """
-    if not made.available or not made.criteria:
-        raise ValueError(
-            f"no scores of criteria for {name}: {made.why or 'the judge is not an unfitted hdeval'}"
-        )
-    if set(made.frame.get("dataset", ())) == {MINI}:
+    if not judged.available or not judged.criteria:
+        why = judged.why or "the judge is not an unfitted hdeval"
+        raise ValueError(f"no scores of criteria for {name}: {why}")
+    if set(judged.frame.get("dataset", ())) == {MINI}:
         name = MINI
-    names = list(made.criteria)
-    items = datasets.items(
-        made.frame.drop(
-            columns=["status", "reason", "details", "value"], errors="ignore"
-        )
+    if name == MINI:
+        tree = mini.tree()
+        judge = "the miniature judge"
+    else:
+        tree = hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
+        judge = judged.model
+    answers = ["status", "reason", "details", "value"]
+    items = datasets.items(judged.frame.drop(columns=answers, errors="ignore"))
+    items = _system_outputs(name, items)
+    criteria = list(judged.criteria)
+    own_columns = {}
+    for aspect in _rated_aspects(name, items):
+        if (criterion := tree.of_target(aspect)) in criteria:
+            own_columns[aspect] = (criterion,)
+    layer_of = {node.id: node.layer for node in tree.nodes()}
+    layers = {criterion: layer_of.get(criterion, 0) for criterion in criteria}
+    description = f"{judge}'s scores of {len(criteria)} criteria"
+    return _criteria(
+        name, items, items[criteria].astype(float), own_columns, description, layers
     )
-    items = _judged(name, items)
-    tree = (
-        mini.tree()
-        if name == MINI
-        else hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
-    )
-    known = {node.id: node.layer for node in tree.nodes()}
-    own = {
-        aspect: (found,)
-        for aspect in _rated(name, items)
-        if (found := tree.of_target(aspect)) in names
-    }
-    what = f"{'the miniature judge' if name == MINI else made.model}'s scores of {len(names)} criteria"
-    layers = {criterion: known.get(criterion, 0) for criterion in names}
-    return _criteria(name, items, items[names].astype(float), own, what, layers)
 
 
-def _judged(name: str, items: pd.DataFrame) -> pd.DataFrame:
+def _system_outputs(name: str, items: pd.DataFrame) -> pd.DataFrame:
     """The outputs that are judged: of Topical-Chat those that are not a person's."""
-    return (
-        items[items["system_id"] != "Original Ground Truth"].reset_index(drop=True)
-        if name == CHAT
-        else items
-    )
+    if name != CHAT:
+        return items
+    by_person = items["system_id"] == "Original Ground Truth"
+    return items[~by_person].reset_index(drop=True)
 
 
-def _rated(name: str, items: pd.DataFrame) -> tuple[str, ...]:
-    rated = [
-        column.removeprefix("human_")
-        for column in items.columns
-        if column.startswith("human_")
-    ]
+def _rated_aspects(name: str, items: pd.DataFrame) -> tuple[str, ...]:
+    """The aspects that people rated, in the order of the data set's targets."""
+    ratings = items.columns[items.columns.str.startswith("human_")]
+    rated = list(ratings.str.removeprefix("human_"))
     return tuple(aspect for aspect in ASPECTS.get(name, rated) if aspect in rated)
 
 
@@ -208,19 +199,17 @@ def _criteria(
     name: str,
     items: pd.DataFrame,
     X: pd.DataFrame,
-    own: Mapping[str, tuple[str, ...]],
-    what: str,
+    own_columns: Mapping[str, tuple[str, ...]],
+    description: str,
     layers: Any = None,
 ) -> CriteriaScores:
-    aspects = _rated(name, items)
+    aspects = _rated_aspects(name, items)
     groups = (aspects[:3], aspects[3:]) if name == CHAT else None
-    Y = (
-        items[[f"human_{aspect}" for aspect in aspects]]
-        .set_axis(list(aspects), axis=1)
-        .astype(float)
-    )
+    ratings = items[[f"human_{aspect}" for aspect in aspects]]
+    Y = ratings.set_axis(list(aspects), axis=1).astype(float)
+    label = LABELS.get(name, name)
     return CriteriaScores(
-        name, LABELS.get(name, name), items, X, Y, own, groups, what, layers
+        name, label, items, X, Y, own_columns, groups, description, layers
     )
 
 
@@ -241,25 +230,24 @@ def tables_1_to_3(
         "25% data | HD-Eval-NN": {"kind": "mlp", "share": 0.5},
         "50% data | HD-Eval-NN": {"kind": "mlp"},
     }
-    found = Asked()
+    answers = Asked()
     for name, part in parts.items():
-        made = judge_scores(output, name, **engine)
-        if not made.available:
-            why = f"needs a run: {made.why}"
-            found.lacking.update(
-                {(row, column): why for row in rows for column in part.columns}
-            )
-        elif made.route == "mini":
-            found.mini[name] = made
+        judged = judge_scores(output, name, **engine)
+        if not judged.available:
+            for cell in itertools.product(rows, part.columns):
+                answers.lacking[cell] = f"needs a run: {judged.why}"
+        elif judged.route == "mini":
+            answers.mini[name] = judged
         else:
             columns = {aspect: column for column, aspect in part.columns.items()}
-            cells = made.signed(_cells(of_judge(name, made), rows, seed))
-            found.tables.append(cells.assign(column=cells["column"].map(columns)))
-    return found
+            cells = judged.signed(_cells(of_judge(name, judged), rows, seed))
+            cells["column"] = cells["column"].map(columns)
+            answers.tables.append(cells)
+    return answers
 
 
 def tables_4_and_5(
-    given: CriteriaScores,
+    criteria: CriteriaScores,
     column: str,
     kinds: Sequence[str] = tuple(PRINTED_NAMES),
     seed: int = 42,
@@ -268,31 +256,27 @@ def tables_4_and_5(
     """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half
     of one row split.
 
-    given: of `of_judge`. column: the table's name of the data set. alone: {aspect: what
-    the judge says of each item, asked for the aspect alone}, for the row without any
-    layer. Returns the cells of both tables, with intervals, in the
-    keys of the printed ones: the average over the aspects.
+    criteria: of `of_judge`. column: the table's name of the data set. alone: {aspect:
+    what the judge says of each item, asked for the aspect alone}, for the row without
+    any layer. Returns the cells of both tables, with intervals, in the keys of the
+    printed ones: the average over the aspects.
     """
-    names = {kind: f"HD-Eval-{PRINTED_NAMES.get(kind, kind)}" for kind in kinds}
-    rows: dict[str, Any] = {
-        f"50% data | {name}": {"kind": kind} for kind, name in names.items()
-    }
-    rows |= {
-        f"25% data | {name}": {"kind": kind, "share": 0.5}
-        for kind, name in names.items()
-    }
+    rows: dict[str, Any] = {}
+    for kind in kinds:
+        rows[f"50% data | {_printed_name(kind)}"] = {"kind": kind}
+    for kind in kinds:
+        rows[f"25% data | {_printed_name(kind)}"] = {"kind": kind, "share": 0.5}
     rows["50% data | w/o Layer 3"] = {"kind": "mlp", "up_to": 2}
     rows["50% data | w/o Layer 2,3"] = {"kind": "mlp", "up_to": 1}
-    rows["50% data | w/o Aggregator"] = dict.fromkeys(
-        given.Y, given.X.mean(axis=1).to_numpy()
-    )
-    return correlations.averaged(
-        _cells(given, rows, seed, {"50% data | w/o Layer 1,2,3": alone}), column
-    )
+    mean = criteria.X.mean(axis=1).to_numpy()
+    rows["50% data | w/o Aggregator"] = dict.fromkeys(criteria.Y, mean)
+    if alone is not None:
+        rows["50% data | w/o Layer 1,2,3"] = alone
+    return correlations.averaged(_cells(criteria, rows, seed), column)
 
 
 def tables_6_and_7(
-    given: CriteriaScores,
+    criteria: CriteriaScores,
     label: str,
     share: float,
     seed: int = 42,
@@ -305,44 +289,42 @@ def tables_6_and_7(
     label: the block, such as "50% data | Llama2-7B-Chat". alone: as `tables_4_and_5`.
     The other rows test. Keys as printed, a cell an aspect.
     """
-    rows = {
-        f"{label} | +HD-Eval-{PRINTED_NAMES.get(kind, kind)}": {"kind": kind}
-        for kind in kinds
-    }
-    return _cells(given, rows, seed, {label: alone}, 1 - share).drop(
-        columns="replicates", errors="ignore"
-    )
+    rows: dict[str, Any] = {}
+    for kind in kinds:
+        rows[f"{label} | +{_printed_name(kind)}"] = {"kind": kind}
+    if alone is not None:
+        rows[label] = alone
+    cells = _cells(criteria, rows, seed, 1 - share)
+    return cells.drop(columns="replicates", errors="ignore")
+
+
+def _printed_name(kind: str) -> str:
+    """The printed name of HD-Eval with an aggregator."""
+    return f"HD-Eval-{PRINTED_NAMES.get(kind, kind)}"
 
 
 def _cells(
-    given: CriteriaScores,
-    rows: Mapping[str, Any],
-    seed: int,
-    alone: Mapping[str, Any] | None = None,
-    size: float = 0.5,
+    criteria: CriteriaScores, rows: Mapping[str, Any], seed: int, size: float = 0.5
 ) -> pd.DataFrame:
     """The correlations of a table's rows, a cell an aspect, on the test rows of one row
     split, `size` of all.
 
-    rows: {row: how an aggregator is fitted, or {target: a value an item}}; alone: the
-    same, left out where None.
+    rows: {row: how an aggregator is fitted, or {target: a value an item}}.
     """
-    test = given.test_rows("row", seed, size)
-    scores = {
-        row: _fitted(given, test, seed=seed, **how)
-        if "kind" in how
-        else {t: how[t][test] for t in given.Y}
-        for row, how in {**rows, **(alone or {})}.items()
-        if how is not None
-    }
-    human = {target: f"human_{target}" for target in given.Y}
-    return correlations.table(
-        given.items.iloc[test].reset_index(drop=True), scores, human
-    )
+    test = criteria.test_rows("row", seed, size)
+    scores = {}
+    for row, source in rows.items():
+        if "kind" in source:
+            scores[row] = _predicted(criteria, test, seed=seed, **source)
+        else:
+            scores[row] = {target: source[target][test] for target in criteria.Y}
+    items = criteria.items.iloc[test].reset_index(drop=True)
+    human = {target: f"human_{target}" for target in criteria.Y}
+    return correlations.table(items, scores, human)
 
 
-def _fitted(
-    given: CriteriaScores,
+def _predicted(
+    criteria: CriteriaScores,
     test: np.ndarray,
     kind: str,
     seed: int,
@@ -352,25 +334,24 @@ def _fitted(
     """{target: an aggregator's predictions for the test rows}; share: of the
     training rows; up_to: the last layer.
     """
-    layer = given.layers or {}
-    X = (
-        given.X
-        if up_to is None
-        else given.X[[name for name in given.X if layer.get(name, 1) <= up_to]]
+    X = criteria.X
+    if up_to is not None:
+        layers = criteria.layers or {}
+        X = X[[name for name in X if layers.get(name, 1) <= up_to]]
+    frame = hdeval.predictions(
+        X,
+        criteria.Y,
+        test,
+        kinds=[kind],
+        shares=[share],
+        seeds=[seed],
+        **criteria.settings,
     )
-    predicted = hdeval.predictions(
-        X, given.Y, test, kinds=[kind], shares=[share], seeds=[seed], **given.settings
-    )
-    return dict(
-        zip(
-            given.Y,
-            predicted["predicted"].to_numpy().reshape(len(test), -1).T.copy(),
-            strict=True,
-        )
-    )
+    predicted = frame["predicted"].to_numpy().reshape(len(test), -1)
+    return dict(zip(criteria.Y, predicted.T.copy(), strict=True))
 
 
-def unfitted(given: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
+def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     """Predictions without any fitting, in columns of `hdeval.predictions`: two
     averages.
 
@@ -378,24 +359,25 @@ def unfitted(given: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     aggregator. "average of the own aspect": only the scores of the target's aspect.
     Missing scores are left out of a mean.
     """
-    made = []
-    for target in given.Y:
-        for kind, names in ((ALL, [*given.X]), (OWN, [*given.own[target]])):
-            predicted = given.X[names].mean(axis=1)
-            human = given.Y[target]
-            part = pd.DataFrame(
-                {"kind": kind, "seed": 0, "row": test, "target": target}
-            )
-            made.append(
-                part.assign(
-                    predicted=predicted.to_numpy()[test], human=human.to_numpy()[test]
-                )
-            )
-    return pd.concat(made, ignore_index=True)
+    tables = []
+    for target, human in criteria.Y.items():
+        averaged = {ALL: [*criteria.X], OWN: [*criteria.own[target]]}
+        for kind, names in averaged.items():
+            predicted = criteria.X[names].mean(axis=1)
+            columns = {
+                "kind": kind,
+                "seed": 0,
+                "row": test,
+                "target": target,
+                "predicted": predicted.to_numpy()[test],
+                "human": human.to_numpy()[test],
+            }
+            tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)
 
 
 def on_splits(
-    given: CriteriaScores,
+    criteria: CriteriaScores,
     unit: str,
     seeds: Iterable[int],
     kinds: Sequence[str] = tuple(PRINTED_NAMES),
@@ -409,26 +391,26 @@ def on_splits(
     options: {kind: scikit-learn's settings}. Columns: data, unit, split, kind, target,
     coef, value, n; `kind` in the paper's names.
     """
-    found = []
+    tables = []
     for seed in seeds:
-        test = given.test_rows(unit, seed)
-        parts = [unfitted(given, test)]
+        test = criteria.test_rows(unit, seed)
+        predictions = [unfitted(criteria, test)]
         for kind in kinds:
-            how = {
-                "shares": [share],
-                "seeds": [seed],
-                "options": (options or {}).get(kind),
-                **given.settings,
-            }
-            parts.append(
-                hdeval.predictions(given.X, given.Y, test, kinds=[kind], **how).replace(
-                    {"kind": PRINTED_NAMES}
-                )
+            predicted = hdeval.predictions(
+                criteria.X,
+                criteria.Y,
+                test,
+                kinds=[kind],
+                shares=[share],
+                seeds=[seed],
+                options=(options or {}).get(kind),
+                **criteria.settings,
             )
-        found.append(
-            qualities(pd.concat(parts, ignore_index=True), ["kind"]).assign(split=seed)
-        )
-    return pd.concat(found, ignore_index=True).assign(data=given.label, unit=unit)
+            predictions.append(predicted.replace({"kind": PRINTED_NAMES}))
+        joined = pd.concat(predictions, ignore_index=True)
+        tables.append(qualities(joined, ["kind"]).assign(split=seed))
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(data=criteria.label, unit=unit)
 
 
 def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -437,79 +419,74 @@ def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
     predicted: columns `target`, `predicted`, `human` and those of `by`.
     """
+    names = [*by, "target"]
     rows = []
-    for key, part in predicted.groupby([*by, "target"], sort=False):
-        ok = part["predicted"].notna().to_numpy()
-        x = part["predicted"].to_numpy()[ok]
-        y = part["human"].to_numpy()[ok]
+    for key, part in predicted.groupby(names, sort=False):
+        part = part[part["predicted"].notna()]
+        x = part["predicted"].to_numpy()
+        y = part["human"].to_numpy()
         for coef in COEFS:
-            value = meta.coefficients(x[None, :], y, coef)[0] if len(x) > 1 else np.nan
-            rows.append(
-                {
-                    **dict(zip([*by, "target"], key, strict=True)),
-                    "coef": coef,
-                    "value": value,
-                    "n": len(x),
-                }
-            )
+            value = np.nan
+            if len(x) > 1:
+                value = meta.coefficients(x[None, :], y, coef)[0]
+            row = dict(zip(names, key, strict=True))
+            rows.append(row | {"coef": coef, "value": value, "n": len(x)})
     return pd.DataFrame(rows)
 
 
-def over_targets(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def over_targets(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The mean over targets within each setting (`by`), coefficient and split."""
-    keys = [*by, "coef", "split"]
-    return (
-        found.groupby(keys, sort=False)
-        .agg(value=("value", "mean"), n=("n", "min"))
-        .reset_index()
-    )
+    groups = quality.groupby([*by, "coef", "split"], sort=False)
+    return groups.agg(value=("value", "mean"), n=("n", "min")).reset_index()
 
 
-def over_splits(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The mean over splits with its interval (`meta.resampled_t`, halves): a row a
     setting and coefficient.
 
-    found: `split`, `coef`, `value`, `n` and the columns of `by`. Columns: those of
+    quality: `split`, `coef`, `value`, `n` and the columns of `by`. Columns: those of
     `by`, coef, value, ci_low, ci_high, sd, n, signature.
     """
+    names = [*by, "coef"]
     rows = []
-    for key, part in found.groupby([*by, "coef"], sort=False):
-        one = meta.resampled_t(part["value"], part["n"].mean(), part["n"].mean())
-        row = {
-            **dict(zip([*by, "coef"], key, strict=True)),
-            "value": one.value,
-            "ci_low": one.low,
-            "ci_high": one.high,
-        }
-        signature = f"level:dataset|coef:{key[-1]}|{one.signature()}"
-        rows.append(
-            {**row, "sd": one.sd, "n": int(part["n"].min()), "signature": signature}
-        )
+    for key, part in quality.groupby(names, sort=False):
+        half = part["n"].mean()
+        mean = meta.resampled_t(part["value"], half, half)
+        row = dict(zip(names, key, strict=True))
+        row["value"] = mean.value
+        row["ci_low"] = mean.low
+        row["ci_high"] = mean.high
+        row["sd"] = mean.sd
+        row["n"] = int(part["n"].min())
+        row["signature"] = f"level:dataset|coef:{key[-1]}|{mean.signature()}"
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def against(found: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame:
+def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame:
     """Is each kind better than `base`, split by split? Corrected resampled t-tests,
     Holm over all rows together.
 
-    found: as `over_targets` gives it. Columns: those of `by`, coef, kind, difference,
+    quality: as `over_targets` gives it. Columns: those of `by`, coef, kind, difference,
     ci_low, ci_high, p, p_holm, signature.
     """
+    names = [*by, "coef"]
     rows = []
-    for key, part in found.groupby([*by, "coef"]):
+    for key, part in quality.groupby(names):
         half = part["n"].mean()
         values = part.pivot(index="split", columns="kind", values="value")
-        for kind in [name for name in found["kind"].unique() if name != base]:
-            one = meta.resampled_t(values[kind] - values[base], half, half)
-            row = dict(zip([*by, "coef"], key, strict=True)) | {
-                "kind": kind,
-                "difference": one.value,
-            }
-            row |= {"ci_low": one.low, "ci_high": one.high, "p": one.p}
-            rows.append(
-                row
-                | {"signature": f"test:resampled-t|against:{base}|{one.signature()}"}
-            )
+        for kind in quality["kind"].unique():
+            if kind == base:
+                continue
+            test = meta.resampled_t(values[kind] - values[base], half, half)
+            row = dict(zip(names, key, strict=True))
+            row["kind"] = kind
+            row["difference"] = test.value
+            row["ci_low"] = test.low
+            row["ci_high"] = test.high
+            row["p"] = test.p
+            row["signature"] = f"test:resampled-t|against:{base}|{test.signature()}"
+            rows.append(row)
     table = pd.DataFrame(rows)
     corrected = meta.correct(table["p"].tolist(), "holm")
     table.insert(table.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)

@@ -21,11 +21,8 @@ from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import catalogue, judges, metrics, published_rows
 from nlgeval_lib.study.judges import JudgeScores
 
-ITEM = [
-    "input_id",
-    "system_id",
-    "output",
-]  # a system may have several outputs for one input
+# A system may have several outputs for one input.
+ITEM = ["input_id", "system_id", "output"]
 
 
 @dataclass
@@ -57,25 +54,23 @@ class JudgedRows:
         aspects: the table's column -> the aspect that was judged. An empty frame where
         no judge has scores.
         """
-        given = {
-            row: {
-                column: own[name if name in own else ""]
-                for column, name in aspects.items()
-            }
-            for row, own in self.scores.items()
-        }
-        if not given:
+        if not self.scores:
             return pd.DataFrame()
-        made = correlations.table(self.items, given, human, **how)
-        made = made.assign(
-            route="run",
-            signature=made["signature"] + "|judge:" + made["row"].map(self.signatures),
-        )
-        return self._with_spread(made, aspects, human, how)
+        scores: dict[str, dict[str, np.ndarray]] = {}
+        for row, by_aspect in self.scores.items():
+            scores[row] = {}
+            for column, aspect in aspects.items():
+                name = aspect if aspect in by_aspect else ""
+                scores[row][column] = by_aspect[name]
+        table = correlations.table(self.items, scores, human, **how)
+        judge = table["row"].map(self.signatures)
+        signature = table["signature"] + "|judge:" + judge
+        table = table.assign(route="run", signature=signature)
+        return self._with_spread(table, aspects, human, how)
 
     def _with_spread(
         self,
-        made: pd.DataFrame,
+        table: pd.DataFrame,
         aspects: Mapping[str, str],
         human: Mapping[str, Any],
         how: Mapping[str, Any],
@@ -85,25 +80,27 @@ class JudgedRows:
         """
         spreads = []
         counts = []
-        for cell in made.itertuples(index=False):
-            drawn = self._drawn(cell.row, aspects.get(cell.column, cell.column))
-            if cell.row in self.fixed or drawn is None:
-                spreads.append(0.0 if cell.row in self.fixed else np.nan)
-                counts.append(1)
-                continue
-            rated = human[cell.column]
-            ratings = self.items[rated] if isinstance(rated, str) else rated
-            coefficient = correlations.coefficient(
-                self.items, ratings, cell.statistic, **how
-            )
-            spreads.append(papers.own_sd(drawn, coefficient))
-            counts.append(len(drawn))
-        return made.assign(own_sd=spreads, draws=counts)
+        for cell in table.itertuples(index=False):
+            spread = 0.0 if cell.row in self.fixed else np.nan
+            count = 1
+            draws = self._drawn(cell.row, aspects.get(cell.column, cell.column))
+            if draws is not None and cell.row not in self.fixed:
+                ratings = human[cell.column]
+                if isinstance(ratings, str):
+                    ratings = self.items[ratings]
+                coefficient = correlations.coefficient(
+                    self.items, ratings, cell.statistic, **how
+                )
+                spread = papers.own_sd(draws, coefficient)
+                count = len(draws)
+            spreads.append(spread)
+            counts.append(count)
+        return table.assign(own_sd=spreads, draws=counts)
 
     def _drawn(self, row: str, aspect: str) -> np.ndarray | None:
         """The draws of a row for one aspect; None where there is one an output."""
-        own = self.draws.get(row, {})
-        return own.get(aspect, own.get(""))
+        by_aspect = self.draws.get(row, {})
+        return by_aspect.get(aspect, by_aspect.get(""))
 
 
 def judged_rows(
@@ -117,45 +114,48 @@ def judged_rows(
     metrics are computed where their weights are here.
     Raises: what `study.judge_scores` raises.
     """
-    found = JudgedRows(items)
-    known = catalogue.load()
-    compute = asked.get("engine", "replay") != "replay"
-    for row, by_aspect in known[output].metrics.items():
-        used = {
-            aspect: [known.metrics[one] for one in ids]
-            for aspect, ids in by_aspect.items()
-        }
-        try:
-            made = {
-                aspect: metrics.scores(some, items, compute)
-                for aspect, some in used.items()
-            }
-        except Unavailable as error:
-            model = next(iter(used.values()))[0].model
-            way = f"{error}; to compute it: {metrics.way(output, model)}"
-            found.lacking[row] = papers.gap(papers.NEEDS_WEIGHTS, way)
-            continue
-        found.scores[row] = {aspect: one for aspect, (one, _) in made.items()}
-        found.fixed.add(row)
-        found.signatures[row] = next(iter(made.values()))[1]
+    judged = JudgedRows(items)
+    _add_metrics(judged, output, compute=asked.get("engine", "replay") != "replay")
     places = pd.MultiIndex.from_frame(items[ITEM])
     for row, name in names.items():
-        own = judges.judge_scores(output, name, **asked)
-        if not own.available:
-            found.lacking[row] = papers.gap(papers.NEEDS_RUN, own.why)
-        elif own.route != "run":
-            found.mini[row] = own
+        answers = judges.judge_scores(output, name, **asked)
+        if not answers.available:
+            judged.lacking[row] = papers.gap(papers.NEEDS_RUN, answers.why)
+        elif answers.route != "run":
+            judged.mini[row] = answers
         else:
-            frame = own.frame.drop_duplicates([*ITEM, "aspect"])
-            wide = frame.pivot(index=ITEM, columns="aspect", values="value").reindex(
-                places
-            )
-            found.scores[row] = {
-                str(aspect): values.to_numpy(float) for aspect, values in wide.items()
+            frame = answers.frame.drop_duplicates([*ITEM, "aspect"])
+            wide = frame.pivot(index=ITEM, columns="aspect", values="value")
+            judged.scores[row] = {
+                str(aspect): values.to_numpy(float)
+                for aspect, values in wide.reindex(places).items()
             }
-            found.signatures[row] = own.signature
-            found.draws[row] = drawn(frame, places)
-    return found
+            judged.signatures[row] = answers.signature
+            judged.draws[row] = drawn(frame, places)
+    return judged
+
+
+def _add_metrics(judged: JudgedRows, output: str, compute: bool) -> None:
+    """Add what the metrics of a catalogue's output say, or why they say nothing."""
+    listed = catalogue.load()
+    for row, ids_by_aspect in listed[output].metrics.items():
+        scores = {}
+        signatures = []
+        models = []
+        try:
+            for aspect, ids in ids_by_aspect.items():
+                averaged_over = [listed.metrics[name] for name in ids]
+                models.append(averaged_over[0].model)
+                values, signature = metrics.scores(averaged_over, judged.items, compute)
+                scores[aspect] = values
+                signatures.append(signature)
+        except Unavailable as error:
+            way = f"{error}; to compute it: {metrics.way(output, models[0])}"
+            judged.lacking[row] = papers.gap(papers.NEEDS_WEIGHTS, way)
+            continue
+        judged.scores[row] = scores
+        judged.fixed.add(row)
+        judged.signatures[row] = signatures[0]
 
 
 def drawn(frame: pd.DataFrame, places: pd.MultiIndex) -> dict[str, np.ndarray]:
@@ -164,24 +164,24 @@ def drawn(frame: pd.DataFrame, places: pd.MultiIndex) -> dict[str, np.ndarray]:
 
     frame: judged rows with ITEM, `aspect` and `details`. places: the outputs, in order.
     """
-    found: dict[str, np.ndarray] = {}
+    draws: dict[str, np.ndarray] = {}
     if "details" not in frame:
-        return found
+        return draws
     for aspect, part in frame.groupby("aspect", sort=False):
         values = {}
-        for place, details in zip(
-            part[ITEM].itertuples(index=False, name=None), part["details"], strict=True
-        ):
+        outputs = part[ITEM].itertuples(index=False, name=None)
+        for place, details in zip(outputs, part["details"], strict=True):
             if "values" in details:
                 values[place] = details["values"]
         if not values:
             continue
-        matrix = np.full((max(map(len, values.values())), len(places)), np.nan)
+        most = max(len(row) for row in values.values())
+        matrix = np.full((most, len(places)), np.nan)
         for position, place in enumerate(places):
             row = values.get(place, ())
             matrix[: len(row), position] = row
-        found[str(aspect)] = matrix
-    return found
+        draws[str(aspect)] = matrix
+    return draws
 
 
 # -- tables over several data sets
@@ -228,7 +228,9 @@ def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
     options: those of its loader.
     """
     frame = datasets.load(name, **options)
-    return datasets.items(datasets.quick(frame, 20) if mode == "quick" else frame)
+    if mode == "quick":
+        frame = datasets.quick(frame, judges.QUICK_INPUTS)
+    return datasets.items(frame)
 
 
 def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
@@ -238,10 +240,10 @@ def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
 
     def score(items: pd.DataFrame) -> pd.Series:
         ids = items["input_id"].unique()
-        chosen = np.linspace(0, len(ids) - 1, min(inputs, len(ids))).round().astype(int)
-        return metric.score(items[items["input_id"].isin(ids[chosen])])[
-            "value"
-        ].reindex(items.index)
+        positions = np.linspace(0, len(ids) - 1, min(inputs, len(ids)))
+        chosen = ids[positions.round().astype(int)]
+        judged = metric.score(items[items["input_id"].isin(chosen)])
+        return judged["value"].reindex(items.index)
 
     return score
 
@@ -253,16 +255,16 @@ def scored(
 
     metrics: {row: an evaluator or a function of the outputs, or {part: one of these}}.
     """
-    found: dict[str, dict[str, Any]] = {name: {} for name in parts}
+    scores: dict[str, dict[str, Any]] = {name: {} for name in parts}
     for name, part in parts.items():
-        for row, given in metrics.items():
-            metric = given[name] if isinstance(given, Mapping) else given
-            found[name][row] = (
-                metric(part.items)
-                if callable(metric)
-                else metric.score(part.items)["value"]
-            )
-    return found
+        for row, metric in metrics.items():
+            if isinstance(metric, Mapping):
+                metric = metric[name]
+            if callable(metric):
+                scores[name][row] = metric(part.items)
+            else:
+                scores[name][row] = metric.score(part.items)["value"]
+    return scores
 
 
 def correlated(
@@ -274,45 +276,38 @@ def correlated(
     scores: as `scored` gives them, of all parts or some. A further column `part` names
     the part.
     """
-    made = [
-        correlations.table(parts[name].items, own, parts[name].human, **how).assign(
-            part=name
-        )
-        for name, own in scores.items()
-    ]
-    return pd.concat(made, ignore_index=True)
+    tables = []
+    for name, by_row in scores.items():
+        part = parts[name]
+        table = correlations.table(part.items, by_row, part.human, **how)
+        tables.append(table.assign(part=name))
+    return pd.concat(tables, ignore_index=True)
 
 
-def averaged(parts: Mapping[str, Part], found: pd.DataFrame) -> pd.DataFrame:
+def averaged(parts: Mapping[str, Part], cells: pd.DataFrame) -> pd.DataFrame:
     """The same correlations in the table's columns: of a part with one column alone,
     the mean over its aspects.
     """
-    made = [
-        correlations.averaged(rows, part.average, digits=part.digits)
-        if part.average
-        else rows
-        for part, rows in (
-            (parts[str(name)], rows) for name, rows in found.groupby("part", sort=False)
-        )
-    ]
-    return pd.concat(made, ignore_index=True)
+    tables = []
+    for name, table in cells.groupby("part", sort=False):
+        part = parts[str(name)]
+        if part.average:
+            table = correlations.averaged(table, part.average, digits=part.digits)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
 
 
-def with_mean(found: pd.DataFrame, label: str = "average") -> pd.DataFrame:
+def with_mean(cells: pd.DataFrame, label: str = "average") -> pd.DataFrame:
     """Correlations, and of each row that has all columns the mean: a column `label`.
 
-    found: with `route`.
+    cells: with `route`.
     """
-    whole = (
-        found.groupby(["row", "route"])["column"].transform("nunique")
-        == found["column"].nunique()
-    )
-    by_route = found[whole].groupby("route", sort=False)
-    means = [
-        correlations.averaged(rows, label).assign(route=route)
-        for route, rows in by_route
-    ]
-    return pd.concat([found, *means], ignore_index=True)
+    columns = cells.groupby(["row", "route"])["column"].transform("nunique")
+    complete = cells[columns == cells["column"].nunique()]
+    tables = [cells]
+    for route, table in complete.groupby("route", sort=False):
+        tables.append(correlations.averaged(table, label).assign(route=route))
+    return pd.concat(tables, ignore_index=True)
 
 
 @dataclass
@@ -336,29 +331,27 @@ def asked(
     of the correlations. engine: engine, model, revision, mode ..., as `judged_rows`
     takes them. Raises: what `judged_rows` raises.
     """
-    found = Asked()
+    answers = Asked()
     listed = [question.name for question in catalogue.load().questions_of(output)]
     for name, part in parts.items():
+        suffix = f", {name}"
         names = {
-            one.removesuffix(f", {name}"): one
-            for one in listed
-            if one.endswith(f", {name}")
+            judge.removesuffix(suffix): judge
+            for judge in listed
+            if judge.endswith(suffix)
         }
-        own = judged_rows(output, part.items, names, **engine)
-        cells = own.table(part.columns, part.human, **how)
-        found.tables += (
-            [averaged(parts, cells.assign(part=name)).assign(route="run")]
-            if len(cells)
-            else []
-        )
-        theirs, unread = published_rows.table(
+        judged = judged_rows(output, part.items, names, **engine)
+        cells = judged.table(part.columns, part.human, **how)
+        published, unread = published_rows.table(
             output, name, part.items, part.columns, part.human, **how
         )
-        if len(theirs):
-            means = averaged(parts, theirs.assign(part=name))
-            found.tables.append(means.assign(route="public"))
+        for route, table in (("run", cells), ("public", published)):
+            if len(table):
+                means = averaged(parts, table.assign(part=name))
+                answers.tables.append(means.assign(route=route))
         columns = [part.average] if part.average else [*part.columns]
-        for row, why in {**own.lacking, **unread}.items():
-            found.lacking |= {(row, column): why for column in columns}
-        found.mini |= {f"{row}, {name}": one for row, one in own.mini.items()}
-    return found
+        for row, why in {**judged.lacking, **unread}.items():
+            answers.lacking |= {(row, column): why for column in columns}
+        for row, scores in judged.mini.items():
+            answers.mini[f"{row}, {name}"] = scores
+    return answers

@@ -38,7 +38,7 @@ MINI = "mini"  # the model name that stands for the miniature judge
 QUICK_INPUTS = 20
 # a run with a larger share of refusals is not to be read as that model's scores
 MOST_REFUSED = 0.05
-# settings of an evaluator that belong to the data: for the miniature judge its own hold
+# Settings of an evaluator that belong to the data: the miniature judge has its own.
 _OF_DATA = (
     "task",
     "low",
@@ -79,9 +79,10 @@ class EngineOptions(EngineChoice):
         own model only.
         """
         judge = question.judge
-        return self.model or judge.model, self.revision or (
-            judge.revision if self.model in ("", judge.model) else ""
-        )
+        revision = self.revision
+        if not revision and self.model in ("", judge.model):
+            revision = judge.revision
+        return self.model or judge.model, revision
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,8 @@ class JudgeScores:
         """A table of statistics of these scores, with their route and the judge in
         each signature.
         """
-        return table.assign(
-            route=self.route, signature=table["signature"] + f"|judge:{self.signature}"
-        )
+        signature = table["signature"] + f"|judge:{self.signature}"
+        return table.assign(route=self.route, signature=signature)
 
 
 # -- a question as a job
@@ -130,56 +130,32 @@ def job(
     options: EngineOptions,
     ready: Engine | None = None,
     aspects: Sequence[str] = (),
-    known: dict[tuple[Any, ...], Rows] | None = None,
+    loaded: dict[tuple[Any, ...], Rows] | None = None,
 ) -> Job:
     """The judge ready to be asked about the question's rows.
 
     ready: an engine that is loaded. aspects: only rows of these; the miniature judge is
     asked for the overall quality alone where none are named (hdeval, whose aggregator
-    learns from all ratings, for all). known: rows of other questions, by data, map and
+    learns from all ratings, for all). loaded: rows of other questions, by data, map and
     fill; those of this one are added.
     Raises: Unavailable without the miniature judge's checkpoint; and what
     `scoring.prepared` raises.
     """
-    (model, revision), given, settings = (
-        options.model_of(question),
-        dict[str, Any](),
-        options.settings,
-    )
+    given: dict[str, Any] = {}
     if options.model == MINI:
-        aspects = aspects or (
-            () if question.judge.evaluator == "hdeval" else ("overall",)
-        )
+        if not aspects and question.judge.evaluator != "hdeval":
+            aspects = ("overall",)
         question, given = _of_miniature(question)
-        model = _miniature(options.engine)[0]
-        revision = options.revision
-    elif folder := options.folders.get(model, ""):
-        settings = (*settings, f"name={model}")
-        model = folder
-        revision = options.revision
-    elif (
-        options.planning
-        and not revision
-        and options.engine in ("vllm", "transformers")
-        and not Path(model).is_dir()
-    ):
-        held = _revisions(
-            options.store, model
-        )  # of a store that was filled where the weights are
-        revision = (
-            held[0]
-            if len(held) == 1 and models.hub_revision(model, None) == "main"
-            else ""
-        )
-    choice = replace(options, model=model, revision=revision, settings=settings)
+    choice = _engine_choice(question, options)
     judge = question.judge
-    known = {} if known is None else known
-    if (key := (judge.data, question.map, question.fill)) not in known:
-        known[key] = chosen_rows(
-            data=judge.data, mapping=question.map, fill=question.fill
-        ).whole()
-    made = prepared(
-        known[key],
+    if loaded is None:
+        loaded = {}
+    key = (judge.data, question.map, question.fill)
+    if key not in loaded:
+        rows = chosen_rows(data=judge.data, mapping=question.map, fill=question.fill)
+        loaded[key] = rows.whole()
+    prepared_job = prepared(
+        loaded[key],
         judge.evaluator,
         judge.settings,
         choice,
@@ -187,16 +163,36 @@ def job(
         ready=ready,
         given=given,
     )
-    rows = _chosen(made.data.whole(), question)
+    rows = _chosen(prepared_job.data.whole(), question)
     if aspects:
         rows = rows.take(rows.frame["aspect"].isin(list(aspects)).to_numpy())
-    made.data = first_inputs(rows) if options.mode == "quick" else rows
-    return made
+    if options.mode == "quick":
+        rows = first_inputs(rows)
+    prepared_job.data = rows
+    return prepared_job
+
+
+def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
+    """The engine with model and revision as they are loaded."""
+    if options.model == MINI:
+        return replace(options, model=_miniature(options.engine)[0])
+    model, revision = options.model_of(question)
+    if folder := options.folders.get(model, ""):
+        settings = (*options.settings, f"name={model}")
+        return replace(options, model=folder, settings=settings)
+    local = options.engine in ("vllm", "transformers") and not Path(model).is_dir()
+    if options.planning and not revision and local:
+        # The store may have been filled on a machine that has the weights.
+        stored = _revisions(options.store, model)
+        if len(stored) == 1 and models.hub_revision(model, None) == "main":
+            revision = stored[0]
+    return replace(options, model=model, revision=revision)
 
 
 def first_inputs(rows: Rows) -> Rows:
     """The rows of the first 20 inputs; where these are not known, the first 20 rows."""
-    inputs = rows.frame.get("input_id", pd.Series(range(len(rows)), rows.frame.index))
+    numbered = pd.Series(range(len(rows)), rows.frame.index)
+    inputs = rows.frame.get("input_id", numbered)
     return rows.take(inputs.isin(inputs.unique()[:QUICK_INPUTS]).to_numpy())
 
 
@@ -231,24 +227,26 @@ def _miniature(engine: str) -> tuple[str, str]:
 
 
 def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
-    """The question about the miniature judge's own data: catalogue's settings but
-    those of its data, its own beside.
+    """The question about the miniature judge's own data: the catalogue's settings but
+    those of its data, and the settings that its own data bring.
     """
     from nlgeval_lib.training import mini
 
+    judge = question.judge
     try:
-        own = dict(mini.settings(question.judge.evaluator))
+        own = dict(mini.settings(judge.evaluator))
     except ValueError as error:
         raise Unavailable(str(error)) from None
-    replaced = (*_OF_DATA, *(_SAMPLING if "sampling" in own else ()))
-    kept = {
-        text: name
-        for text in question.judge.settings
-        if (name := pair(text)[0]) not in replaced
-    }
-    judge = replace(question.judge, data="mini_judge", settings=tuple(kept))
-    given = {name: value for name, value in own.items() if name not in kept.values()}
-    return replace(question, judge=judge, fill=(), where=()), given
+    replaced = set(_OF_DATA)
+    if "sampling" in own:
+        replaced.update(_SAMPLING)
+    settings = tuple(
+        setting for setting in judge.settings if pair(setting)[0] not in replaced
+    )
+    for setting in settings:
+        own.pop(pair(setting)[0], None)
+    judge = replace(judge, data="mini_judge", settings=settings)
+    return replace(question, judge=judge, fill=(), where=()), own
 
 
 def _chosen(data: Rows, question: Question) -> Rows:
@@ -257,20 +255,17 @@ def _chosen(data: Rows, question: Question) -> Rows:
     Raises: ValueError for a column that is not there, or no row left.
     """
     keep = np.ones(len(data), dtype=bool)
-    who = f"{question.output}/{question.name}"
+    label = f"{question.output}/{question.name}"
     for name, value in map(pair, question.where):
         column = name.removesuffix("!")
         if column not in data.frame.columns:
-            raise ValueError(
-                f"{who}: where names {column!r}; columns: {', '.join(data.frame)}"
-            )
-        keep &= (data.frame[column].astype(str) == value).to_numpy() != name.endswith(
-            "!"
-        )
+            columns = ", ".join(data.frame)
+            raise ValueError(f"{label}: where names {column!r}; columns: {columns}")
+        equal = (data.frame[column].astype(str) == value).to_numpy()
+        keep &= ~equal if name.endswith("!") else equal
     if not keep.any():
-        raise ValueError(
-            f"{who}: no row of {question.judge.data} has {' and '.join(question.where)}"
-        )
+        conditions = " and ".join(question.where)
+        raise ValueError(f"{label}: no row of {question.judge.data} has {conditions}")
     return data.take(keep)
 
 
@@ -308,63 +303,76 @@ def judge_scores(
     options = EngineOptions(
         engine, model, revision, base_url, engine_settings, folder, mode=mode
     )
-    held = (engine, *options.model_of(question), base_url, tuple(engine_settings))
+    key = (engine, *options.model_of(question), base_url, tuple(engine_settings))
     try:
         if engine == "replay":
             options = replace(options, revision=_stored_revision(question, options))
-        made = job(question, options, ready=_held.get(held), aspects=aspects)
+        asked_job = job(question, options, ready=_held.get(key), aspects=aspects)
     except (DataError, Unavailable) as error:
         return JudgeScores(False, str(error), route=route)
-    asked = made.engine
     if engine == "replay":
-        asked.refused = refusals(folder, asked.model, asked.revision)
+        judge = asked_job.engine
+        judge.refused = refusals(folder, judge.model, judge.revision)
     else:
-        for other in [other for other in _held if other != held]:
-            _held.pop(other).close()
-        _held[held] = asked
-    mark = ""
-    if stands := named.stand_ins(folder).get(asked.model):
-        mark = f"|stand-in:{stands}"
-    elif route == "run" and not is_own(question, asked.model, asked.revision):
-        mark = f"{JUDGED_BY}{asked.model}@{asked.revision}".rstrip("@")
-    scores = read(made, route, mark)
-    why = ""
-    total = made.run.counts["total"]
-    if engine == "replay" and asked.missing:
-        there = (
-            f"{total - len(asked.missing):,} of {total:,}"
-            if made.run.counts["stored"]
-            else "none of the"
-        )
-        why = f"the store has {there} completions of {_of(question, asked.model, made.data.name)}"
-    elif engine == "replay" and (refused := len(asked.excused)) > MOST_REFUSED * total:
-        first = asked.refused[asked.excused[0]]
-        why = (
-            f"{refused:,} of {total:,} completions could not be made, such as: {first}"
-        )
-    return (
-        JudgeScores(False, f"{why}; {_way(question, model)}", route=route)
-        if why
-        else scores
-    )
+        _hold(key, asked_job.engine)
+    scores = read(asked_job, route, _mark(question, asked_job.engine, folder, route))
+    if engine == "replay" and (why := _incomplete(question, asked_job)):
+        why = f"{why}; {_how_to_make(question, model)}"
+        return JudgeScores(False, why, route=route)
+    return scores
 
 
-_held: dict[
-    tuple, Any
-] = {}  # the engine that was asked last: a notebook often asks one model several times
+def _mark(question: Question, engine: Engine, folder: Path, route: str) -> str:
+    """The end of a signature that says who answered in the place of the catalogue's
+    model.
+    """
+    if stand_in := named.stand_ins(folder).get(engine.model):
+        return f"|stand-in:{stand_in}"
+    if route == "run" and not is_own(question, engine.model, engine.revision):
+        return f"{JUDGED_BY}{engine.model}@{engine.revision}".rstrip("@")
+    return ""
+
+
+def _incomplete(question: Question, replayed: Job) -> str:
+    """Why a replay's scores are not to be read: completions that the store lacks, or
+    too many that could not be made.
+    """
+    engine = replayed.engine
+    total = replayed.run.counts["total"]
+    if engine.missing:
+        count = "none of the"
+        if replayed.run.counts["stored"]:
+            count = f"{total - len(engine.missing):,} of {total:,}"
+        described = _described(question, engine.model, replayed.data.name)
+        return f"the store has {count} completions of {described}"
+    if len(engine.excused) > MOST_REFUSED * total:
+        first = engine.refused[engine.excused[0]]
+        return (
+            f"{len(engine.excused):,} of {total:,} completions could not be made, "
+            f"such as: {first}"
+        )
+    return ""
+
+
+# The engine that was asked last: a notebook often asks one model several times.
+_held: dict[tuple, Any] = {}
+
+
+def _hold(key: tuple, engine: Engine) -> None:
+    """Keep this engine alone."""
+    for other in [other for other in _held if other != key]:
+        _held.pop(other).close()
+    _held[key] = engine
 
 
 def is_own(question: Question, model: str, revision: str) -> bool:
     """Whether this is the catalogue's model, of its revision or a copy of its
     weights, and asked plainly.
     """
-    named = question.judge.revision
-    same = model == question.judge.model
-    return (
-        same
-        and not is_marked(revision)
-        and (not named or revision == named or revision.startswith("sha256:"))
-    )
+    if model != question.judge.model or is_marked(revision):
+        return False
+    declared = question.judge.revision
+    return revision == declared or not declared or revision.startswith("sha256:")
 
 
 def read(job: Job, route: str, mark: str = "", folds: int = 0) -> JudgeScores:
@@ -376,39 +384,33 @@ def read(job: Job, route: str, mark: str = "", folds: int = 0) -> JudgeScores:
     engine = job.engine
     unfitted = job.unfitted()
     replayed = engine is not None and engine.name == "replay"
-    # a copy that the runner executes is kept: what the rate was at that hour does not
-    # belong into it
-    bar = ProgressBar(
-        job.name, quiet=replayed or bool(os.environ.get("NLGEVAL_RECORD"))
-    )
-    criteria = unfitted and not folds
-    scored = (
-        job.criteria(bar)
-        if criteria
-        else job.cross_fit(folds, bar)
-        if unfitted
-        else job.score(bar)
-    )
-    there = scored.notna() if criteria else scored["status"] == "ok"
+    # A copy that the runner executes is kept: what the rate was at that hour does not
+    # belong into it.
+    quiet = replayed or bool(os.environ.get("NLGEVAL_RECORD"))
+    bar = ProgressBar(job.name, quiet=quiet)
+    criteria: tuple[str, ...] = ()
+    if unfitted and not folds:
+        scored = job.criteria(bar)
+        has_score = scored.notna()
+        signature = job.evaluator.signature(engine)
+        criteria = tuple(map(str, scored.columns))
+    else:
+        scored = job.cross_fit(folds, bar) if unfitted else job.score(bar)
+        has_score = scored["status"] == "ok"
+        signature = scored.attrs.get("signature", "")
     if job.run.failures and not replayed:
         note_refusals(job.store.folder, engine, job.run.failures)
     rows = job.data.whole().frame
+    rows = rows.drop(columns=rows.columns.intersection(scored.columns))
     return JudgeScores(
         True,
-        frame=rows.drop(columns=rows.columns.intersection(scored.columns))
-        .join(scored)
-        .reset_index(drop=True),
+        frame=rows.join(scored).reset_index(drop=True),
         route=route,
-        signature=(
-            job.evaluator.signature(engine)
-            if criteria
-            else scored.attrs.get("signature", "")
-        )
-        + mark,
-        coverage=f"{int(there.to_numpy().sum()):,} of {there.size:,}",
+        signature=signature + mark,
+        coverage=f"{int(has_score.to_numpy().sum()):,} of {has_score.size:,}",
         model=engine.model if engine else "",
         revision=engine.revision if engine else "",
-        criteria=tuple(map(str, scored.columns)) if criteria else (),
+        criteria=criteria,
     )
 
 
@@ -417,47 +419,55 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
 
     Raises: Unavailable.
     """
-    mini = options.model == MINI
-    name, own = _miniature("replay") if mini else options.model_of(question)
-    held = _revisions(options.store, name)
-    if (
-        own
-        and not options.revision
-        and not mini
-        and len(held) == 1
-        and held[0].startswith("sha256:")
-    ):
-        own = held[0]  # a local copy of the weights: its revision is their hash
-    if not own:  # the model's own server, asked plainly, before all others
-        held = [rev for rev in held if not is_marked(rev)] or held
-    if (own and own not in held) or not held:
-        asked = _of(question, name + (f"@{own}" if own else ""), question.judge.data)
+    if options.model == MINI:
+        name, revision = _miniature("replay")
+        declared = False
+    else:
+        name, revision = options.model_of(question)
+        declared = not options.revision
+    stored = _revisions(options.store, name)
+    if declared and revision and len(stored) == 1 and stored[0].startswith("sha256:"):
+        # A local copy of the weights: its revision is their hash.
+        revision = stored[0]
+    if not revision:
+        # The model's own server, asked plainly, goes before all others.
+        stored = [each for each in stored if not is_marked(each)] or stored
+    if not stored or (revision and revision not in stored):
+        model = f"{name}@{revision}" if revision else name
+        described = _described(question, model, question.judge.data)
         raise Unavailable(
-            f"the store has no completions of {asked}; {_way(question, options.model)}"
+            f"the store has no completions of {described}; "
+            f"{_how_to_make(question, options.model)}"
         )
-    if not own and len(held) > 1:
-        there = f"{len(held)} revisions of {name}: {', '.join(held)}"
-        raise Unavailable(f"the store has {there}; name one with revision")
-    return own or held[0]
+    if not revision and len(stored) > 1:
+        raise Unavailable(
+            f"the store has {len(stored)} revisions of {name}: {', '.join(stored)}; "
+            "name one with revision"
+        )
+    return revision or stored[0]
 
 
 def _revisions(folder: str | Path, model: str) -> list[str]:
     """The revisions of a model that a store has completions of."""
-    with named.store(folder) as kept:
-        return [revision for name, revision in kept.census() if name == model]
+    with named.store(folder) as store:
+        return [revision for name, revision in store.census() if name == model]
 
 
-def _of(question: Question, model: str, data: str) -> str:
+def _described(question: Question, model: str, data: str) -> str:
     return f"{model} for {question.judge.evaluator} on {data} ({question.name})"
 
 
-def _way(question: Question, model: str) -> str:
+def _how_to_make(question: Question, model: str) -> str:
     if model == MINI:
         return 'run the notebook with engine="transformers"'
-    return f"to make them: nlgeval completions --output {question.output} --engine {question.judge.engine}"
+    return (
+        f"to make them: nlgeval completions --output {question.output} "
+        f"--engine {question.judge.engine}"
+    )
 
 
-# -- completions that could not be had, as of prompts that a model has no room for: a note beside the store ------------
+# -- completions that could not be had, such as those of prompts that a model has no
+# room for: a note beside the store
 
 
 def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
@@ -465,11 +475,8 @@ def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
     nothing was noted.
     """
     try:
-        return dict(
-            json.loads(_note(folder, model, revision).read_text(encoding="utf-8"))[
-                "refused"
-            ]
-        )
+        note = json.loads(_note(folder, model, revision).read_text(encoding="utf-8"))
+        return dict(note["refused"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -479,15 +486,18 @@ def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> 
 
     Raises: OSError.
     """
-    lasting = {one.key: one.reason for one in failures if not one.passing}
+    lasting = {
+        failure.key: failure.reason for failure in failures if not failure.passing
+    }
     if not lasting:
         return
-    refused = refusals(folder, engine.model, engine.revision) | lasting
-    text = json.dumps(
-        {"model": engine.model, "revision": engine.revision, "refused": refused},
-        indent=0,
-    )
-    files.write_text(_note(folder, engine.model, engine.revision), text)
+    note = {
+        "model": engine.model,
+        "revision": engine.revision,
+        "refused": refusals(folder, engine.model, engine.revision) | lasting,
+    }
+    path = _note(folder, engine.model, engine.revision)
+    files.write_text(path, json.dumps(note, indent=0))
 
 
 def forget_refusals(folder: Path, engine: Engine) -> None:
@@ -496,8 +506,5 @@ def forget_refusals(folder: Path, engine: Engine) -> None:
 
 
 def _note(folder: Path, model: str, revision: str) -> Path:
-    return (
-        folder
-        / "refused"
-        / f"{hashlib.sha256(f'{model}@{revision}'.encode()).hexdigest()[:16]}.json"
-    )
+    digest = hashlib.sha256(f"{model}@{revision}".encode()).hexdigest()
+    return folder / "refused" / f"{digest[:16]}.json"

@@ -28,27 +28,31 @@ def scores(
     """The mean of what metrics say of each output (NaN where one says nothing), and
     their signature.
 
-    make: compute what the cache lacks; else it is read alone, and no weights are needed. The signature names the small
-    folder that stood in for a metric's model as `report.Output.compare` reads it.
+    make: compute what the cache lacks; else it is read alone, and no weights are
+    needed. The signature names the small folder that stood in for a metric's model as
+    `report.Output.compare` reads it.
     Raises: Unavailable, with what to do.
     """
-    found = []
+    columns = []
     signatures = []
-    who = ""
+    mark = ""
     for metric in metrics:
         evaluator = _evaluator(metric)
-        note = _note(metric, evaluator) if make else _notes().get(metric.id)
-        if note is None:
-            raise Unavailable(f"nothing was computed with {metric.model} here")
-        if not make:
+        if make:
+            note = _note(metric, evaluator)
+        elif note := _notes().get(metric.id):
             evaluator.recall(note["settings"])
+        else:
+            raise Unavailable(f"nothing was computed with {metric.model} here")
         scored = evaluator.score(items)
-        if (lost := scored["status"] == Status.UNAVAILABLE.value).any():
-            raise Unavailable(f"{metric.id}: {scored.loc[lost, 'reason'].iloc[0]}")
-        found.append(scored["value"].to_numpy(float))
+        unavailable = scored["status"] == Status.UNAVAILABLE.value
+        if unavailable.any():
+            reason = scored.loc[unavailable, "reason"].iloc[0]
+            raise Unavailable(f"{metric.id}: {reason}")
+        columns.append(scored["value"].to_numpy(float))
         signatures.append(str(scored.attrs["signature"]))
-        who = note["stand_in"] and f"{JUDGED_BY}{note['stand_in']}"
-    return np.mean(found, axis=0), "+".join(dict.fromkeys(signatures)) + who
+        mark = f"{JUDGED_BY}{note['stand_in']}" if note["stand_in"] else ""
+    return np.mean(columns, axis=0), "+".join(dict.fromkeys(signatures)) + mark
 
 
 def asked(
@@ -57,13 +61,14 @@ def asked(
     """The metrics that outputs read, each with the data sets that these are about;
     of these models, where named.
     """
-    found: dict[Metric, dict[str, None]] = {}
+    by_metric: dict[Metric, dict[str, None]] = {}
     for entry in entries:
         data = dict.fromkeys(name for name in entry.inputs if name in datasets.NAMES)
         for name in entry.metric_ids:
-            if not models or catalogue.metrics[name].model in models:
-                found.setdefault(catalogue.metrics[name], {}).update(data)
-    return {metric: [*data] for metric, data in found.items()}
+            metric = catalogue.metrics[name]
+            if not models or metric.model in models:
+                by_metric.setdefault(metric, {}).update(data)
+    return {metric: [*data] for metric, data in by_metric.items()}
 
 
 def make(
@@ -82,23 +87,25 @@ def make(
         try:
             evaluator = _evaluator(metric)
             note = _note(metric, evaluator)
-            who = note["settings"]["model"] + (
-                " (a stand-in)" if note["stand_in"] else ""
-            )
-            said = (
-                data
-                if dry
-                else [f"{name} {_made(metric, evaluator, name, mode)}" for name in data]
-            )
-            say(f"{head} by {who}: {(', ' if dry else '; ').join(said)}")
+            model = note["settings"]["model"]
+            if note["stand_in"]:
+                model += " (a stand-in)"
+            if dry:
+                result = ", ".join(data)
+            else:
+                counts = [_made(metric, evaluator, name, mode) for name in data]
+                result = "; ".join(counts)
+            say(f"{head} by {model}: {result}")
         except (Unavailable, DataError, ValueError) as error:
             say(f"{head}: not here: {error}")
 
 
 def way(output: str, model: str) -> str:
     """How to make what an output reads of a metric with this model."""
-    places = f"the weights of {model} from the model hub, its cache, or --model-path {model}=FOLDER"
-    return f"nlgeval completions --output {output} --engine transformers ({places})"
+    return (
+        f"nlgeval completions --output {output} --engine transformers (the weights of "
+        f"{model} from the model hub, its cache, or --model-path {model}=FOLDER)"
+    )
 
 
 def place(model: str, folder: str | Path) -> None:
@@ -114,20 +121,20 @@ def place(model: str, folder: str | Path) -> None:
 
 
 def _made(metric: Metric, evaluator: Any, name: str, mode: str) -> str:
-    """Score a data set's outputs and note how many have a score; what came of it, in
-    words.
+    """Score a data set's outputs and note how many have a score; the data set and that
+    number, in words.
     """
     frame = datasets.load(name)
-    items = datasets.items(
-        datasets.quick(frame, QUICK_INPUTS) if mode == "quick" else frame
-    )
+    if mode == "quick":
+        frame = datasets.quick(frame, QUICK_INPUTS)
+    items = datasets.items(frame)
     scored = evaluator.score(items)
-    lost = scored.loc[scored["status"] != "ok", "reason"]
-    note = _note(metric, evaluator, {name: len(items) - len(lost)})
+    reasons = scored.loc[scored["status"] != "ok", "reason"]
+    count = len(items) - len(reasons)
+    note = _note(metric, evaluator, {name: count})
     files.write_text(_path(), json.dumps(_notes() | {metric.id: note}, indent=1))
-    return f"{len(items) - len(lost):,} of {len(items):,}" + (
-        f" (first: {lost.iloc[0]})" if len(lost) else ""
-    )
+    first = f" (first: {reasons.iloc[0]})" if len(reasons) else ""
+    return f"{name} {count:,} of {len(items):,}{first}"
 
 
 def _evaluator(metric: Metric) -> Any:
@@ -145,18 +152,24 @@ def _notes() -> dict[str, Any]:
 
 
 def _note(
-    metric: Metric, evaluator: Any, done: dict[str, int] | None = None
+    metric: Metric, evaluator: Any, counts: dict[str, int] | None = None
 ) -> dict[str, Any]:
-    """The note of a metric whose weights are here.
+    """The note of a metric whose weights are here. counts: outputs with a score, by
+    data set, to be added.
 
     Raises: Unavailable where they are not.
     """
     settings = evaluator.settings()
     located = encoders.Located(encoders.placed(metric.model), settings["model"])
-    note = {"settings": settings, "stand_in": located.label if located.small else ""}
-    before = _notes().get(metric.id, {})
-    same = before.get("settings") == settings
-    return note | {"scored": (before["scored"] if same else {}) | (done or {})}
+    scored: dict[str, int] = {}
+    earlier = _notes().get(metric.id, {})
+    if earlier.get("settings") == settings:
+        scored |= earlier["scored"]
+    return {
+        "settings": settings,
+        "stand_in": located.label if located.small else "",
+        "scored": scored | (counts or {}),
+    }
 
 
 def _path() -> Path:

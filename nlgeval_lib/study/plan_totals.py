@@ -13,7 +13,7 @@ import functools
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,12 @@ from nlgeval_lib import files
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.completions import COUNTS, GUESS
 
-# new tokens a second of a model of a billion parameters on one 80 GB GPU; a guess, as
-# the next two
+# New tokens a second of a model of a billion parameters on one 80 GB GPU; a guess, as
+# the next two.
 RATE = 20_000.0
 READS = 10.0  # prompt tokens are read so many times as fast as new ones are written
 SERVED = 1_000.0  # new tokens a second of a served model
-# what has to fit beside the weights, at least
+# What has to fit beside the weights, at least.
 SEQUENCES = 8
 CONTEXT = 4096
 GPUS = ((24, 1), (48, 1), (80, 1), (80, 2), (80, 4), (80, 8))  # GB and how many
@@ -49,10 +49,12 @@ def totals(
     cells, an_hour, a_dollar.
     Raises: ValueError for a file of prices without `model, prompt, new`; OSError.
     """
-    known = _table("models.csv").set_index("model")
-    cost = _prices(prices)
+    models = _table("models.csv").set_index("model")
+    price_table = _prices(prices)
     filled = _table("judged_cells.csv")
-    entries = {one.id: one for one in catalogue.load().outputs}
+    covers = {}
+    for entry in catalogue.load().outputs:
+        covers[entry.id] = [(entry.paper, table) for table in entry.covers]
     rows = []
     for (model, paper), part in planned.groupby(["model", "paper"], sort=False):
         row = {"model": model, "paper": paper, **part[list(COUNTS)].sum().to_dict()}
@@ -60,53 +62,52 @@ def totals(
         number = 0
         weights = 0.0
         speed = SERVED
-        if model in known.index and known.at[model, "billions"] > 0:
-            weights = known.at[model, "billions"]
-            size, number = gpus(
-                weights, known.at[model, "layers"], known.at[model, "kv_width"]
-            )
+        if model in models.index and models.at[model, "billions"] > 0:
+            weights = models.at[model, "billions"]
+            layers = models.at[model, "layers"]
+            size, number = gpus(weights, layers, models.at[model, "kv_width"])
             speed = RATE / weights * number
-        row["hours"] = (
-            (row["new_tokens"] + row["prompt_tokens"] / READS) / (rate or speed) / 3600
-        )
-        row["gpus"], row["disk"] = (
-            f"{number} x {size} GB" if number else "",
-            2 * weights + COMPLETION * row["to_ask"],
-        )
-        row["dollars"] = math.nan
-        if number and GPU in cost.index:
-            row["dollars"] = row["hours"] * number * cost.at[GPU, "hour"]
-        elif model in cost.index:
-            paid = (
-                row["prompt_tokens"] * cost.at[model, "prompt"]
-                + row["new_tokens"] * cost.at[model, "new"]
-            )
-            row["dollars"] = paid / 1e6
-        asked = {
-            name
-            for names in part.loc[part["to_ask"] > 0, "outputs"]
-            for name in names.split(", ")
-        }
-        tables = {
-            (entries[name].paper, table)
-            for name in asked
-            for table in entries[name].covers
-        }
-        own = filled[filled["model"] == model]
-        row["cells"] = sum(
-            own["cells"][
-                [key in tables for key in zip(own["paper"], own["table"], strict=True)]
-            ]
-        )
+        tokens = row["new_tokens"] + row["prompt_tokens"] / READS
+        row["hours"] = tokens / (rate or speed) / 3600
+        row["gpus"] = f"{number} x {size} GB" if number else ""
+        row["disk"] = 2 * weights + COMPLETION * row["to_ask"]
+        row["dollars"] = _dollars(row, number, price_table)
+        row["cells"] = _cells(part, filled[filled["model"] == model], covers)
         rows.append(row)
-    found = pd.DataFrame(rows)
-    found["an_hour"], found["a_dollar"] = (
-        found["cells"] / found["hours"],
-        found["cells"] / found["dollars"],
-    )
-    return found.sort_values(
-        ["an_hour", "hours"], ascending=[False, True], ignore_index=True
-    )
+    table = pd.DataFrame(rows)
+    table["an_hour"] = table["cells"] / table["hours"]
+    table["a_dollar"] = table["cells"] / table["dollars"]
+    order = ["an_hour", "hours"]
+    return table.sort_values(order, ascending=[False, True], ignore_index=True)
+
+
+def _dollars(row: Mapping[str, Any], number: int, prices: pd.DataFrame) -> float:
+    """What a row of the plan costs on so many GPUs, or of a server; NaN where no price
+    is known.
+    """
+    if number and GPU in prices.index:
+        return row["hours"] * number * prices.at[GPU, "hour"]
+    if row["model"] in prices.index:
+        price = prices.loc[row["model"]]
+        prompt = row["prompt_tokens"] * price["prompt"]
+        return (prompt + row["new_tokens"] * price["new"]) / 1e6
+    return math.nan
+
+
+def _cells(
+    part: pd.DataFrame, filled: pd.DataFrame, covers: Mapping[str, Sequence[Any]]
+) -> int:
+    """The printed cells that the answers of a model give to these rows of the plan.
+
+    filled: the model's rows of data/judged_cells.csv. covers: the printed tables of an
+    output.
+    """
+    tables = set()
+    for outputs in part.loc[part["to_ask"] > 0, "outputs"]:
+        for output in outputs.split(", "):
+            tables.update(covers[output])
+    keys = zip(filled["paper"], filled["table"], strict=True)
+    return sum(filled["cells"][[key in tables for key in keys]])
 
 
 def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
@@ -131,35 +132,59 @@ def in_words(
 
     Raises: as `totals`.
     """
-    judges = planned[["model", "judge", "outputs", *COUNTS[:-1]]].rename(
-        columns=_spaced
-    )
+    judges = planned[["model", "judge", "outputs", *COUNTS[:-1]]]
+    judges = judges.rename(columns=_spaced)
     judges["model"] = planned["model"].mask(planned["model"].duplicated(), "")
-    yield _written(
-        judges.assign(**{"": planned["exact"].map({True: "", False: "estimate"})})
-    )
-    found = totals(planned, rate, prices)
-    todo = found[found["to_ask"] > 0]
+    judges[""] = planned["exact"].map({True: "", False: "estimate"})
+    yield _readable(judges)
+    table = totals(planned, rate, prices)
+    todo = table[table["to_ask"] > 0]
     if len(todo):
         yield "\nprinted cells, those that an hour gives most of first"
         rates = {"an_hour": "cells an hour", "a_dollar": "cells a dollar"}
-        yield _written(
-            todo[["model", "paper", "cells", "hours", "dollars", *rates]].rename(
-                columns=rates
-            )
-        )
-    sums = (*COUNTS, "hours", "dollars", "cells")
-    each = found.groupby("model", sort=False).agg(
-        dict.fromkeys(sums, _sum) | {"disk": "max", "gpus": "first"}
+        columns = ["model", "paper", "cells", "hours", "dollars", *rates]
+        yield _readable(todo[columns].rename(columns=rates))
+    by_model = _by_model(table)
+    yield "\nwhat the models take"
+    yield _readable(_needs(by_model))
+    yield ""
+    unplanned = planned[planned["why"] != ""]
+    for (model, why), part in unplanned.groupby(["model", "why"], sort=False):
+        yield f"{model}: not here: {', '.join(part['judge'])}: {why}"
+    yield from _obstacles(by_model[by_model["to_ask"] > 0])
+    if not planned["exact"].all():
+        yield "estimates depend on answers that are not stored yet"
+    if len(todo):
+        yield from _rests_on(planned, rate, prices)
+    else:
+        limits = " (of what can be planned here)" if len(unplanned) else ""
+        yield f"nothing to ask, {int(planned['stored'].sum()):,} stored{limits}"
+
+
+_spaced = {name: name.replace("_", " ") for name in (*COUNTS, "at_most")}
+
+
+_SUMS = (*COUNTS, "hours", "dollars", "cells")
+# The sum of what is known; NaN where nothing is.
+_sum_known = functools.partial(pd.Series.sum, min_count=1)
+
+
+def _by_model(table: pd.DataFrame) -> pd.DataFrame:
+    """What each model takes for all papers together."""
+    how: dict[str, Any] = dict.fromkeys(_SUMS, _sum_known)
+    how |= {"disk": "max", "gpus": "first"}
+    return table.groupby("model", sort=False).agg(how)
+
+
+def _needs(by_model: pd.DataFrame) -> pd.DataFrame:
+    """What each model takes and what all take, in the columns that are shown."""
+    total = by_model[[*_SUMS, "disk"]].agg(_sum_known).to_frame("all").T
+    table = pd.concat([by_model, total.assign(gpus="")])
+    table = (
+        table.rename_axis("model").reset_index().rename(columns={"limit": "at_most"})
     )
-    whole = each[[*sums, "disk"]].agg(_sum).to_frame("all").T.assign(gpus="")
-    takes = (
-        pd.concat([each, whole])
-        .rename_axis("model")
-        .reset_index()
-        .rename(columns={"limit": "at_most"})
-    )
-    order = [
+    columns = [
+        "model",
         "completions",
         "stored",
         "to_ask",
@@ -169,118 +194,106 @@ def in_words(
         "gpus",
         "disk",
         "hours",
+        "dollars",
+        "cells",
     ]
-    yield "\nwhat the models take"
-    yield _written(
-        takes[["model", *order, "dollars", "cells"]].rename(
-            columns=_spaced | {"disk": "GB of disk"}
-        )
-    )
-    yield ""
-    for (model, why), part in planned[planned["why"] != ""].groupby(
-        ["model", "why"], sort=False
-    ):
-        yield f"{model}: not here: {', '.join(part['judge'])}: {why}"
-    yield from _ways_in(each[each["to_ask"] > 0])
-    if not planned["exact"].all():
-        yield "estimates depend on answers that are not stored yet"
-    if len(todo):
-        yield from _rests_on(planned, rate, prices)
-    else:
-        some = " (of what can be planned here)" if (planned["why"] != "").any() else ""
-        yield f"nothing to ask, {int(planned['stored'].sum()):,} stored{some}"
+    return table[columns].rename(columns=_spaced | {"disk": "GB of disk"})
 
 
-_spaced = {name: name.replace("_", " ") for name in (*COUNTS, "at_most")}
-_sum = functools.partial(
-    pd.Series.sum, min_count=1
-)  # of what is known; NaN where nothing is
-
-
-def _written(frame: pd.DataFrame) -> pd.DataFrame:
+def _readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Numbers as people read them: three digits below a hundred, none after the
     point above.
     """
 
     def text(value: Any) -> str:
-        if isinstance(value, str) or pd.isna(value) or math.isinf(value):
-            return value if isinstance(value, str) else ""
-        return (
-            f"{value:,.0f}"
-            if value >= 100 or float(value).is_integer()
-            else f"{value:.3g}"
-        )
+        if isinstance(value, str):
+            return value
+        if pd.isna(value) or math.isinf(value):
+            return ""
+        if value >= 100 or float(value).is_integer():
+            return f"{value:,.0f}"
+        return f"{value:.3g}"
 
     return frame.map(text)
 
 
-def _ways_in(each: pd.DataFrame) -> Iterator[str]:
+def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:
     """What stands between this machine and a model, and what to do."""
-    known = _table("models.csv").set_index("model")
-    here = _here()
-    for model, row in each.iterrows():
-        if model in known.index and known.at[model, "access"] not in ("open", "served"):
-            yield f"{model}: {known.at[model, 'access']}: {known.at[model, 'instead']}"
-        number, size = (
-            row["gpus"].removesuffix(" GB").split(" x ") if row["gpus"] else ("0", "0")
-        )
-        if here and len(here) * min(here) < 0.95 * int(number) * int(size):
-            smaller = f"--engine-set tensor_parallel_size={number} on {row['gpus']}, or --engine-set quantization=fp8"
-            yield f"{model}: too large for {len(here)} x {min(here):.0f} GB: {smaller} (told in the signature)"
-    if not here and each["gpus"].any():
+    models = _table("models.csv").set_index("model")
+    memory = _gpu_memory()
+    for model, row in by_model.iterrows():
+        if model in models.index:
+            access = models.at[model, "access"]
+            if access not in ("open", "served"):
+                yield f"{model}: {access}: {models.at[model, 'instead']}"
+        if not memory or not row["gpus"]:
+            continue
+        number, size = row["gpus"].removesuffix(" GB").split(" x ")
+        if len(memory) * min(memory) < 0.95 * int(number) * int(size):
+            yield (
+                f"{model}: too large for {len(memory)} x {min(memory):.0f} GB: "
+                f"--engine-set tensor_parallel_size={number} on {row['gpus']}, "
+                "or --engine-set quantization=fp8 (told in the signature)"
+            )
+    if not memory and by_model["gpus"].any():
         yield "no GPU is seen here"
 
 
 def _rests_on(planned: pd.DataFrame, rate: float | None, prices: str) -> Iterator[str]:
+    """What the estimates rest on, a line each."""
     if (planned["to_ask"].gt(0) & ~planned["counted"]).any():
         yield "prompt tokens: four characters a token, where no tokenizer is here"
     if planned["guessed"].any():
-        yield f"new tokens: a guess of {GUESS:.0%} of the limit, where fewer than 20 answers are stored"
-    by_size = (
-        f"{RATE:,.0f} new tokens a second by billion of parameters on an 80 GB GPU"
-    )
-    guess = f"{by_size}, {SERVED:,.0f} of a served model (guesses; --rate gives yours)"
-    speed = f"{rate:,.0f} new tokens a second, as given" if rate else guess
+        yield (
+            f"new tokens: a guess of {GUESS:.0%} of the limit, "
+            "where fewer than 20 answers are stored"
+        )
+    if rate:
+        speed = f"{rate:,.0f} new tokens a second, as given"
+    else:
+        speed = (
+            f"{RATE:,.0f} new tokens a second by billion of parameters on an "
+            f"80 GB GPU, {SERVED:,.0f} of a served model (guesses; --rate gives yours)"
+        )
     yield f"hours: {speed}; a prompt is read {READS:.0f} times as fast"
     yield f"GPUs: weights in 16 bits and {SEQUENCES} sequences of {CONTEXT:,} tokens"
-    dated = _prices(prices)["date"].dropna()
+    dates = _prices(prices)["date"].dropna()
+    date = f", of {dates.max()}" if len(dates) else ""
+    yield f"dollars: {prices or 'data/prices.csv'}{date}; --prices FILE"
     yield (
-        f"dollars: {prices or 'data/prices.csv'}"
-        + (f", of {dated.max()}" if len(dated) else "")
-        + "; --prices FILE"
+        "printed cells: as the rehearsal fills them (data/judged_cells.csv); "
+        "of tables that already have some, too"
     )
-    yield "printed cells: as the rehearsal fills them (data/judged_cells.csv); of tables that already have some, too"
 
 
-def _here() -> list[float]:
+def _gpu_memory() -> list[float]:
     """The memory of each GPU of this machine, in GB."""
     if not shutil.which("nvidia-smi"):
         return []
-    asked = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-    return [
-        float(line) * 2**20 / 1e9 for line in said.split("\n") if line.strip().isdigit()
-    ]
+    command = ["nvidia-smi", "--query-gpu=memory.total"]
+    command.append("--format=csv,noheader,nounits")
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = answer.stdout.split("\n")
+    return [float(line) * 2**20 / 1e9 for line in lines if line.strip().isdigit()]
 
 
 def _table(name: str) -> pd.DataFrame:
     return pd.read_csv(files.data() / name)
 
 
-def _prices(given: str) -> pd.DataFrame:
+def _prices(path: str) -> pd.DataFrame:
     """Dollars by model. Raises: ValueError naming what the file lacks; OSError."""
-    path = Path(given) if given else files.data() / "prices.csv"
-    found = pd.read_csv(path)
-    if lacking := [
-        name for name in ("model", "prompt", "new") if name not in found.columns
-    ]:
+    file = Path(path) if path else files.data() / "prices.csv"
+    table = pd.read_csv(file)
+    lacking = [name for name in ("model", "prompt", "new") if name not in table]
+    if lacking:
         raise ValueError(
-            f"{path}: no column {', '.join(lacking)}; model, prompt and new are needed, hour for {GPU!r}"
+            f"{file}: no column {', '.join(lacking)}; model, prompt and new are "
+            f"needed, hour for {GPU!r}"
         )
     try:
-        found = found.reindex(
-            columns=["model", "prompt", "new", "hour", "date"]
-        ).set_index("model")
-        return found.astype(dict.fromkeys(("prompt", "new", "hour"), float))
+        table = table.reindex(columns=["model", "prompt", "new", "hour", "date"])
+        dollars = dict.fromkeys(("prompt", "new", "hour"), float)
+        return table.set_index("model").astype(dollars)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{file}: {error}") from None

@@ -54,22 +54,21 @@ def scores(
     for an input.
     Raises: ChecksumError, ValueError where a file is here, but is not what it should be.
     """
-    found: dict[str, dict[str, np.ndarray]] = {}
+    by_row: dict[str, dict[str, np.ndarray]] = {}
     lacking: dict[str, str] = {}
     for row in rows(output, part):
-        if not _here(row.recording):
+        if not _is_local(row.recording):
             continue
         recorded = recordings.load(row.recording)
-        own = recorded[recorded["judge"] == row.metric]
-        if own.empty:
-            there = ", ".join(dict.fromkeys(recorded["judge"]))
-            lacking[row.row] = f"{row.recording} has no {row.metric!r}, but: {there}"
+        published = recorded[recorded["judge"] == row.metric]
+        if published.empty:
+            metrics = ", ".join(dict.fromkeys(recorded["judge"]))
+            lacking[row.row] = f"{row.recording} has no {row.metric!r}, but: {metrics}"
             continue
-        found[row.row] = {
-            str(aspect): _aligned(items, rows_of)
-            for aspect, rows_of in own.groupby("aspect", sort=False)
-        }
-    return found, lacking
+        by_row[row.row] = {}
+        for aspect, values in published.groupby("aspect", sort=False):
+            by_row[row.row][str(aspect)] = _aligned(items, values)
+    return by_row, lacking
 
 
 def table(
@@ -87,29 +86,27 @@ def table(
     `scoring.correlations.table` takes them.
     Raises: what `scores` raises.
     """
-    found, lacking = scores(output, part, items)
-    given = {
-        row: {column: by_aspect[aspect] for column, aspect in columns.items()}
-        for row, by_aspect in found.items()
-    }
-    if not given:
+    by_row, lacking = scores(output, part, items)
+    if not by_row:
         return pd.DataFrame(), lacking
-    names = {one.row: f"{one.recording}/{one.metric}" for one in rows(output, part)}
-    made = correlations.table(items, given, human, **how)
-    signatures = made["signature"] + "|published:" + made["row"].map(names)
-    return made.assign(route="public", signature=signatures), lacking
+    by_column = {}
+    for row, by_aspect in by_row.items():
+        by_column[row] = {column: by_aspect[columns[column]] for column in columns}
+    cells = correlations.table(items, by_column, human, **how)
+    sources = {row.row: f"{row.recording}/{row.metric}" for row in rows(output, part)}
+    signature = cells["signature"] + "|published:" + cells["row"].map(sources)
+    return cells.assign(route="public", signature=signature), lacking
 
 
-def _here(recording: str) -> bool:
+def _is_local(recording: str) -> bool:
     """Whether all files of a recording are on this machine. Never uses the network."""
     needed = recordings.spec(recording).files
     return all(fetch.local(relpath) is not None for relpath in needed)
 
 
-def _aligned(items: pd.DataFrame, own: pd.DataFrame) -> np.ndarray:
+def _aligned(items: pd.DataFrame, published: pd.DataFrame) -> np.ndarray:
     """The values in the order of the items, each of which has at most one."""
-    keys = [name for name in (*ITEM, "doc_id") if name in items and name in own]
-    joined = items[keys].merge(
-        own[[*keys, "value"]], how="left", on=keys, validate="one_to_one"
-    )
+    keys = [name for name in (*ITEM, "doc_id") if name in items and name in published]
+    values = published[[*keys, "value"]]
+    joined = items[keys].merge(values, how="left", on=keys, validate="one_to_one")
     return joined["value"].to_numpy(float)

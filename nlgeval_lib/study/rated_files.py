@@ -21,12 +21,18 @@ from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
 
 NAN = float("nan")
-# the column of an evaluator that was fitted, as `Judgment.details` have it
+# The column that a fitted evaluator adds, as `Judgment.details` have it.
 SEEN = "seen_in_training"
 CEILING = "raters, leave-one-out (ceiling)"
 NO_IDS = "without input_id and system_id only the dataset level is there"
-SHARED = "{} outputs share system and input with another; at system level each is an input of its own"
-FEW = "{} of {} systems have fewer than half of the {} inputs (fewest: {}, {}): their scores also say which they have"
+SHARED = (
+    "{} outputs share system and input with another; "
+    "at system level each is an input of its own"
+)
+FEW = (
+    "{} of {} systems have fewer than half of the {} inputs (fewest: {}, {}): "
+    "their scores also say which they have"
+)
 _RESTS = {
     "rows": "{n} rows, taken one by one",
     "inputs": "{inputs} inputs, and hold for others like them, judged on these systems",
@@ -66,25 +72,20 @@ class Settings:
     def __post_init__(self) -> None:
         from nlgeval_lib.meta.multiplicity import METHODS
 
-        for given, allowed, name in (
-            (self.levels, meta.LEVELS, "level"),
-            (self.coefs, ("kendall", *meta.COEFFICIENTS), "coef"),
-            ((self.nan,), meta.POLICIES, "nan"),
-            ((self.correct,), METHODS, "correct"),
-            (
-                (self.ci,),
-                (
-                    "auto",
-                    "none",
-                    *(name for name in meta.intervals.NAMES if name != "auto"),
-                ),
-                "ci",
-            ),
-        ):
-            for one in given:
-                if one not in allowed:
+        intervals = [name for name in meta.intervals.NAMES if name != "auto"]
+        options = {
+            "level": (self.levels, meta.LEVELS),
+            "coef": (self.coefs, ("kendall", *meta.COEFFICIENTS)),
+            "nan": ((self.nan,), meta.POLICIES),
+            "correct": ((self.correct,), METHODS),
+            "ci": ((self.ci,), ("auto", "none", *intervals)),
+        }
+        for option, (choices, allowed) in options.items():
+            for choice in choices:
+                if choice not in allowed:
+                    hint = meant(choice, allowed)
                     raise InputError(
-                        f"--{name} {one!r}{meant(one, allowed)} allowed: {', '.join(allowed)}"
+                        f"--{option} {choice!r}{hint} allowed: {', '.join(allowed)}"
                     )
 
 
@@ -107,23 +108,23 @@ def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
 
     Raises: InputError for a column that is not there, or where none can be told.
     """
-    there = list(data.theirs)
+    columns = list(data.theirs)
     for name in asked:
-        if name not in there:
+        if name not in columns:
             raise InputError(f"--score {data.lacks(name)}")
     if asked:
         return list(dict.fromkeys(asked))
-    known = [name for name in data.earlier.get("scores", {}) if name in there]
-    known += [
-        n
-        for n in there
-        if n not in known and score_files.score_columns(n)[1] in there and n != "status"
-    ]
-    if not known and "value" not in there:
+    scores = [name for name in data.earlier.get("scores", {}) if name in columns]
+    for name in columns:
+        has_status = score_files.score_columns(name)[1] in columns
+        if has_status and name not in scores and name != "status":
+            scores.append(name)
+    if not scores and "value" not in columns:
         raise InputError(
-            f"{data.name}: which column has the scores? Give --score; columns: {', '.join(there)}"
+            f"{data.name}: which column has the scores? Give --score; "
+            f"columns: {', '.join(columns)}"
         )
-    return known or ["value"]
+    return scores or ["value"]
 
 
 def needed(
@@ -132,13 +133,20 @@ def needed(
     """Whether a column takes part in `correlate`: of a large file no other one is
     read.
     """
-    fixed = {*scores, *map(_seen, scores), rows.RATING, *rows.IDS, by or "aspect"}
-    fixed |= {"output"} if settings.baselines else set()
-    raters = settings.raters if settings.baselines else ""
-    return lambda name: name in fixed or bool(raters and name.startswith(raters))
+    columns = {*scores, *map(_training_column, scores)}
+    columns |= {rows.RATING, *rows.IDS, by or "aspect"}
+    raters = ""
+    if settings.baselines:
+        columns.add("output")
+        raters = settings.raters
+
+    def takes_part(name: str) -> bool:
+        return name in columns or bool(raters and name.startswith(raters))
+
+    return takes_part
 
 
-def _seen(score: str) -> str:
+def _training_column(score: str) -> str:
     """The column that says whether a score was fitted on a row."""
     return SEEN if score == "value" else f"{score}_{SEEN}"
 
@@ -158,226 +166,298 @@ def correlate(
     has a rating.
     """
     settings = settings or Settings()
-    data, left_out = _unseen(data, scores)
+    data, notes = _without_training_rows(data, scores)
+    _check_ratings(data)
+    tables = _Tables(settings, notes)
+    for group in _groups(data, scores, settings, by):
+        tables.add_group(group)
+    return tables.result()
+
+
+def _without_training_rows(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
+    """The rows that no score was fitted on, and a note on how many are left out.
+
+    Raises: InputError where there are none.
+    """
+    fitted_on = np.zeros(len(data), dtype=bool)
+    for column in map(_training_column, scores):
+        if column in data.frame:
+            marks = data.frame[column].astype(str).str.lower()
+            fitted_on |= marks.isin(("true", "1", "1.0")).to_numpy()
+    if not fitted_on.any():
+        return data.take(~fitted_on), []
+    if fitted_on.all():
+        raise InputError(
+            f"{data.name}: a score was fitted on every row; rate others, "
+            "or use score --cross-fit"
+        )
+    count = int(fitted_on.sum())
+    return data.take(~fitted_on), [
+        f"{count:,} rows that a score was fitted on are left out"
+    ]
+
+
+def _check_ratings(data: Rows) -> None:
+    """Raises: InputError where no row has a rating."""
+    if rows.RATING not in data.frame.columns:
+        likely = rows.nearest(data, rows.RATING) or "COLUMN"
+        raise InputError(
+            f"{data.name} has no column 'human'; say which has the ratings: "
+            f"--human {likely}. Its columns: {', '.join(data.columns)}"
+        )
+    if not data.frame[rows.RATING].notna().any():
+        column = data.theirs.get("human", "human")
+        raise InputError(f"{data.name}: no row has a rating in {column!r}")
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The rows of one group, in columns of their length.
+
+    places: `system_id` and `input_id`; flat: the file has neither of them. raters: the
+    ratings of each single rater.
+    """
+
+    label: str
+    places: pd.DataFrame
+    flat: bool
+    human: np.ndarray
+    scores: Mapping[str, pd.Series]
+    baselines: Mapping[str, pd.Series]
+    raters: Sequence[np.ndarray]
+
+    def has_both(self, values: pd.Series) -> np.ndarray:
+        """Which rows have a rating and one of these values."""
+        return values.notna().to_numpy() & ~np.isnan(self.human)
+
+
+def _groups(
+    data: Rows, scores: Sequence[str], settings: Settings, by: str | None
+) -> Iterator[_Group]:
+    """The groups of rows, in the order in which they appear.
+
+    Raises: InputError for an unknown column, for what is no number, and where settings
+    need inputs and systems that the file does not name.
+    """
     frame = data.frame
-    if rows.RATING not in frame.columns:
-        said = f"say which has the ratings: --human {rows.nearest(data, rows.RATING) or 'COLUMN'}"
-        raise InputError(
-            f"{data.name} has no column 'human'; {said}. Its columns: {', '.join(data.columns)}"
-        )
-    if not frame[rows.RATING].notna().any():
-        raise InputError(
-            f"{data.name}: no row has a rating in {data.theirs.get('human', 'human')!r}"
-        )
     if by is None and "aspect" in frame.columns and frame["aspect"].nunique() > 1:
         by = "aspect"
     if by and by not in frame.columns:
         raise InputError(f"--by {data.lacks(by)}")
     values = {name: data.numbers(name) for name in scores}
-    free = _baselines(frame, settings)
-    raters = [
-        str(name)
-        for name in frame.columns
-        if settings.baselines and _rated(frame, str(name), settings)
-    ]
-    labels = [
-        "" if not by or is_missing(label) else str(label)
-        for label in (frame[by] if by else [""] * len(frame))
-    ]
+    baselines = _baselines(frame, settings)
+    raters = _rater_columns(frame, settings)
     flat = not any(key in frame.columns for key in rows.IDS)
-    ids = pd.DataFrame(
-        {"system_id": ["one"] * len(frame), "input_id": range(len(frame))},
-        frame.index,
-        dtype=object,
-    )
-    ids = ids.assign(**{key: frame[key] for key in rows.IDS if key in frame.columns})
-    drawn = {
-        "ci": None if settings.ci == "none" else settings.ci,
-        "n_boot": settings.n_boot,
-        "seed": settings.seed,
-    }
-    tested: dict[str, Any] = {
-        "nan": settings.nan,
-        "n_perm": settings.n_perm,
-        "seed": settings.seed,
-    }
-    found: list[dict[str, Any]] = []
-    pairs: list[dict[str, Any]] = []
-    notes = dict.fromkeys(left_out)
-    rests = dict[str, None]()
-    for group in dict.fromkeys(labels):
-        mine = np.flatnonzero([label == group for label in labels])
-        human = frame[rows.RATING].to_numpy(dtype=float)[mine]
-        places = ids.iloc[mine]
-        rated = int((~np.isnan(human)).sum())
-        own, base = (
-            {name: pd.Series(each[mine], name=name) for name, each in part.items()}
-            for part in (values, free)
+    if flat:
+        _check_flat(settings)
+    places = _places(frame)
+    labels = _group_labels(frame, by)
+    for label in dict.fromkeys(labels):
+        members = np.flatnonzero(labels == label)
+        yield _Group(
+            label,
+            places.iloc[members],
+            flat,
+            frame[rows.RATING].to_numpy(dtype=float)[members],
+            _members(values, members),
+            _members(baselines, members),
+            [frame[name].to_numpy(dtype=float)[members] for name in raters],
         )
-        there = {
-            name: one.notna().to_numpy() & ~np.isnan(human)
-            for name, one in {**own, **base}.items()
-        }
-        notes |= (
-            {}
-            if flat
-            else dict.fromkeys(
-                _few(places[np.logical_or.reduce([there[name] for name in own])])
-            )
-        )
-        for level in settings.levels:
-            if flat and (
-                level != "dataset"
-                or settings.ci.endswith(("inputs", "systems", "both"))
-            ):
-                asked = (
-                    f"--level {level}" if level != "dataset" else f"--ci {settings.ci}"
-                )
-                raise InputError(
-                    f"{asked} needs the columns input_id and system_id (--map input_id=YOURS)"
-                )
-            grid = Grid(places, level, flat)
-            doubled = int(places.duplicated().sum())
-            notes |= (
-                {NO_IDS: None}
-                if flat
-                else {SHARED.format(doubled): None}
-                if doubled and level == "system"
-                else {}
-            )
-            for coef in settings.coefs:
-                key = dict(zip(_KEYS, (group, level, coef), strict=True))
-                for name, one in {**own, **base}.items():
-                    n = int(there[name].sum())
-                    row = dict.fromkeys(_VALUE, NAN) | {
-                        "n": n,
-                        "coverage": n / rated if rated else NAN,
-                    }
-                    made = _had(
-                        _VALUE,
-                        grid.correlate,
-                        one,
-                        human,
-                        coef,
-                        level,
-                        nan=settings.nan,
-                        **drawn,
-                    )
-                    found.append(
-                        {**key, "score": name, **row, **made, "baseline": name in base}
-                    )
-                    rests |= dict.fromkeys(
-                        _rest(made["signature"], grid, level) if name in own else ()
-                    )
-                if len(raters) > 1:
-                    ratings = [
-                        frame[name].to_numpy(dtype=float)[mine] for name in raters
-                    ]
-                    made = _had(_VALUE, grid.ceiling, ratings, coef, level, **drawn)
-                    found.append({**key, "score": CEILING, **made, "baseline": True})
-                for first, second in combinations(own, 2) if settings.compare else ():
-                    tested |= {
-                        "coef": "kendall-b" if coef == "kendall" else coef,
-                        "level": level,
-                    }
-                    made = _had(
-                        _DIFFERENCE,
-                        grid.compare,
-                        own[first],
-                        own[second],
-                        human,
-                        **tested,
-                    )
-                    none = {} if "p" in made else {"difference": NAN, "p": NAN}
-                    pairs.append(
-                        {**key, "first": first, "second": second, **none, **made}
-                    )
-    table = pd.DataFrame(found)
-    differences = pd.DataFrame(pairs)
-    if pairs:
-        differences = _corrected(differences, settings)
-        table = _ranked(table, differences)
-    return Result(_tidy(table), _tidy(differences), (*notes, *rests))
 
 
-def _unseen(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
-    """The rows that no score was fitted on, and what to say of the others.
+def _members(
+    values: Mapping[str, np.ndarray], members: np.ndarray
+) -> dict[str, pd.Series]:
+    """The values of a group's rows, column by column."""
+    return {
+        name: pd.Series(column[members], name=name) for name, column in values.items()
+    }
 
-    Raises: InputError where there are none.
-    """
-    columns = [name for name in map(_seen, scores) if name in data.frame]
-    seen = [
-        data.frame[name].astype(str).str.lower().isin(("true", "1", "1.0"))
-        for name in columns
-    ]
-    mask = np.logical_or.reduce(seen) if seen else np.zeros(len(data), dtype=bool)
-    if len(data) and mask.all():
+
+def _check_flat(settings: Settings) -> None:
+    """Raises: InputError where settings need to know inputs and systems."""
+    over_units = settings.ci.endswith(("inputs", "systems", "both"))
+    for level in settings.levels:
+        if level != "dataset":
+            option = f"--level {level}"
+        elif over_units:
+            option = f"--ci {settings.ci}"
+        else:
+            continue
         raise InputError(
-            f"{data.name}: a score was fitted on every row; rate others, or use score --cross-fit"
+            f"{option} needs the columns input_id and system_id (--map input_id=YOURS)"
         )
-    return data.take(~mask), [
-        f"{int(mask.sum()):,} rows that a score was fitted on are left out"
-    ] if mask.any() else []
 
 
-def _few(ids: pd.DataFrame) -> Iterator[str]:
-    """What is to be said where systems have few of the inputs."""
-    inputs = ids["input_id"].nunique()
-    systems = ids.groupby("system_id", sort=False)["input_id"].nunique()
-    if few := int((2 * systems < inputs).sum()):
-        yield FEW.format(few, len(systems), inputs, systems.idxmin(), systems.min())
+def _places(frame: pd.DataFrame) -> pd.DataFrame:
+    """System and input of each row; where they are not named, each row is an input of
+    its own, and all are of one system.
+    """
+    defaults = {"system_id": ["one"] * len(frame), "input_id": range(len(frame))}
+    places = pd.DataFrame(defaults, frame.index, dtype=object)
+    named = [key for key in rows.IDS if key in frame.columns]
+    return places.assign(**{key: frame[key] for key in named})
 
 
-def _rest(signature: str, grid: Grid, level: str) -> Iterator[str]:
-    """What an interval rests on."""
-    for name in re.findall(r"ci:(?:\w+-)?(\w+)", signature):
-        kind = "rows" if name == "fisher" and level != "system" else name
-        yield "intervals rest on " + _RESTS[kind].format(
-            n=grid.n, systems=grid.n_systems, inputs=len(grid.inputs)
-        )
+def _group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
+    """The group of each row; "" for a row without one."""
+    labels = [""] * len(frame)
+    if by:
+        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
+    return np.array(labels, dtype=object)
 
 
 def _baselines(frame: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:
     """What costs nothing, beside the scores."""
+    baselines: dict[str, np.ndarray] = {}
     if not settings.baselines:
-        return {}
+        return baselines
     texts = [None if is_missing(text) else text for text in frame.get("output", ())]
-    free = {"output length (baseline)": meta.baselines.length(texts)} if texts else {}
-    return {
-        **free,
-        "random (baseline)": meta.baselines.uniform((len(frame),), settings.seed),
-    }
+    if texts:
+        baselines["output length (baseline)"] = meta.baselines.length(texts)
+    drawn = meta.baselines.uniform((len(frame),), settings.seed)
+    baselines["random (baseline)"] = drawn
+    return baselines
 
 
-def _rated(frame: pd.DataFrame, name: str, settings: Settings) -> bool:
-    """Whether a column has a rater's ratings."""
-    named = (
-        bool(settings.raters)
-        and name.startswith(settings.raters)
-        and name not in (rows.RATING, *rows.IDS)
-    )
-    return (
-        named
-        and pd.api.types.is_numeric_dtype(frame[name])
-        and bool(frame[name].notna().any())
-    )
+def _rater_columns(frame: pd.DataFrame, settings: Settings) -> list[str]:
+    """The columns with the ratings of single raters."""
+    columns: list[str] = []
+    if not settings.baselines or not settings.raters:
+        return columns
+    for name in map(str, frame.columns):
+        if not name.startswith(settings.raters) or name in (rows.RATING, *rows.IDS):
+            continue
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column) and column.notna().any():
+            columns.append(name)
+    return columns
 
 
-def _had(
-    numbers: Mapping[str, str], make: Callable[..., Any], *given: Any, **how: Any
+class _Tables:
+    """The rows of both tables and their notes, filled group by group."""
+
+    def __init__(self, settings: Settings, notes: Sequence[str]) -> None:
+        self.settings = settings
+        self.correlations: list[dict[str, Any]] = []
+        self.differences: list[dict[str, Any]] = []
+        self.notes = dict.fromkeys(notes)
+        # What the intervals rest on; these notes end the list.
+        self.rests: dict[str, None] = {}
+        self.interval = {
+            "ci": None if settings.ci == "none" else settings.ci,
+            "n_boot": settings.n_boot,
+            "seed": settings.seed,
+        }
+
+    def add_group(self, group: _Group) -> None:
+        """Both tables' rows of a group, at every level and for every coefficient."""
+        if not group.flat:
+            self._note_incomplete_systems(group)
+        for level in self.settings.levels:
+            grid = Grid(group.places, level, group.flat)
+            doubled = int(group.places.duplicated().sum())
+            if group.flat:
+                self.notes[NO_IDS] = None
+            elif doubled and level == "system":
+                self.notes[SHARED.format(doubled)] = None
+            for coef in self.settings.coefs:
+                key = {"group": group.label, "level": level, "coef": coef}
+                self._add_correlations(group, grid, key)
+                if len(group.raters) > 1:
+                    arguments = (group.raters, coef, level)
+                    ceiling = _numbers(_VALUE, grid.ceiling, arguments, self.interval)
+                    row = {**key, "score": CEILING, **ceiling, "baseline": True}
+                    self.correlations.append(row)
+                if self.settings.compare:
+                    self._add_differences(group, grid, key)
+
+    def _note_incomplete_systems(self, group: _Group) -> None:
+        """Note where systems have few of the inputs."""
+        scored = [group.has_both(values) for values in group.scores.values()]
+        places = group.places[np.logical_or.reduce(scored)]
+        inputs = places["input_id"].nunique()
+        systems = places.groupby("system_id", sort=False)["input_id"].nunique()
+        if few := int((2 * systems < inputs).sum()):
+            fewest = (systems.idxmin(), systems.min())
+            self.notes[FEW.format(few, len(systems), inputs, *fewest)] = None
+
+    def _add_correlations(
+        self, group: _Group, grid: Grid, key: Mapping[str, str]
+    ) -> None:
+        level = key["level"]
+        options = {"nan": self.settings.nan, **self.interval}
+        rated = int((~np.isnan(group.human)).sum())
+        for name, values in {**group.scores, **group.baselines}.items():
+            n = int(group.has_both(values).sum())
+            row = {**key, "score": name, **dict.fromkeys(_VALUE, NAN)}
+            row["n"] = n
+            row["coverage"] = n / rated if rated else NAN
+            arguments = (values, group.human, key["coef"], level)
+            row |= _numbers(_VALUE, grid.correlate, arguments, options)
+            row["baseline"] = name in group.baselines
+            self.correlations.append(row)
+            if name in group.scores:
+                self._note_rests(row["signature"], grid, level)
+
+    def _note_rests(self, signature: str, grid: Grid, level: str) -> None:
+        """Note what an interval rests on."""
+        for name in re.findall(r"ci:(?:\w+-)?(\w+)", signature):
+            kind = "rows" if name == "fisher" and level != "system" else name
+            counts = {
+                "n": grid.n,
+                "systems": grid.n_systems,
+                "inputs": len(grid.inputs),
+            }
+            self.rests["intervals rest on " + _RESTS[kind].format(**counts)] = None
+
+    def _add_differences(
+        self, group: _Group, grid: Grid, key: Mapping[str, str]
+    ) -> None:
+        coef = key["coef"]
+        options = {
+            "nan": self.settings.nan,
+            "n_perm": self.settings.n_perm,
+            "seed": self.settings.seed,
+            "coef": "kendall-b" if coef == "kendall" else coef,
+            "level": key["level"],
+        }
+        for first, second in combinations(group.scores, 2):
+            row = {**key, "first": first, "second": second}
+            arguments = (group.scores[first], group.scores[second], group.human)
+            test = _numbers(_DIFFERENCE, grid.compare, arguments, options)
+            if "p" not in test:
+                row |= {"difference": NAN, "p": NAN}
+            self.differences.append(row | test)
+
+    def result(self) -> Result:
+        """Both tables with ranks and corrected p-values, and the notes."""
+        correlations = pd.DataFrame(self.correlations)
+        differences = pd.DataFrame(self.differences)
+        if len(differences):
+            differences = _corrected(differences, self.settings)
+            correlations = _ranked(correlations, differences)
+        notes = (*self.notes, *self.rests)
+        return Result(_tidy(correlations), _tidy(differences), notes)
+
+
+def _numbers(
+    columns: Mapping[str, str],
+    measure: Callable[..., Any],
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The numbers of a result (column: attribute), its reason and signature; the
     reason alone where `meta` refuses.
     """
     try:
-        found = make(*given, **how)
+        found = measure(*arguments, **options)
     except ValueError as error:
         return {"reason": str(error), "signature": ""}
-    found = found[0] if isinstance(found, tuple) else found
-    values = {
-        column: getattr(found, attribute) for column, attribute in numbers.items()
-    }
-    return {**values, "reason": found.reason, "signature": found.signature()}
+    if isinstance(found, tuple):
+        found = found[0]
+    row = {column: getattr(found, attribute) for column, attribute in columns.items()}
+    return {**row, "reason": found.reason, "signature": found.signature()}
 
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -385,15 +465,12 @@ def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     whatever the group.
     """
     family = pairs["level"] + " " + pairs["coef"]
-    said = pairs["signature"]
     corrected = meta.correct(pairs["p"].tolist(), settings.correct, family.tolist())
     pairs.insert(pairs.columns.get_loc("p") + 1, "p_adjusted", corrected.adjusted)
     sizes = pairs["p"].groupby(family).transform("count").astype(int).astype(str)
-    return pairs.assign(
-        signature=(said + f"|correct:{settings.correct}(" + sizes + ")").where(
-            said != "", ""
-        )
-    )
+    tested = pairs["signature"]
+    signature = tested + f"|correct:{settings.correct}(" + sizes + ")"
+    return pairs.assign(signature=signature.where(tested != "", ""))
 
 
 def _ranked(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -406,25 +483,22 @@ def _ranked(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     for key, part in table[~table["baseline"]].groupby(_KEYS, sort=False):
         names = part["score"].tolist()
         p = pd.DataFrame(NAN, names, names)
-        for test in tests[key].itertuples(index=False) if key in tests else ():
-            p.loc[test.first, test.second] = p.loc[test.second, test.first] = (
-                test.p_adjusted
-            )
-        ranks.loc[part.index] = meta.rank_clusters(
-            part["value"].to_numpy(), p.to_numpy()
-        )
+        if key in tests:
+            for test in tests[key].itertuples(index=False):
+                p.loc[test.first, test.second] = test.p_adjusted
+                p.loc[test.second, test.first] = test.p_adjusted
+        values = part["value"].to_numpy()
+        ranks.loc[part.index] = meta.rank_clusters(values, p.to_numpy())
     table.insert(table.columns.get_loc("n"), "rank", ranks)
     return table
 
 
 def _tidy(table: pd.DataFrame) -> pd.DataFrame:
-    """Without the columns that say nothing here."""
+    """The table without the columns that say nothing here."""
     if table.empty:
         return table
     table = table.drop(columns="baseline", errors="ignore")
-    idle = [
-        name
-        for name in ("group", "reason")
-        if name in table and not table[name].astype(bool).any()
-    ]
-    return table.drop(columns=idle)
+    for name in ("group", "reason"):
+        if name in table and not table[name].astype(bool).any():
+            table = table.drop(columns=name)
+    return table

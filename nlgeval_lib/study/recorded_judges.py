@@ -29,6 +29,7 @@ from nlgeval_lib.records import Completion, Status
 
 REVISION = "recorded"
 OUTPUT = ["input_id", "system_id"]
+# What one request is about.
 _ASKED = [
     "dataset",
     "input_id",
@@ -36,7 +37,7 @@ _ASKED = [
     "aspect",
     "judge",
     "prompt_form",
-]  # what one request is about
+]
 _ANSWER = "Your evaluation output:"  # the last words of TIGERScore's prompt
 
 
@@ -82,44 +83,43 @@ def readings(
     read: a function of `parsers`; settings: its further arguments.
     Raises: TextNotHere where this parser's readings are not saved.
     """
+    module = read.__module__.split(".")[-1]
+    rule = "|".join(map(str, (module, read.__name__, *settings)))
     listed = list(texts)
-    rule = "|".join(
-        map(str, (read.__module__.split(".")[-1], read.__name__, *settings))
-    )
     distinct = list(dict.fromkeys(listed))
     hashed = [text for text in distinct if isinstance(text, HashedText)]
-    known = _saved_readings(rule, hashed)
+    read_of = _saved_readings(rule, hashed)
     for text in distinct:
-        if text not in known:
-            known[text] = read(text, *settings)
+        if text not in read_of:
+            read_of[text] = read(text, *settings)
     if collected.wanted():
-        found = {text: known[text] for text in distinct}
-        collected.add(rule, {_key(text): _as_saved(one) for text, one in found.items()})
-    return [known[text] for text in listed]
+        saved = {}
+        for text in distinct:
+            saved[(numbers.digest_of(text),)] = _as_saved(read_of[text])
+        collected.add(rule, saved)
+    return [read_of[text] for text in listed]
 
 
-def _key(text: str | HashedText) -> tuple[bytes]:
-    return (numbers.digest_of(text),)
-
-
-def _as_saved(one: Any) -> tuple[float, str]:
-    value = one.value if isinstance(one.value, int | float) else math.nan
-    return float(value), f"{one.status.value}|{one.rule}"
+def _as_saved(reading: Any) -> tuple[float, str]:
+    value = math.nan
+    if isinstance(reading.value, int | float):
+        value = float(reading.value)
+    return value, f"{reading.status.value}|{reading.rule}"
 
 
 def _saved_readings(rule: str, texts: Sequence[HashedText]) -> dict[Any, Any]:
+    read_of: dict[Any, Any] = {}
     if not texts:
-        return {}
+        return read_of
     items = [(text,) for text in texts]
     saved = numbers.saved_scores(rule, items)
-    if short := [item for item in items if item not in saved]:
-        raise numbers.lacking(rule, short)
-    found: dict[Any, Any] = {}
-    for (text,), (value, how) in saved.items():
-        status, _, matched = how.partition("|")
-        why = "" if status == Status.OK.value else "as it was read from the text"
-        found[text] = Parsed(value, Status(status), why, matched)
-    return found
+    if unsaved := [item for item in items if item not in saved]:
+        raise numbers.lacking(rule, unsaved)
+    for (text,), (value, outcome) in saved.items():
+        status, _, matched = outcome.partition("|")
+        reason = "" if status == Status.OK.value else "as it was read from the text"
+        read_of[text] = Parsed(value, Status(status), reason, matched)
+    return read_of
 
 
 def read_ratings(
@@ -134,14 +134,16 @@ def read_ratings(
     unknown = sorted(set(recorded["aspect"]) - set(scale))
     if unknown:
         raise ValueError(
-            f"no scale for the aspect {', '.join(unknown)}; scales of {', '.join(scale)}"
+            f"no scale for the aspect {', '.join(unknown)}; "
+            f"scales of {', '.join(scale)}"
         )
-    found = np.empty(len(recorded), dtype=object)
+    ratings = np.empty(len(recorded), dtype=object)
     for aspect, places in recorded.groupby("aspect", sort=False).indices.items():
         texts = recorded["text"].iloc[places]
-        found[places] = readings(texts, parsers.rating, *scale[str(aspect)])
+        ratings[places] = readings(texts, parsers.rating, *scale[str(aspect)])
     return recorded.assign(
-        value=[one.value for one in found], status=[one.status.value for one in found]
+        value=[rating.value for rating in ratings],
+        status=[rating.status.value for rating in ratings],
     )
 
 
@@ -166,26 +168,25 @@ def scores(
     recorded = recordings.load(name, **options) if isinstance(name, str) else name
     keys = [by, "aspect", *OUTPUT]
     if scale is not None:
-        kept = recorded["input_id"].isin(items["input_id"]) & (
-            recorded["draw"] < (draws or math.inf)
-        )
-        read = read_ratings(recorded[kept], scale)
-        recorded = read.groupby(keys, sort=False)["value"].mean().reset_index()
+        about_items = recorded["input_id"].isin(items["input_id"])
+        first_draws = recorded["draw"] < (draws or math.inf)
+        ratings = read_ratings(recorded[about_items & first_draws], scale)
+        recorded = ratings.groupby(keys, sort=False)["value"].mean().reset_index()
     if "value" not in recorded or recorded["value"].isna().all():
         raise ValueError("the recording holds texts, not values; parse them first")
     if double := int(recorded.duplicated(keys).sum()):
-        said = f"{double} values beyond the first for one judge, aspect and output"
-        raise ValueError(f"{said}; choose a prompt form and reduce the draws")
+        raise ValueError(
+            f"{double} values beyond the first for one judge, aspect and output; "
+            "choose a prompt form and reduce the draws"
+        )
     wide = recorded.pivot(index=OUTPUT, columns=[by, "aspect"], values="value")
     wide = wide.reindex(pd.MultiIndex.from_frame(items[OUTPUT]))
-    found: dict[str, dict[str, np.ndarray]] = {}
-    for judge, aspect in (
-        recorded[[by, "aspect"]].drop_duplicates().itertuples(index=False, name=None)
-    ):
-        found.setdefault(str(judge), {})[str(aspect)] = wide[judge, aspect].to_numpy(
-            dtype=float
-        )
-    return found
+    by_judge: dict[str, dict[str, np.ndarray]] = {}
+    pairs = recorded[[by, "aspect"]].drop_duplicates()
+    for judge, aspect in pairs.itertuples(index=False, name=None):
+        by_aspect = by_judge.setdefault(str(judge), {})
+        by_aspect[str(aspect)] = wide[judge, aspect].to_numpy(dtype=float)
+    return by_judge
 
 
 def of_one(
@@ -205,14 +206,15 @@ def of_one(
     `scores` raises.
     """
     recorded = recordings.load(name, **options)
-    for column, asked in (("judge", judge), ("prompt_form", prompt_form)):
-        recorded = recorded[recorded[column] == asked] if asked else recorded
+    for column, wanted in (("judge", judge), ("prompt_form", prompt_form)):
+        if wanted:
+            recorded = recorded[recorded[column] == wanted]
     recorded = recorded[recorded["input_id"].isin(items["input_id"])]
     if read:
-        recorded = recorded.assign(
-            value=[one.value for one in readings(recorded["text"], read)]
-        )
-    [[values]] = [by_aspect.values() for by_aspect in scores(items, recorded).values()]
+        values = [reading.value for reading in readings(recorded["text"], read)]
+        recorded = recorded.assign(value=values)
+    [by_aspect] = scores(items, recorded).values()
+    [values] = by_aspect.values()
     return values
 
 
@@ -242,17 +244,16 @@ def of(name: str) -> Asked:
 
     Raises: ValueError naming the recordings whose prompts are known.
     """
-    if name not in ASKED:
-        there = (
-            ": its scores or texts are in datasets.recordings.load"
-            if name in recordings.NAMES
-            else ""
-        )
-        hint = meant(name, tuple(ASKED), ".")
-        raise ValueError(
-            f"no recording {name!r} with known prompts{there}{hint} There are {', '.join(ASKED)}"
-        )
-    return ASKED[name]
+    if name in ASKED:
+        return ASKED[name]
+    place = ""
+    if name in recordings.NAMES:
+        place = ": its scores or texts are in datasets.recordings.load"
+    hint = meant(name, tuple(ASKED), ".")
+    raise ValueError(
+        f"no recording {name!r} with known prompts{place}{hint} "
+        f"There are {', '.join(ASKED)}"
+    )
 
 
 def fill(store: Store, name: str, **options: Any) -> StoredCounts:
@@ -261,68 +262,53 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
 
     Raises: ValueError for an unknown name; DataUnavailable; StoreError.
     """
-    how = of(name)
-    done = StoredCounts()
+    sampling = of(name).sampling
+    counts = StoredCounts()
     engines: dict[str, ReplayEngine] = {}
-    seen: dict[str, str] = {}
+    text_of: dict[str, str] = {}
     batch: list[Completion] = []
     bodies: list[dict[str, Any]] = []
     for judge, request, texts in rows(name, **options):
-        bodies.append(
-            request.body(
-                engines.setdefault(judge, ReplayEngine(store, judge, REVISION)),
-                how.sampling,
-            )
-        )
-        done.requests, done.completions = (
-            done.requests + 1,
-            done.completions + len(texts),
-        )
-        for key, text in zip(
-            draw_keys(bodies[-1], range(len(texts))), texts, strict=True
-        ):
-            if (
-                key not in seen
-            ):  # InstructScore's texts are empty where the prompt filled the window
-                batch.append(
-                    Completion(
-                        key,
-                        text,
-                        "stop" if text else "length",
-                        model=judge,
-                        revision=REVISION,
-                    )
-                )
-            done.differing += seen.setdefault(key, text) != text
+        if judge not in engines:
+            engines[judge] = ReplayEngine(store, judge, REVISION)
+        body = request.body(engines[judge], sampling)
+        bodies.append(body)
+        counts.requests += 1
+        counts.completions += len(texts)
+        for key, text in zip(draw_keys(body, range(len(texts))), texts, strict=True):
+            if key in text_of:
+                counts.differing += text_of[key] != text
+                continue
+            text_of[key] = text
+            # InstructScore's texts are empty where the prompt filled the window.
+            finish = "stop" if text else "length"
+            batch.append(Completion(key, text, finish, model=judge, revision=REVISION))
         if len(batch) > 2000:
-            done.new += store.put_many(batch, bodies)
+            counts.new += store.put_many(batch, bodies)
             batch = []
             bodies = []
-    done.new += store.put_many(batch, bodies)
+    counts.new += store.put_many(batch, bodies)
     store.sync()
-    done.repeated, done.judges = done.completions - len(seen), tuple(engines)
-    return done
+    counts.repeated = counts.completions - len(text_of)
+    counts.judges = tuple(engines)
+    return counts
 
 
 def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
     """Judge, request and the texts of its draws, for everything that was asked with
     a prompt that is known.
     """
-    how = of(name)
+    chat = of(name).chat
     frame = _with_prompts(name, options).sort_values("draw", kind="stable")
-    for _, one in (
-        frame.groupby(_ASKED, sort=False)
-        .agg(prompt=("prompt", "first"), texts=("text", list))
-        .iterrows()
-    ):
-        _, *output, judge, form = one.name
+    for key, draws in frame.groupby(_ASKED, sort=False):
+        _, *output, judge, form = key
         label = "/".join((*output, form))
-        request = (
-            Request.chat(one["prompt"], id=label)
-            if how.chat
-            else Request(prompt=one["prompt"], id=label)
-        )
-        yield judge, request, one["texts"]
+        prompt = draws["prompt"].iat[0]
+        if chat:
+            request = Request.chat(prompt, id=label)
+        else:
+            request = Request(prompt=prompt, id=label)
+        yield judge, request, draws["text"].tolist()
 
 
 def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
@@ -330,19 +316,18 @@ def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
     wrote after it.
     """
     frame = recordings.load(name, **options)
-    if (
-        name == "tigerscore_outputs"
-    ):  # some texts begin with their prompt; of the others it is not known
+    if name == "tigerscore_outputs":
+        # Some texts begin with their prompt; that of the others is not known.
         frame = frame[frame["prompt_form"] != "output"]
         parts = frame["text"].str.partition(_ANSWER)
         return frame.assign(prompt=parts[0] + parts[1], text=parts[2])
-    if name == "prometheus_gpt4":  # feedback and score were published apart
-        pairs = zip(frame["text"], frame["value"], strict=True)
-        frame = frame.assign(
-            text=[
-                t if "[RESULT]" in t else f"{t} [RESULT] {value:g}"
-                for t, value in pairs
-            ]
-        )
+    if name == "prometheus_gpt4":
+        # Feedback and score were published apart.
+        texts = []
+        for text, value in zip(frame["text"], frame["value"], strict=True):
+            if "[RESULT]" not in text:
+                text = f"{text} [RESULT] {value:g}"
+            texts.append(text)
+        frame = frame.assign(text=texts)
     sent = recordings.prompts(name, **options)[[*_ASKED[1:], "prompt"]]
     return frame.merge(sent, how="left", on=_ASKED[1:], validate="many_to_one")

@@ -8,7 +8,6 @@ fig = variant_tests.figure(table, tests)
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,14 +41,11 @@ class VariantScores:
 
     def coverage_table(self) -> pd.DataFrame:
         """A row a variant: rows with a score, or why there is none."""
-        rows = [
-            {"variant": name, "scored": count, "why not": ""}
-            for name, count in self.coverage.items()
-        ]
-        rows += [
-            {"variant": name, "scored": "", "why not": why}
-            for name, why in self.lacking.items()
-        ]
+        rows = []
+        for name, count in self.coverage.items():
+            rows.append({"variant": name, "scored": count, "why not": ""})
+        for name, why in self.lacking.items():
+            rows.append({"variant": name, "scored": "", "why not": why})
         return pd.DataFrame(rows)
 
 
@@ -59,35 +55,37 @@ def of_judges(output: str, names: Sequence[str], **asked: Any) -> VariantScores:
 
     Raises: what `judge_scores` raises.
     """
-    return on_shared_items(
-        {name: judges.judge_scores(output, name, **asked) for name in names}
-    )
+    scores = {name: judges.judge_scores(output, name, **asked) for name in names}
+    return on_shared_items(scores)
 
 
-def on_shared_items(made: Mapping[str, JudgeScores]) -> VariantScores:
+def on_shared_items(judged: Mapping[str, JudgeScores]) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged.
 
-    made: {variant: its scores}.
+    judged: {variant: its scores}.
     """
-    lacking = {name: one.why for name, one in made.items() if not one.available}
+    lacking = {
+        name: scores.why for name, scores in judged.items() if not scores.available
+    }
     frames = {}
-    for name, one in made.items():
-        if one.available and one.frame["value"].isna().all():
-            lacking[name] = (
-                f"no row has a score; most often: {one.frame['reason'].value_counts().index[0]}"
-            )
-        elif one.available:
-            keys = {key: one.frame.get(key, "") for key in KEYS}
-            frames[name] = one.frame.assign(**keys).set_index(list(KEYS))
+    for name, scores in judged.items():
+        frame = scores.frame
+        if not scores.available:
+            continue
+        if frame["value"].isna().all():
+            reason = frame["reason"].value_counts().index[0]
+            lacking[name] = f"no row has a score; most often: {reason}"
+        else:
+            keys = {key: frame.get(key, "") for key in KEYS}
+            frames[name] = frame.assign(**keys).set_index(list(KEYS))
     if not frames:
         return VariantScores(lacking=lacking)
     first, *others = frames.values()
-    shared = functools.reduce(
-        lambda kept, frame: kept[kept.isin(frame.index)], others, first.index
-    )
-    items = first.loc[shared].drop(
-        columns=["value", "status", "reason", "details"], errors="ignore"
-    )
+    shared = first.index
+    for frame in others:
+        shared = shared[shared.isin(frame.index)]
+    answers = ["value", "status", "reason", "details"]
+    items = first.loc[shared].drop(columns=answers, errors="ignore")
     return VariantScores(
         items=items.reset_index().astype({"human": float}),
         scores={
@@ -95,9 +93,9 @@ def on_shared_items(made: Mapping[str, JudgeScores]) -> VariantScores:
             for name, frame in frames.items()
         },
         lacking=lacking,
-        route=made[next(iter(frames))].route,
-        coverage={name: made[name].coverage for name in frames},
-        signatures={name: made[name].signature for name in frames},
+        route=judged[next(iter(frames))].route,
+        coverage={name: judged[name].coverage for name in frames},
+        signatures={name: judged[name].signature for name in frames},
     )
 
 
@@ -123,28 +121,27 @@ def compare(
     Raises: ValueError for a base that is no variant, no ratings.
     """
     if base not in scores:
-        raise ValueError(
-            f"base {base!r} is no variant; variants: {', '.join(scores) or 'none'}"
-        )
+        variants = ", ".join(scores) or "none"
+        raise ValueError(f"base {base!r} is no variant; variants: {variants}")
     if human not in items.columns:
+        columns = ", ".join(map(str, items.columns))
         raise ValueError(
-            f"items have no column {human!r} with ratings; theirs: {', '.join(map(str, items.columns))}"
+            f"items have no column {human!r} with ratings; theirs: {columns}"
         )
     ratings = items[human].to_numpy(float)
     table = correlations.table(
         items, scores, {"human": ratings}, coefs=(coef,), ci=units
     )
-    table = table.rename(columns={"row": "variant"}).drop(
-        columns=["column", "replicates"], errors="ignore"
-    )
-    pairs = {
-        (name,): (values, scores[base], ratings)
-        for name, values in scores.items()
-        if name != base
-    }
-    return table, paired_tests(
-        items, pairs, ("variant",), coef=coef, units=units
-    ) if pairs else pd.DataFrame()
+    table = table.rename(columns={"row": "variant"})
+    table = table.drop(columns=["column", "replicates"], errors="ignore")
+    pairs = {}
+    for name, values in scores.items():
+        if name != base:
+            pairs[(name,)] = (values, scores[base], ratings)
+    tests = pd.DataFrame()
+    if pairs:
+        tests = paired_tests(items, pairs, ("variant",), coef=coef, units=units)
+    return table, tests
 
 
 def paired_tests(
@@ -166,28 +163,26 @@ def paired_tests(
     difference, ci_low, ci_high, n, p, p_holm, signature, reason`.
     """
     grid = correlations.Grid(items)
+    interval = grid.interval(units)
     rows = []
-    for key, sides in pairs.items():
-        one = grid.compare(
-            *sides, coef=coef, ci=grid.interval(units), units=grid.interval(units)
+    for key, (first, second, ratings) in pairs.items():
+        test = grid.compare(
+            first, second, ratings, coef=coef, ci=interval, units=interval
         )
-        row = {
-            **dict(zip(names, key, strict=True)),
-            "first": one.first,
-            "second": one.second,
-        }
-        row |= {
-            "difference": one.difference,
-            "ci_low": one.low,
-            "ci_high": one.high,
-            "n": one.n,
-            "p": one.p,
-        }
-        rows.append(row | {"signature": one.signature(), "reason": one.reason})
+        row = dict(zip(names, key, strict=True))
+        row["first"] = test.first
+        row["second"] = test.second
+        row["difference"] = test.difference
+        row["ci_low"] = test.low
+        row["ci_high"] = test.high
+        row["n"] = test.n
+        row["p"] = test.p
+        row["signature"] = test.signature()
+        row["reason"] = test.reason
+        rows.append(row)
     frame = pd.DataFrame(rows)
-    corrected = meta.correct(
-        frame["p"].tolist(), "holm", None if family is None else frame[family].tolist()
-    )
+    families = None if family is None else frame[family].tolist()
+    corrected = meta.correct(frame["p"].tolist(), "holm", families)
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
     return frame.assign(signature=frame["signature"] + "|" + corrected.signature())
 
@@ -205,54 +200,57 @@ def figure(
     points: single values of a variant, such as those of its training seeds, shown as
     rings.
     """
-    base = [name for name in table["variant"] if name not in set(tests["variant"])]
     names = list(dict.fromkeys(table["variant"]))
-    at = {name: len(names) - 1 - place for place, name in enumerate(names)}
-    fig, (left, right) = figures.new(
-        figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True
-    )
-    for ax, part, value in ((left, table, "value"), (right, tests, "difference")):
-        y = [at[name] for name in part["variant"]]
-        ax.hlines(
-            y, part["ci_low"], part["ci_high"], color=figures.color("ours"), lw=1.6
-        )
-        ax.scatter(part[value], y, s=26, color=figures.color("ours"), zorder=3)
-        ax.grid(axis="y", visible=False)
+    height = {name: len(names) - 1 - place for place, name in enumerate(names)}
+    fig, axes = figures.new(figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True)
+    value_ax, difference_ax = axes
+    _intervals(value_ax, table, "value", height)
+    _intervals(difference_ax, tests, "difference", height)
     for name, values in (points or {}).items():
-        left.scatter(
+        value_ax.scatter(
             values,
-            [at[name] - 0.22] * len(values),
+            [height[name] - 0.22] * len(values),
             s=14,
             facecolors="none",
             edgecolors="#555555",
             lw=0.9,
         )
-    for one in tests.itertuples():
-        mark = (
-            "no test"
-            if np.isnan(one.p_holm)
-            else "p < .001"
-            if one.p_holm < 0.001
-            else f"p {one.p_holm:.3f}"
-        )
-        right.annotate(
-            mark,
-            (one.difference, at[one.variant]),
+    for test in tests.itertuples():
+        difference_ax.annotate(
+            _p_mark(test.p_holm),
+            (test.difference, height[test.variant]),
             (0, 5),
             textcoords="offset points",
             ha="center",
             size=7,
         )
-    for ax in (left, right):
-        ax.locator_params(axis="x", nbins=6)
-    right.axvline(0, color="#555555", lw=0.8)
-    left.set_yticks(list(at.values()), list(at))
-    left.set_ylim(-0.6, len(names) - 0.3)
-    name = xlabel or str(table["statistic"].iat[0]).capitalize()
-    left.set(xlabel=f"{name}, 95 % interval", title=title)
-    right.set(
+    difference_ax.axvline(0, color="#555555", lw=0.8)
+    value_ax.set_yticks(list(height.values()), names)
+    value_ax.set_ylim(-0.6, len(names) - 0.3)
+    statistic = xlabel or str(table["statistic"].iat[0]).capitalize()
+    value_ax.set(xlabel=f"{statistic}, 95 % interval", title=title)
+    untested = [name for name in names if name not in set(tests["variant"])]
+    difference_ax.set(
         xlabel="difference, 95 % interval",
-        title=f"against {base[0]}, p by Holm" if base else "",
+        title=f"against {untested[0]}, p by Holm" if untested else "",
     )
-    figures.cut(left, axis="x")
+    figures.cut(value_ax, axis="x")
     return fig
+
+
+def _intervals(
+    ax: Any, frame: pd.DataFrame, column: str, height: Mapping[str, int]
+) -> None:
+    """Draw a frame's values with their intervals, each variant at its height."""
+    color = figures.color("ours")
+    y = [height[name] for name in frame["variant"]]
+    ax.hlines(y, frame["ci_low"], frame["ci_high"], color=color, lw=1.6)
+    ax.scatter(frame[column], y, s=26, color=color, zorder=3)
+    ax.grid(axis="y", visible=False)
+    ax.locator_params(axis="x", nbins=6)
+
+
+def _p_mark(p: float) -> str:
+    if np.isnan(p):
+        return "no test"
+    return "p < .001" if p < 0.001 else f"p {p:.3f}"

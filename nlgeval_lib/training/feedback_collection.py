@@ -12,7 +12,6 @@ Source: Prometheus, section 3 and appendices C and I.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -46,20 +45,19 @@ from nlgeval_lib.training.statistics import rouge_l, words
 
 SCORES = (1, 2, 3, 4, 5)
 KEYS = ("criteria", *(f"score{score}_description" for score in SCORES))
-VIEWS = (
-    "full",
-    "no_rubric",
-    "no_reference",
-    "no_feedback",
-)  # what an example shows; the ablations of Table 6
+# What an example shows; the ablations of Table 6.
+VIEWS = ("full", "no_rubric", "no_reference", "no_feedback")
 SEEDS = Path(__file__).with_name("feedback_seeds.json")
 MOST_WORDS = 1500  # of an instruction or a reference
-# what the teacher may write, for planning
+# What the teacher may write, for planning.
 _RUBRIC = json.dumps(
     {"criteria": "Is it clear?"} | {key: f"Level {key[5]}." for key in KEYS[1:]}
 )
 _PROBLEM = "Problem: How does a bell work? [NEXT] Response: A clapper strikes it. [END]"
-_GRADED = "Response: A bell is struck. [NEXT] Feedback: It is short. So the overall score is 3. [END]"
+_GRADED = (
+    "Response: A bell is struck. [NEXT] Feedback: It is short. "
+    "So the overall score is 3. [END]"
+)
 _END = re.compile(r"\[END\]", re.I)
 _NEXT = re.compile(r"\[NEXT\]", re.I)
 _HEAD = r"\A[\s*#\"]*{}\s*:?[*]*\s*"
@@ -67,8 +65,17 @@ _NAMED = re.compile(
     r"\bscores?\s+(?:of\s+)?[1-5]\b|\brubrics?\b|\boverall score\b", re.I
 )
 _OVERALL = re.compile(r"\boverall score is\s*:?\s*\(?(\d+(?:\.\d+)?)", re.I)
-# a stretch with a word up to `.`, `!`, `?`, `…` or the line's end
-_SENTENCE = re.compile(r"\w[^\n]*?(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|$)", re.M)
+# A stretch with a word up to `.`, `!`, `?`, `…` or the line's end.
+_SENTENCE = re.compile(
+    r"""
+    \w[^\n]*?
+    (?:
+        [.!?…]+ ["'”’)\]]* (?=\s|$)  # with closing quotation marks and brackets
+        | $
+    )
+    """,
+    re.M | re.X,
+)
 
 # -- pieces
 
@@ -115,8 +122,12 @@ class Problem(Piece):
     group: str = "instruction"
 
     def content(self) -> dict[str, Any]:
-        of = {"kind": "instruction", "criteria": self.rubric.criteria}
-        return {**of, "instruction": self.instruction, "reference": self.reference}
+        return {
+            "kind": "instruction",
+            "criteria": self.rubric.criteria,
+            "instruction": self.instruction,
+            "reference": self.reference,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +153,10 @@ class Graded(Piece):
         return f"{self.feedback.strip()} [RESULT] {self.score}"
 
     def content(self) -> dict[str, Any]:
-        of = {
+        return {
             "kind": "response",
             "criteria": self.of.rubric.criteria,
             "instruction": self.of.instruction,
-        }
-        return {
-            **of,
             "score": self.score,
             "response": self.response,
             "feedback": self.feedback,
@@ -162,12 +170,12 @@ def seed_rubrics(
 
     Raises: ValueError naming the rubric that is none.
     """
+    if records is None:
+        records = json.loads(SEEDS.read_text("utf-8"))["rubrics"]
     drafts = []
-    for place, record in enumerate(
-        json.loads(SEEDS.read_text("utf-8"))["rubrics"] if records is None else records
-    ):
+    for place, record in enumerate(records):
         draft = RubricDraft(f"seed-{place}", "seed", record)
-        if wrong := _levels(draft) or lacking(record, *KEYS, said="{} empty"):
+        if wrong := _levels(draft) or lacking(record, *KEYS, form="{} empty"):
             raise ValueError(
                 f"seed rubric {place}: {wrong}; each needs text in {', '.join(KEYS)}"
             )
@@ -184,29 +192,22 @@ def read_rubric(_: RubricDraft, completion: Completion) -> dict[str, Any]:
     Prefix `orig_` is dropped.
     Raises: Unreadable.
     """
-    records = [
-        item
-        for item, _, _ in objects(_END.split(completion.text)[0])
-        if isinstance(item, Record)
-    ]
-    if len(records) != 1:
-        raise Unreadable(f"{len(records) or 'no'} JSON object{'s' if records else ''}")
+    answer = _END.split(completion.text)[0]
+    records = [item for item, _, _ in objects(answer) if isinstance(item, Record)]
+    if not records:
+        raise Unreadable("no JSON object")
+    if len(records) > 1:
+        raise Unreadable(f"{len(records)} JSON objects")
     [record] = records
-    if record.cut or record.clashes:
-        raise Unreadable(
-            "the JSON is cut off"
-            if record.cut
-            else f"{', '.join(sorted(record.clashes))} twice"
-        )
-    texts = {
-        str(key).strip().removeprefix("orig_"): value for key, value in record.items()
-    }
-    return {
-        "texts": {
-            key: " ".join(text.split()) if isinstance(text, str) else ""
-            for key, text in texts.items()
-        }
-    }
+    if record.cut:
+        raise Unreadable("the JSON is cut off")
+    if record.clashes:
+        raise Unreadable(f"{', '.join(sorted(record.clashes))} twice")
+    texts = {}
+    for key, text in record.items():
+        name = str(key).strip().removeprefix("orig_")
+        texts[name] = " ".join(text.split()) if isinstance(text, str) else ""
+    return {"texts": texts}
 
 
 def read_problem(_: Problem, completion: Completion) -> dict[str, Any]:
@@ -220,22 +221,22 @@ def read_graded(_: Graded, completion: Completion) -> dict[str, Any]:
 
 
 def _two_parts(completion: Completion, **labels: str) -> dict[str, str]:
-    """The parts of `First: ...
-
-    [NEXT] Second: ... [END]`, by field (field=label); labels may be missing.
+    """The parts of `First: ... [NEXT] Second: ... [END]`, by field (field=label);
+    labels may be missing.
     """
-    body, *rest = _END.split(completion.text, maxsplit=1)
-    if completion.finish_reason == "length" and not rest:
+    body, *after_end = _END.split(completion.text, maxsplit=1)
+    if completion.finish_reason == "length" and not after_end:
         raise Unreadable("no [END]")
     parts = _NEXT.split(body)
-    if len(parts) != 2:
-        raise Unreadable(
-            "no [NEXT]" if len(parts) == 1 else f"[NEXT] {len(parts) - 1} times"
-        )
-    return {
-        name: re.sub(_HEAD.format(label), "", part, count=1, flags=re.I).strip()
-        for (name, label), part in zip(labels.items(), parts, strict=True)
-    }
+    if len(parts) == 1:
+        raise Unreadable("no [NEXT]")
+    if len(parts) > 2:
+        raise Unreadable(f"[NEXT] {len(parts) - 1} times")
+    fields = {}
+    for (name, label), part in zip(labels.items(), parts, strict=True):
+        head = re.compile(_HEAD.format(label), re.I)
+        fields[name] = head.sub("", part, count=1).strip()
+    return fields
 
 
 # -- rules
@@ -243,15 +244,13 @@ def _two_parts(completion: Completion, **labels: str) -> dict[str, str]:
 
 def _needed(*names: str) -> list[Rule]:
     """The first rules of a piece: it was read, and has its texts."""
-    says = "a text that is needed is empty"
+
+    def empty(piece: Any) -> str:
+        return lacking(piece, *names, form="{} empty")
+
     return [
         *answered(),
-        Rule(
-            "empty_field",
-            says,
-            lambda one: lacking(one, *names, said="{} empty"),
-            "ours",
-        ),
+        Rule("empty_field", "a text that is needed is empty", empty, "ours"),
     ]
 
 
@@ -267,52 +266,47 @@ def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list
     earlier = [draft.criteria for draft in seeds]
 
     def same_levels(draft: RubricDraft) -> str:
-        seen: dict[tuple[str, ...], int] = {}
+        score_of: dict[tuple[str, ...], int] = {}
         for score, key in zip(SCORES, KEYS[1:], strict=True):
-            first = seen.setdefault(tuple(words(draft.texts[key])), score)
+            first = score_of.setdefault(tuple(words(draft.texts[key])), score)
             if first != score:
                 return f"scores {first} and {score} are described alike"
         return ""
 
     def near(draft: RubricDraft) -> str:
+        criterion = draft.criteria
         for text in earlier:
-            if (
-                words(text) == words(draft.criteria)
-                or rouge_l()(text, draft.criteria) > alike
-            ):
+            same = words(text) == words(criterion)
+            if same or rouge_l()(text, criterion) > alike:
                 return f"like {text[:60]!r}"
-        earlier.append(draft.criteria)
+        earlier.append(criterion)
         return ""
 
     *read, empty = _needed(*KEYS)
+    no_levels = "a rubric without a criterion and five levels"
+    same_description = "two levels of a rubric have the same description"
+    repetition = "a criterion in nearly the words of an earlier one"
     return [
         *read,
-        Rule("levels", "a rubric without a criterion and five levels", _levels, "ours"),
+        Rule("levels", no_levels, _levels, "ours"),
         empty._replace(why=lambda draft: empty.why(draft.texts)),
-        Rule(
-            "same_levels",
-            "two levels of a rubric have the same description",
-            same_levels,
-            "ours",
-        ),
-        Rule(
-            "alike", "a criterion in nearly the words of an earlier one", near, "ours"
-        ),
+        Rule("same_levels", same_description, same_levels, "ours"),
+        Rule("alike", repetition, near, "ours"),
     ]
 
 
 def problem_rules() -> list[Rule]:
     """Instructions with their reference answers."""
 
-    def long(one: Problem) -> str:
-        most = max(len(words(one.instruction)), len(words(one.reference)))
+    def long(problem: Problem) -> str:
+        most = max(len(words(problem.instruction)), len(words(problem.reference)))
         return f"{most:,} words, above {MOST_WORDS:,}" if most > MOST_WORDS else ""
 
     return [
         *_needed("instruction", "reference"),
         Rule("over_long", "a text is longer than the limit", long, "ours"),
         unique(
-            lambda one: tuple(words(one.instruction)),
+            lambda problem: tuple(words(problem.instruction)),
             "an instruction or a response that is there already",
         ),
     ]
@@ -327,113 +321,94 @@ def graded_rules(length: float = 2.0) -> list[Rule]:
     if not length >= 1:
         raise ValueError(f"length={length!r}; a factor of at least 1 is needed")
 
-    def score(one: Graded) -> str:
-        said = [float(found) for found in _OVERALL.findall(one.feedback)]
-        wrong = [f"{found:g}" for found in said if found != one.score]
-        if not said:
-            return "no 'So the overall score is'"
-        return f"it says {', '.join(wrong)}, asked was {one.score}" if wrong else ""
+    def uneven(graded: Graded) -> str:
+        response = len(words(graded.response))
+        reference = len(words(graded.of.reference))
+        if response and reference and 1 / length <= response / reference <= length:
+            return ""
+        return f"{response} words, the reference has {reference}"
 
-    def unreadable(one: Graded) -> str:
-        if re.search(r"\[RESULT\]", one.feedback, re.I):
-            return "[RESULT] inside the feedback"
-        read = read_feedback(one.completion, 1, 5, "strict")
-        return (
-            ""
-            if read.ok and read.value == one.score
-            else read.reason or f"read back as {read.value:g}"
-        )
-
-    def named(one: Graded) -> str:
-        found = _NAMED.search(one.response)
-        allowed = _NAMED.search(
-            one.of.instruction
-        )  # a task about scores or rubrics may speak of them
-        return f"{found.group()!r}" if found and not allowed else ""
-
-    def uneven(one: Graded) -> str:
-        own = len(words(one.response))
-        reference = len(words(one.of.reference))
-        fits = own and reference and 1 / length <= own / reference <= length
-        return "" if fits else f"{own} words, the reference has {reference}"
-
-    def copied(one: Graded) -> str:
-        return (
-            "the reference's words"
-            if words(one.response) == words(one.of.reference)
-            else ""
-        )
-
+    other_score = "the feedback does not end in the score that was asked for"
+    unreadable = "the completion would not be read back with its score"
+    named = "the response speaks of its score or of the rubric"
+    too_long = "the response is not about as long as the reference"
     return [
         *_needed("response", "feedback"),
-        Rule(
-            "score",
-            "the feedback does not end in the score that was asked for",
-            score,
-            "ours",
-        ),
-        Rule(
-            "unreadable",
-            "the completion would not be read back with its score",
-            unreadable,
-            "ours",
-        ),
-        Rule(
-            "names_score",
-            "the response speaks of its score or of the rubric",
-            named,
-            "ours",
-        ),
-        Rule(
-            "length",
-            "the response is not about as long as the reference",
-            uneven,
-            "ours",
-        ),
-        Rule("reference", "the response is the reference", copied, "ours"),
+        Rule("score", other_score, _other_score, "ours"),
+        Rule("unreadable", unreadable, _unreadable, "ours"),
+        Rule("names_score", named, _names_score, "ours"),
+        Rule("length", too_long, uneven, "ours"),
+        Rule("reference", "the response is the reference", _copied, "ours"),
         unique(
-            lambda one: (one.of.id, *words(one.response)),
+            lambda graded: (graded.of.id, *words(graded.response)),
             "an instruction or a response that is there already",
         ),
     ]
 
 
-def whole_rules(kept: Sequence[Graded]) -> list[Rule]:
+def _other_score(graded: Graded) -> str:
+    scores = [float(score) for score in _OVERALL.findall(graded.feedback)]
+    if not scores:
+        return "no 'So the overall score is'"
+    wrong = [f"{score:g}" for score in scores if score != graded.score]
+    return f"it says {', '.join(wrong)}, asked was {graded.score}" if wrong else ""
+
+
+def _unreadable(graded: Graded) -> str:
+    if re.search(r"\[RESULT\]", graded.feedback, re.I):
+        return "[RESULT] inside the feedback"
+    read = read_feedback(graded.completion, 1, 5, "strict")
+    if read.ok and read.value == graded.score:
+        return ""
+    return read.reason or f"read back as {read.value:g}"
+
+
+def _names_score(graded: Graded) -> str:
+    name = _NAMED.search(graded.response)
+    # The response to a task about scores or rubrics may speak of them.
+    allowed = _NAMED.search(graded.of.instruction)
+    return f"{name.group()!r}" if name and not allowed else ""
+
+
+def _copied(graded: Graded) -> str:
+    same = words(graded.response) == words(graded.of.reference)
+    return "the reference's words" if same else ""
+
+
+def whole_rules(graded: Sequence[Graded]) -> list[Rule]:
     """Instructions whose five scores are not all there lose the others too, so that
     scores stay equally frequent.
 
     Source: Prometheus, section 3 (uniform score distribution).
     """
-    there = {(one.of.id, one.score) for one in kept}
+    scored = {(response.of.id, response.score) for response in graded}
 
-    def incomplete(one: Graded) -> str:
-        missing = [str(score) for score in SCORES if (one.of.id, score) not in there]
-        return (
-            f"its instruction has no response of score {', '.join(missing)}"
-            if missing
-            else ""
-        )
+    def incomplete(response: Graded) -> str:
+        problem = response.of.id
+        missing = [str(score) for score in SCORES if (problem, score) not in scored]
+        if not missing:
+            return ""
+        return f"its instruction has no response of score {', '.join(missing)}"
 
-    return [
-        Rule(
-            "incomplete",
-            "another score of its instruction was removed",
-            incomplete,
-            "ours",
-        )
-    ]
+    says = "another score of its instruction was removed"
+    return [Rule("incomplete", says, incomplete, "ours")]
 
 
 def _levels(draft: RubricDraft) -> str:
     """What keeps a rubric from being a criterion with five levels."""
     if "criteria" not in draft.texts:
         return "no criteria"
-    if missing := [
-        str(score) for score in SCORES if f"score{score}_description" not in draft.texts
-    ]:
+    missing = []
+    for score in SCORES:
+        if f"score{score}_description" not in draft.texts:
+            missing.append(str(score))
+    if missing:
         return f"no description of score {', '.join(missing)}"
-    found = sum(bool(re.fullmatch(r"score\s*_?\d+.*", str(key))) for key in draft.texts)
-    return f"{found} levels instead of five" if found != len(SCORES) else ""
+    level = re.compile(r"score\s*_?\d+.*")
+    levels = [key for key in draft.texts if level.fullmatch(str(key))]
+    if len(levels) != len(SCORES):
+        return f"{len(levels)} levels instead of five"
+    return ""
 
 
 # -- the set and its pipeline
@@ -452,20 +427,20 @@ class Collection(pipeline.TrainingSet):
         feedback, score`, and ids.
         """
         rows = []
-        for one in self.kept:
-            rubric = one.of.rubric
+        for graded in self.kept:
+            rubric = graded.of.rubric
             row = {
-                "id": one.id,
+                "id": graded.id,
                 "rubric_id": rubric.id,
                 "criteria": rubric.criteria,
                 "rubric": rubric.rubric().text(),
+                "instruction": graded.of.instruction,
+                "reference": graded.of.reference,
+                "response": graded.response,
+                "feedback": graded.feedback,
+                "score": graded.score,
             }
-            row |= {
-                "instruction": one.of.instruction,
-                "reference": one.of.reference,
-                "response": one.response,
-            }
-            rows.append({**row, "feedback": one.feedback, "score": one.score})
+            rows.append(row)
         return pd.DataFrame(rows)
 
     def examples(self, view: str = "full") -> list[dict[str, Any]]:
@@ -479,21 +454,27 @@ class Collection(pipeline.TrainingSet):
         """
         if view not in VIEWS:
             raise ValueError(f"view {view!r}; allowed: {', '.join(VIEWS)}")
-        switches = {
-            name: f"no_{name}" != view for name in ("rubric", "reference", "feedback")
-        }
-        judge = Prometheus(chat="raw", **switches)  # type: ignore[arg-type]
-        made = []
-        for one, row in zip(self.kept, self.frame().to_dict("records"), strict=True):
-            shown = {
-                "instruction": one.of.instruction,
-                "references": (one.of.reference,),
-                "rubric": row["rubric"],
-            }
-            text = str(one.score) if view == "no_feedback" else one.completion
-            prompt = judge.render(Sample(one.id, one.response, **shown))
-            made.append({**row, "view": view, "prompt": prompt, "completion": text})
-        return made
+        judge = Prometheus(
+            chat="raw",
+            rubric=view != "no_rubric",
+            reference=view != "no_reference",
+            feedback=view != "no_feedback",
+        )
+        examples = self.frame().to_dict("records")
+        for graded, example in zip(self.kept, examples, strict=True):
+            sample = Sample(
+                graded.id,
+                graded.response,
+                instruction=graded.of.instruction,
+                references=(graded.of.reference,),
+                rubric=example["rubric"],
+            )
+            example["view"] = view
+            example["prompt"] = judge.render(sample)
+            example["completion"] = graded.completion
+            if view == "no_feedback":
+                example["completion"] = str(graded.score)
+        return examples
 
     def statistics(self) -> dict[str, pd.DataFrame]:
         """The tables and figures of the paper's appendix C for the collection, and its
@@ -505,24 +486,20 @@ class Collection(pipeline.TrainingSet):
         frame = self.frame()
         if frame.empty:
             return {}
-        once = frame.drop_duplicates(["criteria", "instruction"])
-        parts = {
-            "Instruction": once["instruction"],
-            "Reference": once["reference"],
+        problems = frame.drop_duplicates(["criteria", "instruction"])
+        texts = {
+            "Instruction": problems["instruction"],
+            "Reference": problems["reference"],
             "Score Rubric": frame["rubric"].drop_duplicates(),
             "Responses": frame["response"],
             "Feedback": frame["feedback"],
         }
-        overlap = pd.Series(
-            statistics.rouge_l_pairs([draft.criteria for draft in self.rubrics])
-        )
+        criteria = [draft.criteria for draft in self.rubrics]
+        overlap = pd.Series(statistics.rouge_l_pairs(criteria), name="ROUGE-L F1")
         return {
             "Size (Table 1)": statistics.collection_table(frame).to_frame(),
-            "Distinct n-grams (Table 7)": statistics.diversity_table(parts),
-            "ROUGE-L between criteria (Figure 7)": overlap.describe()
-            .rename("ROUGE-L F1")
-            .to_frame()
-            .T,
+            "Distinct n-grams (Table 7)": statistics.diversity_table(texts),
+            "ROUGE-L between criteria (Figure 7)": overlap.describe().to_frame().T,
             "Words by score (Figure 9)": statistics.length_by_score(frame),
             "Balance": statistics.score_balance(frame),
         }
@@ -559,8 +536,8 @@ class FeedbackCollection(pipeline.Pipeline):
     seed: int = 0
 
     name = "feedback_collection"
-    # temperature 1 as for the paper's inference (Table 9); what it generated its data
-    # with is not printed
+    # Temperature 1 as for the inference of the paper (Table 9); what it generated its data
+    # with is not printed.
     defaults = MappingProxyType({"temperature": 1.0, "max_tokens": 2048})
     one_draw = "how many instructions a rubric gets is `instructions`"
 
@@ -574,7 +551,8 @@ class FeedbackCollection(pipeline.Pipeline):
         super().__post_init__()
         if self.sampling.temperature == 0 and self.instructions > 1:
             raise ValueError(
-                "temperature 0 draws one instruction a rubric; raise it, or set instructions=1"
+                "temperature 0 draws one instruction a rubric; "
+                "raise it, or set instructions=1"
             )
         rubric_rules(self.alike)
         graded_rules(self.length)
@@ -589,75 +567,84 @@ class FeedbackCollection(pipeline.Pipeline):
         """
         seeds = seed_rubrics() if seeds is None else list(seeds)
         filters = Filters()
-
-        # rubrics: brainstormed from four seeds each, then paraphrased (section 3.1,
-        # step 2)
-        check = rubric_rules(self.alike, seeds)
         rubrics = list(seeds) if self.use_seeds else []
-        asked = brainstorms(seeds, self.rounds * self.per_round, self.seed)
-        for stage, origin in (
-            ("brainstorm", "brainstormed"),
-            ("paraphrase", "paraphrased"),
-        ):
-            answers = yield Stage(stage, asked, self.sampling, _RUBRIC)
-            drafts = [RubricDraft(request.id, origin, {}) for request in asked]
-            new = filters.apply(check, fill(drafts, answers, read_rubric))
-            rubrics += new
-            asked = [
-                _asked("augment_paraphrase", f"{draft.id}-p", criteria=draft.json())
-                for draft in new
-            ]
-
-        # instructions with an answer that deserves a 5 (step 3)
-        sampling = dataclasses.replace(self.sampling, n=self.instructions)
-        asked = [
-            _asked("augment_instruction", draft.id, criteria=draft.json())
-            for draft in rubrics
-        ]
-        answers = yield Stage("instruct", asked, sampling, _PROBLEM)
-        found = [
-            Problem(f"{draft.id}/{place}", draft).filled(completion, read_problem)
-            for draft, draws in zip(rubrics, answers, strict=True)
-            for place, completion in enumerate(draws)
-        ]
-        problems = filters.apply(problem_rules(), found)
-
-        # a response and a feedback for each score, as many sentences long as the
-        # reference, which stays apart: score 5
-        # has an answer of its own (step 4)
-        graded = [
-            Graded(f"{one.id}/score-{score}", one, score)
-            for one in problems
-            for score in SCORES
-        ]
-        asked = [
-            _asked(
-                "augment_response",
-                one.id,
-                score=one.score,
-                instruction=one.of.instruction,
-                criteria=one.of.rubric.json(),
-                reference=one.of.reference,
-                sentences=max(1, len(_SENTENCE.findall(one.of.reference))),
-            )
-            for one in graded
-        ]
-        answers = yield Stage("respond", asked, self.sampling, _GRADED)
-        kept = filters.apply(
-            graded_rules(self.length), fill(graded, answers, read_graded)
-        )
+        rubrics += yield from self._rubrics(seeds, filters)
+        drafts = yield from self._problems(rubrics)
+        problems = filters.apply(problem_rules(), drafts)
+        graded = yield from self._graded(problems)
+        kept = filters.apply(graded_rules(self.length), graded)
         if self.whole:
             kept = filters.apply(whole_rules(kept), kept)
-        counts = {
+        facts = {
+            **self.facts(teacher),
             "seeds": len(seeds),
             "rubrics": len(rubrics),
             "instructions": len(problems),
             "kept": len(kept),
         }
-        return Collection(kept, filters, self.facts(teacher) | counts, rubrics)
+        return Collection(kept, filters, facts, rubrics)
+
+    def _rubrics(
+        self, seeds: Sequence[RubricDraft], filters: Filters
+    ) -> Stages[list[RubricDraft]]:
+        """New rubrics, brainstormed from four seeds each, then paraphrased (section
+        3.1, step 2).
+        """
+        rules = rubric_rules(self.alike, seeds)
+        requests = brainstorms(seeds, self.rounds * self.per_round, self.seed)
+        answers = yield Stage("brainstorm", requests, self.sampling, _RUBRIC)
+        drafts = [RubricDraft(request.id, "brainstormed", {}) for request in requests]
+        new_rubrics = filters.apply(rules, fill(drafts, answers, read_rubric))
+        requests = [
+            _request("augment_paraphrase", f"{draft.id}-p", criteria=draft.json())
+            for draft in new_rubrics
+        ]
+        answers = yield Stage("paraphrase", requests, self.sampling, _RUBRIC)
+        drafts = [RubricDraft(request.id, "paraphrased", {}) for request in requests]
+        paraphrases = filters.apply(rules, fill(drafts, answers, read_rubric))
+        return new_rubrics + paraphrases
+
+    def _problems(self, rubrics: Sequence[RubricDraft]) -> Stages[list[Problem]]:
+        """Instructions of each rubric with an answer that deserves a 5 (step 3)."""
+        sampling = replace(self.sampling, n=self.instructions)
+        requests = [
+            _request("augment_instruction", draft.id, criteria=draft.json())
+            for draft in rubrics
+        ]
+        answers = yield Stage("instruct", requests, sampling, _PROBLEM)
+        problems = []
+        for draft, draws in zip(rubrics, answers, strict=True):
+            for place, completion in enumerate(draws):
+                problem = Problem(f"{draft.id}/{place}", draft)
+                problems.append(problem.filled(completion, read_problem))
+        return problems
+
+    def _graded(self, problems: Sequence[Problem]) -> Stages[list[Graded]]:
+        """A response and a feedback for each score, as many sentences long as the
+        reference, which stays apart: score 5 has an answer of its own (step 4).
+        """
+        graded = []
+        requests = []
+        for problem in problems:
+            sentences = max(1, len(_SENTENCE.findall(problem.reference)))
+            for score in SCORES:
+                response = Graded(f"{problem.id}/score-{score}", problem, score)
+                graded.append(response)
+                request = _request(
+                    "augment_response",
+                    response.id,
+                    score=score,
+                    instruction=problem.instruction,
+                    criteria=problem.rubric.json(),
+                    reference=problem.reference,
+                    sentences=sentences,
+                )
+                requests.append(request)
+        answers = yield Stage("respond", requests, self.sampling, _GRADED)
+        return fill(graded, answers, read_graded)
 
 
-def _asked(template: str, id: str, **values: Any) -> Request:
+def _request(template: str, id: str, **values: Any) -> Request:
     return Request.chat(prompts.render(f"prometheus/{template}", **values), id=id)
 
 
@@ -671,17 +658,17 @@ def brainstorms(seeds: Sequence[RubricDraft], wanted: int, seed: int) -> list[Re
     if wanted and len(seeds) < 4:
         raise ValueError(f"{len(seeds)} seed rubrics; the prompt shows four")
     rng = np.random.default_rng(seed)
-    used = set()
+    drawn = set()
     requests = []
     for number in range(wanted):
         for _ in range(100):
-            picked = tuple(map(int, rng.choice(len(seeds), size=4, replace=False)))
-            if picked not in used:
+            order = tuple(rng.choice(len(seeds), size=4, replace=False).tolist())
+            if order not in drawn:
                 break
-        used.add(picked)
-        shown = {
-            f"example{place}": seeds[at].json()
-            for place, at in enumerate(picked, start=1)
+        drawn.add(order)
+        demonstrations = {
+            f"example{position}": seeds[place].json()
+            for position, place in enumerate(order, start=1)
         }
-        requests.append(_asked("augment_rubric", f"new-{number}", **shown))
+        requests.append(_request("augment_rubric", f"new-{number}", **demonstrations))
     return requests

@@ -13,6 +13,7 @@ Source: TIGERScore, section 3 and appendices A.1 to A.7.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 import re
@@ -51,15 +52,16 @@ from nlgeval_lib.training.pipeline import (
 TWO_STEP = "two-step"
 WITH_ASPECTS = "table_18"
 FREE = "table_19"
-# of a penalty; source: TIGERScore, section 2.2
+# Of a penalty; source: TIGERScore, section 2.2.
 LEAST = 0.5
 MOST = 5.0
 _ANALYSIS = (
     "The output leaves out a detail of the source (minor) and changes a date (major)."
 )
 _SPOILED = (
-    "Generated incorrect output:\nA text.\nError location 1: text\nError aspect 1: Accuracy\n"
-    "Explanation 1: It is wrong.\nSeverity 1: major\nScore reduction 1: 4"
+    "Generated incorrect output:\nA text.\nError location 1: text\n"
+    "Error aspect 1: Accuracy\nExplanation 1: It is wrong.\nSeverity 1: major\n"
+    "Score reduction 1: 4"
 )
 _OUTPUT = re.compile(
     r"^[>*#\- \t]*generated incorrect (?:output|response)[*_]*\s*:[*_]*[ \t]*",
@@ -68,13 +70,23 @@ _OUTPUT = re.compile(
 _QUOTED = re.compile(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`"
 )
-_KIND = "(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?|sentences?|information|version)"
+_KIND = (
+    "(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?"
+    "|sentences?|information|version)"
+)
 _REFERENCE = re.compile(
-    rf"\breference\s+{_KIND}\b"
-    r"|\b(?:the|a|an|this|given|provided|gold|correct|original)\s+references?\b(?!\s+(?:to|of|for|frame|frames|book|list|point)\b)"
-    r"|\baccording\s+to\s+(?:the\s+)?references?\b"
-    rf"|\bground[\s-]?truth\b|\bgold(?:en)?[\s-](?:standard|{_KIND}|references?)\b",
-    re.I,
+    rf"""
+    # "reference translation"
+    \breference\s+{_KIND}\b
+    # "the given reference", and not "a reference to ..." or "the reference book"
+    | \b(?:the|a|an|this|given|provided|gold|correct|original)\s+references?\b
+      (?!\s+(?:to|of|for|frame|frames|book|list|point)\b)
+    | \baccording\s+to\s+(?:the\s+)?references?\b
+    # "ground truth", "gold standard"
+    | \bground[\s-]?truth\b
+    | \bgold(?:en)?[\s-](?:standard|{_KIND}|references?)\b
+    """,
+    re.I | re.X,
 )
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
 _MARKS = "\"'“”‘’`«»"
@@ -114,14 +126,13 @@ class Candidate(Piece):
 
     def sample(self) -> Sample:
         """The candidate as evaluators take it, with its analysis."""
-        extra = {"analysis": analysis(self.errors)}
         return Sample(
             self.id,
             self.output,
             self.instruction,
             self.input,
             references=(self.reference,),
-            extra=extra,
+            extra={"analysis": analysis(self.errors)},
         )
 
     def example(self) -> dict[str, Any]:
@@ -130,29 +141,24 @@ class Candidate(Piece):
 
         Source: TIGERScore, Table 9 (what the fine-tuned model is asked).
         """
-        known = {
-            name: value
-            for name, value in self.content().items()
-            if name not in ("id", "asked", "free")
-        }
-        texts = {
-            "prompt": TigerScore().render(self.sample()),
-            "completion": analysis(self.errors),
-        }
+        content = self.content()
+        for name in ("id", "asked", "free"):
+            del content[name]
         return {
             "id": self.id,
-            **texts,
-            **known,
+            "prompt": TigerScore().render(self.sample()),
+            "completion": analysis(self.errors),
+            **content,
             "n_errors": len(self.errors),
             "score": self.score,
         }
 
     def content(self) -> dict[str, Any]:
-        known = dataclasses.asdict(self)
-        for error in known["errors"]:
+        fields = dataclasses.asdict(self)
+        for error in fields["errors"]:
             del error["number"]
-        del known["failure"], known["problem"]
-        return known
+        del fields["failure"], fields["problem"]
+        return fields
 
 
 def analysis(errors: Sequence[ErrorItem]) -> str:
@@ -165,24 +171,16 @@ def analysis(errors: Sequence[ErrorItem]) -> str:
     """
     total = sum(error.reduction for error in errors)
     lines = [
-        f"The model-generated output contains {len(errors)} errors, with a total score reduction of {total:g}."
+        f"The model-generated output contains {len(errors)} errors, "
+        f"with a total score reduction of {total:g}."
     ]
-    labels = (
-        "Error location",
-        "Error aspect",
-        "Explanation",
-        "Severity",
-        "Score reduction",
-    )
     for number, error in enumerate(errors, start=1):
-        texts = (
-            " ".join(text.split())
-            for text in (error.location, error.aspect, error.explanation)
-        )
-        values = (*texts, error.severity, f"{error.reduction:g}")
         lines += [
-            f"{label} {number}: {value}"
-            for label, value in zip(labels, values, strict=True)
+            f"Error location {number}: {' '.join(error.location.split())}",
+            f"Error aspect {number}: {' '.join(error.aspect.split())}",
+            f"Explanation {number}: {' '.join(error.explanation.split())}",
+            f"Severity {number}: {error.severity}",
+            f"Score reduction {number}: {error.reduction:g}",
         ]
     return "\n".join(lines)
 
@@ -198,59 +196,38 @@ def candidates_of(
     """
     if frame is None:
         return []
-    also = {"input": "source", "reference": "references"}
-    frame = frame.assign(
-        **{
-            name: frame[theirs]
-            for name, theirs in also.items()
-            if theirs in frame.columns
-        }
-    )
-    needed = (
-        "instruction",
-        "reference",
-        *(["output"] if channel == "real" else []),
-        "task",
-    )
+    for name, synonym in (("input", "source"), ("reference", "references")):
+        if synonym in frame.columns:
+            frame = frame.assign(**{name: frame[synonym]})
+    needed = ["instruction", "reference", "task"]
+    if channel == "real":
+        needed.insert(2, "output")
     if missing := [name for name in needed if name not in frame.columns]:
-        raise ValueError(
-            f"no column {', '.join(missing)}; the frame has {', '.join(map(str, frame.columns))}"
-        )
-    texts = (
-        "instruction",
-        "reference",
-        "input",
-        "output",
-        "dataset",
-        "system_id",
-        "input_id",
-    )
-    made = []
+        columns = ", ".join(map(str, frame.columns))
+        raise ValueError(f"no column {', '.join(missing)}; the frame has {columns}")
+    names = ["instruction", "reference", "input", "output", "dataset", "system_id"]
+    candidates = []
     for place, row in enumerate(frame.to_dict("records")):
-        known: dict[str, Any] = {name: _text(row.get(name)) for name in texts}
+        texts = {name: _text(row.get(name)) for name in names}
         if channel == "synthetic":
-            known |= {"output": "", "system_id": teacher}
-        id = "/".join(
-            filter(
-                None,
-                (
-                    channel,
-                    template,
-                    known.pop("input_id") or str(place),
-                    known["system_id"],
-                ),
-            )
+            texts["output"] = ""
+            texts["system_id"] = teacher
+        input_id = _text(row.get("input_id")) or str(place)
+        labels = (channel, template, input_id, texts["system_id"])
+        candidate = Candidate(
+            id=f"{'/'.join(filter(None, labels))}#{place}",
+            channel=channel,
+            template=template,
+            task=find_task(_text(row["task"])).label,
+            free=template == FREE,
+            **texts,
         )
-        task = find_task(_text(row["task"])).label
-        made.append(
-            Candidate(
-                f"{id}#{place}", channel, template, task, free=template == FREE, **known
-            )
-        )
-    return made
+        candidates.append(candidate)
+    return candidates
 
 
 def _text(value: Any) -> str:
+    """A cell's text, the first where there are several; empty for none."""
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         value = value[0] if len(value) else ""
     return value if isinstance(value, str) else ""
@@ -261,10 +238,10 @@ def _text(value: Any) -> str:
 
 def read_analysis(candidate: Candidate, completion: Completion) -> dict[str, Any]:
     """The errors of the JSON that the teacher wrote. Raises: Unreadable."""
-    found = error_analysis(completion.text)
-    if not found.ok or found.rule != "json":
-        raise Unreadable(found.reason or f"read as {found.rule!r}, not as JSON")
-    return {"errors": _named(found.errors, candidate)}
+    parsed = error_analysis(completion.text)
+    if not parsed.ok or parsed.rule != "json":
+        raise Unreadable(parsed.reason or f"read as {parsed.rule!r}, not as JSON")
+    return {"errors": _named(parsed.errors, candidate)}
 
 
 def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
@@ -274,28 +251,28 @@ def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
     The form of the list of errors is ours; the paper does not print it.
     Source: TIGERScore, Table 18; Table 19 (free aspects).
     """
-    given: dict[str, Any] = {
-        "instruction": candidate.instruction,
-        "input": candidate.input,
-    }
-    given |= {"output": candidate.reference, "num_errors": most_errors}
-    template = "tigerscore/synthetic_free_aspects"
-    if not candidate.free:
+    if candidate.free:
+        prompt = prompts.render(
+            "tigerscore/synthetic_free_aspects",
+            instruction=candidate.instruction,
+            input=candidate.input,
+            output=candidate.reference,
+            num_errors=most_errors,
+        )
+    else:
         aspects = find_task(candidate.task).aspects
-        wanted = [
-            f"{n}. An error of {name}: {aspects[name]}"
-            for n, name in enumerate(candidate.asked, start=1)
+        requirements = [
+            f"{number}. An error of {name}: {aspects[name]}"
+            for number, name in enumerate(candidate.asked, start=1)
         ]
-        given = {
-            "generation_instruction": candidate.instruction,
-            "input_context": candidate.input,
-        }
-        given |= {
-            "reference_output": candidate.reference,
-            "error_requirements": "\n".join(wanted),
-        }
-        template = "tigerscore/synthetic_errors"
-    return Request.chat(prompts.render(template, **given), id=candidate.id)
+        prompt = prompts.render(
+            "tigerscore/synthetic_errors",
+            generation_instruction=candidate.instruction,
+            input_context=candidate.input,
+            reference_output=candidate.reference,
+            error_requirements="\n".join(requirements),
+        )
+    return Request.chat(prompt, id=candidate.id)
 
 
 def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]:
@@ -304,22 +281,23 @@ def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]
     Raises: Unreadable.
     """
     text = completion.text.replace("\r\n", "\n")
-    if (head := _OUTPUT.search(text)) is None:
+    head = _OUTPUT.search(text)
+    if head is None:
         raise Unreadable("no line 'Generated incorrect output:'")
-    rest = f"\n{text[head.end() :]}"
-    if (first := LABEL.search(rest)) is None:
+    answer = "\n" + text[head.end() :]
+    first = LABEL.search(answer)
+    if first is None:
         raise Unreadable("no error is listed after the output")
-    output = rest[: first.start()].strip()
-    found = error_analysis(rest[first.start() :])
-    if inside := re.fullmatch(r"```[a-z]*\n(.*?)\n?```", output, re.S) or re.fullmatch(
-        r'"([^"]*)"', output
-    ):
-        output = inside.group(1).strip()
-    if not found.ok or not found.errors:
-        raise Unreadable(
-            found.reason or "no error is listed after the output", output=output
-        )
-    return {"output": output, "errors": _named(found.errors, candidate)}
+    output = answer[: first.start()].strip()
+    parsed = error_analysis(answer[first.start() :])
+    for wrapping in (r"```[a-z]*\n(.*?)\n?```", r'"([^"]*)"'):
+        if inside := re.fullmatch(wrapping, output, re.S):
+            output = inside.group(1).strip()
+            break
+    if not parsed.ok or not parsed.errors:
+        reason = parsed.reason or "no error is listed after the output"
+        raise Unreadable(reason, output=output)
+    return {"output": output, "errors": _named(parsed.errors, candidate)}
 
 
 def _named(errors: Sequence[ErrorItem], candidate: Candidate) -> tuple[ErrorItem, ...]:
@@ -342,8 +320,10 @@ def tokens(text: str) -> int:
 
 
 def _lacks(candidate: Candidate) -> str:
-    given = ["output"] if candidate.channel == "real" else []
-    return lacking(candidate, "instruction", "reference", *given, said="no {}")
+    names = ["instruction", "reference"]
+    if candidate.channel == "real":
+        names.append("output")
+    return lacking(candidate, *names, form="no {}")
 
 
 _INPUT = Rule(
@@ -373,103 +353,30 @@ def heuristic_rules(
     ):
         if not limit > 0:
             raise ValueError(f"{name}={limit!r}; a number above 0 is needed")
-    limits = {"Minor": (LEAST, minor_most), "Major": (major_least, MOST)}
-
-    def unfit(error: ErrorItem, _: Candidate) -> str:
-        said = (
-            f": {error.severity or 'no severity'} with a penalty of {error.reduction:g}"
-        )
-        if error.severity not in limits or not LEAST <= error.reduction <= MOST:
-            return said
-        low, high = limits[error.severity]
-        beyond = f", above {high:g}" if error.reduction > high else f", below {low:g}"
-        return "" if low <= error.reduction <= high else said + beyond
-
-    def nowhere(error: ErrorItem, candidate: Candidate) -> str:
-        return (
-            ""
-            if located(error.location, candidate.output)
-            else f": {error.location[:60]!r} is not in the output"
-        )
-
-    def leaning(error: ErrorItem, _: Candidate) -> str:
-        found = _REFERENCE.search(
-            _QUOTED.sub(" ", error.explanation)
-        )  # quotations do not count
-        return f": {found.group()!r}" if found else ""
-
-    def unchanged(candidate: Candidate) -> str:
-        same = candidate.channel == "synthetic" and _flat(candidate.output) == _flat(
-            candidate.reference
-        )
-        return "the output is the reference" if same else ""
-
-    def severities(candidate: Candidate) -> str:
-        minor, major = (
-            [e.reduction for e in candidate.errors if e.severity == severity]
-            for severity in limits
-        )
-        swapped = minor and major and max(minor) > min(major)
-        said = (
-            f"a minor error weighs {max(minor):g}, a major one {min(major):g}"
-            if swapped
-            else ""
-        )
-        return _first(unfit)(candidate) or said
-
-    def long(candidate: Candidate) -> str:
-        written = (
-            ("output", candidate.output, max_output),
-            ("analysis", analysis(candidate.errors), max_analysis),
-        )
-        said = (
-            f"{what} of {tokens(text):,} tokens, above {most:,}"
-            for what, text, most in written
-            if tokens(text) > most
-        )
-        return next(said, "")
-
-    def key(candidate: Candidate) -> tuple[str, ...]:
-        return candidate.task, *map(
-            _flat, (candidate.instruction, candidate.input, candidate.output)
-        )
-
+    penalties = {"Minor": (LEAST, minor_most), "Major": (major_least, MOST)}
+    layout = "the analysis is not the JSON, or not the layout, that was asked for"
+    empty = "an error without location, aspect or explanation, or an empty output"
+    severity = "severity and penalty do not fit each other, or are none of the scale"
+    aspect = "an error of an aspect that the task does not have"
+    unreadable = "the analysis as it would be written cannot be read back"
     return [
-        *answered(
-            "the analysis is not the JSON, or not the layout, that was asked for",
-            "paper",
-        ),
-        Rule(
-            "empty_field",
-            "an error without location, aspect or explanation, or an empty output",
-            _empty,
-            "ours",
-        ),
-        Rule(
-            "severity",
-            "severity and penalty do not fit each other, or are none of the scale",
-            severities,
-        ),
-        Rule(
-            "aspect",
-            "an error of an aspect that the task does not have",
-            _aspects,
-            "ours",
-        ),
-        Rule("location", "an error's location is not in the output", _first(nowhere)),
+        *answered(layout, "paper"),
+        Rule("empty_field", empty, _empty, "ours"),
+        Rule("severity", severity, functools.partial(_severities, penalties)),
+        Rule("aspect", aspect, _foreign_aspect, "ours"),
+        Rule("location", "an error's location is not in the output", _nowhere),
         Rule("repeated", "the same error twice in one analysis", _repeated, "ours"),
-        Rule("over_long", "output or analysis is longer than the limit", long),
-        Rule("reference", "an explanation leans on the reference", _first(leaning)),
         Rule(
-            "unchanged", "a synthetic output that is its reference", unchanged, "ours"
+            "over_long",
+            "output or analysis is longer than the limit",
+            functools.partial(_over_long, max_output, max_analysis),
         ),
+        Rule("reference", "an explanation leans on the reference", _leaning),
         Rule(
-            "unreadable",
-            "the analysis as it would be written cannot be read back",
-            _unreadable,
-            "ours",
+            "unchanged", "a synthetic output that is its reference", _unchanged, "ours"
         ),
-        unique(key, "the same output of one input"),
+        Rule("unreadable", unreadable, _unreadable, "ours"),
+        unique(_key, "the same output of one input"),
     ]
 
 
@@ -479,58 +386,83 @@ def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
     """
 
     def unread(candidate: Candidate) -> str:
-        said = verdicts[candidate.id]
-        return "" if said.value in (0, 1) else said.reason or said.status.value
+        verdict = verdicts[candidate.id]
+        if verdict.value in (0, 1):
+            return ""
+        return verdict.reason or verdict.status.value
 
-    says = "the teacher calls the analysis unreasonable (Table 20)"
+    def refused(candidate: Candidate) -> str:
+        return "" if verdicts[candidate.id].value else "the teacher says no"
+
+    unchecked = "whether the analysis is reasonable could not be had or read"
+    unreasonable = "the teacher calls the analysis unreasonable (Table 20)"
     return [
-        Rule(
-            "unchecked",
-            "whether the analysis is reasonable could not be had or read",
-            unread,
-            "ours",
-        ),
-        Rule(
-            "unreasonable",
-            says,
-            lambda one: "" if verdicts[one.id].value else "the teacher says no",
-        ),
+        Rule("unchecked", unchecked, unread, "ours"),
+        Rule("unreasonable", unreasonable, refused),
     ]
 
 
-def _first(wrong: Callable[[ErrorItem, Candidate], str]) -> Callable[[Candidate], str]:
+# -- what is wrong with a candidate; empty where all is well
+
+
+def _first_wrong(candidate: Candidate, problem: Callable[[ErrorItem], str]) -> str:
     """What is wrong with the first error that something is wrong with."""
-
-    def why(candidate: Candidate) -> str:
-        said = (
-            (number, wrong(error, candidate))
-            for number, error in enumerate(candidate.errors, start=1)
-        )
-        return next((f"error {number}{what}" for number, what in said if what), "")
-
-    return why
+    for number, error in enumerate(candidate.errors, start=1):
+        if wrong := problem(error):
+            return f"error {number}{wrong}"
+    return ""
 
 
 def _empty(candidate: Candidate) -> str:
     if not candidate.output.strip():
         return "the output is empty"
-    return _first(
-        lambda error, _: lacking(
-            error, "location", "aspect", "explanation", said=" has no {}"
-        )
-    )(candidate)
-
-
-def _aspects(candidate: Candidate) -> str:
-    task = find_task(candidate.task)
-    wrong = (
-        []
-        if candidate.free
-        else [
-            error.aspect for error in candidate.errors if not task.aspect(error.aspect)
-        ]
+    needed = ("location", "aspect", "explanation")
+    return _first_wrong(
+        candidate, lambda error: lacking(error, *needed, form=" has no {}")
     )
-    return f"{wrong[0][:60]!r} is no aspect of {task.label}" if wrong else ""
+
+
+def _severities(
+    penalties: Mapping[str, tuple[float, float]], candidate: Candidate
+) -> str:
+    """penalties: the smallest and the largest of each severity."""
+
+    def unfit(error: ErrorItem) -> str:
+        severity = error.severity or "no severity"
+        problem = f": {severity} with a penalty of {error.reduction:g}"
+        if error.severity not in penalties or not LEAST <= error.reduction <= MOST:
+            return problem
+        low, high = penalties[error.severity]
+        if error.reduction > high:
+            return f"{problem}, above {high:g}"
+        if error.reduction < low:
+            return f"{problem}, below {low:g}"
+        return ""
+
+    if wrong := _first_wrong(candidate, unfit):
+        return wrong
+    minor = [item.reduction for item in candidate.errors if item.severity == "Minor"]
+    major = [item.reduction for item in candidate.errors if item.severity == "Major"]
+    if minor and major and max(minor) > min(major):
+        return f"a minor error weighs {max(minor):g}, a major one {min(major):g}"
+    return ""
+
+
+def _foreign_aspect(candidate: Candidate) -> str:
+    task = find_task(candidate.task)
+    for error in candidate.errors:
+        if not candidate.free and not task.aspect(error.aspect):
+            return f"{error.aspect[:60]!r} is no aspect of {task.label}"
+    return ""
+
+
+def _nowhere(candidate: Candidate) -> str:
+    def missing(error: ErrorItem) -> str:
+        if located(error.location, candidate.output):
+            return ""
+        return f": {error.location[:60]!r} is not in the output"
+
+    return _first_wrong(candidate, missing)
 
 
 def located(location: str, output: str) -> bool:
@@ -541,42 +473,72 @@ def located(location: str, output: str) -> bool:
     output.
     """
     text = _flat(output)
-    for given in (location, location.strip().strip(_MARKS)):
-        parts = (
-            [_flat(given)]
-            if _flat(given) in text
-            else list(filter(None, map(_flat, _ELLIPSIS.split(given))))
-        )
-        if any(parts) and re.search(".*?".join(map(re.escape, parts)), text, re.S):
+    for quoted in (location, location.strip().strip(_MARKS)):
+        parts = [_flat(quoted)]
+        if parts[0] not in text:
+            parts = [part for part in map(_flat, _ELLIPSIS.split(quoted)) if part]
+        pattern = ".*?".join(map(re.escape, parts))
+        if pattern and re.search(pattern, text, re.S):
             return True
     return False
 
 
 def _repeated(candidate: Candidate) -> str:
-    seen: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     text = _flat(candidate.output)
     for number, error in enumerate(candidate.errors, start=1):
         place = _flat(error.location.strip().strip(_MARKS))
-        aspect = _flat(error.aspect)
-        seen[place, aspect] += 1
-        if seen[place, aspect] > max(
-            1, text.count(place) if place else 1
-        ):  # what is said three times is wrong twice
+        key = (place, _flat(error.aspect))
+        counts[key] += 1
+        # What the output says three times may be wrong three times.
+        occurrences = text.count(place) if place else 1
+        if counts[key] > max(1, occurrences):
             return f"error {number} has the location and the aspect of an earlier one"
+    return ""
+
+
+def _over_long(max_output: int, max_analysis: int, candidate: Candidate) -> str:
+    for name, text, most in (
+        ("output", candidate.output, max_output),
+        ("analysis", analysis(candidate.errors), max_analysis),
+    ):
+        if tokens(text) > most:
+            return f"{name} of {tokens(text):,} tokens, above {most:,}"
+    return ""
+
+
+def _leaning(candidate: Candidate) -> str:
+    def mention(error: ErrorItem) -> str:
+        own_words = _QUOTED.sub(" ", error.explanation)  # quotations do not count
+        found = _REFERENCE.search(own_words)
+        return f": {found.group()!r}" if found else ""
+
+    return _first_wrong(candidate, mention)
+
+
+def _unchanged(candidate: Candidate) -> str:
+    same = _flat(candidate.output) == _flat(candidate.reference)
+    if candidate.channel == "synthetic" and same:
+        return "the output is the reference"
     return ""
 
 
 def _unreadable(candidate: Candidate) -> str:
     read = error_analysis(analysis(candidate.errors))
-    same = len(read.errors) == len(candidate.errors) and math.isclose(
-        read.value, candidate.score, abs_tol=1e-6
-    )
-    if read.ok and same:
+    same_count = len(read.errors) == len(candidate.errors)
+    same_score = math.isclose(read.value, candidate.score, abs_tol=1e-6)
+    if read.ok and same_count and same_score:
         return ""
     return (
         read.reason
         or f"read back with {len(read.errors)} errors and a score of {read.value:g}"
     )
+
+
+def _key(candidate: Candidate) -> tuple[str, ...]:
+    """Equal for the same output of one input."""
+    texts = (candidate.instruction, candidate.input, candidate.output)
+    return candidate.task, *map(_flat, texts)
 
 
 def _flat(text: str) -> str:
@@ -596,7 +558,7 @@ class Built(pipeline.TrainingSet):
         """The training examples: `prompt` and `completion`, and where they come
         from.
         """
-        return [one.example() for one in self.kept]
+        return [candidate.example() for candidate in self.kept]
 
     def statistics(self) -> dict[str, pd.DataFrame]:
         """The set in numbers: channels (Table 2), errors, severities and lengths
@@ -608,18 +570,13 @@ class Built(pipeline.TrainingSet):
             return {}
         frame = pd.DataFrame(self.examples())
         lengths = (frame["prompt"] + "\n" + frame["completion"]).map(tokens)
-        length = (
-            lengths.describe()
-            .rename("tokens")
-            .to_frame()
-            .T.assign(**{"below 1024": (lengths < 1024).mean()})
-        )
+        length = lengths.describe().rename("tokens").to_frame().T
+        length["below 1024"] = (lengths < 1024).mean()
+        severities = statistics.error_counts(frame, "severity", ("Major", "Minor"))
         return {
             "Channels (Table 2)": statistics.channel_table(frame),
             "Errors an instance (Figure 4)": statistics.errors_per_instance(frame),
-            "Severities (Figure 4)": statistics.error_counts(
-                frame, "severity", ("Major", "Minor")
-            ),
+            "Severities (Figure 4)": severities,
             "Context length (Figure 4)": length,
             "Errors of each aspect": statistics.error_counts(frame, "aspect"),
         }
@@ -628,10 +585,10 @@ class Built(pipeline.TrainingSet):
         """How many candidates there were, and the teacher."""
         removed = len(self.filters.removed)
         kept = len(self.kept)
-        teacher = f"Teacher: `{self.facts.get('teacher', '')}`. Lengths are characters divided by four."
+        teacher = self.facts.get("teacher", "")
         return [
             f"{kept + removed:,} candidates, {removed:,} removed, {kept:,} kept.",
-            teacher,
+            f"Teacher: `{teacher}`. Lengths are characters divided by four.",
         ]
 
     def report(self) -> dict[str, Any]:
@@ -668,9 +625,8 @@ class MetricInstruct(pipeline.Pipeline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        heuristic_rules(
-            **self.limits
-        )  # a wrong limit is an error now, not after the first stage
+        # A wrong limit is an error at once, not after the first stage.
+        heuristic_rules(**self.limits)
 
     def stages(
         self,
@@ -685,93 +641,116 @@ class MetricInstruct(pipeline.Pipeline):
         spoils in chosen aspects. free: the same with aspects of the teacher's own.
         Columns as `candidates`.
         """
-        filters = Filters()
-        heuristics = heuristic_rules(**self.limits)
-        own = {
+        chosen = candidates_of(synthetic, "synthetic", WITH_ASPECTS, teacher)
+        channels = {
             "real": candidates_of(real, "real", TWO_STEP),
-            "synthetic, chosen aspects": candidates_of(
-                synthetic, "synthetic", WITH_ASPECTS, teacher
-            ),
+            "synthetic, chosen aspects": chosen,
             "synthetic, free aspects": candidates_of(free, "synthetic", FREE, teacher),
         }
-        found, aspects, freely = (
-            filters.apply([_INPUT], part) for part in own.values()
-        )
-
-        # who is asked about a system's output, with the reference in view: freely, then
-        # as JSON (Tables 11 to 17)
-        by_task = {
-            task: TigerScoreReferenceBased(task=task, label=self.label)
-            for task in {one.task for one in found}
-        }
-        judges = [by_task[one.task] for one in found]
-        asked = [
-            judge.request(one.sample())
-            for judge, one in zip(judges, found, strict=True)
+        filters = Filters()
+        heuristics = heuristic_rules(**self.limits)
+        outputs, *references = [
+            filters.apply([_INPUT], candidates) for candidates in channels.values()
         ]
-        first = yield Stage("analyse", asked, self.sampling, _ANALYSIS)
-        again = [
-            judge.second(one.sample(), draws[0].text)
-            for judge, one, draws in zip(judges, found, first, strict=True)
-            if not pipeline.no_text(draws[0])
-        ]
-        second = iter(
-            (
-                yield Stage(
-                    "format", again, self.sampling, TigerScoreReferenceBased.stand_in
-                )
-            )
+        analysed = yield from self._analysed(outputs)
+        kept = filters.apply(heuristics, analysed)
+        counts_of_real = _aspect_counts(kept)
+        spoiled = yield from self._spoiled(
+            list(itertools.chain(*references)), counts_of_real
         )
-        last = [
-            draws if pipeline.no_text(draws[0]) else next(second) for draws in first
-        ]
-        kept = filters.apply(heuristics, fill(found, last, read_analysis))
-
-        have = Counter((one.task, error.aspect) for one in kept for error in one.errors)
-        drawn = choose_aspects(
-            aspects + freely, have, self.most_errors, self.seed, self.balance
-        )
-        asked = [spoiling(one, self.most_errors) for one in drawn]
-        texts = yield Stage("synthesise", asked, self.sampling, _SPOILED)
-        kept += filters.apply(heuristics, fill(drawn, texts, read_spoiled))
-
+        kept += filters.apply(heuristics, spoiled)
         if self.check:
-            judge = AnalysisCheck("reasonable", sampling={"max_tokens": 8})
-            asked = [judge.request(one.sample()) for one in kept]
-            answers = yield Stage("check", asked, judge.sampling, "Yes")
-            verdicts = {
-                one.id: judge.read(draws[0])
-                for one, draws in zip(kept, answers, strict=True)
-            }
+            verdicts = yield from self._verdicts(kept)
             kept = filters.apply(check_rules(verdicts), kept)
-        after = Counter(
-            (one.task, error.aspect)
-            for one in kept
-            for error in one.errors
-            if not one.free
-        )
-        even = {
-            task: {
-                name: evenness(
-                    count[task, aspect] for aspect in find_task(task).aspects
-                )
-                for name, count in (("real only", have), ("whole set", after))
-            }
-            for task in dict.fromkeys(
-                one.task for one in itertools.chain(*own.values())
-            )
-        }
+        counts = {"real only": counts_of_real, "whole set": _aspect_counts(kept)}
         facts = {
-            "candidates": {name: len(part) for name, part in own.items()},
+            **self.facts(teacher),
+            "candidates": {name: len(channels[name]) for name in channels},
             "kept": len(kept),
+            "aspect_evenness": _evenness_by_task(channels.values(), counts),
         }
-        return Built(
-            kept, filters, self.facts(teacher) | facts | {"aspect_evenness": even}
+        return Built(kept, filters, facts)
+
+    def _analysed(self, candidates: Sequence[Candidate]) -> Stages[list[Candidate]]:
+        """The candidates with the teacher's analyses of systems' outputs, which it
+        writes with the reference in view: freely, then as JSON (Tables 11 to 17).
+        """
+        judges: dict[str, TigerScoreReferenceBased] = {}
+        requests = []
+        for candidate in candidates:
+            task = candidate.task
+            if task not in judges:
+                judges[task] = TigerScoreReferenceBased(task=task, label=self.label)
+            requests.append(judges[task].request(candidate.sample()))
+        first = yield Stage("analyse", requests, self.sampling, _ANALYSIS)
+        requests = []
+        for candidate, draws in zip(candidates, first, strict=True):
+            if not pipeline.no_text(draws[0]):
+                judge = judges[candidate.task]
+                requests.append(judge.second(candidate.sample(), draws[0].text))
+        second = yield Stage(
+            "format", requests, self.sampling, TigerScoreReferenceBased.stand_in
         )
+        formatted = iter(second)
+        answers = []
+        for draws in first:
+            answers.append(draws if pipeline.no_text(draws[0]) else next(formatted))
+        return fill(candidates, answers, read_analysis)
+
+    def _spoiled(
+        self, candidates: Sequence[Candidate], counts: Mapping[tuple[str, str], int]
+    ) -> Stages[list[Candidate]]:
+        """The candidates with outputs that the teacher spoils. counts: as
+        `choose_aspects` takes them.
+        """
+        drawn = choose_aspects(
+            candidates, counts, self.most_errors, self.seed, self.balance
+        )
+        requests = [spoiling(candidate, self.most_errors) for candidate in drawn]
+        answers = yield Stage("synthesise", requests, self.sampling, _SPOILED)
+        return fill(drawn, answers, read_spoiled)
+
+    def _verdicts(self, candidates: Sequence[Candidate]) -> Stages[dict[str, Judgment]]:
+        """Whether the teacher calls each analysis reasonable, by a candidate's id."""
+        judge = AnalysisCheck("reasonable", sampling={"max_tokens": 8})
+        requests = [judge.request(candidate.sample()) for candidate in candidates]
+        answers = yield Stage("check", requests, judge.sampling, "Yes")
+        verdicts = {}
+        for candidate, draws in zip(candidates, answers, strict=True):
+            verdicts[candidate.id] = judge.read(draws[0])
+        return verdicts
+
+
+def _aspect_counts(candidates: Sequence[Candidate]) -> Counter[tuple[str, str]]:
+    """How many errors each task has of each aspect, without the aspects that the
+    teacher names itself.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for candidate in candidates:
+        if not candidate.free:
+            counts.update((candidate.task, item.aspect) for item in candidate.errors)
+    return counts
+
+
+def _evenness_by_task(
+    channels: Iterable[Sequence[Candidate]],
+    counts: Mapping[str, Mapping[tuple[str, str], int]],
+) -> dict[str, dict[str, float]]:
+    """How even the aspects of each task are. counts: of several sets, by name."""
+    even: dict[str, dict[str, float]] = {}
+    for candidate in itertools.chain(*channels):
+        task = candidate.task
+        if task in even:
+            continue
+        aspects = find_task(task).aspects
+        even[task] = {}
+        for name, count in counts.items():
+            even[task][name] = evenness(count[task, aspect] for aspect in aspects)
+    return even
 
 
 def choose_aspects(
-    given: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     have: Mapping[tuple[str, str], int],
     most_errors: int,
     seed: int,
@@ -793,22 +772,21 @@ def choose_aspects(
     rng = np.random.default_rng(seed)
     counts = Counter(have)
     chosen = []
-    for candidate in given:
-        if not candidate.free:
-            names = list(find_task(candidate.task).aspects)
-            now = np.array(
-                [counts[candidate.task, name] for name in names], dtype=float
-            )
-            weights = now.max() - now + 1 if balance else np.ones(len(names))
-            size = int(rng.integers(1, min(most_errors, len(names)) + 1))
-            picked = rng.choice(
-                len(names), size=size, replace=False, p=weights / weights.sum()
-            )
-            candidate = replace(
-                candidate, asked=tuple(names[place] for place in picked)
-            )
-            counts.update((candidate.task, name) for name in candidate.asked)
-        chosen.append(candidate)
+    for candidate in candidates:
+        if candidate.free:
+            chosen.append(candidate)
+            continue
+        names = list(find_task(candidate.task).aspects)
+        weights = np.ones(len(names))
+        if balance:
+            task_counts = [counts[candidate.task, name] for name in names]
+            weights = max(task_counts) - np.array(task_counts, dtype=float) + 1
+        size = int(rng.integers(1, min(most_errors, len(names)) + 1))
+        chances = weights / weights.sum()
+        places = rng.choice(len(names), size=size, replace=False, p=chances)
+        aspects = tuple(names[place] for place in places)
+        counts.update((candidate.task, name) for name in aspects)
+        chosen.append(replace(candidate, asked=aspects))
     return chosen
 
 
@@ -820,4 +798,5 @@ def evenness(counts: Iterable[int]) -> float:
     if len(numbers) < 2 or not numbers.sum():
         return float("nan")
     shares = numbers[numbers > 0] / numbers.sum()
-    return float(0.0 - (shares * np.log(shares)).sum() / np.log(len(numbers)))
+    information = (shares * np.log(shares)).sum()
+    return float(0.0 - information / np.log(len(numbers)))

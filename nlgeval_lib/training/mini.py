@@ -72,49 +72,37 @@ def settings(evaluator: str) -> dict[str, Any]:
     """
     targets = {key: definition for key, (_, definition) in ASPECTS.items()}
     rating = {"task": "data_to_text", "low": LOW, "high": HIGH, "targets": targets}
-    found: dict[str, dict[str, Any]] = {
+    greedy = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0, "n": 1}
+    options: dict[str, dict[str, Any]] = {
         "tigerscore": {"instruction": INSTRUCTION, "task": "D2T"},
-        "prometheus": {
-            "sampling": {
-                "temperature": 0.0,
-                "top_p": 1.0,
-                "repetition_penalty": 1.0,
-                "n": 1,
-            }
-        },
+        "prometheus": {"sampling": greedy},
         "hdeval": {"task": "data_to_text", "criteria": tree()},
         "coascore": {**rating, "n": 5},
         "llmscore": rating,
         "geval": {"template": "semscore/g_eval_input", "flip": True},
     }
-    if evaluator not in found:
+    if evaluator not in options:
         raise ValueError(
-            f"the miniature judge has no settings for {evaluator!r}; it has {', '.join(found)}"
+            f"the miniature judge has no settings for {evaluator!r}; "
+            f"it has {', '.join(options)}"
         )
-    return found[evaluator]
+    return options[evaluator]
 
 
 def tree() -> CriteriaTree:
     """The hierarchy that HD-Eval uses: the aspects, and the finer criteria below
     each.
     """
-
-    def finer(aspect: str) -> tuple[Criterion, ...]:
-        return tuple(
-            Criterion(key, name, says, (), "ours")
-            for key, (of, name, says) in FINER.items()
-            if of == aspect
-        )
-
-    roots = tuple(
-        Criterion(key, name, says, finer(key), "ours")
-        for key, (name, says) in ASPECTS.items()
-    )
+    finer: dict[str, list[Criterion]] = {key: [] for key in ASPECTS}
+    for key, (aspect, name, definition) in FINER.items():
+        finer[aspect].append(Criterion(key, name, definition, (), "ours"))
+    aspects = []
+    for key, (name, definition) in ASPECTS.items():
+        children = tuple(finer[key])
+        aspects.append(Criterion(key, name, definition, children, "ours"))
     root = CriteriaTree.of(["x"]).root
-    return CriteriaTree(
-        Criterion(root.id, root.name, root.definition, roots, "ours"),
-        "the miniature judge",
-    )
+    root = Criterion(root.id, root.name, root.definition, tuple(aspects), "ours")
+    return CriteriaTree(root, "the miniature judge")
 
 
 def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
@@ -127,23 +115,22 @@ def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]
     Raises: FileNotFoundError that names the command.
     """
     folder = folder or mini_judge.folder()
-    if not (folder / JUDGMENTS).is_file():
+    path = folder / JUDGMENTS
+    if not path.is_file():
         raise FileNotFoundError(
             f"no {JUDGMENTS} in {folder}; `make mini-judge` writes it"
         )
     lines = (folder / ANALYSES).read_text(encoding="utf-8").splitlines()
-    return pd.read_csv(folder / JUDGMENTS, float_precision="round_trip"), [
-        json.loads(line) for line in lines
-    ]
+    analyses = [json.loads(line) for line in lines]
+    return pd.read_csv(path, float_precision="round_trip"), analyses
 
 
 def quality(table: str) -> pd.DataFrame:
     """A table of the judge's measured quality: `forms`, `aspects` or `baselines`, as
     its card has them.
     """
-    return pd.read_csv(
-        mini_judge.folder() / "quality" / f"{table}.csv", float_precision="round_trip"
-    )
+    path = mini_judge.folder() / "quality" / f"{table}.csv"
+    return pd.read_csv(path, float_precision="round_trip")
 
 
 def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -153,32 +140,33 @@ def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.Da
     very words; false: told of and not there; `recall`, `located_share`, `precision` in
     [0, 1], NaN over none.
     """
-    outputs = frame[frame["aspect"] == "overall"].set_index(["input_id", "system_id"])[
-        "errors"
-    ]
+    outputs = frame[frame["aspect"] == "overall"]
+    errors = outputs.set_index(["input_id", "system_id"])["errors"]
     tally: dict[str, Counter[str]] = {
-        name: Counter() for name in ("errors", "found", "located", "false")
+        "errors": Counter(),
+        "found": Counter(),
+        "located": Counter(),
+        "false": Counter(),
     }
-    for one in analyses:
-        both = outputs.loc[(one["input_id"], one["system_id"])], one["errors"]
-        put_in, told = (Counter(error["kind"] for error in errors) for errors in both)
-        places, named = (
-            Counter((error["kind"], error["location"]) for error in errors)
-            for errors in both
-        )
-        tally["errors"] += put_in
-        tally["found"] += put_in & told
-        tally["located"].update(kind for kind, _ in (places & named).elements())
-        tally["false"] += told - put_in
-    table = (
-        pd.DataFrame(tally, index=KINDS)
-        .rename_axis("kind")
-        .fillna(0)
-        .astype(int)
-        .reset_index()
-    )
-    table["recall"], table["located_share"] = (
-        table["found"] / table["errors"],
-        table["located"] / table["errors"],
-    )
-    return table.assign(precision=table["found"] / (table["found"] + table["false"]))
+    for analysis in analyses:
+        gold = errors.loc[(analysis["input_id"], analysis["system_id"])]
+        gold_kinds, gold_places = _kinds_and_places(gold)
+        kinds, places = _kinds_and_places(analysis["errors"])
+        tally["errors"] += gold_kinds
+        tally["found"] += gold_kinds & kinds
+        tally["located"].update(kind for kind, _ in (gold_places & places).elements())
+        tally["false"] += kinds - gold_kinds
+    table = pd.DataFrame(tally, index=KINDS).rename_axis("kind")
+    table = table.fillna(0).astype(int).reset_index()
+    table["recall"] = table["found"] / table["errors"]
+    table["located_share"] = table["located"] / table["errors"]
+    table["precision"] = table["found"] / (table["found"] + table["false"])
+    return table
+
+
+def _kinds_and_places(
+    errors: Sequence[Mapping[str, str]],
+) -> tuple[Counter[str], Counter[tuple[str, str]]]:
+    """How many errors there are of each kind, and of each kind with each location."""
+    kinds = Counter(error["kind"] for error in errors)
+    return kinds, Counter((error["kind"], error["location"]) for error in errors)

@@ -56,9 +56,8 @@ class Piece:
 
     failure: str = ""
     problem: str = ""
-    content: ClassVar[
-        Callable[..., dict[str, Any]]
-    ]  # what is known of the piece, as it is written where removed
+    # What is known of the piece, as it is written where removed.
+    content: ClassVar[Callable[..., dict[str, Any]]]
 
     def filled(
         self, completion: Completion, read: Callable[[Any, Completion], dict[str, Any]]
@@ -66,17 +65,15 @@ class Piece:
         """The piece with the fields that `read` finds in the teacher's text, or with
         what is wrong with it.
         """
-        if nothing := no_text(completion):
-            return replace(self, failure=nothing)
+        if failure := no_text(completion):
+            return replace(self, failure=failure)
         try:
             return replace(self, **read(self, completion))
         except Unreadable as error:
-            cut = (
-                "; it was cut at the token limit"
-                if completion.finish_reason == "length"
-                else ""
-            )
-            return replace(self, problem=f"{error}{cut}", **error.fields)
+            problem = str(error)
+            if completion.finish_reason == "length":
+                problem += "; it was cut at the token limit"
+            return replace(self, problem=problem, **error.fields)
 
 
 def fill(
@@ -93,14 +90,9 @@ def fill(
 
 def no_text(completion: Completion) -> str:
     """Why there is no text in a completion, empty where there is one."""
-    lost = failed(completion)
-    return (
-        lost.reason
-        if lost
-        else ""
-        if completion.text.strip()
-        else "the completion is empty"
-    )
+    if failure := failed(completion):
+        return failure.reason
+    return "" if completion.text.strip() else "the completion is empty"
 
 
 # -- rules
@@ -157,7 +149,8 @@ class Filters:
     def count(self, rule: str, group: str | None = None) -> int:
         """How many items a rule removed, of one part or of all."""
         return sum(
-            one.rule == rule and group in (None, one.item.group) for one in self.removed
+            removed.rule == rule and group in (None, removed.item.group)
+            for removed in self.removed
         )
 
     def table(self, by_group: bool = False) -> pd.DataFrame:
@@ -169,21 +162,26 @@ class Filters:
         """
         rows = []
         for rule in self.rules.values():
-            came = {
-                part: n for (name, part), n in self.reached.items() if name == rule.name
-            }
-            for part, reached in (
-                came.items() if by_group else [(None, sum(came.values()))]
-            ):
-                removed = self.count(rule.name, part)
-                share = removed / reached if reached else math.nan
-                rows.append(
-                    (rule.name, part, rule.origin, reached, removed, share, rule.says)
-                )
-        table = pd.DataFrame(
-            rows,
-            columns=["rule", "group", "origin", "reached", "removed", "share", "says"],
-        )
+            reached_by: dict[str | None, int] = {}
+            for (name, group), count in self.reached.items():
+                if name == rule.name:
+                    reached_by[group] = count
+            if not by_group:
+                reached_by = {None: sum(reached_by.values())}
+            for group, reached in reached_by.items():
+                removed = self.count(rule.name, group)
+                row = {
+                    "rule": rule.name,
+                    "group": group,
+                    "origin": rule.origin,
+                    "reached": reached,
+                    "removed": removed,
+                    "share": removed / reached if reached else math.nan,
+                    "says": rule.says,
+                }
+                rows.append(row)
+        columns = ["rule", "group", "origin", "reached", "removed", "share", "says"]
+        table = pd.DataFrame(rows, columns=columns)
         return table if by_group else table.drop(columns="group")
 
     def by_part(self) -> pd.DataFrame:
@@ -192,17 +190,14 @@ class Filters:
 
         A part is only in the table where something of it reached a rule.
         """
-        parts = {
-            part: max(n for (_, of), n in self.reached.items() if of == part)
-            for _, part in self.reached
-        }
-        table = pd.DataFrame(
-            {
-                part: {name: self.count(name, part) for name in self.rules}
-                for part in parts
-            }
-        )
-        table.loc["kept"] = pd.Series(parts) - table.sum()
+        totals: dict[str, int] = {}
+        for (_, part), count in self.reached.items():
+            totals[part] = max(count, totals.get(part, 0))
+        removed = {}
+        for part in totals:
+            removed[part] = {name: self.count(name, part) for name in self.rules}
+        table = pd.DataFrame(removed)
+        table.loc["kept"] = pd.Series(totals) - table.sum()
         return table.rename_axis("rule")
 
 
@@ -211,47 +206,41 @@ def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
 
     It remembers: make one for each run.
     """
-    seen: set[Hashable] = set()
+    earlier: set[Hashable] = set()
 
-    def why(item: Any) -> str:
-        found = key(item)
-        before = len(seen)
-        seen.add(found)
-        return "the same as an earlier one" if len(seen) == before else ""
+    def repetition(item: Any) -> str:
+        item_key = key(item)
+        if item_key in earlier:
+            return "the same as an earlier one"
+        earlier.add(item_key)
+        return ""
 
-    return Rule("duplicate", says, why, "ours")
+    return Rule("duplicate", says, repetition, "ours")
 
 
 def answered(
     says: str = "the text is not in the form that was asked for", origin: str = "ours"
 ) -> list[Rule]:
     """The rules that each answer of the teacher has to pass first."""
+    no_completion = "the teacher gave no completion; asked again next time"
     return [
-        Rule(
-            "failed",
-            "the teacher gave no completion; asked again next time",
-            lambda one: one.failure,
-            "ours",
-        ),
-        Rule("malformed", says, lambda one: one.problem, origin),
+        Rule("failed", no_completion, lambda piece: piece.failure, "ours"),
+        Rule("malformed", says, lambda piece: piece.problem, origin),
     ]
 
 
-def lacking(item: Any, *names: str, said: str = "{}") -> str:
-    """Which of an item's texts are empty or no texts, `said` in words; empty for none.
+def lacking(item: Any, *names: str, form: str = "{}") -> str:
+    """Which of an item's texts are empty or no texts, `form` with their names; empty
+    for none.
 
     item: a mapping, or a record.
     """
-    given = {
-        name: item.get(name) if isinstance(item, Mapping) else getattr(item, name)
-        for name in names
-    }
-    gone = [
-        name
-        for name, text in given.items()
-        if not isinstance(text, str) or not text.strip()
-    ]
-    return said.format(", ".join(gone)) if gone else ""
+    empty = []
+    for name in names:
+        text = item.get(name) if isinstance(item, Mapping) else getattr(item, name)
+        if not isinstance(text, str) or not text.strip():
+            empty.append(name)
+    return form.format(", ".join(empty)) if empty else ""
 
 
 # -- a set and its pipeline
@@ -278,22 +267,13 @@ class TrainingSet:
 
     def report(self) -> dict[str, Any]:
         """Counts, filters and statistics as plain values."""
-        tables = {
-            "filters": self.filters.table(),
-            "filters_by_part": self.filters.table(by_group=True),
-        }
-        plain_tables, statistics = (
-            {
-                name: table.reset_index().to_dict("records")
-                for name, table in some.items()
-            }
-            for some in (tables, self.statistics())
-        )
+        statistics = self.statistics()
         return {
             **self.facts,
             "removed": len(self.filters.removed),
-            **plain_tables,
-            "statistics": statistics,
+            "filters": _records(self.filters.table()),
+            "filters_by_part": _records(self.filters.table(by_group=True)),
+            "statistics": {name: _records(statistics[name]) for name in statistics},
         }
 
     def save(self, folder: Path | str, **view: Any) -> Path:
@@ -307,45 +287,52 @@ class TrainingSet:
         completion; OSError.
         """
         folder = Path(folder)
-        kept = self.examples(**view)
-        for example in kept:
-            if gone := lacking(example, "id", "prompt", "completion"):
+        examples = self.examples(**view)
+        for example in examples:
+            if empty := lacking(example, "id", "prompt", "completion"):
                 raise ValueError(
-                    f"example {example.get('id')!r} has no {gone}; nothing was written"
+                    f"example {example.get('id')!r} has no {empty}; nothing was written"
                 )
-        removed = (
-            {"id": one.id, "rule": one.rule, "reason": one.reason, **one.item.content()}
-            | {"failure": one.item.failure, "problem": one.item.problem}
-            for one in self.filters.removed
-        )
+        texts = {
+            TRAIN: "".join(json_lines(examples)),
+            REMOVED: "".join(json_lines(map(_removed, self.filters.removed))),
+            READABLE: self._readable(),
+        }
+        hashes = {}
+        for name, text in texts.items():
+            write_text(folder / name, text)
+            hashes[name] = hashlib.sha256(text.encode()).hexdigest()
+        report = plain({**self.report(), "examples": len(examples), "sha256": hashes})
+        text = json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False)
+        write_text(folder / REPORT, text + "\n")
+        return folder
+
+    def _readable(self) -> str:
+        """The report as Markdown."""
         tables = {
             "Filters, in order": self.filters.table(),
             self.by_part: self.filters.by_part(),
             **self.statistics(),
         }
-        parts = [
-            f"# {self.title}",
-            *self.notes(),
-            *(f"## {name}\n\n{_table(table)}" for name, table in tables.items()),
-        ]
-        readable = whole("\n\n".join(parts).rstrip() + "\n")
-        texts = {
-            TRAIN: "".join(json_lines(kept)),
-            REMOVED: "".join(json_lines(removed)),
-            READABLE: readable,
-        }
-        for name, text in texts.items():
-            write_text(folder / name, text)
-        hashes = {
-            name: hashlib.sha256(text.encode()).hexdigest()
-            for name, text in texts.items()
-        }
-        report = plain({**self.report(), "examples": len(kept), "sha256": hashes})
-        write_text(
-            folder / REPORT,
-            json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n",
-        )
-        return folder
+        parts = [f"# {self.title}", *self.notes()]
+        parts += [f"## {name}\n\n{_table(table)}" for name, table in tables.items()]
+        return whole("\n\n".join(parts).rstrip() + "\n")
+
+
+def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    return table.reset_index().to_dict("records")
+
+
+def _removed(removed: Removed) -> dict[str, Any]:
+    """A removed piece as it is written."""
+    return {
+        "id": removed.id,
+        "rule": removed.rule,
+        "reason": removed.reason,
+        **removed.item.content(),
+        "failure": removed.item.failure,
+        "problem": removed.item.problem,
+    }
 
 
 @dataclass(kw_only=True)
@@ -361,9 +348,8 @@ class Pipeline:
     name: ClassVar[str]
     defaults: ClassVar[Mapping[str, Any]]
     one_draw: ClassVar[str]  # why the teacher is not asked for several
-    stages: ClassVar[
-        Callable[..., Stages]
-    ]  # what is asked, stage by stage, and the built set in the end
+    # What is asked, stage by stage, and the built set in the end.
+    stages: ClassVar[Callable[..., Stages]]
 
     def __post_init__(self) -> None:
         self.sampling = make_sampling(self.defaults, self.sampling)
@@ -375,35 +361,31 @@ class Pipeline:
         engine: Engine,
         store: Store | None = None,
         progress: Any = None,
-        **given: Any,
+        **inputs: Any,
     ) -> Any:
-        """The built set, from an engine as the teacher; `given` as for `stages`.
+        """The built set, from an engine as the teacher; `inputs` as for `stages`.
 
         Raises: ValueError; EngineError.
         """
-        return staged.run(
-            self.stages(**{"teacher": engine.model, **given}), engine, store, progress
-        )
+        stages = self.stages(**{"teacher": engine.model, **inputs})
+        return staged.run(stages, engine, store, progress)
 
     def plan(
-        self, engine: Engine | None = None, store: Store | None = None, **given: Any
+        self, engine: Engine | None = None, store: Store | None = None, **inputs: Any
     ) -> list[Stage]:
         """The stages that would be asked, none of them asked."""
-        return staged.plan(self.stages(**given), engine, store)
+        return staged.plan(self.stages(**inputs), engine, store)
 
     def facts(self, teacher: str) -> dict[str, Any]:
         """How a set is made: pipeline, teacher and settings."""
-        settings = {
-            one.name: getattr(self, one.name)
-            for one in dataclasses.fields(self)
-            if one.name != "sampling"
-        }
-        made = {
+        names = [each.name for each in dataclasses.fields(self)]
+        names.remove("sampling")
+        return {
             "pipeline": self.name,
             "teacher": teacher,
             "sampling": self.sampling.signature(),
+            "settings": {name: getattr(self, name) for name in names},
         }
-        return {**made, "settings": settings}
 
 
 # -- a set on disk
@@ -417,19 +399,20 @@ def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
     folder = Path(folder)
     try:
         report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        found = {
-            name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-            for name in report["sha256"]
-        }
+        hashes = {}
+        for name in report["sha256"]:
+            hashes[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     except FileNotFoundError as error:
+        missing = Path(error.filename).name
         raise ValueError(
-            f"{folder} is no whole training set: no {Path(error.filename).name}; make it again"
+            f"{folder} is no whole training set: no {missing}; make it again"
         ) from None
-    for name, wanted in report["sha256"].items():
-        if found[name] != wanted:
+    for name, digest in report["sha256"].items():
+        if hashes[name] != digest:
             raise ValueError(
-                f"{folder / name} is not the file that {REPORT} names: a save was stopped, or the file was changed; "
-                "make the set again, which asks only what is not stored"
+                f"{folder / name} is not the file that {REPORT} names: a save was "
+                "stopped, or the file was changed; make the set again, which asks "
+                "only what is not stored"
             )
     return read(folder / TRAIN), report
 
@@ -443,24 +426,26 @@ def read(path: Path | str) -> pd.DataFrame:
     path = Path(path)
     if not path.is_file():
         raise ValueError(
-            f"{path}: no such file; give a JSONL file with prompt and completion, or a set's folder"
+            f"{path}: no such file; give a JSONL file with prompt and completion, "
+            "or a set's folder"
         )
     rows = []
-    for number, line in enumerate(
-        path.read_text(encoding="utf-8-sig").split("\n"), start=1
-    ):
-        if line.strip():
-            try:
-                row = {"id": f"line-{number}", **json.loads(line)}
-            except (ValueError, TypeError) as error:
-                raise ValueError(
-                    f"{path}, line {number}: no JSON object: {error}"
-                ) from None
-            if gone := lacking(row, "prompt", "completion"):
-                raise ValueError(
-                    f"{path}, line {number}: no text in {gone!r}; each example needs prompt, completion"
-                )
-            rows.append(row)
+    lines = path.read_text(encoding="utf-8-sig").split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = {"id": f"line-{number}", **json.loads(line)}
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"{path}, line {number}: no JSON object: {error}"
+            ) from None
+        if empty := lacking(row, "prompt", "completion"):
+            raise ValueError(
+                f"{path}, line {number}: no text in {empty!r}; "
+                "each example needs prompt, completion"
+            )
+        rows.append(row)
     if not rows:
         raise ValueError(f"{path} holds no examples")
     return pd.DataFrame(rows)
@@ -468,27 +453,22 @@ def read(path: Path | str) -> pd.DataFrame:
 
 def _table(frame: pd.DataFrame) -> str:
     """A frame as a Markdown table, a named index as its first column."""
-    flat = frame.set_axis(
-        [
-            " ".join(map(str, c)) if isinstance(c, tuple) else str(c)
-            for c in frame.columns
-        ],
-        axis=1,
-    )
+    columns = []
+    for column in frame.columns:
+        levels = column if isinstance(column, tuple) else (column,)
+        columns.append(" ".join(map(str, levels)))
+    flat = frame.set_axis(columns, axis=1)
     if not isinstance(flat.index, pd.RangeIndex):
         label = str(flat.index.name or "")
-        flat.insert(
-            0,
-            label if label not in flat.columns else "index",
-            [str(value) for value in flat.index],
-        )
-    return markdown_table(
-        flat.columns,
-        ([_cell(value) for value in row] for row in flat.itertuples(index=False)),
-    )
+        if label in columns:
+            label = "index"
+        flat.insert(0, label, [str(value) for value in flat.index])
+    rows = [map(_cell, row) for row in flat.itertuples(index=False)]
+    return markdown_table(flat.columns, rows)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.3f}".rstrip("0").rstrip(".")
-    return html.escape(" ".join(str(value).split()), quote=False).replace("|", "\\|")
+    text = html.escape(" ".join(str(value).split()), quote=False)
+    return text.replace("|", "\\|")

@@ -18,11 +18,8 @@ import pandas as pd
 
 _WORD = re.compile(r"\w+")
 CHANNELS = {"real": "Real-World", "synthetic": "Synthetic"}
-BALANCE = {
-    "scores": 1.0,
-    "length": 1.25,
-    "length_rho": 0.1,
-}  # the largest values that pass for even
+# The largest values that pass for even.
+BALANCE = {"scores": 1.0, "length": 1.25, "length_rho": 0.1}
 
 
 def words(text: str) -> list[str]:
@@ -47,17 +44,18 @@ def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
     """
     if by not in ("set", "text"):
         raise ValueError(f"by={by!r}; allowed: set, text")
-    found = (words(text) for text in texts)
-    grams = [
-        own
-        for w in found
-        if (own := list(zip(*(w[i:] for i in range(n)), strict=False)))
-    ]
-    if not grams:
+    ngrams = []
+    for text in texts:
+        tokens = words(text)
+        shifted = [tokens[start:] for start in range(n)]
+        if in_text := list(zip(*shifted, strict=False)):
+            ngrams.append(in_text)
+    if not ngrams:
         return math.nan
     if by == "text":
-        return math.fsum(len(set(own)) / len(own) for own in grams) / len(grams)
-    return len(set(itertools.chain(*grams))) / sum(map(len, grams))
+        shares = [len(set(in_text)) / len(in_text) for in_text in ngrams]
+        return math.fsum(shares) / len(shares)
+    return len(set(itertools.chain(*ngrams))) / sum(map(len, ngrams))
 
 
 def diversity_table(
@@ -69,15 +67,12 @@ def diversity_table(
     parts: name -> texts, such as {"Instruction": [...], "Feedback": [...]}.
     Source: Prometheus, Table 7.
     """
-    kept = {name: list(texts) for name, texts in parts.items()}
-    grams = {"bigram": 2, "trigram": 3}
-    shares = {
-        column: {name: distinct_ngrams(kept[name], n, by=by) for name in kept}
-        for column, n in grams.items()
-    }
-    return pd.DataFrame(shares, index=list(kept)).assign(
-        texts=[len(texts) for texts in kept.values()]
-    )
+    texts = {name: list(part) for name, part in parts.items()}
+    table = pd.DataFrame(index=list(texts))
+    for column, n in (("bigram", 2), ("trigram", 3)):
+        shares = [distinct_ngrams(part, n, by=by) for part in texts.values()]
+        table[column] = np.array(shares, dtype=float)
+    return table.assign(texts=[len(part) for part in texts.values()])
 
 
 @functools.cache
@@ -87,13 +82,15 @@ def rouge_l() -> Callable[[str, str], float]:
     """
     from rouge_score import rouge_scorer, tokenizers
 
-    plain = tokenizers.DefaultTokenizer(use_stemmer=False)
+    tokenizer = tokenizers.DefaultTokenizer(use_stemmer=False)
 
     class Once(tokenizers.Tokenizer):
-        tokenize = staticmethod(functools.lru_cache(maxsize=100_000)(plain.tokenize))
+        tokenize = staticmethod(
+            functools.lru_cache(maxsize=100_000)(tokenizer.tokenize)
+        )
 
     scorer = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Once())
-    return lambda one, other: scorer.score(one, other)["rougeL"].fmeasure
+    return lambda first, second: scorer.score(first, second)["rougeL"].fmeasure
 
 
 def rouge_l_pairs(
@@ -112,22 +109,22 @@ def rouge_l_pairs(
     Figure 10 (training, test).
     """
     first = list(texts)
-    score = rouge_l()
-    second = first if others is None else list(others)
-    pairs = (
-        np.triu_indices(len(first), 1)
-        if others is None
-        else np.indices((len(first), len(second))).reshape(2, -1)
-    )
-    rows, columns = pairs
+    second = first
+    if others is None:
+        rows, columns = np.triu_indices(len(first), 1)
+    else:
+        second = list(others)
+        rows, columns = np.indices((len(first), len(second))).reshape(2, -1)
     if most is not None and len(rows) > most:
-        picked = np.random.default_rng(seed).choice(len(rows), size=most, replace=False)
-        rows = rows[picked]
-        columns = columns[picked]
-    return np.array(
-        [score(first[i], second[j]) for i, j in zip(rows, columns, strict=True)],
-        dtype=float,
-    )
+        rng = np.random.default_rng(seed)
+        sample = rng.choice(len(rows), size=most, replace=False)
+        rows = rows[sample]
+        columns = columns[sample]
+    score = rouge_l()
+    overlaps = []
+    for row, column in zip(rows, columns, strict=True):
+        overlaps.append(score(first[row], second[column]))
+    return np.array(overlaps, dtype=float)
 
 
 # -- lengths and scores
@@ -168,20 +165,17 @@ def channel_table(frame: pd.DataFrame) -> pd.DataFrame:
     several tasks share once.
     Source: TIGERScore, Table 2.
     """
-    rows: dict[str, dict[str, int]] = {}
-    for task in [*dict.fromkeys(frame["task"]), "Total"]:
-        part, rows[task] = (
-            frame if task == "Total" else frame[frame["task"] == task],
-            {},
-        )
+    parts = dict(iter(frame.groupby("task", sort=False)))
+    parts["Total"] = frame
+    rows = {}
+    for task, part in parts.items():
+        row = {}
         for channel, title in CHANNELS.items():
-            own = part[part["channel"] == channel]
-            counts = {
-                "datasets": own["dataset"].nunique(),
-                "sources": own["system_id"].nunique(),
-                "samples": len(own),
-            }
-            rows[task] |= {f"{title} {name}": count for name, count in counts.items()}
+            instances = part[part["channel"] == channel]
+            row[f"{title} datasets"] = instances["dataset"].nunique()
+            row[f"{title} sources"] = instances["system_id"].nunique()
+            row[f"{title} samples"] = len(instances)
+        rows[task] = row
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -193,14 +187,11 @@ def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
     Source: TIGERScore, appendix A.4, Figure 4 top right.
     """
     numbers = frame["errors"].map(len)
-    table = pd.crosstab(frame["task"], numbers).reindex(
-        columns=range(int(numbers.max()) + 1), fill_value=0
-    )
-    return (
-        table.reindex(frame["task"].unique())
-        .rename_axis("task")
-        .rename_axis("errors", axis=1)
-    )
+    table = pd.crosstab(frame["task"], numbers)
+    columns = range(int(numbers.max()) + 1)
+    table = table.reindex(columns=columns, fill_value=0)
+    table = table.reindex(frame["task"].unique())
+    return table.rename_axis("task").rename_axis("errors", axis=1)
 
 
 def error_counts(
@@ -216,9 +207,8 @@ def error_counts(
     errors = frame[["task", "errors"]].explode("errors").dropna()
     values = errors["errors"].map(lambda error: str(error[field]))
     columns = list(dict.fromkeys([*always, *values]))
-    table = pd.crosstab(errors["task"], values).reindex(
-        index=frame["task"].unique(), columns=columns
-    )
+    table = pd.crosstab(errors["task"], values)
+    table = table.reindex(index=frame["task"].unique(), columns=columns)
     return table.fillna(0).astype(int).rename_axis("task").rename_axis(field, axis=1)
 
 
@@ -237,14 +227,15 @@ def collection_table(frame: pd.DataFrame) -> pd.Series:
         "rubrics": rubrics,
         "instructions": instructions,
         "responses": len(frame),
+        "instructions_per_rubric": math.nan,
+        "responses_per_instruction": math.nan,
     }
-    counts["instructions_per_rubric"] = instructions / rubrics if rubrics else math.nan
-    counts["responses_per_instruction"] = (
-        len(frame) / instructions if instructions else math.nan
-    )
-    counts |= {
-        f"score_{score}": int((frame["score"] == score).sum()) for score in range(1, 6)
-    }
+    if rubrics:
+        counts["instructions_per_rubric"] = instructions / rubrics
+    if instructions:
+        counts["responses_per_instruction"] = len(frame) / instructions
+    for score in range(1, 6):
+        counts[f"score_{score}"] = int((frame["score"] == score).sum())
     return pd.Series(counts, name="value")
 
 
@@ -260,24 +251,21 @@ def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
     """
     from scipy import stats
 
-    counts = frame["score"].value_counts().reindex(range(1, 6), fill_value=0)
+    scores = frame["score"]
     lengths = frame["response"].map(lambda text: float(len(words(text))))
-    means = lengths.groupby(frame["score"].to_numpy()).mean()
-    follows = (
-        0.0 if len(frame) > 2 and lengths.nunique() == 1 else math.nan
-    )  # equal lengths follow no score
-    if len(frame) > 2 and lengths.nunique() > 1 and frame["score"].nunique() > 1:
-        follows = float(
-            stats.spearmanr(lengths, frame["score"].astype(float)).statistic
-        )
-    values = {
-        "scores": counts.max() / counts.min()
-        if counts.min()
-        else math.inf
-        if counts.max()
-        else math.nan,
-        "length": means.max() / means.min() if len(means) and means.min() else math.nan,
-        "length_rho": follows,
-    }
+    values = {"scores": math.nan, "length": math.nan, "length_rho": math.nan}
+    counts = scores.value_counts().reindex(range(1, 6), fill_value=0)
+    if counts.min():
+        values["scores"] = counts.max() / counts.min()
+    elif counts.max():
+        values["scores"] = math.inf
+    means = lengths.groupby(scores.to_numpy()).mean()
+    if len(means) and means.min():
+        values["length"] = means.max() / means.min()
+    if len(frame) > 2 and lengths.nunique() == 1:
+        values["length_rho"] = 0.0  # equal lengths follow no score
+    elif len(frame) > 2 and lengths.nunique() > 1 and scores.nunique() > 1:
+        correlation = stats.spearmanr(lengths, scores.astype(float))
+        values["length_rho"] = float(correlation.statistic)
     table = pd.DataFrame({"value": values, "limit": BALANCE}).rename_axis("check")
     return table.assign(ok=table["value"].abs() <= table["limit"])

@@ -33,7 +33,7 @@ from nlgeval_lib.names import meant
 from nlgeval_lib.training import pipeline
 
 IGNORED = -100  # the label of a token that the loss leaves out
-# what a checkpoint gets last: without it, it was being written when the run ended
+# What a checkpoint gets last: without it, it was being written when the run ended.
 STATE = "trainer_state.json"
 SETTINGS = "settings.json"
 LOG = "log.json"
@@ -44,15 +44,22 @@ TRAINED = "nlgeval.json"  # in the model's folder: what `scoring.prepared` asks 
 FSDP = Path(__file__).with_name("fsdp.yaml")
 PRECISIONS = ("auto", "bf16", "fp32")
 SCHEDULERS = ("cosine", "linear", "constant", "step")
-TOLD = (
-    "name",
-    "title",
-    "source",
-    "assumed",
-    "gpus",
-    "gpu",
-)  # settings that do not make another run
+# Settings that do not make another run.
+TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")
 _LORA = {"r": 16, "alpha": 32, "dropout": 0.0, "targets": "all-linear"}
+
+
+# What peft calls the settings of LoRA.
+_PEFT_NAMES = {
+    "r": "r",
+    "alpha": "lora_alpha",
+    "dropout": "lora_dropout",
+    "targets": "target_modules",
+}
+
+
+# What transformers calls a schedule, where its name is another one.
+_SCHEDULES = {"constant": "constant_with_warmup", "step": "constant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +112,13 @@ class Config:
             "max_length",
             "gpus",
         ):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r}: a number above 0 is needed"
-                )
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name}={value!r}: a number above 0 is needed")
         if not 0 <= self.warmup < 1:
             raise ValueError(
-                f"warmup={self.warmup!r}: a share of all updates, from 0 to below 1, is needed"
+                f"warmup={self.warmup!r}: a share of all updates, "
+                "from 0 to below 1, is needed"
             )
         if self.scheduler not in SCHEDULERS:
             raise ValueError(
@@ -120,38 +127,35 @@ class Config:
         ChatFormat.named(self.chat)
         if unknown := [name for name in self.lora if name not in _LORA]:
             raise ValueError(
-                f"lora has no setting {', '.join(unknown)}; settings: {', '.join(_LORA)}"
+                f"lora has no setting {', '.join(unknown)}; "
+                f"settings: {', '.join(_LORA)}"
             )
-        keep = {
-            column: (v,) if isinstance(v, str) else tuple(v)
-            for column, v in self.keep.items()
-        }
-        lora = {**_LORA, **self.lora} if self.lora else {}
-        for name, value in {
-            "keep": keep,
-            "lora": lora,
-            "assumed": tuple(self.assumed),
-        }.items():
-            object.__setattr__(self, name, value)
+        keep = {}
+        for column, values in self.keep.items():
+            keep[column] = (values,) if isinstance(values, str) else tuple(values)
+        object.__setattr__(self, "keep", keep)
+        object.__setattr__(self, "assumed", tuple(self.assumed))
+        if self.lora:
+            object.__setattr__(self, "lora", {**_LORA, **self.lora})
 
     def changed(self, **settings: Any) -> Config:
         """The configuration with other settings.
 
         Raises: ValueError for an unknown name or a bad value.
         """
-        known = [f.name for f in dataclasses.fields(self)]
-        if unknown := [name for name in settings if name not in known]:
+        names = [each.name for each in dataclasses.fields(self)]
+        if unknown := [name for name in settings if name not in names]:
+            hint = meant(unknown[0], names, ".")
             raise ValueError(
-                f"no setting {unknown[0]!r}{meant(unknown[0], known, '.')} Settings: {', '.join(known)}"
+                f"no setting {unknown[0]!r}{hint} Settings: {', '.join(names)}"
             )
         return dataclasses.replace(self, **settings)
 
 
 @functools.cache
 def _file() -> dict[str, Any]:
-    return tomllib.loads(
-        Path(__file__).with_name("configs.toml").read_text(encoding="utf-8")
-    )
+    path = Path(__file__).with_name("configs.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def names() -> list[str]:
@@ -161,20 +165,21 @@ def names() -> list[str]:
 
 def named(name: str) -> Config:
     """A configuration by its name. Raises: ValueError with the nearest names."""
-    found = _file()["config"]
-    if name not in found:
+    configs = _file()["config"]
+    if name not in configs:
+        hint = meant(name, configs, ".", n=2)
         raise ValueError(
-            f"no configuration {name!r}{meant(name, found, '.', n=2)} There are {', '.join(found)}"
+            f"no configuration {name!r}{hint} There are {', '.join(configs)}"
         )
-    settings = dict(found[name])
+    settings = dict(configs[name])
     while "extends" in settings:
-        settings = found[settings.pop("extends")] | settings
+        settings = configs[settings.pop("extends")] | settings
     return Config(name=name, **settings)
 
 
 # -- what a run would take: estimates, each says what it rests on
 
-# dense bf16 FLOP/s and bytes of memory, from the makers' data sheets
+# Dense bf16 FLOP/s and bytes of memory, from the makers' data sheets.
 GPUS = {
     "a100-40gb": (312e12, 40e9),
     "a100-80gb": (312e12, 80e9),
@@ -195,12 +200,12 @@ class Size:
     @classmethod
     def named(cls, name: str) -> Size:
         """The size of a known base. Raises: ValueError."""
-        known = _file()["base"]
-        if name not in known:
+        bases = _file()["base"]
+        if name not in bases:
             raise ValueError(
-                f"size {name!r} of the base is unknown; known: {', '.join(known)}"
+                f"size {name!r} of the base is unknown; known: {', '.join(bases)}"
             )
-        return cls(**known[name])
+        return cls(**bases[name])
 
     def lora_parameters(self, r: int) -> int:
         """Weights of rank-r adapters on the seven linear maps of each Llama layer
@@ -241,106 +246,127 @@ def plan(
     Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020;
     Korthikanti et al. 2022).
     """
-    c = config
     local = Path(config.base).is_dir()
-    size = size_of(c.base) if local else Size.named(c.size)
-    if c.gpu not in GPUS:
-        raise ValueError(f"gpu {c.gpu!r}; allowed: {', '.join(GPUS)}")
+    size = size_of(config.base) if local else Size.named(config.size)
+    if config.gpu not in GPUS:
+        raise ValueError(f"gpu {config.gpu!r}; allowed: {', '.join(GPUS)}")
     if not 0 < mfu <= 1:
         raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
-    if data is not None:
-        frame = examples(data)
-        kept = chosen(frame, c)
-        n = len(kept)
-        tokens = int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4
-        note = "tokens: characters divided by four, as the base's tokenizer is not here"
-        if local:
-            from transformers import AutoTokenizer
+    n, tokens, notes = _amount(config, data)
+    accumulation = max(1, round(config.batch / (config.gpus * micro_batch)))
+    batches = f"{config.gpus} GPUs x {micro_batch} x {accumulation}"
+    together = accumulation * config.gpus * micro_batch
+    if together != config.batch:
+        notes.append(f"{batches} = {together} examples an update, not {config.batch}")
+    peak, capacity = GPUS[config.gpu]
+    notes.append(
+        f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; "
+        "no evaluation, loading or saving"
+    )
+    memory = _memory(config, size, micro_batch)
+    fits = sum(memory.values()) < 0.92 * capacity  # the runtime takes the remainder
+    # All weights: forward 2, backward 4, recomputed forward 2; adapters need no
+    # gradient of the base's weights.
+    flops = (6 if config.lora else 8) * size.parameters * tokens * config.epochs
+    hours = flops / (peak * mfu * config.gpus) / 3600
+    updates = math.ceil(math.ceil(n / config.batch) * config.epochs)
+    amounts = {
+        "examples": f"{n:,}; {tokens:,} tokens an epoch, {config.epochs:g} epochs",
+        "updates": f"{updates:,} of {config.batch} examples: {batches} accumulated",
+    }
+    lines = _lines(config, amounts, memory, fits, hours, notes)
+    return Plan(updates, hours, memory, fits, lines)
 
-            found = tokenized(frame, AutoTokenizer.from_pretrained(c.base), c)
-            n = len(found.rows)
-            tokens = found.total
-            note = f"{found.answers:,} tokens of answers; longest example {found.longest:,}"
-        said = [f"{note}; {len(frame) - n:,} examples left out"]
-    else:
-        if not c.examples:
-            raise ValueError(f"{c.name}: how many examples? Give the data, or a number")
-        n = c.examples
-        tokens = c.examples * c.max_length
-        said = [
+
+def _amount(
+    config: Config, data: Path | str | pd.DataFrame | None
+) -> tuple[int, int, list[str]]:
+    """Examples, their tokens, and notes that say how they are counted."""
+    if data is None:
+        if not config.examples:
+            raise ValueError(
+                f"{config.name}: how many examples? Give the data, or a number"
+            )
+        notes = [
             "examples: the paper's number",
             "tokens: upper bound, every example at the length limit",
         ]
-    accumulation = max(1, round(c.batch / (c.gpus * micro_batch)))
-    batches = f"{c.gpus} GPUs x {micro_batch} x {accumulation}"
-    together = accumulation * c.gpus * micro_batch
-    if together != c.batch:
-        said.append(f"{batches} = {together} examples an update, not {c.batch}")
-    peak, room = GPUS[c.gpu]
-    said.append(
-        f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; no evaluation, loading or saving"
-    )
+        return config.examples, config.examples * config.max_length, notes
+    frame = examples(data)
+    if Path(config.base).is_dir():
+        from transformers import AutoTokenizer
 
-    trained = size.lora_parameters(c.lora["r"]) if c.lora else size.parameters
-    frozen = 2 * size.parameters / c.gpus if c.lora else 0
-    at_once = c.max_length * micro_batch
-    layer = size.parameters / size.layers
-    memory = {
-        "weights": frozen
-        + 4 * trained / c.gpus
-        + (2 * 2 * layer if c.gpus > 1 else 2 * layer),
-        "gradients": 4 * trained / c.gpus,
-        "optimizer": 8 * trained / c.gpus,
-        # inputs of each layer kept, one layer's inside recomputed (34 bytes a token and
-        # hidden unit, fused attention)
-        "activations": 2.0 * at_once * size.hidden * size.layers
-        + 34.0 * at_once * size.hidden,
+        counted = tokenized(frame, AutoTokenizer.from_pretrained(config.base), config)
+        n = len(counted.rows)
+        tokens = counted.total
+        note = (
+            f"{counted.answers:,} tokens of answers; "
+            f"longest example {counted.longest:,}"
+        )
+    else:
+        kept = chosen(frame, config)
+        n = len(kept)
+        tokens = int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4
+        note = "tokens: characters divided by four, as the base's tokenizer is not here"
+    return n, tokens, [f"{note}; {len(frame) - n:,} examples left out"]
+
+
+def _memory(config: Config, size: Size, micro_batch: int) -> dict[str, float]:
+    """Bytes a GPU by what needs them."""
+    trained = size.parameters
+    frozen: float = 0
+    if config.lora:
+        trained = size.lora_parameters(config.lora["r"])
+        frozen = 2 * size.parameters / config.gpus
+    at_once = config.max_length * micro_batch
+    layer = 2 * (size.parameters / size.layers)
+    if config.gpus > 1:
+        layer = 2 * layer
+    # The inputs of each layer are kept, one layer's inside is recomputed (34 bytes a
+    # token and hidden unit, fused attention).
+    inputs = 2.0 * at_once * size.hidden * size.layers
+    inside = 34.0 * at_once * size.hidden
+    return {
+        "weights": frozen + 4 * trained / config.gpus + layer,
+        "gradients": 4 * trained / config.gpus,
+        "optimizer": 8 * trained / config.gpus,
+        "activations": inputs + inside,
         "logits": 2 * 4.0 * at_once * size.vocabulary,
     }
-    needed = sum(memory.values())
-    fits = needed < 0.92 * room  # the rest is the runtime's and fragmentation
-    # all weights: forward 2, backward 4, recomputed forward 2; adapters need no
-    # gradient of the base's weights
-    hours = (
-        (6 if c.lora else 8)
-        * size.parameters
-        * tokens
-        * c.epochs
-        / (peak * mfu * c.gpus)
-        / 3600
-    )
-    updates = math.ceil(math.ceil(n / c.batch) * c.epochs)
 
-    parts = ", ".join(f"{name} {share / 1e9:.1f}" for name, share in memory.items())
-    told = [
-        ("base", c.base + (f", LoRA r={c.lora['r']}" if c.lora else ", all weights")),
-        ("examples", f"{n:,}; {tokens:,} tokens an epoch, {c.epochs:g} epochs"),
-        ("updates", f"{updates:,} of {c.batch} examples: {batches} accumulated"),
-        (
-            "memory a GPU",
-            f"{needed / 1e9:.1f} GB ({parts}); {'fits' if fits else 'DOES NOT FIT'} into {c.gpu}",
-        ),
-        (
-            "time",
-            f"{hours:.1f} hours{f' ({hours / 24:.1f} days)' if hours > 48 else ''} on {c.gpus} x {c.gpu}",
-        ),
-        (
-            "settings",
-            f"rate {c.learning_rate:g}, {c.scheduler}, warm-up {c.warmup:g}, length {c.max_length:,}",
-        ),
-        (
-            "source",
-            (c.source or "given")
-            + ("" if c.origin == "paper" else " (not a paper's run)"),
-        ),
-        *(("assumed", text) for text in c.assumed),
-        *(("note", text) for text in said),
-    ]
-    lines = [
-        f"{c.name}: {c.title or c.base}",
-        *(f"  {name:13} {text}" for name, text in told),
-    ]
-    return Plan(updates, hours, memory, fits, lines)
+
+def _lines(
+    config: Config,
+    amounts: Mapping[str, str],
+    memory: Mapping[str, float],
+    fits: bool,
+    hours: float,
+    notes: Sequence[str],
+) -> list[str]:
+    """A plan as text, with what it rests on."""
+    weights = f"LoRA r={config.lora['r']}" if config.lora else "all weights"
+    needs = ", ".join(f"{name} {share / 1e9:.1f}" for name, share in memory.items())
+    total = sum(memory.values()) / 1e9
+    verdict = "fits" if fits else "DOES NOT FIT"
+    days = f" ({hours / 24:.1f} days)" if hours > 48 else ""
+    origin = "" if config.origin == "paper" else " (not a paper's run)"
+    settings = (
+        f"rate {config.learning_rate:g}, {config.scheduler}, "
+        f"warm-up {config.warmup:g}, length {config.max_length:,}"
+    )
+    entries = {
+        "base": f"{config.base}, {weights}",
+        **amounts,
+        "memory a GPU": f"{total:.1f} GB ({needs}); {verdict} into {config.gpu}",
+        "time": f"{hours:.1f} hours{days} on {config.gpus} x {config.gpu}",
+        "settings": settings,
+        "source": f"{config.source or 'given'}{origin}",
+    }
+    lines = [f"{config.name}: {config.title or config.base}"]
+    lines += [f"  {name:13} {text}" for name, text in entries.items()]
+    lines += [f"  {'assumed':13} {text}" for text in config.assumed]
+    lines += [f"  {'note':13} {text}" for text in notes]
+    return lines
 
 
 def size_of(folder: Path | str) -> Size:
@@ -352,16 +378,14 @@ def size_of(folder: Path | str) -> Size:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     try:
-        found = AutoConfig.from_pretrained(folder)
+        base = AutoConfig.from_pretrained(folder)
         with torch.device("meta"):
-            parameters = AutoModelForCausalLM.from_config(found).num_parameters()
+            parameters = AutoModelForCausalLM.from_config(base).num_parameters()
     except (OSError, ValueError) as error:
         raise ValueError(
             f"{folder}: no configuration of a causal model ({error})"
         ) from None
-    return Size(
-        parameters, found.num_hidden_layers, found.hidden_size, found.vocab_size
-    )
+    return Size(parameters, base.num_hidden_layers, base.hidden_size, base.vocab_size)
 
 
 # -- examples as token ids
@@ -385,14 +409,13 @@ def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
 
     Raises: ValueError naming what lacks.
     """
-    if isinstance(data, pd.DataFrame):
-        if missing := [
-            name for name in ("prompt", "completion") if name not in data.columns
-        ]:
-            raise ValueError(f"the examples have no column {', '.join(missing)}")
-        return data
-    path = Path(data)
-    return pipeline.load(path)[0] if path.is_dir() else pipeline.read(path)
+    if not isinstance(data, pd.DataFrame):
+        path = Path(data)
+        return pipeline.load(path)[0] if path.is_dir() else pipeline.read(path)
+    missing = [name for name in ("prompt", "completion") if name not in data.columns]
+    if missing:
+        raise ValueError(f"the examples have no column {', '.join(missing)}")
+    return data
 
 
 def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
@@ -404,19 +427,18 @@ def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
     kept = frame
     for column, values in config.keep.items():
         if column not in frame.columns:
-            has = ", ".join(map(str, frame.columns))
+            columns = ", ".join(map(str, frame.columns))
             raise ValueError(
-                f"{config.name} chooses examples by {column!r}, which they do not have; they have {has}"
+                f"{config.name} chooses examples by {column!r}, which they do not "
+                f"have; they have {columns}"
             )
         kept = kept[kept[column].astype(str).isin(values)]
     if kept.empty:
-        wanted = "; ".join(
-            f"{column} of {', '.join(values)}" for column, values in config.keep.items()
-        )
-        raise ValueError(
-            f"no example is left for {config.name}"
-            + (f", which wants {wanted}" if wanted else "")
-        )
+        conditions = [
+            f"{name} of {', '.join(config.keep[name])}" for name in config.keep
+        ]
+        wishes = f", which wants {'; '.join(conditions)}" if conditions else ""
+        raise ValueError(f"no example is left for {config.name}{wishes}")
     return kept
 
 
@@ -433,18 +455,23 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
     """
     if tokenizer.eos_token_id is None:
         raise ValueError(
-            f"the tokenizer of {config.base} has no end-of-text token, so a model would not learn to stop"
+            f"the tokenizer of {config.base} has no end-of-text token, "
+            "so a model would not learn to stop"
         )
-    texts = chosen(frame, config)[["prompt", "completion"]].itertuples(index=False)
-    encoded = [
-        encode(prompt, completion, tokenizer, config.chat)
-        for prompt, completion in texts
-    ]
-    rows = [row for row in encoded if len(row["input_ids"]) <= config.max_length]
+    kept = chosen(frame, config)
+    rows = []
+    too_long = []
+    for prompt, completion in zip(kept["prompt"], kept["completion"], strict=True):
+        row = encode(prompt, completion, tokenizer, config.chat)
+        length = len(row["input_ids"])
+        if length <= config.max_length:
+            rows.append(row)
+        else:
+            too_long.append(length)
     if not rows:
-        shortest = min(len(row["input_ids"]) for row in encoded)
         raise ValueError(
-            f"no example fits into {config.max_length:,} tokens; the shortest has {shortest:,}"
+            f"no example fits into {config.max_length:,} tokens; "
+            f"the shortest has {min(too_long):,}"
         )
     lengths = [len(row["input_ids"]) for row in rows]
     answers = sum(label != IGNORED for row in rows for label in row["labels"])
@@ -456,15 +483,15 @@ def encode(
 ) -> dict[str, list[int]]:
     """`input_ids` and `labels` of one example."""
     request = ChatFormat.named(chat).request(prompt)
-    before = models.token_ids(tokenizer, request, None, "the base")
-    blank = "" if request.messages or request.text()[-1:].isspace() else " "
-    after = [
-        *tokenizer(blank + completion, add_special_tokens=False)["input_ids"],
-        tokenizer.eos_token_id,
-    ]
+    asked_ids = models.token_ids(tokenizer, request, None, "the base")
+    blank = " "
+    if request.messages or request.text()[-1:].isspace():
+        blank = ""
+    answer = tokenizer(blank + completion, add_special_tokens=False)
+    answer_ids = [*answer["input_ids"], tokenizer.eos_token_id]
     return {
-        "input_ids": [*before, *after],
-        "labels": [*[IGNORED] * len(before), *after],
+        "input_ids": [*asked_ids, *answer_ids],
+        "labels": [*[IGNORED] * len(asked_ids), *answer_ids],
     }
 
 
@@ -478,14 +505,14 @@ def chat_template(chat: str, tokenizer: Any) -> str:
     form = ChatFormat.named(chat)
     if form.style == "messages":
         return tokenizer.chat_template
-    before, after = (json.dumps(part) for part in form.text("\0").split("\0"))
-    begins = (
-        tokenizer.bos_token_id is not None
-        and tokenizer("x")["input_ids"][0] == tokenizer.bos_token_id
-    )
-    start = "{{ bos_token }}" if begins else ""
-    message = "{{ messages[-1]['content'] }}"
-    return start + "{{ " + before + " }}" + message + "{{ " + after + " }}"
+    begin, end = form.text("\0").split("\0")
+    start = ""
+    bos = tokenizer.bos_token_id
+    if bos is not None and tokenizer("x")["input_ids"][0] == bos:
+        start = "{{ bos_token }}"
+    begin = "{{ " + json.dumps(begin) + " }}"
+    end = "{{ " + json.dumps(end) + " }}"
+    return start + begin + "{{ messages[-1]['content'] }}" + end
 
 
 # -- the run
@@ -534,62 +561,71 @@ def finetune(
     Source: settings as `config.source` says; loss on the completion: Prometheus,
     appendix E.
     """
-    output = Path(output)
     if precision not in PRECISIONS:
         raise ValueError(f"precision {precision!r}; allowed: {', '.join(PRECISIONS)}")
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    accumulation, rest = divmod(config.batch, micro_batch * world)
-    if rest or not accumulation:
+    run = {"precision": precision, "most_updates": most_updates, "seed": seed}
+    arguments = {
+        "save_steps": save_every,
+        "logging_steps": log_every,
+        "disable_tqdm": quiet,
+    }
+    return _run(config, data, Path(output), micro_batch, run, arguments, callbacks)
+
+
+def _run(
+    config: Config,
+    data: Path | str | pd.DataFrame,
+    output: Path,
+    micro_batch: int,
+    run: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    callbacks: Sequence[Any],
+) -> Result:
+    """A run that begins, goes on, or is read as it is finished.
+
+    run: settings that make it another run; arguments: of trl's trainer, which do not.
+    """
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    main = int(os.environ.get("RANK", "0")) == 0
+    accumulation, remainder = divmod(config.batch, micro_batch * processes)
+    if remainder or not accumulation:
         raise ValueError(
-            f"batch={config.batch} is no multiple of {world} processes x micro_batch={micro_batch}"
+            f"batch={config.batch} is no multiple of {processes} processes "
+            f"x micro_batch={micro_batch}"
         )
     frame = examples(data)
-    from transformers import (
-        AutoTokenizer,
-        set_seed,
-    )  # after what can be refused at once
+    # Loaded after what can be refused at once.
+    from transformers import AutoTokenizer, set_seed
 
     tokenizer = AutoTokenizer.from_pretrained(config.base)
     tokens = tokenized(frame, tokenizer, config)
-    digest = hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest()
-    settings = dataclasses.asdict(config) | {
-        "data_sha256": digest,
+    settings = {
+        **dataclasses.asdict(config),
+        "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
         "examples": len(tokens.rows),
-    }
-    settings |= {
         "left_out": tokens.left_out,
         "micro_batch": micro_batch,
-        "processes": world,
+        "processes": processes,
+        **run,
     }
-    settings |= {"precision": precision, "most_updates": most_updates, "seed": seed}
-    main = int(os.environ.get("RANK", "0")) == 0
     _same_run(output / SETTINGS, settings, main)
     if (output / DONE).exists():
-        facts, log = (
-            json.loads((output / name).read_text(encoding="utf-8"))
-            for name in (DONE, LOG)
-        )
+        facts = json.loads((output / DONE).read_text(encoding="utf-8"))
+        log = json.loads((output / LOG).read_text(encoding="utf-8"))
         return Result(output / MODEL, pd.DataFrame(log), facts)
-    set_seed(seed)
-    how: dict[str, Any] = {
-        "per_device_train_batch_size": micro_batch,
-        "gradient_accumulation_steps": accumulation,
-    }
-    how |= {
-        "save_steps": save_every,
-        "logging_steps": log_every,
-        "max_steps": most_updates,
-        "disable_tqdm": quiet,
-    }
+    set_seed(run["seed"])
     trainer = _trainer(
         config,
         tokenizer,
         tokens,
-        precision,
+        run["precision"],
         callbacks,
         output_dir=str(output),
-        seed=seed,
-        **how,
+        seed=run["seed"],
+        max_steps=run["most_updates"],
+        per_device_train_batch_size=micro_batch,
+        gradient_accumulation_steps=accumulation,
+        **arguments,
     )
     start = last_whole(output, clean=main)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
@@ -600,26 +636,31 @@ def last_whole(output: Path, clean: bool = False) -> Path | None:
     """The last checkpoint that was written whole; `clean` removes those that were
     not.
     """
-    whole = []
-    for path in sorted(
-        output.glob("checkpoint-*"), key=lambda path: int(path.name.rsplit("-", 1)[1])
-    ):
+
+    def updates(checkpoint: Path) -> int:
+        return int(checkpoint.name.rsplit("-", 1)[1])
+
+    last = None
+    for path in sorted(output.glob("checkpoint-*"), key=updates):
         try:
             json.loads((path / STATE).read_text(encoding="utf-8"))
-            whole.append(path)
+            last = path
         except (OSError, ValueError):
             if clean:
                 shutil.rmtree(path)
-    return whole[-1] if whole else None
+    return last
 
 
 def launch_command(config: Config, data: str = "DATA", output: str = "OUTPUT") -> str:
     """The command that runs a configuration on its GPUs."""
-    words = f"nlgeval finetune {config.name} --data {data} --output {output}"
+    command = f"nlgeval finetune {config.name} --data {data} --output {output}"
     if config.gpus == 1:
-        return words
+        return command
     sharding = FSDP.relative_to(Path(__file__).parents[3]).as_posix()
-    return f"accelerate launch --config_file {sharding} --num_processes {config.gpus} --no_python {words}"
+    return (
+        f"accelerate launch --config_file {sharding} "
+        f"--num_processes {config.gpus} --no_python {command}"
+    )
 
 
 def _trainer(
@@ -631,72 +672,20 @@ def _trainer(
     **arguments: Any,
 ) -> Any:
     """trl's trainer with the configuration's settings; arguments: of the run."""
-    import torch
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, PrinterCallback
     from transformers.utils import logging
-    from trl import SFTConfig, SFTTrainer
-
-    class Stepped(SFTTrainer):
-        """With a rate that is multiplied once an epoch, which transformers has no
-        name for.
-        """
-
-        def create_scheduler(
-            self, num_training_steps: int, optimizer: Any = None
-        ) -> Any:
-            if config.scheduler != "step" or self.lr_scheduler is not None:
-                return super().create_scheduler(num_training_steps, optimizer)
-            epoch = math.ceil(len(tokens.rows) / config.batch)
-            optimizer = optimizer or self.optimizer
-            gamma = config.step_gamma
-            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
-                optimizer, lambda step: gamma ** (step // epoch)
-            )
-            self._created_lr_scheduler = True
-            return self.lr_scheduler
 
     if arguments["disable_tqdm"]:
         logging.disable_progress_bar()
-    on_gpu = torch.cuda.is_available()
-    sharded = (
-        os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
-    )  # recomputes by its own setting
-    settings = SFTConfig(
-        num_train_epochs=config.epochs,
-        learning_rate=config.learning_rate,
-        lr_scheduler_type={"constant": "constant_with_warmup", "step": "constant"}.get(
-            config.scheduler, config.scheduler
-        ),
-        warmup_steps=config.warmup,  # below 1: a share of all updates
-        weight_decay=config.weight_decay,
-        optim="adamw_torch",
-        max_length=None,
-        bf16=precision == "bf16"
-        or (precision == "auto" and on_gpu and torch.cuda.is_bf16_supported()),
-        use_cpu=not on_gpu,
-        gradient_checkpointing=on_gpu and not sharded,
-        save_total_limit=2,
-        logging_first_step=True,
-        report_to="none",
-        dataloader_pin_memory=on_gpu,
-        **arguments,
-    )
+    settings = _trainer_settings(config, precision, arguments)
     adapters = None
     if config.lora:
         from peft import LoraConfig
 
-        theirs = {
-            "r": "r",
-            "alpha": "lora_alpha",
-            "dropout": "lora_dropout",
-            "targets": "target_modules",
-        }
-        adapters = LoraConfig(
-            task_type="CAUSAL_LM",
-            **{theirs[name]: value for name, value in config.lora.items()},
-        )
-    trainer = Stepped(
+        lora = {_PEFT_NAMES[name]: value for name, value in config.lora.items()}
+        adapters = LoraConfig(task_type="CAUSAL_LM", **lora)
+    trainer = _trainer_class(config, len(tokens.rows))(
         model=AutoModelForCausalLM.from_pretrained(config.base, dtype="float32"),
         args=settings,
         train_dataset=Dataset.from_list(tokens.rows),
@@ -709,6 +698,64 @@ def _trainer(
     return trainer
 
 
+def _trainer_class(config: Config, n_examples: int) -> Any:
+    """trl's trainer with the configuration's schedule."""
+    from torch.optim.lr_scheduler import LambdaLR
+    from trl import SFTTrainer
+
+    class Stepped(SFTTrainer):
+        """With a rate that is multiplied once an epoch, which transformers has no
+        name for.
+        """
+
+        def create_scheduler(
+            self, num_training_steps: int, optimizer: Any = None
+        ) -> Any:
+            if config.scheduler != "step" or self.lr_scheduler is not None:
+                return super().create_scheduler(num_training_steps, optimizer)
+            epoch = math.ceil(n_examples / config.batch)
+            gamma = config.step_gamma
+            self.lr_scheduler = LambdaLR(
+                optimizer or self.optimizer, lambda step: gamma ** (step // epoch)
+            )
+            self._created_lr_scheduler = True
+            return self.lr_scheduler
+
+    return Stepped
+
+
+def _trainer_settings(
+    config: Config, precision: str, arguments: Mapping[str, Any]
+) -> Any:
+    """trl's settings for a configuration on this machine."""
+    import torch
+    from trl import SFTConfig
+
+    on_gpu = torch.cuda.is_available()
+    bf16 = precision == "bf16"
+    if precision == "auto":
+        bf16 = on_gpu and torch.cuda.is_bf16_supported()
+    # A sharded run recomputes activations by a setting of its own.
+    sharded = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
+    return SFTConfig(
+        num_train_epochs=config.epochs,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type=_SCHEDULES.get(config.scheduler, config.scheduler),
+        warmup_steps=config.warmup,  # below 1: a share of all updates
+        weight_decay=config.weight_decay,
+        optim="adamw_torch",
+        max_length=None,
+        bf16=bf16,
+        use_cpu=not on_gpu,
+        gradient_checkpointing=on_gpu and not sharded,
+        save_total_limit=2,
+        logging_first_step=True,
+        report_to="none",
+        dataloader_pin_memory=on_gpu,
+        **arguments,
+    )
+
+
 def _save(
     trainer: Any,
     tokenizer: Any,
@@ -719,22 +766,20 @@ def _save(
 ) -> Result:
     """The model, the log and, last, the mark that the run is done; checkpoints stay."""
     names = ("step", "loss", "learning_rate", "epoch")
-    log = [
-        {name: entry[name] for name in names}
-        for entry in trainer.state.log_history
-        if "loss" in entry
-    ]
-    new = output / f".{MODEL}.new"
+    log = []
+    for entry in trainer.state.log_history:
+        if "loss" in entry:
+            log.append({name: entry[name] for name in names})
+    folder = output / f".{MODEL}.new"
     if main:
-        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     if settings["lora"]:
         trainer.save_model(str(output / ADAPTER))
         if main:
-            trainer.accelerator.unwrap_model(
-                trainer.model
-            ).merge_and_unload().save_pretrained(new)
+            model = trainer.accelerator.unwrap_model(trainer.model)
+            model.merge_and_unload().save_pretrained(folder)
     else:
-        trainer.save_model(str(new))
+        trainer.save_model(str(folder))
     facts = {
         **settings,
         "updates": trainer.state.global_step,
@@ -743,14 +788,11 @@ def _save(
     }
     if main:
         tokenizer.chat_template = chat_template(settings["chat"], tokenizer)
-        tokenizer.save_pretrained(new)
-        write_text(
-            new / TRAINED,
-            json.dumps({name: settings[name] for name in ("name", "chat", "keep")})
-            + "\n",
-        )
+        tokenizer.save_pretrained(folder)
+        trained = {name: settings[name] for name in ("name", "chat", "keep")}
+        write_text(folder / TRAINED, json.dumps(trained) + "\n")
         shutil.rmtree(output / MODEL, ignore_errors=True)
-        os.replace(new, output / MODEL)
+        os.replace(folder, output / MODEL)
         write_text(output / LOG, json.dumps(log, indent=1) + "\n")
         write_text(output / DONE, json.dumps(facts, indent=1) + "\n")
     return Result(output / MODEL, pd.DataFrame(log), json.loads(json.dumps(facts)))
@@ -761,13 +803,17 @@ def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
     folder has.
     """
     text = json.dumps(settings, indent=1) + "\n"
-    if main and not path.exists():
-        write_text(path, text)
-    now = json.loads(text)
-    was = json.loads(path.read_text(encoding="utf-8") if path.exists() else text)
-    for name in {**now, **was}:
-        if now.get(name) != was.get(name) and name not in TOLD:
-            differs = f"{name} was {was.get(name)!r}, is {now.get(name)!r}; choose another folder or its settings.json"
+    if not path.exists():
+        if main:
+            write_text(path, text)
+        return
+    settings = json.loads(text)
+    earlier = json.loads(path.read_text(encoding="utf-8"))
+    for name in {**settings, **earlier}:
+        was = earlier.get(name)
+        wanted = settings.get(name)
+        if wanted != was and name not in TOLD:
             raise ValueError(
-                f"{path.parent} holds a run with other settings: {differs}"
+                f"{path.parent} holds a run with other settings: {name} was {was!r}, "
+                f"is {wanted!r}; choose another folder or its settings.json"
             )
