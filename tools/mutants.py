@@ -24,19 +24,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
+# the tests of each room
 ROOMS = {
     "meta": ("meta_*",),
     "papers": ("paper*", "counts"),
     "parsers": ("parsers_*",),
-}  # tests of a room
-# of a mutant's tests
+}
+# which of them are run
 SLOW = "not uniform and not benchmark and not cover and not memory and not real"
-KEPT = ROOT / ".mutants" / "results.jsonl"
+RESULTS = ROOT / ".mutants" / "results.jsonl"
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -60,6 +61,16 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 }
 
 
+class Mutant(NamedTuple):
+    """A changed file: its key in the results, the line, what was changed, its text."""
+
+    file: Path
+    key: str
+    line: int
+    change: str
+    text: str
+
+
 def changes(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Changes the tree in place, one mutant after the other, and undoes each: line
     and what was changed.
@@ -67,40 +78,44 @@ def changes(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in list(_code(tree)):
         line = getattr(node, "lineno", 0)
         for field in ("op", "ops"):
-            given = getattr(node, field, None)
-            first = given[0] if isinstance(given, list) else given
-            if type(first) in SWAPS and not (
-                isinstance(node, ast.UnaryOp) and isinstance(first, ast.Not)
-            ):
-                swapped = SWAPS[type(first)]()
-                setattr(
-                    node,
-                    field,
-                    [swapped, *given[1:]] if isinstance(given, list) else swapped,
-                )
-                yield line, f"{type(first).__name__} -> {type(swapped).__name__}"
-                setattr(node, field, given)
+            original = getattr(node, field, None)
+            swapped = _swapped(original)
+            if swapped is None:
+                continue
+            setattr(node, field, swapped[0])
+            yield line, swapped[1]
+            setattr(node, field, original)
         if isinstance(node, (ast.If, ast.IfExp)):
-            test, node.test = (
-                node.test,
-                ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test),
-            )
+            test = node.test
+            node.test = ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
             yield line, "condition turned"
             node.test = test
-        elif isinstance(node, ast.Constant) and isinstance(
-            node.value, (bool, int, float)
-        ):
+        elif isinstance(node, ast.Constant):
             value = node.value
+            if not isinstance(value, (bool, int, float)):
+                continue
             node.value = not value if isinstance(value, bool) else value + 1
             yield line, f"{value!r} -> {node.value!r}"
             node.value = value
         elif isinstance(node, ast.Return) and node.value is not None:
-            result, node.value = (
-                node.value,
-                ast.copy_location(ast.Constant(None), node.value),
-            )
+            result = node.value
+            node.value = ast.copy_location(ast.Constant(None), result)
             yield line, "returns None"
             node.value = result
+
+
+def _swapped(operators: Any) -> tuple[Any, str] | None:
+    """Another operator in the place of a node's (first) one, and what was changed."""
+    first = operators
+    if isinstance(operators, list):
+        first = operators[0]
+    if type(first) not in SWAPS:
+        return None
+    other = SWAPS[type(first)]()
+    change = f"{type(first).__name__} -> {type(other).__name__}"
+    if isinstance(operators, list):
+        return [other, *operators[1:]], change
+    return other, change
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
@@ -117,70 +132,123 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
                 yield from _code(node)
 
 
-def mutants(path: Path) -> Iterator[tuple[str, int, str, str]]:
-    """Each mutant of a file: its key, line, what was changed, and the whole text."""
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Each mutant of a file."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
-    for number, (line, what) in enumerate(changes(tree)):
-        yield (
-            f"{path.relative_to(ROOT)}:{digest}:{number}",
-            line,
-            what,
-            ast.unparse(ast.fix_missing_locations(tree)),
-        )
+    for number, (line, change) in enumerate(changes(tree)):
+        key = f"{path.relative_to(ROOT)}:{digest}:{number}"
+        text = ast.unparse(ast.fix_missing_locations(tree))
+        yield Mutant(path, key, line, change, text)
 
 
-def survives(copy: Path, path: Path, text: str, room: str, seconds: float) -> bool:
-    """Whether the tests of the room pass with the changed file in the copy; a run
+def survives(copy: Path, path: Path, text: str, seconds: float) -> bool:
+    """Whether the tests of a file's room pass with the changed file in the copy; a run
     that hangs is a mutant found.
     """
     target = copy / path.relative_to(ROOT)
-    kept = target.read_text(encoding="utf-8")
+    original = target.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
-    tests = [
-        f"tests/{one.name}"
-        for name in ROOMS[room]
-        for one in sorted((copy / "tests").glob(f"test_{name}.py"))
-    ]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-k",
-        SLOW,
-        "-m",
-        "not slow",
-        *tests,
-    ]
-    # numba keeps what it compiled by the file's time: a changed kernel needs a place of
-    # its own
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-k", SLOW, "-m", "not slow"]
+    for name in ROOMS[room(path)]:
+        files = sorted((copy / "tests").glob(f"test_{name}.py"))
+        command += [f"tests/{file.name}" for file in files]
+    environment = os.environ | {
+        "PYTHONPATH": str(copy),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NUMBA_CACHE_DIR": str(copy / ".numba"),
+    }
     with tempfile.TemporaryDirectory() as own:
-        cache = own if path.name == "_kernels.py" else str(copy / ".numba")
-        told = os.environ | {
-            "PYTHONPATH": str(copy),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "NUMBA_CACHE_DIR": cache,
-        }
+        # numba keeps what it compiled by the file's time: a changed kernel needs a
+        # place of its own.
+        if path.name == "_kernels.py":
+            environment["NUMBA_CACHE_DIR"] = own
         try:
-            return (
-                subprocess.run(
-                    command, cwd=copy, env=told, capture_output=True, timeout=seconds
-                ).returncode
-                == 0
+            run = subprocess.run(
+                command,
+                cwd=copy,
+                env=environment,
+                capture_output=True,
+                timeout=seconds,
             )
         except subprocess.TimeoutExpired:
             return False
         finally:
-            target.write_text(kept, encoding="utf-8")
+            target.write_text(original, encoding="utf-8")
+    return run.returncode == 0
+
+
+def room(path: Path) -> str:
+    """The room of the library that a file is part of."""
+    return path.relative_to(ROOT / "nlgeval_lib").parts[0]
 
 
 def main() -> int:
     """Tries a sample of mutants; 0 whatever survives: it is to be read, not to be
     passed.
     """
+    options = _options()
+    every: list[Mutant] = []
+    for name in options.paths:
+        place = ROOT / "nlgeval_lib" / name
+        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            every += mutants(file)
+    sample = random.Random(options.seed).sample(every, min(options.sample, len(every)))
+    shard, shards = map(int, options.shard.split("/"))
+    chosen = sample[shard - 1 :: shards]
+    results = _results()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "checkout"
+        ignored = shutil.ignore_patterns(
+            ".git", ".venv", ".mutants", "results", "figures", "raw", "__pycache__"
+        )
+        shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)
+        sound: set[str] = set()  # rooms whose tests pass without a change
+        for mutant in chosen:
+            file = mutant.file
+            if mutant.key not in results:
+                if room(file) not in sound:
+                    text = file.read_text(encoding="utf-8")
+                    if not survives(copy, file, text, 3 * options.seconds):
+                        print(
+                            f"the tests of {room(file)} fail without a change, "
+                            f"or take more than {3 * options.seconds:g} s"
+                        )
+                        return 1
+                    sound.add(room(file))
+                survived = survives(copy, file, mutant.text, options.seconds)
+                results[mutant.key] = survived
+                _keep(mutant, survived)
+            if results[mutant.key]:
+                print(
+                    f"{file.relative_to(ROOT)}:{mutant.line}: {mutant.change}",
+                    flush=True,
+                )
+    survivors = sum(results[mutant.key] for mutant in chosen)
+    print(
+        f"{len(every)} mutants, {len(chosen)} tried, "
+        f"{len(chosen) - survivors} found, {survivors} survive"
+    )
+    return 0
+
+
+def _results() -> dict[str, bool]:
+    """Which mutants survived when they were tried, by key."""
+    if not RESULTS.exists():
+        RESULTS.parent.mkdir(exist_ok=True)
+        return {}
+    lines = map(json.loads, RESULTS.read_text(encoding="utf-8").splitlines())
+    return {line["key"]: line["survived"] for line in lines}
+
+
+def _keep(mutant: Mutant, survived: bool) -> None:
+    line = {"key": mutant.key, "line": mutant.line, "what": mutant.change}
+    with RESULTS.open("a", encoding="utf-8") as out:
+        out.write(json.dumps(line | {"survived": survived}) + "\n")
+
+
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -193,63 +261,7 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=300, help="a run of the tests may take"
     )
-    args = parser.parse_args()
-    places = [ROOT / "nlgeval_lib" / name for name in args.paths]
-    files = [
-        file
-        for place in places
-        for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))
-    ]
-    every = [(file, *one) for file in files for one in mutants(file)]
-    chosen = random.Random(args.seed).sample(every, min(args.sample, len(every)))
-    part, parts = map(int, args.shard.split("/"))
-    KEPT.parent.mkdir(exist_ok=True)
-    lines = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else []
-    known = {one["key"]: one["survived"] for one in map(json.loads, lines)}
-    count: Counter[bool] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "checkout"
-        aside = shutil.ignore_patterns(
-            ".git", ".venv", ".mutants", "results", "figures", "raw", "__pycache__"
-        )
-        shutil.copytree(ROOT, copy, ignore=aside, symlinks=True)
-        sound: dict[str, bool] = {}  # whether a room's tests pass as they are
-        for file, key, line, what, text in chosen[part - 1 :: parts]:
-            if key not in known:
-                room = file.relative_to(ROOT / "nlgeval_lib").parts[0]
-                if room not in sound:
-                    sound[room] = survives(
-                        copy,
-                        file,
-                        file.read_text(encoding="utf-8"),
-                        room,
-                        3 * args.seconds,
-                    )
-                if not sound[room]:
-                    print(
-                        f"the tests of {room} fail without a change, or take more than {3 * args.seconds:g} s"
-                    )
-                    return 1
-                known[key] = survives(copy, file, text, room, args.seconds)
-                with KEPT.open("a", encoding="utf-8") as out:
-                    out.write(
-                        json.dumps(
-                            {
-                                "key": key,
-                                "line": line,
-                                "what": what,
-                                "survived": known[key],
-                            }
-                        )
-                        + "\n"
-                    )
-            count[known[key]] += 1
-            if known[key]:
-                print(f"{file.relative_to(ROOT)}:{line}: {what}", flush=True)
-    print(
-        f"{len(every)} mutants, {count.total()} tried, {count[False]} found, {count[True]} survive"
-    )
-    return 0
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -56,25 +56,24 @@ def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
         return "I have no opinion on this."
     if evaluator == "tigerscore":
         count = chance.randint(0, 3)
-        total = f"The model-generated output contains {count} errors, with a total score reduction of {count}."
-        return "\n".join(
-            [total, *(ERROR.format(number) for number in range(1, count + 1))]
-        )
+        lines = [
+            f"The model-generated output contains {count} errors, "
+            f"with a total score reduction of {count}."
+        ]
+        for number in range(1, count + 1):
+            lines.append(ERROR.format(number))
+        return "\n".join(lines)
     score = chance.randint(1, 5)
     if evaluator == "prometheus":
         return f"The response does some of what was asked. [RESULT] {score}"
     if lists:
-        return "\n".join(
-            f"{number}. Aspect {chr(64 + number)}: a side of it"
-            for number in range(1, length + 1)
-        )
+        lines = []
+        for number in range(1, length + 1):
+            lines.append(f"{number}. Aspect {chr(64 + number)}: a side of it")
+        return "\n".join(lines)
     if id.endswith("#aspects"):
-        return json.dumps(
-            {
-                name: chance.randint(1, 5)
-                for name in re.findall(r"^(Aspect \w|[A-Z][\w ]+): ", text, re.M)
-            }
-        )
+        names = re.findall(r"^(Aspect \w|[A-Z][\w ]+): ", text, re.M)
+        return json.dumps({name: chance.randint(1, 5) for name in names})
     return f"{score}\nThe text is passable."
 
 
@@ -87,9 +86,11 @@ def fill(store: Path) -> None:
     for question in catalogue.load().questions:
         judge = question.judge
         options = judges.EngineOptions("vllm", store=store, mode="quick")
-        length = next(
-            (int(text[2:]) for text in judge.settings if text.startswith("n=")), 0
-        )
+        length = 0
+        for setting in judge.settings:
+            if setting.startswith("n="):
+                length = int(setting[2:])
+                break
         engine = ScriptedEngine(
             lambda request, draw, name=judge.evaluator, n=length: answer(
                 name, request.text(), request.id, draw, n
@@ -97,18 +98,13 @@ def fill(store: Path) -> None:
             model=judge.model,
             revision=judge.revision or "scripted",
         )
+        bar = ProgressBar(judge.evaluator, quiet=True)
+        title = f"{question.output}, {question.name}"
         try:
-            read = judges.job(question, options, engine).fill(
-                ProgressBar(judge.evaluator, quiet=True)
-            )
+            counts = judges.job(question, options, engine).fill(bar)
         except Exception as error:
-            raise SystemExit(
-                f"{question.output}, {question.name}: {type(error).__name__}: {error}"
-            ) from error
-        print(
-            f"{question.output}, {question.name}: {len(engine.asked):,} asked; {read}",
-            flush=True,
-        )
+            raise SystemExit(f"{title}: {type(error).__name__}: {error}") from error
+        print(f"{title}: {len(engine.asked):,} asked; {counts}", flush=True)
 
 
 def measure(folder: Path) -> None:
@@ -160,98 +156,91 @@ def cells(results: Path) -> pd.DataFrame:
     """The printed cells of all saved results; `ours` is empty where nothing came
     out, not even of a stand-in.
     """
-    tables = [
-        pd.read_csv(path, dtype={"printed": str})
-        for path in results.glob("*/*/*.csv")
-        if "__" not in path.name
-    ]
-    found = pd.concat(tables, ignore_index=True)
-    stood = found[
-        found["row"].str.contains(", judged by tiny-", na=False) & found["ours"].notna()
-    ]
-    stood = pd.MultiIndex.from_frame(
-        stood[PLACE].assign(
-            row=stood["row"].str.replace(", judged by .*", "", regex=True)
-        )
-    )
-    for_it = pd.MultiIndex.from_frame(found[PLACE]).isin(stood) & found["ours"].isna()
-    found.loc[for_it, ["ours", "route"]] = 0.0, "run"
-    return found[found["printed"].notna()]
+    tables = []
+    for path in results.glob("*/*/*.csv"):
+        if "__" not in path.name:
+            tables.append(pd.read_csv(path, dtype={"printed": str}))
+    table = pd.concat(tables, ignore_index=True)
+    by_stand_in = table["row"].str.contains(", judged by tiny-", na=False)
+    stand_ins = table.loc[by_stand_in & table["ours"].notna(), PLACE]
+    rows = stand_ins["row"].str.replace(", judged by .*", "", regex=True)
+    stand_ins = pd.MultiIndex.from_frame(stand_ins.assign(row=rows))
+    has_stand_in = pd.MultiIndex.from_frame(table[PLACE]).isin(stand_ins)
+    table.loc[has_stand_in & table["ours"].isna(), ["ours", "route"]] = 0.0, "run"
+    return table[table["printed"].notna()]
 
 
 def main() -> int:
+    options = _options()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.folder or Path(scratch)
+        for name in ("home", "results", "figures"):
+            os.environ[f"NLGEVAL_{name.upper()}"] = str(folder / name)
+        fill(folder / "home" / "completions")
+        measure(folder / "models")
+        code = _run_notebooks(options.jobs)
+        table = cells(folder / "results")
+    routes = Counter(table["route"].where(table["ours"].notna(), "empty"))
+    print("; ".join(f"{route}: {count:,}" for route, count in routes.most_common()))
+    print(f"{routes['run']:,} printed cells come out once the judges are asked")
+    gained = table[table["route"] == "run"]
+    model = gained["signature"].str.extract(r"model:([^|@]+)@", expand=False)
+    gained = _counted(gained.assign(model=model), ["paper", "table", "model"])
+    empty = table[table["ours"].isna()].dropna(subset=[*KEY, "reason"])
+    empty = _counted(empty, [*KEY, "reason"])
+    if options.write:
+        empty.to_csv(LIST, index=False)
+        gained.to_csv(GAINED, index=False)
+        print(
+            f"wrote {LIST.relative_to(ROOT)}: {len(empty)} rows of tables stay empty, "
+            f"{empty['cells'].sum():,} cells"
+        )
+        return code
+    n_moved = _compare(empty, gained)
+    return int(bool(code) or n_moved > 0)
+
+
+def _run_notebooks(jobs: str) -> int:
+    """Run the notebooks that read a judge or a metric; the exit code."""
+    from nlgeval_lib.study import catalogue
+
+    command = [sys.executable, "-m", "nlgeval_lib.cli", "run"]
+    for output in catalogue.load().outputs:
+        if output.covers and (output.judges or output.metrics):
+            command.append(output.id)
+    command += ["--mode", "quick", "--jobs", jobs]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def _counted(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """How many cells there are of each value of these columns."""
+    sizes = table.groupby(columns, dropna=False).size()
+    return sizes.rename("cells").reset_index()
+
+
+def _compare(empty: pd.DataFrame, gained: pd.DataFrame) -> int:
+    """Say what differs from the two lists; how many rows of tables that are empty."""
+    both = empty.merge(pd.read_csv(LIST), how="outer", indicator="side")
+    moved = both[both["side"] != "both"]
+    if not gained.equals(pd.read_csv(GAINED)):
+        print(f"{GAINED.relative_to(ROOT)} is no longer so; --write renews it")
+    for row in moved.itertuples():
+        state = "empty now" if row.side == "left_only" else "no longer empty"
+        print(
+            f"{state}: {row.paper} {row.table}, {row.row}: "
+            f"{row.cells} cells: {row.reason}"
+        )
+    return len(moved)
+
+
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--folder", type=Path, help="keep everything here")
     parser.add_argument("--write", action="store_true", help="write both lists anew")
     parser.add_argument("--jobs", default="2", help="notebooks side by side")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = given.folder or Path(scratch)
-        for name in ("home", "results", "figures"):
-            os.environ[f"NLGEVAL_{name.upper()}"] = str(folder / name)
-        fill(folder / "home" / "completions")
-        measure(folder / "models")
-        from nlgeval_lib.study import catalogue
-
-        known = catalogue.load()
-        outputs = [
-            one.id
-            for one in known.outputs
-            if one.covers and (one.judges or one.metrics)
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "nlgeval_lib.cli",
-            "run",
-            *outputs,
-            "--mode",
-            "quick",
-            "--jobs",
-            given.jobs,
-        ]
-        code = subprocess.run(command, cwd=ROOT, check=False).returncode
-        found = cells(folder / "results")
-    routes = Counter(found["route"].where(found["ours"].notna(), "empty"))
-    print("; ".join(f"{route}: {count:,}" for route, count in routes.most_common()))
-    print(f"{routes['run']:,} printed cells come out once the judges are asked")
-    ran = found[found["route"] == "run"]
-    ran = ran.assign(
-        model=ran["signature"].str.extract(r"model:([^|@]+)@", expand=False)
-    )
-    gained = (
-        ran.groupby(["paper", "table", "model"], dropna=False)
-        .size()
-        .rename("cells")
-        .reset_index()
-    )
-    empty = (
-        found[found["ours"].isna()]
-        .groupby([*KEY, "reason"], sort=True)
-        .size()
-        .rename("cells")
-        .reset_index()
-    )
-    if given.write:
-        empty.to_csv(LIST, index=False)
-        gained.to_csv(GAINED, index=False)
-        print(
-            f"wrote {LIST.relative_to(ROOT)}: {len(empty)} rows of tables stay empty, {empty['cells'].sum():,} cells"
-        )
-        return code
-    committed = pd.read_csv(LIST)
-    both = empty.merge(committed, how="outer", indicator="side")
-    moved = both[both["side"] != "both"]
-    if not gained.equals(pd.read_csv(GAINED)):
-        print(f"{GAINED.relative_to(ROOT)} is no longer so; --write renews it")
-    for one in moved.itertuples():
-        side = "empty now" if one.side == "left_only" else "no longer empty"
-        print(
-            f"{side}: {one.paper} {one.table}, {one.row}: {one.cells} cells: {one.reason}"
-        )
-    return int(bool(code) or len(moved) > 0)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import csv
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,9 +29,15 @@ from nlgeval_lib.papers.numbers import is_blank, parse
 from nlgeval_lib.papers.tables import KEY, PAPERS, folder
 
 Key = tuple[str, ...]
+Cell = tuple[Key, str]
 CAPTION = re.compile(r"\W{0,6}(Table|Figure) (\d+)[.:]")
 HEADING = re.compile(
-    r"(?:#+ *)?(?:\*\*)?(?:Appendix )?((?:\d{1,2}|[A-L])(?:\.\d+)?)\.?\s+\*{0,2}[A-Z]"
+    r"""
+    (?:\#+[ ]*)? (?:\*\*)? (?:Appendix[ ])?  # marks of a heading, none in plain text
+    ((?:\d{1,2} | [A-L]) (?:\.\d+)?)        # 4, 4.1, B, B.2
+    \.? \s+ \*{0,2} [A-Z]                   # the first letter of its title
+    """,
+    re.VERBOSE,
 )
 NAMED = re.compile(r"(?:#+ *)?\**(abstract|limitations?|ethics[\w ]*)\**\s*$", re.I)
 FIGURE_FILES = {
@@ -48,7 +54,11 @@ AFTER = {  # of an example with much text, the words before a score
     ("prometheus", f"figure_{number}"): r"(score is|score of|scores an?|\(Score) $"
     for number in (16, 17, 18, 19)
 }
-FOUND, BESIDE, SAME_ROW = 10.0, 4.0, 3.0  # what a cell at a place is worth
+# what a cell at a place is worth, more where the one before it stands beside it, and
+# where the line has the name of its row
+FOUND = 10.0
+BESIDE = 4.0
+SAME_ROW = 3.0
 
 
 class Span(NamedTuple):
@@ -75,49 +85,54 @@ class Text:
         self.lines = path.read_text(encoding="utf-8").splitlines()
         self.captions: dict[str, int] = {}
         for number, line in enumerate(self.lines):
-            if found := CAPTION.match(line):
-                name = f"{found[1]} {found[2]}"
+            if match := CAPTION.match(line):
+                name = f"{match[1]} {match[2]}"
                 self.captions.setdefault(name, number)
         self.sections = _sections(self.lines)
 
     def around(self, caption: str) -> list[Span]:
         """The lines between a caption and those before and after it."""
-        here = self.captions[caption]
-        others = [-1, *sorted(self.captions.values()), len(self.lines)]
-        before = max(number for number in others if number < here)
-        after = min(number for number in others if number > here)
-        return [Span(before + 1, here + 1), Span(here, after)]
+        line = self.captions[caption]
+        lines = [-1, *sorted(self.captions.values()), len(self.lines)]
+        previous = max(number for number in lines if number < line)
+        following = min(number for number in lines if number > line)
+        return [Span(previous + 1, line + 1), Span(line, following)]
 
     def span(self, place: str) -> list[Span]:
         """The lines of what a cell calls its place; none where it is not found."""
         if place.endswith(" caption"):
             line = self.captions.get(place.removesuffix(" caption"))
-            return [] if line is None else [Span(line, line + 1)]
+            if line is None:
+                return []
+            return [Span(line, line + 1)]
         if place in self.captions:
             return self.around(place)
         name = place.replace("section ", "").replace("appendix ", "")
-        return [self.sections[name]] if name in self.sections else []
+        if name in self.sections:
+            return [self.sections[name]]
+        return []
 
     def places(self, span: Span, after: str = "") -> list[Place]:
         """The numbers of these lines; `after`: what must stand before a number."""
-        found = []
+        places = []
         label = ""
         opened = False
         for number in range(*span):
             line = self.lines[number]
-            shown = witnesses.visible(line)
+            visible = witnesses.visible(line)
             html = line.lstrip().startswith("<t")
             if "<tr" in line:
                 opened = True
             elif not html or opened:
-                words = shown.split("\t")[0] if "\t" in shown else shown
-                label = words if any(map(str.isalpha, words)) else label
+                words = visible.split("\t")[0]
+                if any(map(str.isalpha, words)):
+                    label = words
                 opened = opened and not label
+            letters = _letters(label)
             for token in witnesses.numbers(line):
-                if not re.search(after, shown[: token.position]):
-                    continue
-                found.append(Place(number, token.position, token.text, _letters(label)))
-        return found
+                if re.search(after, visible[: token.position]):
+                    places.append(Place(number, token.position, token.text, letters))
+        return places
 
 
 def _letters(text: str) -> str:
@@ -130,20 +145,24 @@ def _sections(lines: Sequence[str]) -> dict[str, Span]:
     current = "0"
     marked = sum(line.startswith("#") for line in lines) > len("abstract")
     for number, line in enumerate(lines):
-        if found := NAMED.match(line):
-            name = found[1].casefold()
-            name = "limitations" if name.startswith("limitation") else name.split()[0]
+        if match := NAMED.match(line):
+            name = match[1].casefold().split()[0]
+            if name.startswith("limitation"):
+                name = "limitations"
             starts.append((name, number))
         elif marked and not line.startswith("#"):
             continue
-        elif (found := HEADING.match(line)) and _follows(found[1], current):
-            current = found[1]
+        elif (match := HEADING.match(line)) and _follows(match[1], current):
+            current = match[1]
             starts.append((current, number))
     spans: dict[str, Span] = {}
     for place, (name, first) in enumerate(starts):
-        later = starts[place + 1 :]
-        ends = [line for other, line in later if not other.startswith(f"{name}.")]
-        spans[name] = Span(first, min(ends, default=len(lines)))
+        end = len(lines)
+        for later, line_number in starts[place + 1 :]:
+            if not later.startswith(f"{name}."):
+                end = line_number
+                break
+        spans[name] = Span(first, end)
     return spans
 
 
@@ -163,7 +182,7 @@ def _follows(name: str, current: str) -> bool:
 
 
 def aligned(
-    cells: Sequence[tuple[Key, str]], places: Sequence[Place]
+    cells: Sequence[Cell], places: Sequence[Place]
 ) -> tuple[float, dict[Key, Place]]:
     """The places of cells that stand in this order, and what the alignment is worth."""
     if not places or not cells:
@@ -171,45 +190,51 @@ def aligned(
     texts = np.array([place.text for place in places])
     size = len(places)
     best = np.zeros(size + 1)  # the best of all that ends before a place
-    came = [np.full(size + 1, -1)]
-    previous = np.full(size, -np.inf)
+    score = np.full(size, -np.inf)
+    scores = []
     steps = []
     for key, printed in cells:
-        here = texts == witnesses.normalised(printed)
-        names = [_letters(name.rpartition("|")[2]) for name in key[1:3]]
-        named = np.array([_is_named(names, place.label) for place in places])
         beside = np.full(size, -np.inf)
-        beside[1:] = previous[:-1] + BESIDE
-        score = np.where(here, np.maximum(best[:-1], beside) + FOUND, -np.inf)
-        score = score + SAME_ROW * named
-        steps.append(np.where(beside > best[:-1], 1, 0))
+        beside[1:] = score[:-1] + BESIDE
+        before_place = best[:-1]
+        equal = texts == witnesses.normalised(printed)
+        score = np.where(equal, np.maximum(before_place, beside) + FOUND, -np.inf)
+        score = score + SAME_ROW * _is_named(key, places)
+        scores.append(score)
+        steps.append(np.where(beside > before_place, 1, 0))
         reached = np.maximum.accumulate(np.concatenate([[0.0], score]))
-        best, previous = np.maximum(best, reached), score
-        came.append(score)
-    return _traced(cells, places, came[1:], steps)
+        best = np.maximum(best, reached)
+    return _traced(cells, places, scores, steps)
 
 
-def _is_named(names: Iterable[str], label: str) -> bool:
-    return any(name and name in label for name in names)
+def _is_named(key: Key, places: Sequence[Place]) -> np.ndarray:
+    """Whether the row of each place has the name of a cell's row or column."""
+    names = [_letters(name.rpartition("|")[2]) for name in key[1:3]]
+    named = []
+    for place in places:
+        named.append(any(name and name in place.label for name in names))
+    return np.array(named)
 
 
 def _traced(
-    cells: Sequence[tuple[Key, str]],
+    cells: Sequence[Cell],
     places: Sequence[Place],
     scores: Sequence[np.ndarray],
     steps: Sequence[np.ndarray],
 ) -> tuple[float, dict[Key, Place]]:
     """The best alignment, read from its end."""
-    total = max(float(score.max()) for score in scores)
+    tops = [float(score.max()) for score in scores]
+    total = max(tops)
     if total == -np.inf:
         return 0.0, {}
-    found: dict[Key, Place] = {}
-    number = max(range(len(cells)), key=lambda one: (scores[one].max(), -one))
+    placed: dict[Key, Place] = {}
+    number = tops.index(total)
     place = int(scores[number].argmax())
     while True:
-        found[cells[number][0]] = places[place]
+        placed[cells[number][0]] = places[place]
         if steps[number][place]:
-            number, place = number - 1, place - 1
+            number -= 1
+            place -= 1
             continue
         if not number or not place:
             break
@@ -218,55 +243,62 @@ def _traced(
             break
         number = int(np.argmax(tops))
         place = int(scores[number][:place].argmax())
-    return total, found
+    return total, placed
 
 
 def of_table(
-    text: Text, cells: Sequence[tuple[Key, str]], spans: Iterable[Span], after: str
+    text: Text, cells: Sequence[Cell], spans: Iterable[Span], after: str
 ) -> dict[Key, Place]:
     """Where the cells of a table stand: on the better end of its caption, in the order
     in which more of them are found.
     """
-    columns = list(dict.fromkeys(key[2] for key, _ in cells))
-    statistics = list(dict.fromkeys(key[3] for key, _ in cells))
-    rows = list(dict.fromkeys(key[1] for key, _ in cells))
-    orders: list[Callable[[Key], tuple[int, ...]]] = [
-        lambda key: (),
-        lambda key: (columns.index(key[2]),),
-        lambda key: (statistics.index(key[3]),),
-        lambda key: (columns.index(key[2]), statistics.index(key[3])),
-        lambda key: (statistics.index(key[3]), columns.index(key[2])),
-        lambda key: (rows.index(key[1]), statistics.index(key[3])),
-    ]
-    found: tuple[float, dict[Key, Place]] = (0.0, {})
+    total = 0.0
+    placed: dict[Key, Place] = {}
+    candidates = []
     for span in spans:
         places = text.places(span, after)
-        for order in orders:
-            ranks = {key: order(key) for key, _ in cells}
-            ordered = sorted(cells, key=lambda cell: ranks[cell[0]])
-            found = max(found, aligned(ordered, places), key=lambda one: one[0])
-    placed = found[1]
+        candidates += places
+        for ordered in _orders(cells):
+            worth, alignment = aligned(ordered, places)
+            if worth > total:
+                total = worth
+                placed = alignment
     if after:
-        places = [place for span in spans for place in text.places(span, after)]
         for key, printed in cells:
-            wanted = witnesses.normalised(printed)
-            free = {place for place in places if place.text == wanted}
+            number = witnesses.normalised(printed)
+            free = {place for place in candidates if place.text == number}
             free -= {*placed.values()}
             if key not in placed and len(free) == 1:
                 placed[key] = free.pop()
     return placed
 
 
+def _orders(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """The cells in the orders in which a text may have them."""
+    for names in ((), (2,), (3,), (2, 3), (3, 2), (1, 3)):
+        ordered = list(cells)
+        # Sorted by the last name first, as a sort keeps the order of equals.
+        for name in reversed(names):
+            values = list(dict.fromkeys(key[name] for key, _ in cells))
+            ordered.sort(key=lambda cell, n=name, v=values: v.index(cell[0][n]))
+        yield ordered
+
+
 def on_its_row(
     text: Text, key: Key, printed: str, placed: dict[Key, Place]
 ) -> tuple[int, int] | None:
     """Where the words of a cell stand last on the line of its row's numbers."""
-    lines = {place.line for other, place in placed.items() if other[:2] == key[:2]}
+    lines = set()
+    for placed_key, place in placed.items():
+        if placed_key[:2] == key[:2]:
+            lines.add(place.line)
     if len(lines) != 1:
         return None
     line = lines.pop()
-    found = witnesses.phrases(printed, text.lines[line])
-    return (line, found[-1]) if found else None
+    positions = witnesses.phrases(printed, text.lines[line])
+    if not positions:
+        return None
+    return line, positions[-1]
 
 
 def of_sentence(
@@ -275,31 +307,36 @@ def of_sentence(
     """Line, position and basis of a number or of words in a section; None where they
     do not stand there.
     """
-    found = []
+    number = witnesses.normalised(printed)
+    occurrences = set()
     for span in spans:
         for line in range(*span):
             for token in witnesses.numbers(text.lines[line]):
-                if token.text == witnesses.normalised(printed):
-                    found.append((line, token.position))
+                if token.text == number:
+                    occurrences.add((line, token.position))
             for position in witnesses.phrases(printed, text.lines[line]):
-                found.append((line, position))
-    found = sorted(set(found))
-    if not found:
+                occurrences.add((line, position))
+    if not occurrences:
         return None
-    if len(found) == 1:
-        return (*found[0], "the only one there")
-    wanted = {word[:5] for word in re.findall(r"[a-z]{4,}", key[1].casefold())}
+    in_order = sorted(occurrences)
+    if len(in_order) == 1:
+        return (*in_order[0], "the only one there")
+    key_words = _stems(key[1])
     likeness = []
-    for line, position in found:
-        near = text.lines[line][max(0, position - 90) : position + 90].casefold()
-        words = {word[:5] for word in re.findall(r"[a-z]{4,}", near)}
-        likeness.append(len(wanted & words))
+    for line, position in in_order:
+        near = text.lines[line][max(0, position - 90) : position + 90]
+        likeness.append(len(key_words & _stems(near)))
     best = max(likeness)
-    if likeness.count(best) == 1:
-        basis = f"the nearest in words of {len(found)}"
-    else:
-        basis = f"the first of {likeness.count(best)} alike"
-    return (*found[likeness.index(best)], basis)
+    alike = likeness.count(best)
+    basis = f"the first of {alike} alike"
+    if alike == 1:
+        basis = f"the nearest in words of {len(in_order)}"
+    return (*in_order[likeness.index(best)], basis)
+
+
+def _stems(text: str) -> set[str]:
+    """The beginnings of the words of four letters or more."""
+    return {word[:5] for word in re.findall(r"[a-z]{4,}", text.casefold())}
 
 
 def _registered(file: str) -> str:
@@ -312,7 +349,7 @@ def _registered(file: str) -> str:
 
 def of_paper(paper: str, text: Text) -> list[dict[str, str]]:
     """A witness for each cell of a paper."""
-    by_table: dict[str, list[tuple[Key, str]]] = {}
+    by_table: dict[str, list[Cell]] = {}
     for key, printed in witnesses.cells(paper).items():
         by_table.setdefault(key[0], []).append((key, printed))
     rows = []
@@ -320,46 +357,65 @@ def of_paper(paper: str, text: Text) -> list[dict[str, str]]:
         kind, _, number = table.partition("_")
         caption = f"{kind.capitalize()} {number.lstrip('0')}"
         place = PRINTED_IN.get((paper, table), caption)
-        spans = text.span(place)
         drawn = FIGURE_FILES.get((paper, table))
-        placed = {}
-        if table != "text_claims" and place == caption and not drawn:
+        in_text = table == "text_claims" or place != caption
+        placed: dict[Key, Place] = {}
+        if not in_text and not drawn:
             numeric = [cell for cell in cells if parse(cell[1]).value is not None]
-            placed = of_table(text, numeric, spans, AFTER.get((paper, table), ""))
+            after = AFTER.get((paper, table), "")
+            placed = of_table(text, numeric, text.span(place), after)
         for key, printed in cells:
             file = drawn or FIGURE_FILES.get((paper, key[1].partition(":")[0]))
-            line, position, basis = "", "", ""
-            in_text = table == "text_claims" or place != caption
             if is_blank(printed):
-                basis = "an empty cell or a dash"
+                witness = _witness("an empty cell or a dash")
             elif file:
-                basis = f"read off the file {file}, sha256 {_registered(file)}"
-            elif key in placed:
-                line, position = str(placed[key].line + 1), str(placed[key].position)
-                basis = "in its table"
+                sha256 = _registered(file)
+                witness = _witness(f"read off the file {file}, sha256 {sha256}")
             elif in_text:
-                name = key[1].partition(":")[0] if table == "text_claims" else place
-                told = of_sentence(text, key, printed, text.span(name))
-                basis = f"not found as a number or as words in {name}"
-                if told:
-                    line, position = str(told[0] + 1), str(told[1])
-                    basis = f"in {name}: {told[2]}"
-            elif row_place := on_its_row(text, key, printed, placed):
-                line, position = str(row_place[0] + 1), str(row_place[1])
-                basis = "in its table"
+                section = place
+                if table == "text_claims":
+                    section = key[1].partition(":")[0]
+                witness = _in_text(text, key, printed, section)
             else:
-                basis = "not found on its row of the table"
-            names = dict(zip(("table", *KEY), key, strict=True))
-            row = names | {"line": line, "position": position, "basis": basis}
+                witness = _in_table(text, key, printed, placed)
+            row = dict(zip(("table", *KEY), key, strict=True)) | witness
             rows.append(row | {"seal": witnesses.seal(row, printed, text.sha256)})
     return rows
 
 
+def _witness(basis: str, line: int | None = None, position: int = 0) -> dict[str, str]:
+    """Line from 1, position and basis as a row has them; empty without a place."""
+    if line is None:
+        return {"line": "", "position": "", "basis": basis}
+    return {"line": str(line + 1), "position": str(position), "basis": basis}
+
+
+def _in_text(text: Text, key: Key, printed: str, section: str) -> dict[str, str]:
+    """The witness of a cell that the running text gives."""
+    place = of_sentence(text, key, printed, text.span(section))
+    if place is None:
+        return _witness(f"not found as a number or as words in {section}")
+    line, position, basis = place
+    return _witness(f"in {section}: {basis}", line, position)
+
+
+def _in_table(
+    text: Text, key: Key, printed: str, placed: dict[Key, Place]
+) -> dict[str, str]:
+    """The witness of a cell of a table whose numbers have been placed."""
+    if key in placed:
+        return _witness("in its table", placed[key].line, placed[key].position)
+    place = on_its_row(text, key, printed, placed)
+    if place is None:
+        return _witness("not found on its row of the table")
+    return _witness("in its table", *place)
+
+
 def _write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, str]]) -> None:
-    with files.replacing(path) as made, open(made, "w", newline="") as handle:
-        out = csv.DictWriter(handle, columns, lineterminator="\n")
-        out.writeheader()
-        out.writerows(rows)
+    with files.replacing(path) as fresh, open(fresh, "w", newline="") as handle:
+        table = csv.DictWriter(handle, columns, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
 
 
 def main() -> None:
@@ -368,10 +424,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the papers' texts lie")
     parser.add_argument("--write", action="store_true", help="write the witnesses")
     options = parser.parse_args()
-    known = []
+    papers = []
     for paper in PAPERS:
         text = Text(options.folder / f"{paper}.txt")
-        known.append(
+        papers.append(
             {"paper": paper, "file": f"{paper}.txt", "sha256": text.sha256},
         )
         rows = of_paper(paper, text)
@@ -384,7 +440,7 @@ def main() -> None:
         if options.write:
             _write(folder() / paper / "witnesses.csv", witnesses.COLUMNS, rows)
     if options.write:
-        _write(folder() / "papers.csv", witnesses.PAPER_COLUMNS, known)
+        _write(folder() / "papers.csv", witnesses.PAPER_COLUMNS, papers)
 
 
 if __name__ == "__main__":

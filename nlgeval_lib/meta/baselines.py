@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from .result import NAN, Floats, Interval, Measured, Result
 UNITS = ("characters", "words")
 # leverage from which an item's residual is zero whatever its score
 SURE = 1 - 1e-10
+# slope, the ends of its interval, p
+Slope = tuple[float, float, float, float]
+NO_SLOPE: Slope = (NAN, NAN, NAN, NAN)
 # the axis whose units are the clusters
 COVARIANCES = {"HC3": None, "cluster-inputs": 1, "cluster-systems": 0}
 
@@ -124,52 +128,42 @@ def length_bias(
     """
     arrays.choice(coef, ("pearson", "spearman"), "coef")
     arrays.choice(covariance, COVARIANCES, "covariance")
-    sides = arrays.alike(x=x, y=y, length=length)
-    if covariance != "HC3" and sides[0].ndim != 2:
-        raise ValueError(
-            f"covariance={covariance!r} needs x[system, input]; got a flat vector"
-        )
-    # Rescaled, so that squares neither overflow nor vanish.
-    a, b, c = arrays.common(*[arrays.rescaled(side) for side in sides])
-    present = ~np.isnan(a)
+    sides = _length_sides(x, y, length, covariance)
+    present = ~np.isnan(sides[0])
     groups = _groups(present, covariance)
     n = int(present.sum())
     if n < 5:
         raise ValueError(
             f"got {n} common items; at least 5 are needed to hold the rating constant"
         )
-    plans = [
-        levels.plan(a, b, coef, "dataset"),
-        levels.plan(a, c, coef, "dataset"),
-        levels.plan(b, c, coef, "dataset"),
-    ]
+    pairs = combinations(sides, 2)
+    plans = [levels.plan(a, b, coef, "dataset") for a, b in pairs]
     score_rating, score_length, rating_length = [plan.value for plan in plans]
     partial = float(_partial(score_rating, score_length, rating_length))
     combined = levels.Combined(_partial, plans)
     ends = intervals.of(combined, partial, ci, "dataset", coef, n_boot, seed)
-    scores_here = a[present]
-    ratings_here = b[present]
-    lengths_here = c[present]
-    items = (scores_here, ratings_here, lengths_here)
-    slope = (NAN, NAN, NAN, NAN)
-    reason = "no slope: a side is constant but for rounding"
-    if not np.isnan(partial) and not any(_is_flat(side) for side in items):
-        slope, reason = _slope(scores_here, ratings_here, lengths_here, groups)
-    reason = "; ".join(filter(None, (ends.reason, reason)))
-    if np.isnan(partial):
-        reason = "a side is constant, or two sides agree perfectly"
-    return LengthBias(
-        score_length,
-        rating_length,
-        partial,
-        *slope,
-        coef,
-        covariance,
-        n,
-        a.size - n,
-        ends,
-        reason,
-    )
+    slope = NO_SLOPE
+    reason = "a side is constant, or two sides agree perfectly"
+    if not np.isnan(partial):
+        slope, no_slope = _slope([side[present] for side in sides], groups)
+        reason = "; ".join(filter(None, (ends.reason, no_slope)))
+    lacking = present.size - n
+    values = (score_length, rating_length, partial, *slope)
+    return LengthBias(*values, coef, covariance, n, lacking, ends, reason)
+
+
+def _length_sides(x: Any, y: Any, length: Any, covariance: str) -> tuple[Floats, ...]:
+    """Scores, ratings and lengths, NaN in all where any is missing.
+
+    Raises: ValueError for flat data whose covariance is by cluster.
+    """
+    sides = arrays.alike(x=x, y=y, length=length)
+    if covariance != "HC3" and sides[0].ndim != 2:
+        raise ValueError(
+            f"covariance={covariance!r} needs x[system, input]; got a flat vector"
+        )
+    # Rescaled, so that squares neither overflow nor vanish.
+    return arrays.common(*[arrays.rescaled(side) for side in sides])
 
 
 def _groups(present: npt.NDArray[np.bool_], covariance: str) -> Any:
@@ -206,18 +200,19 @@ def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
     return np.where(defined, np.clip(partial, -1, 1), np.nan)
 
 
-def _slope(
-    x: Floats, y: Floats, length: Floats, groups: Any
-) -> tuple[tuple[float, float, float, float], str]:
+def _slope(items: Sequence[Floats], groups: Any) -> tuple[Slope, str]:
     """Slope, its interval and p; and why these are none.
 
-    groups: of the items, None for independent ones (HC3).
+    items: scores, ratings and lengths, (items,) each. groups: of the items, None for
+    independent ones (HC3).
     """
+    if any(_is_flat(side) for side in items):
+        return NO_SLOPE, "no slope: a side is constant but for rounding"
     import statsmodels.api as sm
     from scipy import stats
 
-    z_rating_length = np.column_stack([stats.zscore(y), stats.zscore(length)])
-    model = sm.OLS(stats.zscore(x), sm.add_constant(z_rating_length))
+    score, rating, length = [stats.zscore(side) for side in items]
+    model = sm.OLS(score, sm.add_constant(np.column_stack([rating, length])))
     if groups is None:
         fit = model.fit(cov_type="HC3")
     else:

@@ -62,10 +62,12 @@ def williams(
     """
     determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
-    below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_between) ** 3
+    divisor = 2 * (n - 1) / (n - 3) * determinant
+    divisor = divisor + mean**2 * (1 - r_between) ** 3
     t = NAN
-    if below > 0:
-        t = (r_first - r_second) * np.sqrt((n - 1) * (1 + r_between) / below)
+    if divisor > 0:
+        ratio = (n - 1) * (1 + r_between) / divisor
+        t = (r_first - r_second) * np.sqrt(ratio)
     return _classical("williams", t, n - 3.0, alternative, n, determinant)
 
 
@@ -85,14 +87,11 @@ def steiger(
     determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        joint = (
-            r_between * (1 - 2 * mean**2)
-            - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
-        )
+        shared = mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
+        joint = r_between * (1 - 2 * mean**2) - shared
         joint = np.divide(joint, (1 - mean**2) ** 2)
-        z = (np.arctanh(r_first) - np.arctanh(r_second)) * np.sqrt(
-            (n - 3) / np.float64(2 - 2 * joint)
-        )
+        ratio = (n - 3) / np.float64(2 - 2 * joint)
+        z = (np.arctanh(r_first) - np.arctanh(r_second)) * np.sqrt(ratio)
     return _classical("steiger", z, NAN, alternative, n, determinant)
 
 

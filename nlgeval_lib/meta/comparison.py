@@ -1,5 +1,15 @@
 """Is one judge better than another, and how small a difference would be found?
 Jackknife and permutation, paired.
+
+A test is named by its method and by what would be drawn anew. "jack-": t from the
+difference without each unit; "both" holds for other systems and inputs, "inputs" for
+these systems only. "perm-" (the prefix may be left out): the scores of the two judges
+are exchangeable within each row, input, system, or both (a coin for each system and
+each input, exchanged where the two differ); "exact-systems" takes all patterns of
+systems where they are at most `MOST_PATTERNS`.
+
+Measured level at .05 with SummEval's variances: jack-both 0 to .11; perm-systems .02 to
+.19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
 """
 
 from __future__ import annotations
@@ -115,16 +125,8 @@ def compare(
     """Does the first judge follow the ratings better than the second?
 
     first, second, y: one shape, flat or `X[system, input]`; items that any of the three
-    lacks are left out.
-    units: None is `DEFAULT_TEST`, "auto" as `intervals.chosen` says; else a test and
-    what would be drawn anew. "jack-": t from the difference without each unit; "both"
-    holds for other systems and inputs, "inputs" for these systems only. "perm-" (the
-    prefix may be left out): the scores of the two are exchangeable within each row,
-    input, system, or both (a coin for each system and each input, exchanged where the
-    two differ); "exact-systems" takes all patterns of systems where they are at most
-    10,000. Measured level at .05 with SummEval's variances: jack-both 0 to .11;
-    perm-systems .02 to .19; perm-both, the field's practice, .05 to .85 where judges
-    differ in what they see.
+    lacks are left out. units: None is `DEFAULT_TEST`, "auto" as `intervals.chosen`
+    says; else a test of `TESTS`, as this module's docstring explains them.
     ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
     Raises: ValueError as `correlate`, and for unknown words.
     Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, -SYSTEMS, -BOTH); p as in Phipson
@@ -134,74 +136,144 @@ def compare(
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     n_perm = arrays.whole(n_perm, "n_perm")
     seed = arrays.whole(seed, "seed", low=0)
-    sides = arrays.alike(first=first, second=second, y=y)
-    lacking = int(np.isnan(sides).any(axis=0).sum())
-    ratings = sides[2]
-    a = arrays.fill(sides[0], ratings, nan)[0]
-    b = arrays.fill(sides[1], ratings, nan)[0]
-    a, b, ratings = arrays.common(a, b, ratings)
-    present = ~np.isnan(ratings)
-    name = arrays.choice(units or intervals.DEFAULT_TEST, TESTS, "units")
-    note = ""
-    if name == "auto":
-        name, note = intervals.chosen("test", level, coef, present)
-    method, _, unit = name.rpartition("-")
-    draws.check_units(unit, ratings.shape)
-    levels.check(ratings, level)
-    plans = [
-        levels.plan(a, ratings, coef, level, nan),
-        levels.plan(b, ratings, coef, level, nan),
-    ]
-    pair = levels.Combined(np.subtract, plans)
-    values = [part.value for part in plans]
-    difference = values[0] - values[1]
-    result = Comparison(
-        first=values[0],
-        second=values[1],
-        difference=difference,
-        p=NAN,
-        coef=coef,
-        level=level,
-        test=name,
-        alternative=alternative,
-        scaling="",
-        n=int(present.sum()),
-        n_missing=lacking,
-        total=ratings.size,
-        nan=nan,
-        seed=None,
-    )
-    patterns = None
-    if method == "exact":
-        patterns = draws.every_pattern(present, MOST_PATTERNS)
-    if patterns is not None:
-        test = f"exact-systems/{patterns.shape[1]}"
-        result = replace(result, test=test, scaling="z")
-    elif method != "jack":
-        result = replace(result, test=f"perm-{unit}/{n_perm}", scaling="z", seed=seed)
-    if np.isnan(difference):
-        return replace(result, reason=_undefined(values))
-    if method == "jack":
-        spread = jackknife.spread(pair, unit)
-        p, reason = jackknife.p_value(difference, spread, alternative)
-        result = replace(result, test=spread.signature(), spread=spread)
+    judges = _Judges(first, second, y, coef, level, nan, units)
+    if judges.method == "jack":
+        result = judges.by_jackknife(alternative)
     else:
-        if patterns is None:
-            masks = draws.resamples(ratings.shape, unit, n_perm, seed, swap=True)
-        else:
-            masks = _chunks(patterns, 2 * present.size)
-        first_z = standardised(a)
-        second_z = joined(standardised(b), first_z)
-        swapped = levels.Swapped(first_z, second_z, ratings, coef, level, nan)
-        observed, null = _permuted(swapped, masks, ratings.size)
-        p, reason = p_value(null, observed, alternative, patterns is not None)
-        result = replace(result, null=null)
+        result = judges.by_exchange(alternative, n_perm, seed)
+    pair = judges.pair
+    value = result.difference
+    if np.isnan(value):
+        return result
     ends = intervals.of(
-        pair, difference, ci, level, coef, n_boot, seed, confidence, difference=True
+        pair, value, ci, level, coef, n_boot, seed, confidence, difference=True
     )
-    reasons = filter(None, (note, reason, ends.reason))
+    reasons = filter(None, (judges.note, result.reason, ends.reason))
     reason = "; ".join(dict.fromkeys(reasons))
-    return replace(result, p=p, interval=ends, reason=reason)
+    return replace(result, interval=ends, reason=reason)
+
+
+class _Judges:
+    """Two judges on their common items, and the test that is to compare them.
+
+    first, second, ratings: NaN in all three where an item takes no part. method, unit:
+    of the test, such as "jack" and "both". note: what the choice of the test has to
+    say.
+    """
+
+    def __init__(
+        self,
+        first: Any,
+        second: Any,
+        y: Any,
+        coef: str,
+        level: str,
+        nan: str,
+        units: str | None,
+    ) -> None:
+        sides = arrays.alike(first=first, second=second, y=y)
+        self.lacking = int(np.isnan(sides).any(axis=0).sum())
+        x_first = arrays.fill(sides[0], sides[2], nan)[0]
+        x_second = arrays.fill(sides[1], sides[2], nan)[0]
+        common = arrays.common(x_first, x_second, sides[2])
+        self.first, self.second, self.ratings = common
+        self.present = ~np.isnan(self.ratings)
+        self.coef = coef
+        self.level = level
+        self.nan = nan
+        self.test = arrays.choice(units or intervals.DEFAULT_TEST, TESTS, "units")
+        self.note = ""
+        if self.test == "auto":
+            self.test, self.note = intervals.chosen("test", level, coef, self.present)
+        self.method, _, self.unit = self.test.rpartition("-")
+        draws.check_units(self.unit, self.ratings.shape)
+        levels.check(self.ratings, level)
+        plans = [
+            levels.plan(self.first, self.ratings, coef, level, nan),
+            levels.plan(self.second, self.ratings, coef, level, nan),
+        ]
+        self.pair = levels.Combined(np.subtract, plans)
+
+    def _result(self, alternative: str, **settings: Any) -> Comparison:
+        """The comparison without a p; with a reason where a coefficient is undefined.
+
+        settings: of the test, as `Comparison` has them.
+        """
+        first, second = [plan.value for plan in self.pair.parts]
+        difference = first - second
+        reason = ""
+        if np.isnan(difference):
+            reason = _undefined([first, second])
+        result = Comparison(
+            first=first,
+            second=second,
+            difference=difference,
+            p=NAN,
+            coef=self.coef,
+            level=self.level,
+            test=self.test,
+            alternative=alternative,
+            scaling="",
+            n=int(self.present.sum()),
+            n_missing=self.lacking,
+            total=self.ratings.size,
+            nan=self.nan,
+            seed=None,
+            reason=reason,
+        )
+        return replace(result, **settings)
+
+    def by_jackknife(self, alternative: str) -> Comparison:
+        """The comparison with p by t from the difference without each unit."""
+        result = self._result(alternative)
+        if result.reason:
+            return result
+        spread = jackknife.spread(self.pair, self.unit)
+        p, reason = jackknife.p_value(result.difference, spread, alternative)
+        test = spread.signature()
+        return replace(result, p=p, reason=reason, test=test, spread=spread)
+
+    def by_exchange(self, alternative: str, n_perm: int, seed: int) -> Comparison:
+        """The comparison with p by exchanging the judges' scores.
+
+        "exact-systems" takes random masks where there are too many patterns.
+        """
+        patterns = None
+        if self.method == "exact":
+            patterns = draws.every_pattern(self.present, MOST_PATTERNS)
+        if patterns is not None:
+            test = f"exact-systems/{patterns.shape[1]}"
+            result = self._result(alternative, test=test, scaling="z")
+            masks = _chunks(patterns, 2 * self.present.size)
+        else:
+            test = f"perm-{self.unit}/{n_perm}"
+            result = self._result(alternative, test=test, scaling="z", seed=seed)
+            shape = self.ratings.shape
+            masks = draws.resamples(shape, self.unit, n_perm, seed, swap=True)
+        if result.reason:
+            return result
+        observed, null = self._exchanged(masks)
+        p, reason = p_value(null, observed, alternative, patterns is not None)
+        return replace(result, p=p, reason=reason, null=null)
+
+    def _exchanged(self, masks: Iterator[Draws]) -> tuple[float, Floats]:
+        """The difference without an exchange, on the common scale of both judges, and
+        after each exchange.
+        """
+        first = standardised(self.first)
+        second = joined(standardised(self.second), first)
+        swapped = levels.Swapped(
+            first, second, self.ratings, self.coef, self.level, self.nan
+        )
+        kind = draws.exact(2 * self.ratings.size)
+        no_exchange = Draws(rows=np.zeros((self.ratings.size, 1), dtype=kind))
+        value_first, value_second = swapped.values(no_exchange)
+        observed = float((value_first - value_second)[0])
+        differences = []
+        for mask in masks:
+            value_first, value_second = swapped.values(mask)
+            differences.append(value_first - value_second)
+        return observed, np.concatenate(differences)
 
 
 def _undefined(values: Sequence[float]) -> str:
@@ -219,22 +291,6 @@ def _chunks(patterns: Weights, items: int) -> Iterator[Draws]:
     step = draws.chunk_size(items)
     for start in range(0, patterns.shape[1], step):
         yield Draws(patterns[:, start : start + step])
-
-
-def _permuted(
-    swapped: levels.Swapped, masks: Iterator[Draws], items: int
-) -> tuple[float, Floats]:
-    """The difference of two judges without an exchange, on the common scale as the
-    others, and after each exchange.
-    """
-    no_exchange = Draws(rows=np.zeros((items, 1), dtype=draws.exact(2 * items)))
-    first, second = swapped.values(no_exchange)
-    observed = float((first - second)[0])
-    differences = []
-    for mask in masks:
-        first, second = swapped.values(mask)
-        differences.append(first - second)
-    return observed, np.concatenate(differences)
 
 
 def p_value(
@@ -256,7 +312,8 @@ def p_value(
         null = -null
         observed = -observed
     undefined = np.isnan(null)
-    count = int((undefined | (null >= observed - 1e-12)).sum())
+    extreme = undefined | (null >= observed - 1e-12)
+    count = int(extreme.sum())
     number = len(null)
     lacking = int(undefined.sum())
     reason = ""
@@ -301,14 +358,16 @@ def joined(second: Floats, first: Floats) -> Floats:
     nearest = _nearest(values, targets)
     nearest_back = _nearest(targets, values)
     slack = 64 * np.finfo(float).eps * np.maximum(1.0, np.abs(values))
-    same = nearest_back[nearest] == np.arange(len(values))
-    same &= np.abs(values - targets[nearest]) <= slack
-    values_joined = np.where(same, targets[nearest], values)
+    close = np.abs(values - targets[nearest]) <= slack
+    mutual = nearest_back[nearest] == np.arange(len(values))
+    values_joined = np.where(close & mutual, targets[nearest], values)
     out = second.copy()
-    out[present] = values_joined[np.searchsorted(values, second[present])]
+    place = np.searchsorted(values, second[present])
+    out[present] = values_joined[place]
     return out
 
 
 def _nearest(values: Floats, among: Floats) -> npt.NDArray[np.integer]:
     """The place of the nearest entry of `among`, which is sorted, for each value."""
-    return np.searchsorted((among[1:] + among[:-1]) / 2, values)
+    middles = (among[1:] + among[:-1]) / 2
+    return np.searchsorted(middles, values)

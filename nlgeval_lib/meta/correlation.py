@@ -67,9 +67,7 @@ def correlate(
     level: dataset, one list of items; input, one coefficient an input, averaged over
     the inputs where it is defined (grouped by system instead: pass x.T and y.T);
     system, over the systems' means. ci, n_boot, seed, confidence: the interval, as
-    `intervals.of` says. Rows are drawn i.i.d., which is too narrow where items share
-    inputs or systems. A unit that a bootstrap draws twice is tied with its copy, which
-    shifts kendall-a, kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
+    `intervals.of` says.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer
     than 3 common items (or systems, at system level), fewer than 2 systems at input
     level, and unknown words. A constant side gives NaN with a reason.
@@ -184,12 +182,15 @@ def by_stratum(
     a, b = arrays.alike(x=x, y=y)
     arrays.same_labels(x=x, strata=strata)
     labels = _labels(strata, a)
+    absent = np.isnan(a) | np.isnan(b)
     by_label: dict[Any, Correlation] = {}
     for label in dict.fromkeys(labels.ravel().tolist()):
         inside = labels == label
         size = int(inside.sum())
-        lacking = int((inside & (np.isnan(a) | np.isnan(b))).sum())
-        columns = inside.any(axis=0) if a.ndim == 2 else inside
+        lacking = int((inside & absent).sum())
+        columns = inside
+        if a.ndim == 2:
+            columns = inside.any(axis=0)
         scores = np.where(inside, a, np.nan)[..., columns]
         ratings = np.where(inside, b, np.nan)[..., columns]
         try:
@@ -225,9 +226,7 @@ def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
             f"strata: got shape {labels.shape} for items {items.shape}; "
             "pass a label for each item or input"
         )
-    missing = 0
-    for label in labels.ravel().tolist():
-        missing += label is None or label != label
+    missing = sum(label is None or label != label for label in labels.ravel().tolist())
     if missing:
         raise ValueError(
             f"strata: {missing} of {labels.size} labels are missing; "

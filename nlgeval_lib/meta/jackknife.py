@@ -209,7 +209,8 @@ def interval(
         reason = "the value is the same whatever is left out"
     if reason:
         return Interval(name=name, how=how, reason=f"no interval: {reason}")
-    reach = float(special.stdtrit(of.df, (1 + confidence) / 2) * np.sqrt(of.variance))
+    quantile = special.stdtrit(of.df, (1 + confidence) / 2)
+    reach = float(quantile * np.sqrt(of.variance))
     if of.fisher:
         z = np.arctanh(value)
         low = float(np.tanh(z - reach))

@@ -186,11 +186,13 @@ class Listed(Statistic):
         reduced = np.hstack([self.by_list(chunk) for chunk in chunks])
         # A cell is part of one input: the input's reduced coefficient takes the place
         # of its full one in the mean over the inputs.
-        total = np.nansum(full) - np.nan_to_num(full) + np.nan_to_num(reduced)
-        undefined = np.isnan(full).sum()
-        number = len(full) - undefined + np.isnan(full) - np.isnan(reduced)
+        undefined = np.isnan(full)
+        total = np.nansum(full) - np.nan_to_num(full)
+        total = total + np.nan_to_num(reduced)
+        number = len(full) - undefined.sum() + undefined - np.isnan(reduced)
+        number = np.where(number > 0, number, np.nan)
         with np.errstate(invalid="ignore"):
-            return (total / np.where(number > 0, number, np.nan)).T.ravel()
+            return (total / number).T.ravel()
 
 
 class Systems(Statistic):
@@ -273,12 +275,14 @@ class Systems(Statistic):
         systems = cells // self.present.shape[1]
         reduced = []
         for values in (*self.sides, self.present):
-            sums = np.repeat(values.sum(axis=1)[:, None], len(cells), axis=1)
+            sums = values.sum(axis=1)[:, None]
+            sums = np.repeat(sums, len(cells), axis=1)
             sums[systems, cells] -= values.ravel()
             reduced.append(sums)
         sum_x, sum_y, n = reduced
+        weights = (n > 0).astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.across(sum_x / n, sum_y / n, (n > 0).astype(float))
+            return self.across(sum_x / n, sum_y / n, weights)
 
 
 class Swapped:

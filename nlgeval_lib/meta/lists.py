@@ -87,9 +87,9 @@ class Lists:
         a = np.take_along_axis(a, order, axis=1)[present]
         b = np.take_along_axis(b, order, axis=1)[present]
         self.places = np.take_along_axis(places, order, axis=1)[present]
-        differs = a[1:] != a[:-1]
-        differs |= b[1:] != b[:-1]
-        differs |= number[1:] != number[:-1]
+        differs = np.zeros(len(a) - 1, dtype=bool)
+        for column in (a, b, number):
+            differs |= column[1:] != column[:-1]
         opens = np.append(True, differs)
         cells = np.append(np.flatnonzero(opens), len(opens))
         bounds = np.searchsorted(cells[:-1], edges)
@@ -311,6 +311,7 @@ def _above(code: Ints, values: Floats) -> Floats:
 def _quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
     """Of centred sums of products; NaN where a side does not vary."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.clip(cross / np.sqrt(square_x) / np.sqrt(square_y), -1, 1)
+        value = cross / np.sqrt(square_x) / np.sqrt(square_y)
+    value = np.clip(value, -1, 1)
     varies = (square_x > 0) & (square_y > 0)
     return np.where(varies, value, np.nan)

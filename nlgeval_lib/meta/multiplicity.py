@@ -69,7 +69,6 @@ def correct(
     """
     arrays.choice(method, METHODS, "method")
     arrays.share(alpha, "alpha")
-    by_name = isinstance(p, Mapping)
     tests = dict(p) if isinstance(p, Mapping) else dict(enumerate(p))
     values = arrays.floats(list(tests.values()), "p", "test")
     if ((values < 0) | (values > 1)).any():
@@ -77,31 +76,42 @@ def correct(
             f"p: got values from {np.nanmin(values):g} to {np.nanmax(values):g}; "
             "they must lie in [0, 1]"
         )
+    labels = _families(families, tests, isinstance(p, Mapping))
+    adjusted = np.full(len(values), np.nan)
+    for label in dict.fromkeys(labels):
+        in_family = np.array([member == label for member in labels])
+        tested = in_family & ~np.isnan(values)
+        adjusted[tested] = _adjusted(values[tested], method)
+    return Corrected(
+        names=tuple(tests),
+        families=labels,
+        p=tuple(values.tolist()),
+        adjusted=tuple(adjusted.tolist()),
+        rejected=tuple((adjusted <= alpha).tolist()),
+        method=method,
+        alpha=alpha,
+    )
+
+
+def _families(
+    families: Mapping[Any, Any] | Sequence[Any] | None,
+    tests: Mapping[Any, float],
+    by_name: bool,
+) -> tuple[Any, ...]:
+    """The family of each test, in the order of the tests; by_name: they have names.
+
+    Raises: ValueError for families that do not match.
+    """
     if families is None:
-        families = dict.fromkeys(tests, "all")
-    elif not isinstance(families, Mapping) and not by_name:
+        return ("all",) * len(tests)
+    if not isinstance(families, Mapping) and not by_name:
         families = dict(enumerate(families))
     if not isinstance(families, Mapping) or set(families) != set(tests):
         raise ValueError(
             f"families: pass one label for each of the {len(tests)} p-values, "
             "by the same names or in order"
         )
-    family = tuple(families[name] for name in tests)
-    adjusted = np.full(len(values), np.nan)
-    for label in dict.fromkeys(family):
-        in_family = np.array([member == label for member in family])
-        tested = in_family & ~np.isnan(values)
-        adjusted[tested] = _adjusted(values[tested], method)
-    rejected = tuple(bool(value <= alpha) for value in adjusted)
-    return Corrected(
-        names=tuple(tests),
-        families=family,
-        p=tuple(values.tolist()),
-        adjusted=tuple(adjusted.tolist()),
-        rejected=rejected,
-        method=method,
-        alpha=alpha,
-    )
+    return tuple(families[name] for name in tests)
 
 
 def _adjusted(p: Floats, method: str) -> Floats:
@@ -113,7 +123,9 @@ def _adjusted(p: Floats, method: str) -> Floats:
         share = ranks / len(p)
         if method == "by":
             share = share / (1 / ranks).sum()
-        ordered = np.minimum.accumulate((ordered / share)[::-1])[::-1]
+        # Each is at most the next higher one.
+        from_highest = (ordered / share)[::-1]
+        ordered = np.minimum.accumulate(from_highest)[::-1]
     elif method == "bonferroni":
         ordered = ordered * len(p)
     elif method == "holm":
@@ -221,16 +233,29 @@ def league(
             scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=policy
         )
         comparisons[a, b] = replace(comparison, **history)
+    n = int((~np.isnan(shared)).sum())
+    return _ranked(tuple(scores), correlations, comparisons, n, method, alpha)
+
+
+def _ranked(
+    names: tuple[str, ...],
+    correlations: Sequence[Correlation],
+    comparisons: Mapping[tuple[str, str], Comparison],
+    n: int,
+    method: str,
+    alpha: float,
+) -> League:
+    """The league of judges whose pairs have been compared on n common items."""
     p_values = {pair: comparison.p for pair, comparison in comparisons.items()}
     corrected = correct(p_values, method, alpha=alpha)
     values = [correlation.value for correlation in correlations]
     return League(
-        names=tuple(scores),
+        names=names,
         correlations=tuple(correlations),
         comparisons=tuple(comparisons.values()),
         corrected=corrected,
-        ranks=rank_clusters(values, _matrix(corrected, list(scores)), alpha),
-        n=int((~np.isnan(shared)).sum()),
+        ranks=rank_clusters(values, _matrix(corrected, list(names)), alpha),
+        n=n,
     )
 
 

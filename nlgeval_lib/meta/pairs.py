@@ -48,15 +48,19 @@ class Pairs:
         # How many pairs each group has.
         self.size = np.bincount(self.group, minlength=groups).astype(float)
 
+    def filled_groups(self) -> int:
+        """How many groups have a pair."""
+        return int((self.size > 0).sum())
+
     def accuracy(self, epsilon: float) -> float:
         """The share of pairs ordered or tied alike with this threshold, mean over
         the groups; NaN without a pair.
         """
-        right = np.where(self.gap <= epsilon, self.tied, self.alike)
+        agrees = np.where(self.gap <= epsilon, self.tied, self.alike)
         filled = self.size > 0
         if not filled.any():
             return NAN
-        numbers = np.bincount(self.group, weights=right, minlength=len(filled))
+        numbers = np.bincount(self.group, weights=agrees, minlength=len(filled))
         shares = numbers[filled] / self.size[filled]
         return float(shares.mean())
 
@@ -72,7 +76,9 @@ class Pairs:
         step = (self.tied[order].astype(float) - self.alike[order]) / size
         gain = np.concatenate([[0.0], np.cumsum(step)])
         gain_at_zero = gain[np.searchsorted(gap, 0.0, side="right")]
-        ends = np.flatnonzero(np.append(gap[1:] != gap[:-1], True)) + 1
+        # Pairs of one gap become ties together.
+        is_last = np.append(gap[1:] != gap[:-1], True)
+        ends = np.flatnonzero(is_last) + 1
         thresholds = np.concatenate([[0.0], gap[ends - 1]])
         gains = np.concatenate([[gain_at_zero], gain[ends]])
         best = np.flatnonzero(gains >= gains.max() - 1e-12)
@@ -183,13 +189,9 @@ def held_out_acc_eq(
         test = Pairs(a[..., inside], b[..., inside], level)
         if not len(train.gap) or not len(test.gap):
             continue
-        epsilon = train.best()
-        epsilons.append(epsilon)
-        values.append(test.accuracy(epsilon))
-        if level == "input":
-            weights.append((test.size > 0).sum())
-        else:
-            weights.append(len(test.gap))
+        epsilons.append(train.best())
+        values.append(test.accuracy(epsilons[-1]))
+        weights.append(len(test.gap) if level == "dataset" else test.filled_groups())
     if not values:
         return replace(blank, reason=NO_PAIR)
     return replace(
@@ -220,7 +222,7 @@ def _prepare(
         level=level,
         calibration=calibration,
         n_pairs=len(pairs.gap),
-        n_groups=int((pairs.size > 0).sum()),
+        n_groups=pairs.filled_groups(),
         n_missing=lacking,
         total=a.size,
         nan=nan,
@@ -279,7 +281,8 @@ def soft_pairwise_accuracy(
             f"got {systems} system(s) with common items; "
             "at least 2 systems and 3 items are needed"
         )
-    coins = np.random.default_rng(seed).integers(0, 2, (n_perm, a.shape[1]))
+    rng = np.random.default_rng(seed)
+    coins = rng.integers(0, 2, (n_perm, a.shape[1]))
     signs = coins.astype(float) * 2 - 1
     p_x = _p_values(a[present], signs)
     p_y = _p_values(b[present], signs)
@@ -325,5 +328,6 @@ def _p_values(side: Floats, signs: Floats) -> Floats:
         observed = total[first] - total[second]
         size = reach[first] + reach[second]
     rounding = 1e-12 * np.maximum(size, 1e-300)
-    count = (drawn >= observed - rounding).sum(axis=0)
-    return np.where(alone, np.nan, (count + 1) / (len(signs) + 1))
+    as_high = drawn >= observed - rounding
+    p = (as_high.sum(axis=0) + 1) / (len(signs) + 1)
+    return np.where(alone, np.nan, p)

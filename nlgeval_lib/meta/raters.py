@@ -89,6 +89,10 @@ def against_leave_one_out(
 def _leave_one_out(
     judge: Any, ratings: Any, coef: str, level: str, *interval: Any
 ) -> Ceiling:
+    """The raters, or a judge in the place of each, against the others' means.
+
+    judge: None for the raters themselves. interval: arguments of `intervals.of`.
+    """
     arrays.same_labels(judge=judge, ratings=ratings)
     stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
     if len(stack) < 2:
@@ -101,13 +105,10 @@ def _leave_one_out(
     coef = levels.named(coef, level)
     results = []
     plans = []
-    for rater, own in enumerate(stack):
-        peers = np.delete(stack, rater, axis=0)
-        count = (~np.isnan(peers)).sum(axis=0)
-        mean = np.nansum(peers, axis=0) / np.where(count > 0, count, np.nan)
-        side = own
+    for rater, side in enumerate(stack):
+        mean = _mean_of_peers(stack, rater)
         if x is not None:
-            side = np.where(np.isnan(own), np.nan, x)
+            side = np.where(np.isnan(side), np.nan, x)
         results.append(correlate(side, mean, coef, level))
         side, mean = arrays.common(side, mean)
         plans.append(levels.plan(side, mean, coef, level))
@@ -133,6 +134,16 @@ def _leave_one_out(
         interval=ends,
         reason=reason,
     )
+
+
+def _mean_of_peers(stack: Floats, rater: int) -> Floats:
+    """The mean of all raters but one, shaped like one rater's ratings; NaN where no
+    other rated.
+    """
+    peers = np.delete(stack, rater, axis=0)
+    count = (~np.isnan(peers)).sum(axis=0)
+    divisor = np.where(count > 0, count, np.nan)
+    return np.nansum(peers, axis=0) / divisor
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,30 +206,10 @@ def alt_test(
     epsilon = arrays.number(epsilon, "epsilon", 0, np.nextafter(1, 0))
     arrays.share(q, "q")
     arrays.whole(min_items, "min_items", low=2)
-    arrays.same_labels(judge=judge, ratings=ratings)
-    x = arrays.floats(judge, "judge", "item")
-    every = arrays.floats(ratings, "ratings", "rater, item")
-    if every.shape[1] != len(x) or len(every) < 2:
-        raise ValueError(
-            f"got judge {x.shape} and ratings {every.shape}; "
-            "pass R[rater, item] with at least 2 raters"
-        )
-    usable = ((~np.isnan(every)).sum(axis=0) >= 2) & ~np.isnan(x)
-    columns = np.vstack([x, every])[:, usable]
-    if score == "rmse":
-        # So that squares neither overflow nor vanish. Which of two is closer does not
-        # depend on the unit.
-        columns = arrays.rescaled(columns)
-    advantages = []
-    p_values = []
-    for rater in range(len(every)):
-        advantage, p = _one_rater(
-            columns[0], columns[1:], rater, score, epsilon, min_items
-        )
-        advantages.append(advantage)
-        p_values.append(p)
-    tested = ~np.isnan(p_values)
-    won = correct(p_values, "by", alpha=q).rejected
+    columns, n_left_out = _usable_items(judge, ratings)
+    advantages, p = _each_rater(columns, score, epsilon, min_items)
+    tested = ~np.isnan(p)
+    won = correct(p, "by", alpha=q).rejected
     rate = NAN
     mean_advantage = NAN
     reason = f"no rater has {min_items} items with another rater and a judgment"
@@ -230,31 +221,70 @@ def alt_test(
         winning_rate=rate,
         advantage=mean_advantage,
         passed=rate >= 0.5,
-        p=tuple(p_values),
+        p=tuple(p),
         won=won,
         epsilon=epsilon,
         score=score,
         q=q,
-        n_items=int(usable.sum()),
-        n_left_out=int((~usable).sum()),
+        n_items=columns.shape[1],
+        n_left_out=n_left_out,
         raters_left_out=tuple(np.flatnonzero(~tested).tolist()),
         min_items=min_items,
         reason=reason,
     )
 
 
+def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, int]:
+    """The judge's scores and below them the raters', of the items with a judgment and
+    at least 2 ratings; how many other items there are.
+
+    Raises: ValueError for bad arrays and fewer than 2 raters.
+    """
+    arrays.same_labels(judge=judge, ratings=ratings)
+    x = arrays.floats(judge, "judge", "item")
+    stack = arrays.floats(ratings, "ratings", "rater, item")
+    if stack.shape[1] != len(x) or len(stack) < 2:
+        raise ValueError(
+            f"got judge {x.shape} and ratings {stack.shape}; "
+            "pass R[rater, item] with at least 2 raters"
+        )
+    n_ratings = (~np.isnan(stack)).sum(axis=0)
+    usable = (n_ratings >= 2) & ~np.isnan(x)
+    columns = np.vstack([x, stack])[:, usable]
+    return columns, int((~usable).sum())
+
+
+def _each_rater(
+    columns: Floats, score: str, epsilon: float, min_items: int
+) -> tuple[list[float], list[float]]:
+    """Advantage of the judge over each rater, and p, as `_one_rater` says."""
+    if score == "rmse":
+        # So that squares neither overflow nor vanish. Which of two is closer does not
+        # depend on the unit.
+        columns = arrays.rescaled(columns)
+    advantages = []
+    p_values = []
+    x = columns[0]
+    stack = columns[1:]
+    for rater in range(len(stack)):
+        advantage, p = _one_rater(x, stack, rater, score, epsilon, min_items)
+        advantages.append(advantage)
+        p_values.append(p)
+    return advantages, p_values
+
+
 def _one_rater(
-    x: Floats, every: Floats, rater: int, score: str, epsilon: float, min_items: int
+    x: Floats, stack: Floats, rater: int, score: str, epsilon: float, min_items: int
 ) -> tuple[float, float]:
     """Advantage of the judge, and p of "the rater's lead over the judge is below
     epsilon".
     """
-    rated = ~np.isnan(every[rater])
+    rated = ~np.isnan(stack[rater])
     if rated.sum() < min_items:
         return NAN, NAN
-    peers = np.delete(every, rater, axis=0)[:, rated]
+    peers = np.delete(stack, rater, axis=0)[:, rated]
     of_judge = _closeness(x[rated], peers, score)
-    of_rater = _closeness(every[rater, rated], peers, score)
+    of_rater = _closeness(stack[rater, rated], peers, score)
     judge_wins = (of_judge >= of_rater - 1e-12).astype(float)
     lead = (of_rater >= of_judge - 1e-12).astype(float) - judge_wins
     if np.ptp(lead) == 0:
@@ -273,4 +303,5 @@ def _closeness(values: Floats, peers: Floats, score: str) -> Floats:
     """
     if score == "rmse":
         return -np.sqrt(np.nanmean((peers - values) ** 2, axis=0))
-    return (peers == values).sum(axis=0) / (~np.isnan(peers)).sum(axis=0)
+    equal = (peers == values).sum(axis=0)
+    return equal / (~np.isnan(peers)).sum(axis=0)

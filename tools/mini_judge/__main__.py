@@ -25,38 +25,34 @@ STEPS = ("train", "measure", "card")
 def main() -> None:
     """The command line."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    given = _arguments()
-    steps = given.only or list(STEPS)
+    options = _arguments()
+    steps = options.only or list(STEPS)
     if "train" in steps:
         import torch
 
         from tools.mini_judge.train import train
 
-        torch.set_num_threads(given.threads)
-        recipe = Recipe(
-            **{
-                field.name: getattr(given, field.name)
-                for field in dataclasses.fields(Recipe)
-            }
-        )
+        torch.set_num_threads(options.threads)
+        names = [field.name for field in dataclasses.fields(Recipe)]
+        recipe = Recipe(**{name: getattr(options, name) for name in names})
         learner = train(
             recipe,
-            given.work,
-            given.out,
-            device=given.device,
-            compiled=given.compile,
-            notes=given.note,
+            options.work,
+            options.out,
+            device=options.device,
+            compiled=options.compile,
+            notes=options.note,
         )
         print(
-            f"trained: {learner.step} steps, {learner.tokens:,} tokens; checkpoint in {_near(given.out)}"
+            f"trained: {learner.step} steps, {learner.tokens:,} tokens; checkpoint in {_near(options.out)}"
         )
     if "measure" in steps:
-        measure(given.out, given.engine)
+        measure(options.out, options.engine)
     if "card" in steps:
         from tools.mini_judge import card
 
-        card.write(given.out)
-        print(f"wrote {_near(given.out / card.CARD)}")
+        card.write(options.out)
+        print(f"wrote {_near(options.out / card.CARD)}")
 
 
 def measure(folder: Path, engine: str) -> None:
@@ -68,18 +64,15 @@ def measure(folder: Path, engine: str) -> None:
     from tools.mini_judge import measure as measuring
 
     heldout.write(folder)
-    options: dict[str, Any] = (
-        {"max_model_len": 512} if engine == "vllm" else {"batch_size": 64}
-    )
-    with engines.make(engine, model=str(folder), **options) as made:
-        judgments, analyses = measuring.judge(made)
+    options: dict[str, Any] = {"batch_size": 64}
+    if engine == "vllm":
+        options = {"max_model_len": 512}
+    with engines.make(engine, model=str(folder), **options) as judge:
+        judgments, analyses = measuring.judge(judge)
     measuring.write(folder, judgments, analyses)
     table = quality.headline(judgments, quality.taus(judgments))
-    print(
-        table.drop(columns="signature").to_string(
-            index=False, float_format=lambda value: f"{value:.3f}"
-        )
-    )
+    table = table.drop(columns="signature")
+    print(table.to_string(index=False, float_format="{:.3f}".format))
 
 
 def _near(path: Path) -> str:
@@ -156,11 +149,9 @@ def compiler() -> bool:
 
 def cores() -> int:
     """How many cores this process may use."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 if __name__ == "__main__":

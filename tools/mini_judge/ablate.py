@@ -53,19 +53,19 @@ def planned(
     Raises: ValueError for an arm that there is not.
     """
     names = list(names) or list(STUDIES)
-    only = set(only)
     arms = [arm.name for name in names for arm in STUDIES[name]]
-    if unknown := only - set(arms):
+    chosen = set(only)
+    if unknown := chosen - set(arms):
         raise ValueError(
             f"no arm {', '.join(sorted(unknown))}; there are {'; '.join(arms)}"
         )
-    return [
-        (arm, seed)
-        for name in names
-        for seed in range(seeds or scale.seeds[name])
-        for arm in STUDIES[name]
-        if not only or arm.name in only
-    ]
+    runs = []
+    for name in names:
+        for seed in range(seeds or scale.seeds[name]):
+            for arm in STUDIES[name]:
+                if not chosen or arm.name in chosen:
+                    runs.append((arm, seed))
+    return runs
 
 
 def run(
@@ -84,11 +84,10 @@ def run(
 
     frame: the held-out set, or some of its inputs; every: seconds between two saves.
     """
-    todo = [
-        (arm, seed)
-        for arm, seed in runs
-        if not done(arm, seed, scale.digest(arm, seed), out)
-    ]
+    todo = []
+    for arm, seed in runs:
+        if not done(arm, seed, scale.digest(arm, seed), out):
+            todo.append((arm, seed))
     say(f"{len(runs)} runs, {len(runs) - len(todo)} of them there")
     if not todo:
         return 0
@@ -98,30 +97,29 @@ def run(
     learner = Learner(scale.base, len(tokens.build()), compiled=compiled)
     begun = time.monotonic()
     for number, (arm, seed) in enumerate(todo):
-        left = (
-            (time.monotonic() - begun) / number * (len(todo) - number) / 60
-            if number
-            else 0.0
+        estimate = ""
+        if number:
+            seconds_each = (time.monotonic() - begun) / number
+            minutes = seconds_each * (len(todo) - number) / 60
+            estimate = f", about {minutes:.0f} min left"
+        say(
+            f"[{number + 1}/{len(todo)}] {arm.study}: {arm.name}, seed {seed}{estimate}"
         )
-        rest = f", about {left:.0f} min left" if number else ""
-        say(f"[{number + 1}/{len(todo)}] {arm.study}: {arm.name}, seed {seed}{rest}")
         learner.begin(scale.tune, weights)
-        folder = work / f"run-{scale.digest(arm, seed)}"
-        told = _tune(learner, scale, arm, seed, folder, every)
-        with engines.make(
-            "transformers", model=str(folder / "checkpoint"), batch_size=300
-        ) as engine:
-            rows = ask(engine, arm, frame)
-        keep(
-            arm,
-            seed,
-            rows,
-            {**told, "base": name, "digest": scale.digest(arm, seed)},
-            out,
-        )
+        digest = scale.digest(arm, seed)
+        folder = work / f"run-{digest}"
+        line = _tune(learner, scale, arm, seed, folder, every)
+        rows = _judged(folder / "checkpoint", arm, frame)
+        keep(arm, seed, rows, {**line, "base": name, "digest": digest}, out)
         shutil.rmtree(folder, ignore_errors=True)
         say(f"    {len(rows)} judgments, {(rows['status'] == 'ok').mean():.1%} parsed")
     return len(todo)
+
+
+def _judged(checkpoint: Path, arm: Arm, frame: pd.DataFrame | None) -> pd.DataFrame:
+    """What a fine-tuned checkpoint says, as `ask`."""
+    with engines.make("transformers", model=str(checkpoint), batch_size=300) as engine:
+        return ask(engine, arm, frame)
 
 
 # -- training
@@ -145,34 +143,36 @@ def base(
         ("base", scale.base, studies.base_examples),
         ("reading", scale.reading, studies.reading),
     )
-    name = ""
+    digest = ""
     weights = {}
-    for place, (called, recipe, source) in enumerate(stages):
-        name = studies.digest(*(one for _, one, _ in stages[: place + 1]))
-        folder = work / f"{called}-{name}"
+    for place, (stage, recipe, source) in enumerate(stages):
+        digest = studies.digest(
+            *(earlier_recipe for _, earlier_recipe, _ in stages[: place + 1])
+        )
+        folder = work / f"{stage}-{digest}"
         if not (folder / "checkpoint" / "training.json").is_file():
-            say(f"{called} {name}: {recipe.examples:,} examples")
+            say(f"{stage} {digest}: {recipe.examples:,} examples")
             learner = Learner(recipe, len(tokens.build()), compiled=compiled)
             if weights:
                 learner.begin(recipe, weights)
-            batches = functools.partial(_base_batches, called, source)
+            batches = functools.partial(_base_batches, stage, source)
             train(
                 recipe, folder, folder / "checkpoint", learner=learner, batches=batches
             )
         weights = torch.load(folder / STATE, map_location="cpu", weights_only=True)[
             "master"
         ]
-    return name, weights
+    return digest, weights
 
 
 def _base_batches(
-    called: str,
+    stage: str,
     source: Callable[[Recipe, int], list[Example]],
     recipe: Recipe,
     tokenizer: Any,
     number: int,
 ) -> list[Batch]:
-    order = random.Random(f"{called}:{recipe.seed}:{number}:order")
+    order = random.Random(f"{stage}:{recipe.seed}:{number}:order")
     return batched(order, tokenizer, source(recipe, number), recipe.tokens)
 
 
@@ -185,7 +185,8 @@ def _tune(
     from tools.mini_judge.train import train
 
     examples = arm.examples(seed, scale.sizes[arm.study])
-    learner.recipe = recipe = replace(scale.tune, examples=len(examples), seed=seed)
+    recipe = replace(scale.tune, examples=len(examples), seed=seed)
+    learner.recipe = recipe
     batches = functools.partial(_tuning_batches, examples)
     train(
         recipe,
@@ -195,22 +196,21 @@ def _tune(
         batches=batches,
         every=every,
     )
-    seconds = round(learner.seconds, 1)
     return {
         "examples": len(examples),
         "tokens": learner.tokens,
         "steps": learner.step,
-        "seconds": seconds,
+        "seconds": round(learner.seconds, 1),
     }
 
 
 def _tuning_batches(
     examples: Sequence[Example], recipe: Recipe, tokenizer: Any, number: int
 ) -> list[Batch]:
-    mine = examples[number * recipe.chunk : (number + 1) * recipe.chunk]
-    return batched(
-        random.Random(f"tune:{recipe.seed}:{number}"), tokenizer, mine, recipe.tokens
-    )
+    order = random.Random(f"tune:{recipe.seed}:{number}")
+    start = number * recipe.chunk
+    chunk = examples[start : start + recipe.chunk]
+    return batched(order, tokenizer, chunk, recipe.tokens)
 
 
 # -- judging
@@ -222,20 +222,20 @@ def ask(engine: Engine, arm: Arm, frame: pd.DataFrame | None = None) -> pd.DataF
 
     `told` has the kinds of error that an analysis tells of, joined by blanks.
     """
-    frame = datasets.load("mini_judge") if frame is None else frame
+    if frame is None:
+        frame = datasets.load("mini_judge")
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     if arm.switches is not None:
         return _grades(engine, arm.switches, frame, outputs)
     if arm.domain:
         outputs = outputs[outputs["domain"] == arm.domain].reset_index(drop=True)
-    judged = TigerScore(
-        **settings("tigerscore"), sampling={"max_tokens": LONGEST}
-    ).judge(outputs, engine=engine)
-    told = [
-        " ".join(kind_of(error.explanation) for error in one.details["errors"])
-        for one in judged
-    ]
-    return _rows(outputs, judged).assign(told=told)[COLUMNS]
+    judge = TigerScore(**settings("tigerscore"), sampling={"max_tokens": LONGEST})
+    judged = judge.judge(outputs, engine=engine)
+    kinds_by_output = []
+    for judgment in judged:
+        kinds = [kind_of(error.explanation) for error in judgment.details["errors"]]
+        kinds_by_output.append(" ".join(kinds))
+    return _rows(outputs, judged).assign(told=kinds_by_output)[COLUMNS]
 
 
 def questions(frame: pd.DataFrame) -> pd.DataFrame:
@@ -245,13 +245,12 @@ def questions(frame: pd.DataFrame) -> pd.DataFrame:
     outputs = list(zip(frame["input_id"], frame["system_id"], strict=True))
     order = {output: place for place, output in enumerate(dict.fromkeys(outputs))}
     systems = frame["system_id"].nunique()
-    turn = [
-        RUBRICS[(order[output] + order[output] // systems) % len(RUBRICS)]
-        for output in outputs
-    ]
-    return frame[
-        (frame["aspect"] == turn) | (frame["aspect"] == NEW_RUBRIC)
-    ].reset_index(drop=True)
+    in_turn = []
+    for output in outputs:
+        place = order[output] + order[output] // systems
+        in_turn.append(RUBRICS[place % len(RUBRICS)])
+    asked_of = (frame["aspect"] == in_turn) | (frame["aspect"] == NEW_RUBRIC)
+    return frame[asked_of].reset_index(drop=True)
 
 
 def _grades(
@@ -260,23 +259,27 @@ def _grades(
     frame: pd.DataFrame,
     outputs: pd.DataFrame,
 ) -> pd.DataFrame:
+    """Grades of the `questions`, in the form of a study's arm."""
     reference, rubric, feedback = switches
-    asked = questions(frame)
     sampling = {**settings("prometheus")["sampling"], "max_tokens": LONGEST}
     judge = Prometheus(
         reference=reference, rubric=rubric, feedback=feedback, sampling=sampling
     )
+    asked_of = questions(frame)
     if rubric:
-        return _rows(asked, judge.judge(asked, engine=engine)).assign(told="")[COLUMNS]
-    once = _rows(outputs, judge.judge(outputs, engine=engine)).drop(
-        columns="aspect"
-    )  # no prompt says which aspect
-    return asked[KEYS].merge(once, on=KEYS[:2], how="left").assign(told="")[COLUMNS]
+        grades = _rows(asked_of, judge.judge(asked_of, engine=engine))
+    else:
+        # No prompt says which aspect, so an output is asked once for all of them.
+        once = _rows(outputs, judge.judge(outputs, engine=engine))
+        once = once.drop(columns="aspect")
+        grades = asked_of[KEYS].merge(once, on=KEYS[:2], how="left")
+    return grades.assign(told="")[COLUMNS]
 
 
-def _rows(asked: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
-    return asked[KEYS].assign(
-        value=[one.value for one in judged], status=[one.status.value for one in judged]
+def _rows(outputs: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
+    return outputs[KEYS].assign(
+        value=[judgment.value for judgment in judged],
+        status=[judgment.status.value for judgment in judged],
     )
 
 
@@ -287,19 +290,24 @@ def done(arm: Arm, seed: int, digest: str, out: Path) -> bool:
     """Whether a run of just this kind is there, with the judgments that it wrote."""
     file = ablations.path(arm.study, arm.name, seed, out)
     table = ablations.runs(out)
-    mine = table[
+    lines = table[
         (table["study"] == arm.study)
         & (table["arm"] == arm.name)
         & (table["seed"] == seed)
     ]
-    if mine.empty or not file.is_file():
+    if lines.empty or not file.is_file():
         return False
-    wanted = {
-        "digest": digest,
+    line = lines.iloc[0]
+    expected = {"digest": digest, **_hashes(file)}
+    return all(line[name] == value for name, value in expected.items())
+
+
+def _hashes(judgments: Path) -> dict[str, str]:
+    """What a run's judgments were made of, and what they are."""
+    return {
         "heldout": ablations.sha(mini_judge.path()),
-        "judgments": ablations.sha(file),
+        "judgments": ablations.sha(judgments),
     }
-    return all(mine.iloc[0][name] == value for name, value in wanted.items())
 
 
 def keep(
@@ -307,26 +315,24 @@ def keep(
 ) -> None:
     """Write a run's judgments, then its line, in the order of studies and arms: a
     run without a line is made again.
+
+    told: the line's columns that the run gives.
     """
     file = ablations.path(arm.study, arm.name, seed, out)
-    files.write_text(
-        file, rows[COLUMNS].to_csv(index=False, lineterminator="\n", float_format="%g")
-    )
-    line = {"study": arm.study, "arm": arm.name, "seed": seed, **told}
-    line |= {
-        "heldout": ablations.sha(mini_judge.path()),
-        "judgments": ablations.sha(file),
-    }
-    lines = {
-        (one["study"], one["arm"], one["seed"]): one
-        for one in [*ablations.runs(out).to_dict("records"), line]
-    }
-    arms = [(one.study, one.name) for arms in STUDIES.values() for one in arms]
+    text = rows[COLUMNS].to_csv(index=False, lineterminator="\n", float_format="%g")
+    files.write_text(file, text)
+    line = {"study": arm.study, "arm": arm.name, "seed": seed, **told, **_hashes(file)}
+    lines = {}
+    for run_line in [*ablations.runs(out).to_dict("records"), line]:
+        run_key = (run_line["study"], run_line["arm"], run_line["seed"])
+        lines[run_key] = run_line
+    arms = []
+    for study in STUDIES.values():
+        arms += [(member.study, member.name) for member in study]
     order = sorted(lines, key=lambda key: (arms.index(key[:2]), key[2]))
     table = pd.DataFrame([lines[key] for key in order])[ablations.LINE]
-    files.write_text(
-        out / ablations.RUNS, table.to_csv(index=False, lineterminator="\n")
-    )
+    text = table.to_csv(index=False, lineterminator="\n")
+    files.write_text(out / ablations.RUNS, text)
 
 
 # -- the command
@@ -334,9 +340,33 @@ def keep(
 
 def main() -> None:
     """The command line."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    options = _options()
+    scale = Scale()
+    try:
+        runs = planned(scale, options.study, options.only, options.seeds)
+    except ValueError as error:
+        sys.exit(str(error))
+    if options.list:
+        for arm, seed in runs:
+            digest = scale.digest(arm, seed)
+            state = "kept" if done(arm, seed, digest, options.out) else "to do"
+            counts = arm.counts(scale.sizes[arm.study])
+            shares = ", ".join(f"{count} {name}" for name, count in counts.items())
+            print(f"{state:5} | {arm.study} | {arm.name} | seed {seed} | {shares}")
+        return
+    import torch
+
+    torch.set_num_threads(options.threads)
+    try:
+        run(runs, scale, work=options.work, out=options.out, compiled=options.compile)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _options() -> argparse.Namespace:
     from tools.mini_judge.__main__ import compiler, cores
 
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
     parser = argparse.ArgumentParser(
         prog="python -m tools.mini_judge.ablate", description=__doc__
     )
@@ -376,34 +406,10 @@ def main() -> None:
         "--compile",
         action=argparse.BooleanOptionalAction,
         default=compiler(),
-        help="compile the model first: twice as fast on a CPU, needs a C++ compiler (default: where there is one)",
+        help="compile the model first: twice as fast on a CPU, needs a C++ compiler "
+        "(default: where there is one)",
     )
-    given = parser.parse_args()
-    scale = Scale()
-    try:
-        runs = planned(scale, given.study, given.only, given.seeds)
-    except ValueError as error:
-        sys.exit(str(error))
-    if given.list:
-        for arm, seed in runs:
-            there = (
-                "kept"
-                if done(arm, seed, scale.digest(arm, seed), given.out)
-                else "to do"
-            )
-            parts = ", ".join(
-                f"{count} {part}"
-                for part, count in arm.counts(scale.sizes[arm.study]).items()
-            )
-            print(f"{there:5} | {arm.study} | {arm.name} | seed {seed} | {parts}")
-        return
-    import torch
-
-    torch.set_num_threads(given.threads)
-    try:
-        run(runs, scale, work=given.work, out=given.out, compiled=given.compile)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -69,12 +69,12 @@ def analysis(item: Item) -> str:
 
 def feedback(item: Item, criterion: Criterion) -> str:
     """Feedback on a criterion and its score, as Prometheus writes it."""
-    told = [
-        TELL[error.kind](error)
-        for error in item.errors
-        if error.kind in criterion.kinds
-    ]
-    return " ".join(told or [NOTHING]) + f" {verdict(item, criterion)}"
+    sentences = []
+    for error in item.errors:
+        if error.kind in criterion.kinds:
+            sentences.append(TELL[error.kind](error))
+    sentences = sentences or [NOTHING]
+    return " ".join([*sentences, verdict(item, criterion)])
 
 
 def verdict(item: Item, criterion: Criterion) -> str:
@@ -89,18 +89,16 @@ def score(item: Item, criterion: Criterion) -> str:
 
 def aspect_scores(item: Item, criteria: Iterable[Criterion]) -> str:
     """A JSON object of scores, aspect as key (CoAScore, stage II)."""
-    return "\n" + json.dumps(
-        {criterion.name: criterion.score(item.kinds) for criterion in criteria}
-    )
+    scores = {criterion.name: criterion.score(item.kinds) for criterion in criteria}
+    return "\n" + json.dumps(scores)
 
 
 def listed(criteria: Iterable[Criterion]) -> str:
     """Aspects or criteria, a line each: name and definition (CoAScore, stage I;
     HD-Eval, decomposition).
     """
-    return "\n" + "\n".join(
-        f"{number}. {criterion.line}" for number, criterion in enumerate(criteria, 1)
-    )
+    lines = enumerate(criteria, 1)
+    return "".join(f"\n{number}. {criterion.line}" for number, criterion in lines)
 
 
 def quality(item: Item) -> str:
@@ -119,7 +117,10 @@ def kind_of(explanation: str) -> str:
     """The kind of error that an explanation of an analysis tells of, "other" where
     it is none of ours.
     """
-    return next((kind for kind, sign in _SIGNS.items() if sign(explanation)), "other")
+    for kind, is_sign in _SIGNS.items():
+        if is_sign(explanation):
+            return kind
+    return "other"
 
 
 _SIGNS: Mapping[str, Callable[[str], bool]] = {

@@ -18,15 +18,12 @@ from tools.mini_judge.records import Item, Mix, make_item
 from tools.mini_judge.tokens import EOS, PAD
 
 NONE = -100
-TAGS = (
-    "none",
-    *KINDS,
-)  # what is wrong with a value or verb of the output, where it stands
+# what is wrong with a value or verb of the output, where it stands
+TAGS = ("none", *KINDS)
 MOST = 3  # errors of one kind
 KEYS = tuple(ATTRIBUTES)
-N_COUNTS = len(KINDS) * (MOST + 1) + len(
-    KEYS
-)  # how many of each kind, which attributes are left out
+# how many errors of each kind there are, which attributes are left out
+N_COUNTS = len(KINDS) * (MOST + 1) + len(KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,56 +64,63 @@ class Batch:
 
 def encode(tokenizer: Any, examples: Sequence[Example]) -> list[Row]:
     """Examples as rows."""
-    prompts = tokenizer([e.prompt for e in examples], return_offsets_mapping=True)
+    prompts = tokenizer(
+        [example.prompt for example in examples], return_offsets_mapping=True
+    )
     answers = tokenizer(
-        [e.answer for e in examples], add_special_tokens=False
-    ).input_ids
+        [example.answer for example in examples], add_special_tokens=False
+    )
     rows = []
-    for example, ids, offsets, answer in zip(
-        examples, prompts.input_ids, prompts.offset_mapping, answers, strict=True
+    for example, prompt, offsets, answer in zip(
+        examples,
+        prompts.input_ids,
+        prompts.offset_mapping,
+        answers.input_ids,
+        strict=True,
     ):
-        tags, places, counts, omitted = _labels(example, offsets)
-        rows.append(Row([*ids, *answer, EOS], len(ids), tags, places, counts, omitted))
+        labels = _labels(example, offsets)
+        rows.append(Row([*prompt, *answer, EOS], len(prompt), *labels))
     return rows
 
 
-def _labels(example: Example, offsets: Sequence[tuple[int, int]]):
+def _labels(
+    example: Example, offsets: Sequence[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[int], list[int], list[int]]:
+    """What the side heads learn of an example, as `Row` has it."""
     item = example.item
     if item is None:
         return [], [], [], []
     begin = example.prompt.index(item.output)
     end = begin + len(item.output)
-    token_at = {stop: place for place, (_, stop) in enumerate(offsets) if stop > 0}
-    tags = [
-        (token_at[begin + stop], TAGS.index(kind))
-        for stop, kind in spans(item)
-        if begin + stop in token_at
-    ]
-    after = next(
-        place for place, (first, stop) in enumerate(offsets) if stop > end and place > 0
+    place_of_end = {stop: place for place, (_, stop) in enumerate(offsets) if stop > 0}
+    tags = []
+    for stop, kind in spans(item):
+        if begin + stop in place_of_end:
+            tags.append((place_of_end[begin + stop], TAGS.index(kind)))
+    behind_output = next(
+        place for place, (_, stop) in enumerate(offsets) if stop > end and place > 0
     )
     counts = [min(MOST, item.kinds.count(kind)) for kind in KINDS]
-    omitted = [
-        int(any(e.kind == "omission" and e.key == key for e in item.errors))
-        for key in KEYS
-    ]
-    return tags, sorted({after, len(offsets) - 1}), counts, omitted
+    omitted_keys = {error.key for error in item.errors if error.kind == "omission"}
+    omitted = [int(key in omitted_keys) for key in KEYS]
+    return tags, sorted({behind_output, len(offsets) - 1}), counts, omitted
 
 
 def spans(item: Item) -> Iterator[tuple[int, str]]:
     """Where each value and each verb of an output ends, and what is wrong with it."""
     start = 0
-    off = "off_topic" in item.kinds
     for clause in item.clauses:
         text = clause.text
-        kind = "off_topic" if off else clause.error.kind if clause.error else "none"
+        kind = "none"
+        if "off_topic" in item.kinds:
+            kind = "off_topic"
+        elif clause.error and clause.error.kind != "grammar":
+            kind = clause.error.kind
         place = text.find(clause.value)
-        yield start + place + len(clause.value), "none" if kind == "grammar" else kind
-        verb = clause.verb[1 if clause.broken else 0]
-        yield (
-            start + text.index(f" {verb}") + 1 + len(verb),
-            "grammar" if clause.broken else "none",
-        )
+        yield start + place + len(clause.value), kind
+        verb = clause.verb[int(clause.broken)]
+        of_verb = "grammar" if clause.broken else "none"
+        yield start + text.index(f" {verb}") + 1 + len(verb), of_verb
         start += len(text) + 1
 
 
@@ -166,10 +170,10 @@ def chunk(
 ) -> list[Batch]:
     """The batches of one chunk of `size` examples."""
     rng = random.Random(f"{seed}:{number}")
-    examples = [
-        make_example(rng, make_item(rng, mix), only, mix.lists, mix.long)
-        for _ in range(size)
-    ]
+    examples = []
+    for _ in range(size):
+        item = make_item(rng, mix)
+        examples.append(make_example(rng, item, only, mix.lists, mix.long))
     return batched(rng, tokenizer, examples, tokens)
 
 
@@ -179,14 +183,13 @@ def batched(
     """Examples as batches of at most `tokens` tokens: sorted by length, in random
     order.
     """
-    rows = sorted(encode(tokenizer, examples), key=lambda row: len(row.ids))
     batches = []
-    taken = []
-    for row in rows:
-        if taken and (len(taken) + 1) * len(row.ids) > tokens:
-            batches.append(collate(taken))
-            taken = []
-        taken.append(row)
-    batches.append(collate(taken))
+    rows: list[Row] = []
+    for row in sorted(encode(tokenizer, examples), key=lambda row: len(row.ids)):
+        if rows and (len(rows) + 1) * len(row.ids) > tokens:
+            batches.append(collate(rows))
+            rows = []
+        rows.append(row)
+    batches.append(collate(rows))
     rng.shuffle(batches)
     return batches

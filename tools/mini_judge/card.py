@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,38 +48,39 @@ def sha256(path: Path) -> str:
 
 def text(folder: Path) -> str:
     """The card as Markdown."""
-    told = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     judgments, analyses = mini.read(folder)
     frame = datasets.load("mini_judge")
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
-    table = quality.taus(judgments)
-    head = quality.headline(judgments, table)
-    beside = quality.against(judgments, outputs, quality.baselines(outputs))
+    aspects = quality.taus(judgments)
+    forms = quality.headline(judgments, aspects)
+    baselines = quality.against(judgments, outputs, quality.baselines(outputs))
     kinds = by_kind(frame, analyses)
-    for name, one in (("forms", head), ("aspects", table), ("baselines", beside)):
-        files.write_text(
-            folder / "quality" / f"{name}.csv",
-            one.to_csv(index=False, lineterminator="\n"),
-        )
-    parts = [
+    tables = {"forms": forms, "aspects": aspects, "baselines": baselines}
+    for name, table in tables.items():
+        content = table.to_csv(index=False, lineterminator="\n")
+        files.write_text(folder / "quality" / f"{name}.csv", content)
+    sections = [
         _TOP,
-        _recipe(told),
-        "## Files\n\n"
-        + _table(
-            pd.DataFrame(
-                {
-                    "file": HASHED,
-                    "sha256": [f"`{sha256(folder / name)}`" for name in HASHED],
-                }
-            )
-        )
-        + f"\n\nRevision under which completions are stored: `sha256:{models.folder_hash(folder)[:16]}`.",
+        _recipe(training),
+        _files(folder),
         _data(),
-        _measured(head, table, beside, kinds),
+        _measured(forms, aspects, baselines, kinds),
         _TELLS,
         _LIMITS,
     ]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+    return "\n\n".join(section.strip("\n") for section in sections) + "\n"
+
+
+def _files(folder: Path) -> str:
+    """The section with the hashes of the files."""
+    hashes = [f"`{sha256(folder / name)}`" for name in HASHED]
+    table = _table(pd.DataFrame({"file": HASHED, "sha256": hashes}))
+    revision = models.folder_hash(folder)[:16]
+    return (
+        f"## Files\n\n{table}\n\n"
+        f"Revision under which completions are stored: `sha256:{revision}`."
+    )
 
 
 _TOP = """
@@ -120,45 +122,41 @@ level and down, short records first, varied wordings last. A run that was stoppe
 same data and gives the same steps; bytes may differ between machines."""
 
 
-def _recipe(told: Mapping[str, Any]) -> str:
-    recipe = told["recipe"]
-    default = Recipe()
-    flags = [
-        f"--{name} {value}"
-        for name, value in recipe.items()
-        if value != getattr(default, name)
-    ]
-    command = " ".join(["python -m tools.mini_judge", *flags])
-    rows = [(name, value) for name, value in recipe.items()]
-    machine = told.get("machine", {})
-    run = "runs the same" if not flags else "runs its default"
+def _recipe(training: Mapping[str, Any]) -> str:
+    """The section on how the checkpoint was made."""
+    recipe = training["recipe"]
+    default = asdict(Recipe())
+    command = "python -m tools.mini_judge"
+    target = "runs the same"
+    for name, value in recipe.items():
+        if value != default[name]:
+            command += f" --{name} {value}"
+            target = "runs its default"
+    machine = training.get("machine", {})
     where = f"{machine.get('threads', '?')} thread(s) of {machine.get('device', '?')}"
-    how = "".join(
-        [
-            ", compiled" if machine.get("compiled") else "",
-            *(f"; {note}" for note in machine.get("notes", ())),
-        ]
-    )
+    if machine.get("compiled"):
+        where += ", compiled"
+    for note in machine.get("notes", ()):
+        where += f"; {note}"
+    table = _table(pd.DataFrame(recipe.items(), columns=["setting", "value"]))
     return (
-        f"## Recipe\n\nMade by `{command}` (`make mini-judge` {run}): {told['parameters']:,} parameters, "
-        f"{told['steps']:,} steps, {told['tokens']:,} tokens of {recipe['examples']:,} examples, each seen once; "
-        f"{told['seconds'] / 60:.0f} minutes of wall time on {where}{how}.\n\n{_HOW}\n\n"
-        + _table(pd.DataFrame(rows, columns=["setting", "value"]))
+        f"## Recipe\n\nMade by `{command}` (`make mini-judge` {target}): "
+        f"{training['parameters']:,} parameters, {training['steps']:,} steps, "
+        f"{training['tokens']:,} tokens of {recipe['examples']:,} examples, "
+        f"each seen once; {training['seconds'] / 60:.0f} minutes of wall time on "
+        f"{where}.\n\n{_HOW}\n\n{table}"
     )
 
 
 def _data() -> str:
+    """The section on the data program."""
     n_outputs = datasets.spec("mini_judge").n_items
     n_openings = len(OPENINGS) - 1
     n_endings = len(ENDINGS) - 1
     n_phrases = sum(len(attribute.phrases) for attribute in ATTRIBUTES.values())
-    forms = pd.DataFrame(
-        [(name, f"{share:.3f}") for name, (share, _) in FORMS.items()],
-        columns=["form", "share"],
-    )
-    kinds = pd.DataFrame(
-        [(k.name, k.penalty, k.severity, k.aspect) for k in KINDS.values()]
-    )
+    shares = [(name, f"{share:.3f}") for name, (share, _) in FORMS.items()]
+    forms = pd.DataFrame(shares, columns=["form", "share"])
+    kinds = pd.DataFrame([asdict(kind) for kind in KINDS.values()])
     kinds.columns = ["kind of error", "penalty", "severity", "TIGERScore's aspect"]
     names = ", ".join(DOMAINS)
     n_attributes = len(ATTRIBUTES)
@@ -187,61 +185,14 @@ alone. Criteria, rubrics and templates are the same in training and evaluation."
 def _measured(
     head: pd.DataFrame, table: pd.DataFrame, beside: pd.DataFrame, kinds: pd.DataFrame
 ) -> str:
+    """The section on the measured quality: tables of `quality`, by form, by aspect and
+    beside baselines; what the analyses find by kind of error.
+    """
     barred = head[head["bar"].notna()]
-    met = int(barred["met"].astype(bool).sum())
-    missed = barred.loc[~barred["met"].astype(bool), "form"].tolist()
-    shown = pd.DataFrame(
-        {
-            "form": head["form"],
-            "judgments": head["judgments"],
-            "parsed": [f"{one:.1%}" for one in head["parsable"]],
-            "gold": head["gold"],
-            "tau-b": [_interval(r.tau, r.ci_low, r.ci_high) for r in head.itertuples()],
-            "n": head["n"],
-            "bar": ["" if one != one else f"{one:.2f}" for one in head["bar"]],
-            "met": [
-                "" if one is None else "yes" if one else "no" for one in head["met"]
-            ],
-        }
-    )
-    aspects = table[table["aspect"] != "overall"]
-    aspects = (
-        aspects.pivot(index="form", columns="aspect", values="value")
-        .reindex(head["form"])
-        .dropna(how="all")
-    )
-    aspects = aspects.map(
-        lambda value: "" if value != value else f"{value:.2f}"
-    ).reset_index()
-    worst = beside.groupby("baseline", sort=False).agg(
-        tau=("baseline_tau", "max"), closest=("difference", "min"), p=("p_holm", "max")
-    )
-    base = pd.DataFrame(
-        [
-            (name, f"{r.tau:.2f}", f"{r.closest:+.2f}", f"{r.p:.4f}")
-            for name, r in worst.iterrows()
-        ],
-        columns=[
-            "baseline",
-            "its highest tau",
-            "smallest difference of a form",
-            "largest p (Holm)",
-        ],
-    )
-    kinds = pd.DataFrame(
-        {
-            "kind": kinds["kind"],
-            "put in": kinds["errors"],
-            "found": [_share(one) for one in kinds["recall"]],
-            "found with the very words": [
-                _share(one) for one in kinds["located_share"]
-            ],
-            "told of and not there": kinds["false"],
-        }
-    )
-    verdict = f"{met} of {len(barred)} forms meet their bar" + (
-        f"; not met: {', '.join(missed)}" if missed else ""
-    )
+    met = barred["met"].astype(bool)
+    verdict = f"{met.sum()} of {len(barred)} forms meet their bar"
+    if not met.all():
+        verdict += f"; not met: {', '.join(barred.loc[~met, 'form'])}"
     return f"""\
 ## Measured quality
 
@@ -249,22 +200,80 @@ On the held-out set, greedy decoding. {verdict} (at least 99 % parsed; tau at le
 the others). Kendall's tau-b with the constructed gold over all outputs, with the interval of a jackknife over records
 and systems. The gold of `quality` is SemScore's scale from 1 to 4, turned round.
 
-{_table(shown)}
+{_table(_by_form(head))}
 
 By rated aspect:
 
-{_table(aspects)}
+{_table(_by_aspect(table, head["form"]))}
 
 Beside judges that cost nothing (paired jackknife over records and systems, one-sided, corrected over all forms and
 baselines; for the constant, which has no tau, a permutation of the gold):
 
-{_table(base)}
+{_table(_by_baseline(beside))}
 
 What the error analyses find, kind by kind:
 
-{_table(kinds)}
+{_table(_by_kind_of_error(kinds))}
 
 Signature of the first line: `{head["signature"].iloc[0]}`."""
+
+
+MET = {None: "", True: "yes", False: "no"}
+
+
+def _by_form(head: pd.DataFrame) -> pd.DataFrame:
+    intervals = [
+        _interval(row.tau, row.ci_low, row.ci_high) for row in head.itertuples()
+    ]
+    return pd.DataFrame(
+        {
+            "form": head["form"],
+            "judgments": head["judgments"],
+            "parsed": [f"{share:.1%}" for share in head["parsable"]],
+            "gold": head["gold"],
+            "tau-b": intervals,
+            "n": head["n"],
+            "bar": head["bar"].map(_hundredths),
+            "met": [MET[met] for met in head["met"]],
+        }
+    )
+
+
+def _by_aspect(table: pd.DataFrame, forms: pd.Series) -> pd.DataFrame:
+    aspects = table[table["aspect"] != "overall"]
+    wide = aspects.pivot(index="form", columns="aspect", values="value")
+    wide = wide.reindex(forms).dropna(how="all")
+    return wide.map(_hundredths).reset_index()
+
+
+def _by_baseline(beside: pd.DataFrame) -> pd.DataFrame:
+    worst = beside.groupby("baseline", sort=False, as_index=False).agg(
+        tau=("baseline_tau", "max"), closest=("difference", "min"), p=("p_holm", "max")
+    )
+    return pd.DataFrame(
+        {
+            "baseline": worst["baseline"],
+            "its highest tau": worst["tau"].map("{:.2f}".format),
+            "smallest difference of a form": worst["closest"].map("{:+.2f}".format),
+            "largest p (Holm)": worst["p"].map("{:.4f}".format),
+        }
+    )
+
+
+def _by_kind_of_error(kinds: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "kind": kinds["kind"],
+            "put in": kinds["errors"],
+            "found": kinds["recall"].map(_share),
+            "found with the very words": kinds["located_share"].map(_share),
+            "told of and not there": kinds["false"],
+        }
+    )
+
+
+def _hundredths(value: float) -> str:
+    return "" if value != value else f"{value:.2f}"
 
 
 def _share(value: float) -> str:

@@ -61,9 +61,8 @@ class Criterion:
         """5 without an error of its kinds, down to 1: 5 minus their penalties, 1 at
         least.
         """
-        return max(
-            LOW, HIGH - sum(KINDS[kind].penalty for kind in kinds if kind in self.kinds)
-        )
+        penalty = sum(KINDS[kind].penalty for kind in kinds if kind in self.kinds)
+        return max(LOW, HIGH - penalty)
 
 
 # key -> the kinds of error that lower it; names and definitions are the library's, as
@@ -86,13 +85,13 @@ _LOWERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def _rubric(what: str) -> tuple[str, ...]:
+def _rubric(fault: str) -> tuple[str, ...]:
     return (
-        f"The text is of no use as to {what}.",
-        f"The text has one grave fault of {what}.",
-        f"The text has one plain fault of {what}, or two slight ones.",
-        f"The text has one slight fault of {what}.",
-        f"The text has no fault of {what}.",
+        f"The text is of no use as to {fault}.",
+        f"The text has one grave fault of {fault}.",
+        f"The text has one plain fault of {fault}, or two slight ones.",
+        f"The text has one slight fault of {fault}.",
+        f"The text has no fault of {fault}.",
     )
 
 
@@ -119,16 +118,13 @@ def relevant(target: str) -> tuple[Criterion, ...]:
     """The other criteria for a target, those that share the most kinds of error with
     it first.
     """
-    own = CRITERIA[target]
-    others = [
-        criterion
-        for key, criterion in CRITERIA.items()
-        if key not in (target, "overall")
-    ]
-    return tuple(sorted(others, key=lambda other: -_shared(own, other)))
+    kinds = {*CRITERIA[target].kinds}
+    candidates = dict(CRITERIA)
+    del candidates["overall"]
+    candidates.pop(target, None)
 
+    def unlike(criterion: Criterion) -> float:
+        shared = kinds & {*criterion.kinds}
+        return -len(shared) / len(kinds | {*criterion.kinds})
 
-def _shared(one: Criterion, other: Criterion) -> float:
-    return len(set(one.kinds) & set(other.kinds)) / len(
-        set(one.kinds) | set(other.kinds)
-    )
+    return tuple(sorted(candidates.values(), key=unlike))

@@ -68,16 +68,14 @@ def items(
     """
     for number in range(inputs):
         rng = random.Random(f"held-out:{seed}:{number}")
-        wanted = list(DOMAINS)[number % len(DOMAINS)]
+        domain_in_turn = list(DOMAINS)[number % len(DOMAINS)]
         domain = ""
-        while domain != wanted:
+        while domain != domain_in_turn:
             domain, values = make_record(rng, _BASE)
-        reference = " ".join(
-            clause.text
-            for clause in realise(rng, domain, values, replace(_BASE, wording=wording))
-        )
-        for system, its in SYSTEMS.items():
-            item = written(rng, replace(its, wording=wording), domain, values)
+        clauses = realise(rng, domain, values, replace(_BASE, wording=wording))
+        reference = " ".join(clause.text for clause in clauses)
+        for system, mix in SYSTEMS.items():
+            item = written(rng, replace(mix, wording=wording), domain, values)
             yield f"{domain}-{number:02d}", system, replace(item, reference=reference)
 
 
@@ -88,11 +86,8 @@ def written(
     given them.
     """
     clean = realise(rng, domain, values, mix)
-    while (
-        "arithmetic" in mix.kinds
-        and all(key in values for key in SUM_OF)
-        and all(c.key != "sum" for c in clean)
-    ):
+    needs_sum = "arithmetic" in mix.kinds and values.keys() >= {*SUM_OF}
+    while needs_sum and "sum" not in [clause.key for clause in clean]:
         clean = realise(rng, domain, values, mix)
     return make_output(rng, mix, domain, values, clean)
 
@@ -120,13 +115,15 @@ def frame(wording: str = "") -> pd.DataFrame:
     is in no file.
     """
     rubrics = {key: rubric(key).text() for key in RATED}
-    return mini_judge.build([to_json(*one) for one in items(wording=wording)], rubrics)
+    return mini_judge.build(
+        [to_json(*output) for output in items(wording=wording)], rubrics
+    )
 
 
 def write(folder: Path | None = None) -> None:
     """Write the set and its rubrics; the same bytes every time."""
     folder = folder or mini_judge.folder()
-    lines = [json.dumps(to_json(*one), ensure_ascii=False) for one in items()]
+    lines = [json.dumps(to_json(*output), ensure_ascii=False) for output in items()]
     files.write_text(folder / mini_judge.FILE, "\n".join(lines) + "\n")
     rubrics = [
         json.dumps({"aspect": key, "rubric": rubric(key).text()}) for key in RATED

@@ -45,132 +45,128 @@ def judge(
     frame: the held-out set or some of its inputs. Gold is by construction: minus the
     sum of penalties for the error analysis, 1 to 5 for the rest.
     """
-    frame = datasets.load("mini_judge") if frame is None else frame
-    ways: dict[str, Any] = {"engine": engine, "store": store}
-    parts: list[pd.DataFrame] = []
+    if frame is None:
+        frame = datasets.load("mini_judge")
+    settings_of_call: dict[str, Any] = {"engine": engine, "store": store}
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     analyses: list[dict[str, Any]] = []
-    whole = frame["input_id"].nunique() == datasets.spec("mini_judge").n_inputs
-    for name, made in itertools.chain(
-        _forms(frame, outputs, ways, analyses), _new(ways) if whole else ()
-    ):
-        parts.append(made)
-        share = (made["status"] == "ok").mean()
-        say(f"{name}: {len(made)} judgments, {share:.1%} parsed")
-    return pd.concat(parts, ignore_index=True)[COLUMNS], analyses
+    tables = _forms(frame, outputs, settings_of_call, analyses)
+    if frame["input_id"].nunique() == datasets.spec("mini_judge").n_inputs:
+        tables = itertools.chain(tables, _new(settings_of_call))
+    judgments = []
+    for name, table in tables:
+        judgments.append(table)
+        share = (table["status"] == "ok").mean()
+        say(f"{name}: {len(table)} judgments, {share:.1%} parsed")
+    return pd.concat(judgments, ignore_index=True)[COLUMNS], analyses
 
 
 def _forms(
     frame: pd.DataFrame,
     outputs: pd.DataFrame,
-    ways: Mapping[str, Any],
+    settings_of_call: Mapping[str, Any],
     analyses: list[dict[str, Any]],
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    judged = TigerScore(**settings("tigerscore")).judge(outputs, **ways)
-    analyses += [
-        {
-            "input_id": row.input_id,
-            "system_id": row.system_id,
-            "status": one.status.value,
-            "errors": [_error(error) for error in one.details["errors"]],
-            "header": one.details["header_total"],
-        }
-        for row, one in zip(outputs.itertuples(), judged, strict=True)
-    ]
-    yield ANALYSIS, _rows(ANALYSIS, outputs.assign(human=-outputs["penalty"]), judged)
-    greedy = settings("prometheus")
-    for form, (_, (reference, rubric, feedback)) in sorted(
-        GRADED.items(), key=lambda one: one[1][1], reverse=True
-    ):
-        asked = frame if rubric else outputs
-        judge = Prometheus(
-            reference=reference, rubric=rubric, feedback=feedback, **greedy
+    """Each form and its judgments; the error analyses are put into `analyses`."""
+    judged = TigerScore(**settings("tigerscore")).judge(outputs, **settings_of_call)
+    for row, judgment in zip(outputs.itertuples(), judged, strict=True):
+        analyses.append(
+            {
+                "input_id": row.input_id,
+                "system_id": row.system_id,
+                "status": judgment.status.value,
+                "errors": [_error(error) for error in judgment.details["errors"]],
+                "header": judgment.details["header_total"],
+            }
         )
-        yield form, _rows(form, asked, judge.judge(asked, **ways))
-    yield "criterion score", _criteria(outputs, ways)
-    yield (
-        "plain score",
-        _rows(
-            "plain score", frame, LLMScore(**settings("llmscore")).judge(frame, **ways)
-        ),
-    )
-    yield "aspect scores", _aspects(outputs, ways)
-    chain = CoAScore(**settings("coascore"))
-    yield "chained score", _rows("chained score", frame, chain.judge(frame, **ways))
+    yield ANALYSIS, _rows(ANALYSIS, outputs.assign(human=-outputs["penalty"]), judged)
+    by_switches = {switches: form for form, (_, switches) in GRADED.items()}
+    for switches in sorted(by_switches, reverse=True):
+        reference, rubric, feedback = switches
+        questions = frame if rubric else outputs
+        prometheus = Prometheus(
+            reference=reference,
+            rubric=rubric,
+            feedback=feedback,
+            **settings("prometheus"),
+        )
+        form = by_switches[switches]
+        judged = prometheus.judge(questions, **settings_of_call)
+        yield form, _rows(form, questions, judged)
+    yield "criterion score", _criteria(outputs, settings_of_call)
+    judged = LLMScore(**settings("llmscore")).judge(frame, **settings_of_call)
+    yield "plain score", _rows("plain score", frame, judged)
+    yield "aspect scores", _aspects(outputs, settings_of_call)
+    judged = CoAScore(**settings("coascore")).judge(frame, **settings_of_call)
+    yield "chained score", _rows("chained score", frame, judged)
     flipped = outputs.assign(human=[5.0 - grade(score) for score in outputs["human"]])
-    yield (
-        "quality",
-        _rows("quality", flipped, GEval(**settings("geval")).judge(outputs, **ways)),
-    )
+    judged = GEval(**settings("geval")).judge(outputs, **settings_of_call)
+    yield "quality", _rows("quality", flipped, judged)
 
 
-def _new(ways: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
+def _new(
+    settings_of_call: Mapping[str, Any],
+) -> Iterator[tuple[str, pd.DataFrame]]:
     """The error analysis and the plain score of texts whose sentences are in no
     training text.
     """
+    analysis, score = NEW
     frame = heldout.frame("new")
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
-    judged = TigerScore(**settings("tigerscore")).judge(outputs, **ways)
-    yield NEW[0], _rows(NEW[0], outputs.assign(human=-outputs["penalty"]), judged)
-    yield (
-        NEW[1],
-        _rows(NEW[1], frame, LLMScore(**settings("llmscore")).judge(frame, **ways)),
-    )
+    judged = TigerScore(**settings("tigerscore")).judge(outputs, **settings_of_call)
+    yield analysis, _rows(analysis, outputs.assign(human=-outputs["penalty"]), judged)
+    judged = LLMScore(**settings("llmscore")).judge(frame, **settings_of_call)
+    yield score, _rows(score, frame, judged)
 
 
-def _rows(form: str, asked: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
-    rows = asked[["aspect", "input_id", "system_id"]].assign(
-        form=form, gold=asked["human"]
-    )
+def _rows(form: str, questions: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
+    """The judgments of one form beside their questions; gold is the column `human`."""
+    rows = questions[["aspect", "input_id", "system_id"]]
     return rows.assign(
-        value=[one.value for one in judged], status=[one.status.value for one in judged]
+        form=form,
+        gold=questions["human"],
+        value=[judgment.value for judgment in judged],
+        status=[judgment.status.value for judgment in judged],
     )
 
 
-def _criteria(outputs: pd.DataFrame, ways: Mapping[str, Any]) -> pd.DataFrame:
+def _criteria(
+    outputs: pd.DataFrame, settings_of_call: Mapping[str, Any]
+) -> pd.DataFrame:
     """HD-Eval's scores of all criteria of the hierarchy, the root included."""
-    judge = HDEval(**settings("hdeval"), aggregator="average", layers=(0, 1, 2))
-    scores = judge.features(outputs, **ways)
-    made = []
-    for key, column in scores.items():
-        gold = [float(CRITERIA[key].score(kinds)) for kinds in outputs["kinds"]]
-        made.append(
-            _rows("criterion score", outputs.assign(aspect=key, human=gold), column)
-        )
-    return pd.concat(made, ignore_index=True)
+    hdeval = HDEval(**settings("hdeval"), aggregator="average", layers=(0, 1, 2))
+    tables = []
+    for key, judged in hdeval.features(outputs, **settings_of_call).items():
+        criterion = CRITERIA[key]
+        gold = [float(criterion.score(kinds)) for kinds in outputs["kinds"]]
+        questions = outputs.assign(aspect=key, human=gold)
+        tables.append(_rows("criterion score", questions, judged))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _aspects(outputs: pd.DataFrame, ways: Mapping[str, Any]) -> pd.DataFrame:
+def _aspects(
+    outputs: pd.DataFrame, settings_of_call: Mapping[str, Any]
+) -> pd.DataFrame:
     """CoAScore's stage II on all ten aspects that stage I lists for the overall
     quality.
     """
-    judge = CoAScore(**{**settings("coascore"), "n": 10, "variant": "average"})
-    judged = judge.judge(outputs, **ways)
+    coascore = CoAScore(**{**settings("coascore"), "n": 10, "variant": "average"})
+    judged = coascore.judge(outputs, **settings_of_call)
     keys = {criterion.name: key for key, criterion in CRITERIA.items()}
+    expected = [name for name, key in keys.items() if key != "overall"][:10]
     rows = []
-    for row, one in zip(outputs.itertuples(), judged, strict=True):
-        found = one.details.get("aspect_scores", {})
-        for name in one.details.get(
-            "aspects", [c.name for k, c in CRITERIA.items() if k != "overall"][:10]
-        ):
-            value = found.get(name, float("nan"))
+    for output, judgment in zip(outputs.itertuples(), judged, strict=True):
+        scores = judgment.details.get("aspect_scores", {})
+        for name in judgment.details.get("aspects", expected):
+            value = scores.get(name, float("nan"))
             status = Status.OK if value == value else Status.UNPARSED
-            gold = (
-                float(CRITERIA[keys[name]].score(row.kinds))
-                if name in keys
-                else float("nan")
-            )
-            rows.append(
-                (
-                    "aspect scores",
-                    keys.get(name, name),
-                    row.input_id,
-                    row.system_id,
-                    gold,
-                    value,
-                    status.value,
-                )
-            )
+            key = name
+            gold = float("nan")
+            if name in keys:
+                key = keys[name]
+                gold = float(CRITERIA[key].score(output.kinds))
+            ids = (output.input_id, output.system_id)
+            rows.append(("aspect scores", key, *ids, gold, value, status.value))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -186,10 +182,7 @@ def write(
     folder: Path, judgments: pd.DataFrame, analyses: list[dict[str, Any]]
 ) -> None:
     """Keep what was judged beside the checkpoint."""
-    files.write_text(
-        folder / JUDGMENTS,
-        judgments.to_csv(index=False, lineterminator="\n", float_format="%g"),
-    )
-    files.write_text(
-        folder / ANALYSES, "\n".join(json.dumps(one) for one in analyses) + "\n"
-    )
+    table = judgments.to_csv(index=False, lineterminator="\n", float_format="%g")
+    files.write_text(folder / JUDGMENTS, table)
+    lines = [json.dumps(analysis) for analysis in analyses]
+    files.write_text(folder / ANALYSES, "\n".join(lines) + "\n")

@@ -41,33 +41,26 @@ class Layer(nn.Module):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.heads, self.head = shape.heads, shape.head
-        self.norm1, self.norm2 = (
-            nn.Parameter(torch.ones(shape.width)) for _ in range(2)
-        )
-        self.qkv = nn.Parameter(
-            torch.randn(3 * shape.width, shape.width) * shape.width**-0.5
-        )
-        self.out = nn.Parameter(
-            torch.randn(shape.width, shape.width)
-            * (shape.width * 2 * shape.layers) ** -0.5
-        )
-        self.up = nn.Parameter(
-            torch.randn(2 * shape.inner, shape.width) * shape.width**-0.5
-        )
-        self.down = nn.Parameter(
-            torch.randn(shape.width, shape.inner)
-            * (shape.inner * 2 * shape.layers) ** -0.5
-        )
+        width = shape.width
+        inner = shape.inner
+        # Two matrices of each layer add to the stream that runs through all of them.
+        additions = 2 * shape.layers
+        self.heads = shape.heads
+        self.head = shape.head
+        self.norm1 = nn.Parameter(torch.ones(width))
+        self.norm2 = nn.Parameter(torch.ones(width))
+        self.qkv = _matrix(3 * width, width, width)
+        self.out = _matrix(width, width, width * additions)
+        self.up = _matrix(2 * inner, width, width)
+        self.down = _matrix(width, inner, inner * additions)
 
     def forward(
         self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
         """x: [batch, time, width]."""
         batch, time, width = x.shape
-        qkv = F.linear(norm(x, self.norm1), self.qkv).view(
-            batch, time, 3, self.heads, self.head
-        )
+        qkv = F.linear(norm(x, self.norm1), self.qkv)
+        qkv = qkv.view(batch, time, 3, self.heads, self.head)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
         q = turn(q, cos, sin)
         k = turn(k, cos, sin)
@@ -75,9 +68,16 @@ class Layer(nn.Module):
         # times as long
         scores = q @ k.transpose(-1, -2) * self.head**-0.5 + mask
         mixed = F.softmax(scores, -1) @ v
-        x = x + F.linear(mixed.transpose(1, 2).reshape(batch, time, width), self.out)
-        gate, up = F.linear(norm(x, self.norm2), self.up).chunk(2, -1)
+        mixed = mixed.transpose(1, 2).reshape(batch, time, width)
+        x = x + F.linear(mixed, self.out)
+        gates_and_values = F.linear(norm(x, self.norm2), self.up)
+        gate, up = gates_and_values.chunk(2, -1)
         return x + F.linear(F.silu(gate) * up, self.down)
+
+
+def _matrix(rows: int, columns: int, variance_divisor: int) -> nn.Parameter:
+    """Random weights of variance 1 / variance_divisor."""
+    return nn.Parameter(torch.randn(rows, columns) * variance_divisor**-0.5)
 
 
 class Net(nn.Module):
@@ -93,10 +93,9 @@ class Net(nn.Module):
         self.norm = nn.Parameter(torch.ones(shape.width))
         self.tags = nn.Parameter(torch.zeros(tags, shape.width))
         self.counts = nn.Parameter(torch.zeros(counts, shape.width))
-        angles = torch.outer(
-            torch.arange(shape.positions).float(),
-            THETA ** -(torch.arange(0, shape.head, 2) / shape.head),
-        )
+        positions = torch.arange(shape.positions).float()
+        speeds = THETA ** -(torch.arange(0, shape.head, 2) / shape.head)
+        angles = torch.outer(positions, speeds)
         angles = torch.cat([angles, angles], -1)
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
@@ -109,14 +108,13 @@ class Net(nn.Module):
         x = F.embedding(ids, self.embed)
         cos = self.cos[:time].to(x.dtype)
         sin = self.sin[:time].to(x.dtype)
-        mask = torch.full(
-            (time, time), -torch.inf, dtype=x.dtype, device=x.device
-        ).triu(1)
-        seen = []
+        mask = torch.full((time, time), -torch.inf, dtype=x.dtype, device=x.device)
+        mask = mask.triu(1)
+        states = []
         for layer in self.layers:
             x = layer(x, cos, sin, mask)
-            seen.append(x)
-        return norm(x, self.norm), seen[len(seen) // 2 - 1], seen[-2]
+            states.append(x)
+        return norm(x, self.norm), states[len(states) // 2 - 1], states[-2]
 
 
 def norm(x: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tensor:
@@ -134,30 +132,26 @@ def checkpoint(
     weights: dict[str, torch.Tensor], shape: Shape
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The weights under transformers' names, and the arguments of its LlamaConfig."""
-    w = shape.width
-    named = {
-        "model.embed_tokens.weight": weights["embed"],
-        "model.norm.weight": weights["norm"],
-    }
+    named = {"embed_tokens": weights["embed"], "norm": weights["norm"]}
     for n in range(shape.layers):
-        here = {
-            name: weights[f"layers.{n}.{name}"]
-            for name in ("norm1", "norm2", "qkv", "out", "up", "down")
-        }
-        parts = {
-            "input_layernorm": here["norm1"],
-            "post_attention_layernorm": here["norm2"],
-            "self_attn.q_proj": here["qkv"][:w],
-            "self_attn.k_proj": here["qkv"][w : 2 * w],
-            "self_attn.v_proj": here["qkv"][2 * w :],
-            "self_attn.o_proj": here["out"],
-            "mlp.gate_proj": here["up"][: shape.inner],
-            "mlp.up_proj": here["up"][shape.inner :],
-            "mlp.down_proj": here["down"],
-        }
+        own = f"layers.{n}"
+        q, k, v = weights[f"{own}.qkv"].split(shape.width)
+        gate, up = weights[f"{own}.up"].split(shape.inner)
         named |= {
-            f"model.layers.{n}.{name}.weight": value for name, value in parts.items()
+            f"{own}.input_layernorm": weights[f"{own}.norm1"],
+            f"{own}.post_attention_layernorm": weights[f"{own}.norm2"],
+            f"{own}.self_attn.q_proj": q,
+            f"{own}.self_attn.k_proj": k,
+            f"{own}.self_attn.v_proj": v,
+            f"{own}.self_attn.o_proj": weights[f"{own}.out"],
+            f"{own}.mlp.gate_proj": gate,
+            f"{own}.mlp.up_proj": up,
+            f"{own}.mlp.down_proj": weights[f"{own}.down"],
         }
+    stored = {}
+    for name, value in named.items():
+        value = value.detach().to(torch.bfloat16).contiguous()
+        stored[f"model.{name}.weight"] = value
     config = {
         "vocab_size": shape.vocabulary,
         "hidden_size": shape.width,
@@ -172,7 +166,4 @@ def checkpoint(
         "tie_word_embeddings": True,
         "hidden_act": "silu",
     }
-    return {
-        name: value.detach().to(torch.bfloat16).contiguous()
-        for name, value in named.items()
-    }, config
+    return stored, config

@@ -40,33 +40,34 @@ STYLES = ("bare", "varied", "held out", "new")
 PLAIN = 0.5  # of the sentences have no opening, and as many no ending
 
 
+def all_phrases() -> list[str]:
+    """The phrases of all attributes, and those of sums."""
+    phrases = []
+    for attribute in ATTRIBUTES.values():
+        phrases += attribute.phrases
+    return [*phrases, *SUMS]
+
+
 @functools.cache
 def _known() -> frozenset[str]:
     """The words of all phrases, as they are spelled there: openings and endings
     bring no others.
     """
-    phrases = [
-        phrase for attribute in ATTRIBUTES.values() for phrase in attribute.phrases
-    ] + list(SUMS)
-    return frozenset(
-        word for phrase in phrases for word in re.findall(r"[A-Za-z]+", phrase)
-    )
+    return frozenset(re.findall(r"[A-Za-z]+", " ".join(all_phrases())))
 
 
 def join(opening: str, phrase: str, ending: str) -> str:
     """A sentence from its parts; an opening that would need a word of its own is
     left out.
     """
-    first, _, rest = phrase.partition(" ")
-    if (
-        opening
-        and first.isalpha()
-        and first.lower() in _known()
-        and not opening.endswith(first)
-    ):
-        phrase = f"{opening} {first.lower()} {rest}"
+    first, _, others = phrase.partition(" ")
+    fits = first.isalpha() and first.lower() in _known()
+    if opening and fits and not opening.endswith(first):
+        phrase = f"{opening} {first.lower()} {others}"
     body = phrase.removesuffix(".")
-    return f"{body} {ending}." if ending and not body.endswith(ending) else phrase
+    if ending and not body.endswith(ending):
+        return f"{body} {ending}."
+    return phrase
 
 
 def held_out(sentence: str) -> bool:

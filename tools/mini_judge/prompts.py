@@ -20,7 +20,7 @@ from nlgeval_lib.prompts import render
 from nlgeval_lib.records import Judgment, Sample
 from nlgeval_lib.training.mini import HIGH, INSTRUCTION, LOW, RATED, settings
 from tools.mini_judge import answers
-from tools.mini_judge.criteria import CRITERIA, FINER, OVERALL, Criterion, relevant
+from tools.mini_judge.criteria import CRITERIA, FINER, Criterion, relevant
 from tools.mini_judge.records import Item
 
 MOST_ASPECTS = 10
@@ -108,15 +108,12 @@ def graded(
     name it.
     """
     _, with_rubric, wordy = switches
-    key = key or (rng.choice(RATED) if with_rubric else "overall")
-    form = next(form for form, (_, how) in GRADED.items() if how == switches)
+    if not key:
+        key = rng.choice(RATED) if with_rubric else "overall"
+    form = next(form for form, (_, own) in GRADED.items() if own == switches)
+    prompt = _prometheus(*switches).render(sample(item, aspect=key))
     write = answers.feedback if wordy else answers.verdict
-    return Example(
-        form,
-        _prometheus(*switches).render(sample(item, aspect=key)),
-        write(item, CRITERIA[key]),
-        item,
-    )
+    return Example(form, prompt, write(item, CRITERIA[key]), item)
 
 
 def criterion_score(rng: random.Random, item: Item) -> Example:
@@ -130,23 +127,16 @@ def criterion_score(rng: random.Random, item: Item) -> Example:
 def plain_score(rng: random.Random, item: Item) -> Example:
     """LLMScore's score of one aspect."""
     key = rng.choice(RATED)
-    return Example(
-        "score",
-        _llmscore().render(sample(item, aspect=key)),
-        answers.score(item, CRITERIA[key]),
-        item,
-    )
+    prompt = _llmscore().render(sample(item, aspect=key))
+    return Example("score", prompt, answers.score(item, CRITERIA[key]), item)
 
 
 def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example:
     """CoAScore, stage II: the scores of some aspects, of many with `long`."""
     chosen = _some_aspects(rng, long)
     words = _coascore().task.words(sample(item))
-    prompt = render(
-        "coascore/score_aspects",
-        **words,
-        aspects="\n".join(str(_aspect(one)) for one in chosen),
-    )
+    lines = "\n".join(str(_aspect(criterion)) for criterion in chosen)
+    prompt = render("coascore/score_aspects", **words, aspects=lines)
     return Example("aspect scores", prompt, answers.aspect_scores(item, chosen), item)
 
 
@@ -155,24 +145,28 @@ def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example
     by one or more now and then.
     """
     key = rng.choice(RATED)
-    chosen = [
-        criterion
-        for criterion in _some_aspects(rng, long)
-        if criterion is not CRITERIA[key]
-    ] or [FINER["values"]]
-    scores = {
-        c.name: c.score(item.kinds) if rng.random() < 0.9 else rng.randint(LOW, HIGH)
-        for c in chosen
-    }
-    with_scores = rng.random() < 0.7
-    judge = _coascore(variant="full" if with_scores else "w/o score")
+    target = CRITERIA[key]
+    chosen = _some_aspects(rng, long)
+    chosen = [criterion for criterion in chosen if criterion is not target]
+    chosen = chosen or [FINER["values"]]
+    judged = {}
+    for criterion in chosen:
+        if rng.random() < 0.9:
+            score = criterion.score(item.kinds)
+        else:
+            score = rng.randint(LOW, HIGH)
+        judged[criterion.name] = Judgment(float(score))
+    form = "chained score, no scores"
+    variant = "w/o score"
+    if rng.random() < 0.7:
+        form = "chained score"
+        variant = "full"
+    judge = _coascore(variant=variant)
     chain = Chain(tuple(_aspect(criterion) for criterion in chosen), len(chosen))
-    judged = {name: Judgment(float(value)) for name, value in scores.items()}
     prompt = judge._target_prompt(
         sample(item, aspect=key), judge.task.target(key), chain, judged
     )
-    form = "chained score" if with_scores else "chained score, no scores"
-    return Example(form, prompt, answers.score(item, CRITERIA[key]), item)
+    return Example(form, prompt, answers.score(item, target), item)
 
 
 def quality(rng: random.Random, item: Item) -> Example:
@@ -211,14 +205,12 @@ def _some_aspects(rng: random.Random, long: bool) -> list[Criterion]:
     """As stage I lists them for some target, or in any choice and order; mostly few,
     or with `long` mostly many.
     """
-    n = (max if long else min)(
-        rng.randint(1, MOST_ASPECTS), rng.randint(1, MOST_ASPECTS)
-    )
+    sizes = [rng.randint(1, MOST_ASPECTS), rng.randint(1, MOST_ASPECTS)]
+    size = max(sizes) if long else min(sizes)
     if rng.random() < 0.5:
-        return list(relevant(rng.choice(RATED))[:n])
-    return rng.sample(
-        [criterion for criterion in CRITERIA.values() if criterion is not OVERALL], n
-    )
+        return list(relevant(rng.choice(RATED))[:size])
+    criteria = [CRITERIA[key] for key in CRITERIA if key != "overall"]
+    return rng.sample(criteria, size)
 
 
 Make = Callable[[random.Random, Item], Example]
@@ -242,8 +234,8 @@ FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
     {
         "analysis": (0.3, analysis),
         **{
-            form: (share, functools.partial(graded, switches=how))
-            for form, (share, how) in GRADED.items()
+            form: (share, functools.partial(graded, switches=switches))
+            for form, (share, switches) in GRADED.items()
         },
         "criterion": (0.12, criterion_score),
         "score": (0.06, plain_score),
@@ -270,12 +262,13 @@ def make_example(
     Lists are asked for `lists` times as often as their share says; `long` chains have
     mostly many aspects.
     """
-    form = (
-        only
-        or rng.choices(
-            list(FORMS),
-            [s * (lists if f in LISTS else 1.0) for f, (s, _) in FORMS.items()],
-        )[0]
-    )
+    form = only
+    if not form:
+        shares = {form: share for form, (share, _) in FORMS.items()}
+        for name in LISTS:
+            shares[name] *= lists
+        form = rng.choices(list(shares), list(shares.values()))[0]
     make = FORMS[form][1]
-    return make(rng, item, long) if long and form in CHAINS else make(rng, item)  # type: ignore[call-arg]
+    if long and form in CHAINS:
+        return make(rng, item, long)  # type: ignore[call-arg]
+    return make(rng, item)

@@ -4,7 +4,7 @@ cost nothing, errors found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,13 @@ import pandas as pd
 from nlgeval_lib import meta
 from nlgeval_lib.training.mini import RATED
 
-NEW = (
-    "error analysis, new sentences",
-    "plain score, new sentences",
-)  # forms asked of sentences in no training text
+# forms asked of sentences in no training text
+NEW = ("error analysis, new sentences", "plain score, new sentences")
+KEYS = ["input_id", "system_id"]
+TAU_COLUMNS = ["form", "aspect", "value", "n", "ci_low", "ci_high"]
+TAU_COLUMNS += ["signature", "reason"]
+AGAINST_COLUMNS = ["form", "baseline", "tau", "baseline_tau", "difference", "p"]
+AGAINST_COLUMNS += ["signature"]
 BARS = {"error analysis": 0.80}
 BAR = 0.75
 PARSABLE = 0.99
@@ -37,19 +40,20 @@ def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
 
 def rated(judgments: pd.DataFrame, form: str) -> list[str]:
     """The rated aspects that a form has judgments of, the overall quality first."""
-    there = set(judgments.loc[judgments["form"] == form, "aspect"])
-    return [key for key in RATED if key in there]
+    aspects = set(judgments.loc[judgments["form"] == form, "aspect"])
+    return [key for key in RATED if key in aspects]
 
 
-def _matrix(part: pd.DataFrame, column: str) -> np.ndarray:
+def _matrix(of_form: pd.DataFrame, column: str) -> np.ndarray:
     """A column of one form's judgments of one aspect as `X[system, input]`."""
-    wide = part.drop_duplicates(["input_id", "system_id"]).pivot(
+    wide = of_form.drop_duplicates(KEYS).pivot(
         index="system_id", columns="input_id", values=column
     )
     return wide.sort_index().sort_index(axis=1).to_numpy(float)
 
 
-def _part(judgments: pd.DataFrame, form: str, aspect: str) -> pd.DataFrame:
+def _of_form(judgments: pd.DataFrame, form: str, aspect: str) -> pd.DataFrame:
+    """The judgments of one form and aspect."""
     return judgments[(judgments["form"] == form) & (judgments["aspect"] == aspect)]
 
 
@@ -60,53 +64,33 @@ def taus(judgments: pd.DataFrame) -> pd.DataFrame:
     Intervals: jackknife over records and systems; that of a mean is of the mean as one
     statistic. Returns `form, aspect, value, n, ci_low, ci_high, signature, reason`.
     """
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for form in judgments["form"].unique():
-        values = []
+        correlations = []
         for aspect in rated(judgments, form):
-            part = _part(judgments, form, aspect)
-            x = _matrix(part, "value")
-            y = _matrix(part, "gold")
+            of_aspect = _of_form(judgments, form, aspect)
+            x = _matrix(of_aspect, "value")
             if (~np.isnan(x)).sum() < 3:
-                rows.append(
-                    (form, aspect, np.nan, 0, np.nan, np.nan, "", "nothing was parsed")
-                )
+                nothing = (np.nan, 0, np.nan, np.nan, "", "nothing was parsed")
+                rows.append((form, aspect, *nothing))
                 continue
-            found = meta.correlate(x, y, ci=True)
-            rows.append(
-                (
-                    form,
-                    aspect,
-                    found.value,
-                    found.n,
-                    found.low,
-                    found.high,
-                    found.signature(),
-                    found.reason,
-                )
-            )
-            values.append(found)
-        if len(values) > 1:
-            mean = float(np.mean([one.value for one in values]))
-            n = min(one.n for one in values)
-            ends = meta.intervals.of_mean([one.replicates for one in values], mean)
-            signature = f"mean-of:{len(values)}|{values[0].signature()}"
-            rows.append(
-                (form, "mean", mean, n, ends.low, ends.high, signature, ends.reason)
-            )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "form",
-            "aspect",
-            "value",
-            "n",
-            "ci_low",
-            "ci_high",
-            "signature",
-            "reason",
-        ],
-    )
+            tau = meta.correlate(x, _matrix(of_aspect, "gold"), ci=True)
+            row = (tau.value, tau.n, tau.low, tau.high, tau.signature(), tau.reason)
+            rows.append((form, aspect, *row))
+            correlations.append(tau)
+        if len(correlations) > 1:
+            rows.append((form, "mean", *_mean_row(correlations)))
+    return pd.DataFrame(rows, columns=TAU_COLUMNS)
+
+
+def _mean_row(correlations: Sequence[meta.Correlation]) -> tuple[object, ...]:
+    """The mean of several correlations as a row of `taus`, from its value on."""
+    mean = float(np.mean([correlation.value for correlation in correlations]))
+    n = min(correlation.n for correlation in correlations)
+    replicates = [correlation.replicates for correlation in correlations]
+    ends = meta.intervals.of_mean(replicates, mean)
+    signature = f"mean-of:{len(correlations)}|{correlations[0].signature()}"
+    return mean, n, ends.low, ends.high, signature, ends.reason
 
 
 def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
@@ -116,28 +100,30 @@ def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     The tau is that of the overall quality; of the form that rates aspects only, the
     mean over them. The two forms with new sentences have no bar.
     """
-    read = (judgments["status"] == "ok").groupby(judgments["form"])
+    parsed = (judgments["status"] == "ok").groupby(judgments["form"])
     rows = []
-    for form, part in table.groupby("form", sort=False):
-        aspect = "overall" if "overall" in set(part["aspect"]) else "mean"
-        one = part[part["aspect"] == aspect].iloc[0]
-        share = read.mean()[form]
-        bar = float("nan") if form in NEW else BARS.get(form, BAR)
+    for form, of_form in table.groupby("form", sort=False):
+        aspect = "overall" if "overall" in set(of_form["aspect"]) else "mean"
+        tau = of_form[of_form["aspect"] == aspect].iloc[0]
+        share = parsed.mean()[form]
+        bar = float("nan")
+        met = None
+        if form not in NEW:
+            bar = BARS.get(form, BAR)
+            met = bool(tau["value"] >= bar and share >= PARSABLE)
         rows.append(
             {
                 "form": form,
-                "judgments": read.size()[form],
+                "judgments": parsed.size()[form],
                 "parsable": share,
                 "gold": aspect,
-                "tau": one["value"],
-                "ci_low": one["ci_low"],
-                "ci_high": one["ci_high"],
-                "n": one["n"],
+                "tau": tau["value"],
+                "ci_low": tau["ci_low"],
+                "ci_high": tau["ci_high"],
+                "n": tau["n"],
                 "bar": bar,
-                "met": None
-                if form in NEW
-                else bool(one["value"] >= bar and share >= PARSABLE),
-                "signature": one["signature"],
+                "met": met,
+                "signature": tau["signature"],
             }
         )
     return pd.DataFrame(rows)
@@ -161,75 +147,55 @@ def against(
     for form in judgments["form"].unique():
         if form in NEW or "overall" not in rated(judgments, form):
             continue
-        part = _part(judgments, form, "overall")
-        judge = _matrix(part, "value")
-        gold = _matrix(part, "gold")
+        of_form = _of_form(judgments, form, "overall")
+        judge = _matrix(of_form, "value")
+        gold = _matrix(of_form, "gold")
         if np.isnan(judge).all():
             continue
         for name, scores in costless.items():
-            scored = outputs.assign(score=np.asarray(scores, float))[
-                ["input_id", "system_id", "score"]
-            ]
-            other = _matrix(
-                part[["input_id", "system_id"]].merge(scored, how="left"), "score"
-            )
-            if (
-                name == "constant"
-                # any judge that knows nothing: scores exchanged at random between
-                # outputs
-            ):
-                found = _above_nothing(judge, gold, n_perm, seed)
+            if name == "constant":
+                # Any judge that knows nothing: scores exchanged at random between
+                # outputs.
+                test = _above_nothing(judge, gold, n_perm, seed)
             else:
-                tested = meta.compare(judge, other, gold, alternative="greater")
-                found = (tested.first, tested.second, tested.p, tested.signature())
-            rows.append(
-                (
-                    form,
-                    name,
-                    found[0],
-                    found[1],
-                    found[0] - found[1],
-                    found[2],
-                    found[3],
-                )
-            )
-            p[(form, name)] = found[2]
-    fixed = meta.correct(p, "holm")
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            "form",
-            "baseline",
-            "tau",
-            "baseline_tau",
-            "difference",
-            "p",
-            "signature",
-        ],
-    )
-    return table.assign(
-        p_holm=[fixed[(row.form, row.baseline)] for row in table.itertuples()]
-    )
+                scored = outputs[KEYS].assign(score=np.asarray(scores, float))
+                scored = of_form[KEYS].merge(scored, how="left")
+                test = _above_baseline(judge, _matrix(scored, "score"), gold)
+            tau, of_baseline, p[form, name], signature = test
+            gap = tau - of_baseline
+            rows.append((form, name, tau, of_baseline, gap, p[form, name], signature))
+    corrected = meta.correct(p, "holm")
+    table = pd.DataFrame(rows, columns=AGAINST_COLUMNS)
+    return table.assign(p_holm=[corrected[pair] for pair in p])
+
+
+Tested = tuple[float, float, float, str]
+
+
+def _above_baseline(
+    judge: np.ndarray, baseline: np.ndarray, gold: np.ndarray
+) -> Tested:
+    """tau of both, the p-value of "no better than the baseline", and its signature."""
+    test = meta.compare(judge, baseline, gold, alternative="greater")
+    return test.first, test.second, test.p, test.signature()
 
 
 def _above_nothing(
     judge: np.ndarray, gold: np.ndarray, n_perm: int, seed: int
-) -> tuple[float, float, float, str]:
-    """tau, 0, and the p-value of a tau as high where the gold is put in random
-    order.
+) -> Tested:
+    """tau, 0, the p-value of a tau as high where the gold is put in random order, and
+    the test's signature.
     """
     from scipy.stats import kendalltau
 
-    there = ~(np.isnan(judge) | np.isnan(gold))
-    x = judge[there]
-    y = gold[there]
+    present = ~(np.isnan(judge) | np.isnan(gold))
+    x = judge[present]
+    y = gold[present]
     tau = float(kendalltau(x, y).statistic)
     rng = np.random.default_rng(seed)
-    null = [kendalltau(x, rng.permutation(y)).statistic for _ in range(n_perm)]
-    p = (1 + sum(one >= tau for one in null)) / (n_perm + 1)
-    return (
-        tau,
-        0.0,
-        p,
-        f"level:dataset|coef:kendall-b|test:perm-rows/{n_perm}|alt:greater|seed:{seed}",
-    )
+    as_high = 0
+    for _ in range(n_perm):
+        as_high += kendalltau(x, rng.permutation(y)).statistic >= tau
+    p = (1 + as_high) / (n_perm + 1)
+    test = f"test:perm-rows/{n_perm}|alt:greater|seed:{seed}"
+    return tau, 0.0, p, f"level:dataset|coef:kendall-b|{test}"

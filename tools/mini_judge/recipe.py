@@ -39,26 +39,23 @@ class Recipe:
     chunk: int = 2048
     seed: int = 0
 
-    def rate_at(self, done: float) -> float:
+    def rate_at(self, share: float) -> float:
         """The learning rate after a share of the run: up, level, down to nothing."""
-        return self.rate * min(
-            1.0, (done + 1e-4) / self.warm, max(0.0, (1.0 - done) / self.cool)
-        )
+        rising = (share + 1e-4) / self.warm
+        falling = max(0.0, (1.0 - share) / self.cool)
+        return self.rate * min(1.0, rising, falling)
 
-    def mix(self, seen: int) -> Mix:
+    def mix(self, n_examples: int) -> Mix:
         """How items are made after so many examples: short records with few errors
         first.
         """
-        wording = "bare" if seen < self.plain else ""
-        if seen < self.easy // 2:
+        wording = "bare" if n_examples < self.plain else ""
+        if n_examples < self.easy // 2:
             return Mix(attributes=(3, 4), counts=(0.3, 0.7), wording=wording)
-        if seen < self.easy:
+        if n_examples < self.easy:
             return Mix(attributes=(3, 5), counts=(0.25, 0.4, 0.35), wording=wording)
-        return Mix(
-            wording=wording,
-            lists=4.0 if seen >= self.lists else 1.0,
-            long=seen >= self.long,
-        )
+        lists = 4.0 if n_examples >= self.lists else 1.0
+        return Mix(wording=wording, lists=lists, long=n_examples >= self.long)
 
 
 # schedules of the judge's own recipe that say nothing to a fine-tuning, held so that

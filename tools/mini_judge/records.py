@@ -49,19 +49,19 @@ class Clause:
     @property
     def text(self) -> str:
         """The sentence."""
-        return _VERB.sub(
-            lambda verb: verb[2 if self.broken else 1], self.phrase
-        ).replace("{}", self.value)
+        form = 2 if self.broken else 1
+        sentence = _VERB.sub(lambda verb: verb[form], self.phrase)
+        return sentence.replace("{}", self.value)
 
     @property
     def verb(self) -> tuple[str, str]:
         """The verb's right and wrong form."""
-        found = _VERB.search(self.phrase)
-        if found is None:
+        match = _VERB.search(self.phrase)
+        if match is None:
             raise ValueError(
                 f"phrase {self.phrase!r} marks no verb: write it as [is|are]"
             )
-        return found[1], found[2]
+        return match[1], match[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,46 +153,56 @@ def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
     domain = rng.choice(list(DOMAINS))
     attributes = list(DOMAINS[domain])
     chosen = rng.sample(attributes, min(rng.randint(*mix.attributes), len(attributes)))
-    for key, other in (SUM_OF, SUM_OF[::-1]):
-        keys = {attribute.key for attribute in chosen}
-        if key in keys and other not in keys:
-            chosen[
-                next(place for place, one in enumerate(chosen) if one.key not in SUM_OF)
-            ] = ATTRIBUTES[other]
+    for key, partner in (SUM_OF, SUM_OF[::-1]):
+        keys = [attribute.key for attribute in chosen]
+        if key in keys and partner not in keys:
+            place = next(n for n, own_key in enumerate(keys) if own_key not in SUM_OF)
+            chosen[place] = ATTRIBUTES[partner]
     if rng.random() < 0.5:
         chosen.sort(key=attributes.index)
     values: dict[str, Pair] = {}
     for attribute in chosen:
-        taken = {piece for pair in values.values() for piece in pair}
-        values[attribute.key] = draw(rng, attribute.pool, taken, mix.held_out)
+        excluded = _pieces(values)
+        values[attribute.key] = draw(rng, attribute.pool, excluded, mix.held_out)
     return domain, values
 
 
-def draw(rng: random.Random, pool: Pool, taken: set[str], held_out: bool) -> Pair:
-    """A value without pieces that are taken, of the training's pairs or of those
+def _pieces(values: Mapping[str, Pair]) -> set[str]:
+    """The pieces of the values of a record."""
+    return {piece for pair in values.values() for piece in pair}
+
+
+def draw(rng: random.Random, pool: Pool, excluded: set[str], held_out: bool) -> Pair:
+    """A value without pieces that are excluded, of the training's pairs or of those
     held out.
     """
     while True:
         pair = (rng.choice(pool.first), rng.choice(pool.second))
-        if not taken & ({*pair} - {""}) and (
-            pool.second == ("",) or pool.held_out(pair) == held_out
-        ):
+        if excluded & ({*pair} - {""}):
+            continue
+        if pool.second == ("",) or pool.held_out(pair) == held_out:
             return pair
 
 
 def near(
-    rng: random.Random, pool: Pool, pair: Pair, taken: set[str], held_out: bool
+    rng: random.Random, pool: Pool, pair: Pair, excluded: set[str], held_out: bool
 ) -> Pair:
     """Another value of the pool, half of the time one that differs in a single
     piece.
     """
+    single = pool.second == ("",)
     for _ in range(40):
-        other = draw(rng, pool, taken - {""}, held_out)
-        if pool.second != ("",) and rng.random() < 0.7:
-            other = (pair[0], other[1]) if rng.random() < 0.5 else (other[0], pair[1])
-        if other != pair and (pool.second == ("",) or pool.held_out(other) == held_out):
-            return other
-    return draw(rng, pool, taken, held_out)
+        candidate = draw(rng, pool, excluded - {""}, held_out)
+        if not single and rng.random() < 0.7:
+            if rng.random() < 0.5:
+                candidate = (pair[0], candidate[1])
+            else:
+                candidate = (candidate[0], pair[1])
+        if candidate == pair:
+            continue
+        if single or pool.held_out(candidate) == held_out:
+            return candidate
+    return draw(rng, pool, excluded, held_out)
 
 
 def realise(
@@ -208,10 +218,8 @@ def realise(
     if all(key in values for key in SUM_OF) and rng.random() < 0.75:
         last = max(keys.index(key) for key in SUM_OF)
         phrase = choose(rng, SUMS, mix.style)
-        clauses.insert(
-            last + 1,
-            Clause("sum", phrase, str(sum(int(values[key][0]) for key in SUM_OF))),
-        )
+        total = sum(int(values[key][0]) for key in SUM_OF)
+        clauses.insert(last + 1, Clause("sum", phrase, str(total)))
     return clauses
 
 
@@ -238,144 +246,130 @@ def make_output(
         return _off_topic(rng, mix, domain, values, reference)
     clauses = list(clean)
     wanted = rng.choices(range(len(mix.counts)), mix.counts)[0]
-    made = 0
-    omitted = []
+    n_errors = 0
+    omitted = set()
     for _ in range(20):
-        if made == wanted:
+        if n_errors == wanted:
             break
         kind = rng.choices(list(mix.kinds), list(mix.kinds.values()))[0]
         if kind == "omission":
-            gone = _omit(rng, clauses)
-            if gone is not None:
-                omitted.append(gone)
-                made += 1
+            key = _omit(rng, clauses)
+            if key is not None:
+                omitted.add(key)
+                n_errors += 1
         else:
-            made += PUT[kind](rng, clauses, domain, values, mix)
+            n_errors += PUT[kind](rng, clauses, domain, values, mix)
     errors = [clause.error for clause in clauses if clause.error is not None]
-    errors += [
-        Error("omission", key, key, shown(key, values[key]))
-        for key in values
-        if key in omitted
-    ]
+    for key in values:
+        if key in omitted:
+            errors.append(Error("omission", key, key, shown(key, values[key])))
     return Item(domain, dict(values), tuple(clauses), reference, tuple(errors))
 
 
-def _sound(
-    clauses: Sequence[Clause], of: Mapping[str, Pair] | None = None
-) -> list[int]:
-    """The places of sentences without an error, of those that say an attribute of
-    the record if that is given.
+def _sound(clauses: Sequence[Clause], only_once: bool = True) -> list[int]:
+    """The places of sentences without an error; only_once: whose attribute no other
+    sentence says.
     """
-    return [
-        n
-        for n, c in enumerate(clauses)
-        if c.error is None and (of is None or c.key in of)
-    ]
+    keys = [clause.key for clause in clauses]
+    places = []
+    for place, clause in enumerate(clauses):
+        repeated = only_once and keys.count(clause.key) > 1
+        if clause.error is None and not repeated:
+            places.append(place)
+    return places
 
 
 def _omit(rng: random.Random, clauses: list[Clause]) -> str | None:
-    has_sum = any(clause.key == "sum" for clause in clauses)
-    said = [clause.key for clause in clauses]
-    places = [
-        n
-        for n in _sound(clauses)
-        if clauses[n].key != "sum"
-        and not (has_sum and clauses[n].key in SUM_OF)
-        and said.count(clauses[n].key) == 1
-    ]
+    """Take a sentence out: the attribute that it says, None where none may go."""
+    keys = [clause.key for clause in clauses]
+    needed = {"sum"}
+    if "sum" in keys:
+        needed.update(SUM_OF)
+    places = [place for place in _sound(clauses) if keys[place] not in needed]
     if len(clauses) < 3 or not places:
         return None
     return clauses.pop(rng.choice(places)).key
 
 
+def _used_pieces(clauses: Sequence[Clause], values: Mapping[str, Pair]) -> set[str]:
+    """The pieces that record and text have."""
+    excluded = _pieces(values)
+    for clause in clauses:
+        excluded.update(clause.value.split())
+    return excluded
+
+
 def _wrong_value(rng, clauses, domain, values, mix) -> bool:
-    said = [clause.key for clause in clauses]
-    places = [n for n in _sound(clauses, values) if said.count(clauses[n].key) == 1]
+    places = [place for place in _sound(clauses) if clauses[place].key in values]
     if not places:
         return False
     place = rng.choice(places)
     clause = clauses[place]
     pool = ATTRIBUTES[clause.key].pool
-    right = values[clause.key]
-    taken = {piece for pair in values.values() for piece in pair} | {
-        p for c in clauses for p in c.value.split()
-    }
-    value = pool.show(near(rng, pool, right, taken, mix.held_out))
-    clauses[place] = replace(
-        clause,
-        value=value,
-        error=Error("wrong_value", clause.key, value, pool.show(right)),
-    )
+    true_pair = values[clause.key]
+    false_pair = near(rng, pool, true_pair, _used_pieces(clauses, values), mix.held_out)
+    value = pool.show(false_pair)
+    error = Error("wrong_value", clause.key, value, pool.show(true_pair))
+    clauses[place] = replace(clause, value=value, error=error)
     return True
 
 
 def _arithmetic(rng, clauses, domain, values, mix) -> bool:
-    place = next((n for n in _sound(clauses) if clauses[n].key == "sum"), None)
-    if place is None:
+    places = [n for n in _sound(clauses, only_once=False) if clauses[n].key == "sum"]
+    if not places:
         return False
-    right = int(clauses[place].value)
-    wrong = str(
-        rng.choice([n for n in range(4, 19) if n != right and abs(n - right) <= 4])
-    )
-    error = Error(
-        "arithmetic",
-        "sum",
-        wrong,
-        f"{values[SUM_OF[0]][0]} and {values[SUM_OF[1]][0]} make {right}",
-    )
+    place = places[0]
+    total = int(clauses[place].value)
+    lowest = max(4, total - 4)
+    candidates = [n for n in range(lowest, min(19, total + 5)) if n != total]
+    wrong = str(rng.choice(candidates))
+    first, second = [values[key][0] for key in SUM_OF]
+    error = Error("arithmetic", "sum", wrong, f"{first} and {second} make {total}")
     clauses[place] = replace(clauses[place], value=wrong, error=error)
-    for n, clause in enumerate(
-        clauses
-    ):  # a sentence that repeats it has the same number
-        if (
-            clause.key == "sum"
-            and clause.error is not None
-            and clause.error.kind == "repetition"
-        ):
-            clauses[n] = replace(
-                clause, value=wrong, error=replace(clause.error, location=wrong)
-            )
+    # A sentence that repeats the sum has the same number.
+    for n, clause in enumerate(clauses):
+        error = clause.error
+        if clause.key == "sum" and error is not None and error.kind == "repetition":
+            error = replace(error, location=wrong)
+            clauses[n] = replace(clause, value=wrong, error=error)
     return True
 
 
 def _invention(rng, clauses, domain, values, mix) -> bool:
-    said = {clause.key for clause in clauses}
-    absent = [
-        a
-        for a in DOMAINS[domain]
-        if a.key not in values and a.key not in said and a.key not in SUM_OF
-    ]
+    unusable = {clause.key for clause in clauses} | {*SUM_OF}
+    absent = []
+    for attribute in DOMAINS[domain]:
+        if attribute.key not in values and attribute.key not in unusable:
+            absent.append(attribute)
     if not absent or rng.random() < 0.25:
-        pools = {ATTRIBUTES[key].pool.name for key in values}
-        absent += [
-            attribute
-            for other, attributes in DOMAINS.items()
-            if other != domain
-            for attribute in attributes
-            if attribute.key not in said
-            and attribute.key not in SUM_OF
-            and attribute.pool.name not in pools
-        ]
+        absent += _foreign(domain, values, unusable)
     if not absent:
         return False
     attribute = rng.choice(absent)
-    taken = {piece for pair in values.values() for piece in pair} | {
-        p for c in clauses for p in c.value.split()
-    }
-    clause = say(
-        rng,
-        attribute,
-        attribute.pool.show(draw(rng, attribute.pool, taken, mix.held_out)),
-        mix,
-    )
+    pair = draw(rng, attribute.pool, _used_pieces(clauses, values), mix.held_out)
+    clause = say(rng, attribute, attribute.pool.show(pair), mix)
     error = Error("invention", attribute.key, clause.value)
     clauses.insert(rng.randint(1, len(clauses)), replace(clause, error=error))
     return True
 
 
+def _foreign(
+    domain: str, values: Mapping[str, Pair], unusable: set[str]
+) -> list[Attribute]:
+    """Attributes of the other domains, with values of other pools than the record's."""
+    pools = {ATTRIBUTES[key].pool.name for key in values}
+    foreign = []
+    for name, attributes in DOMAINS.items():
+        if name == domain:
+            continue
+        for attribute in attributes:
+            if attribute.key not in unusable and attribute.pool.name not in pools:
+                foreign.append(attribute)
+    return foreign
+
+
 def _repetition(rng, clauses, domain, values, mix) -> bool:
-    said = [clause.key for clause in clauses]
-    places = [n for n in _sound(clauses) if said.count(clauses[n].key) == 1]
+    places = _sound(clauses)
     if not places:
         return False
     place = rng.choice(places)
@@ -386,13 +380,12 @@ def _repetition(rng, clauses, domain, values, mix) -> bool:
 
 
 def _grammar(rng, clauses, domain, values, mix) -> bool:
-    said = [clause.key for clause in clauses]
-    places = [n for n in _sound(clauses) if said.count(clauses[n].key) == 1]
+    places = _sound(clauses)
     if not places:
         return False
     place = rng.choice(places)
-    right, wrong = clauses[place].verb
-    error = Error("grammar", clauses[place].key, wrong, right)
+    correct, wrong = clauses[place].verb
+    error = Error("grammar", clauses[place].key, wrong, correct)
     clauses[place] = replace(clauses[place], error=error, broken=True)
     return True
 
@@ -414,12 +407,11 @@ def _off_topic(
     reference: str,
 ) -> Item:
     """The clean text of another record, with no value of this one."""
-    pieces = {piece for pair in values.values() for piece in pair} - {""}
-    while True:
-        other, its = make_record(rng, mix)
-        if not pieces & {piece for pair in its.values() for piece in pair}:
-            break
-    clauses = realise(rng, other, its, mix)
+    pieces = _pieces(values) - {""}
+    other_domain, other_values = make_record(rng, mix)
+    while pieces & _pieces(other_values):
+        other_domain, other_values = make_record(rng, mix)
+    clauses = realise(rng, other_domain, other_values, mix)
     error = Error("off_topic", "", "all of it")
     first = replace(clauses[0], error=error)
     return Item(domain, dict(values), (first, *clauses[1:]), reference, (error,))

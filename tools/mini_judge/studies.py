@@ -100,16 +100,16 @@ def _dealt(rng: random.Random) -> list[Sequence[str]]:
 
 def with_errors(rng: random.Random, kinds: Sequence[str]) -> Item:
     """A text with exactly these kinds of error."""
-    wanted = [kind for kind in kinds if kind != "off_topic"]
+    within = [kind for kind in kinds if kind != "off_topic"]
     mix = Mix(
-        counts=(0.0,) * len(wanted) + (1.0,),
-        kinds=dict.fromkeys(wanted, 1.0),
+        counts=(0.0,) * len(within) + (1.0,),
+        kinds=dict.fromkeys(within, 1.0),
         off_topic=float("off_topic" in kinds),
     )
     while True:
         domain, values = make_record(rng, mix)
         clean = realise(rng, domain, values, mix)
-        if "arithmetic" in kinds and all(clause.key != "sum" for clause in clean):
+        if "arithmetic" in kinds and "sum" not in [clause.key for clause in clean]:
             continue
         for _ in range(20):
             item = make_output(rng, mix, domain, values, clean)
@@ -153,10 +153,9 @@ PARTS: Mapping[str, tuple[str, Source]] = MappingProxyType(
 
 def draw(part: str, seed: int, count: int) -> list[Example]:
     """The first examples of a part; fewer are the beginning of more."""
-    called, source = PARTS[part]
-    return list(
-        itertools.islice(source(random.Random(f"ablation:{called}:{seed}")), count)
-    )
+    name, source = PARTS[part]
+    rng = random.Random(f"ablation:{name}:{seed}")
+    return list(itertools.islice(source(rng), count))
 
 
 # -- arms and their scale
@@ -185,13 +184,11 @@ class Arm:
 
         Arms that share a part share its examples.
         """
-        made = [
-            one
-            for part, count in self.counts(size).items()
-            for one in draw(part, seed, count)
-        ]
-        random.Random(f"order:{self.study}:{seed}").shuffle(made)
-        return made
+        examples = []
+        for name, count in self.counts(size).items():
+            examples += draw(name, seed, count)
+        random.Random(f"order:{self.study}:{seed}").shuffle(examples)
+        return examples
 
 
 def _tasks() -> list[Arm]:
@@ -209,8 +206,8 @@ STUDIES: Mapping[str, tuple[Arm, ...]] = MappingProxyType(
         ),
         "tasks": tuple(_tasks()),
         "grading": tuple(
-            Arm("grading", name, {name: 1.0}, switches=how)
-            for name, how in SWITCHES.items()
+            Arm("grading", name, {name: 1.0}, switches=switches)
+            for name, switches in SWITCHES.items()
         ),
     }
 )
@@ -227,10 +224,9 @@ class Scale:
     tune: Recipe = TUNE
     # The rule: as many as all 36 runs learn and judge in about an hour of one core, the
     # same for all arms of a study.
-    # Held beside it: one run of Mix, with a seed and records of no study, had tau .22,
-    # .28, .30 after 1024, 4096, 8192
-    # examples. It still rises, but twice 4096 would bring no more than the records can
-    # tell apart.
+    # One run of Mix, with a seed and records of no study, had tau .22, .28, .30 after
+    # 1024, 4096, 8192 examples. It still rises, but twice 4096 would bring no more than
+    # the records can tell apart.
     sizes: Mapping[str, int] = field(
         default_factory=lambda: {"channels": 4096, "tasks": 1024, "grading": 2560}
     )
@@ -240,18 +236,16 @@ class Scale:
 
     def digest(self, arm: Arm, seed: int) -> str:
         """What determines a run, apart from the machine's rounding, in twelve signs."""
-        told = {
+        tune = asdict(self.tune)
+        del tune["examples"], tune["seed"]
+        settings = {
             "base": digest(self.base, self.reading),
-            "tune": {
-                name: value
-                for name, value in asdict(self.tune).items()
-                if name not in ("examples", "seed")
-            },
+            "tune": tune,
             "parts": arm.counts(self.sizes[arm.study]),
             "arm": arm.name,
             "seed": seed,
         }
-        return _hash(told)
+        return _hash(settings)
 
 
 # -- what the base has learnt
@@ -261,8 +255,13 @@ def base_examples(recipe: Recipe, number: int) -> list[Example]:
     """The examples of one chunk."""
     rng = random.Random(f"base:{recipe.seed}:{number}")
     mix = recipe.mix(number * recipe.chunk)
-    asked = rng.choices(list(BASE_FORMS), list(BASE_FORMS.values()), k=recipe.chunk)
-    return [make_example(rng, make_item(rng, mix), form) for form in asked]
+    return _scores(rng, mix, recipe.chunk)
+
+
+def _scores(rng: random.Random, mix: Mix, count: int) -> list[Example]:
+    """Examples of the forms that no study is about."""
+    forms = rng.choices(list(BASE_FORMS), list(BASE_FORMS.values()), k=count)
+    return [make_example(rng, make_item(rng, mix), form) for form in forms]
 
 
 def reading(recipe: Recipe, number: int) -> list[Example]:
@@ -273,27 +272,26 @@ def reading(recipe: Recipe, number: int) -> list[Example]:
     about judging: a language model knows words before it is fine-tuned.
     """
     rng = random.Random(f"reading:{recipe.seed}:{number}")
-    half = recipe.chunk // 2
-    asked = rng.choices(list(BASE_FORMS), list(BASE_FORMS.values()), k=half)
-    made = [make_example(rng, make_item(rng, Mix()), form) for form in asked]
-    while len(made) < recipe.chunk:
-        ask = _analysis if rng.random() < ANALYSES else _grade
-        one, other = ask(rng)
-        made.append(Example("reading", one.prompt, other.answer))
-    return made
+    examples = _scores(rng, Mix(), recipe.chunk // 2)
+    while len(examples) < recipe.chunk:
+        make = _analysis if rng.random() < ANALYSES else _grade
+        asking, answering = make(rng)
+        examples.append(Example("reading", asking.prompt, answering.answer))
+    return examples
 
 
 def _analysis(rng: random.Random) -> tuple[Example, Example]:
-    return analysis(rng, make_item(rng, Mix())), analysis(rng, make_item(rng, Mix()))
+    """Error analyses of two texts."""
+    first = analysis(rng, make_item(rng, Mix()))
+    second = analysis(rng, make_item(rng, Mix()))
+    return first, second
 
 
 def _grade(rng: random.Random) -> tuple[Example, Example]:
+    """Grades of two texts in one form."""
     switches = rng.choice(list(SWITCHES.values()))
-    one, other = (
-        graded(rng, make_item(rng, Mix()), switches, rng.choice(RUBRICS))
-        for _ in range(2)
-    )
-    return one, other
+    source = grades(rng, switches)
+    return next(source), next(source)
 
 
 def digest(*recipes: Recipe) -> str:
@@ -303,5 +301,6 @@ def digest(*recipes: Recipe) -> str:
     return _hash([*map(asdict, recipes), dict(BASE_FORMS), tokens.pieces()])
 
 
-def _hash(told: Any) -> str:
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+def _hash(settings: Any) -> str:
+    text = json.dumps(settings, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -10,14 +10,14 @@ from __future__ import annotations
 import functools
 import random
 import re
-from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 from nlgeval_lib.training.mini import INSTRUCTION
 from tools.mini_judge import answers
-from tools.mini_judge.criteria import CRITERIA, KINDS
-from tools.mini_judge.domains import ATTRIBUTES, POOLS, SUMS
+from tools.mini_judge.criteria import CRITERIA, KINDS, Criterion
+from tools.mini_judge.domains import ATTRIBUTES, POOLS
+from tools.mini_judge.phrases import all_phrases
 from tools.mini_judge.prompts import FORMS, MOST_ASPECTS, make_example
 from tools.mini_judge.records import Error
 
@@ -35,112 +35,116 @@ def pieces() -> tuple[str, ...]:
     """The texts that are one token each, sorted: what prompts and answers of all
     forms are made of.
     """
-    found = {*_words(), *_values(), *_answers(), *_atoms()}
-    found |= _fixed(found)
-    return tuple(sorted(found - {""}))
+    texts = {*_words(), *_values(), *_answers(), *_atoms(), *_fixed()}
+    return tuple(sorted(texts - {""}))
 
 
 def _atoms() -> set[str]:
     """What stands in a template's slots: instructions, criteria, rubrics."""
-    found = {INSTRUCTION}
-    for criterion in CRITERIA.values():
-        found |= {
-            criterion.name,
-            criterion.name.lower(),
-            criterion.definition,
-            criterion.line,
-            f"\n{criterion.line}",
-        }
-        found |= {f"\nScore {n}: {text}" for n, text in enumerate(criterion.rubric, 1)}
-        found |= {
-            f"Score {n}: {text}" for n, text in enumerate(criterion.rubric[:1], 1)
-        }
-    found |= {
+    atoms = {
+        INSTRUCTION,
         "Overall quality",
         "How good the text is on the whole.",
         "How good the text is on the whole",
+        " Score:",
     }
-    return (
-        found
-        | {f" {n}.0" for n in range(1, 6)}
-        | {" Score:", *answers.NUMBERS[1 : MOST_ASPECTS + 1]}
-    )
+    for criterion in CRITERIA.values():
+        atoms |= {*_slots(criterion), f"\n{criterion.line}"}
+        for number, text in enumerate(criterion.rubric, 1):
+            atoms.add(f"\nScore {number}: {text}")
+            if number == 1:
+                atoms.add(f"Score {number}: {text}")
+    for number in range(1, 6):
+        atoms.add(f" {number}.0")
+    atoms.update(answers.NUMBERS[1 : MOST_ASPECTS + 1])
+    return atoms
+
+
+def _slots(criterion: Criterion) -> set[str]:
+    """How a criterion is written in a prompt."""
+    name = criterion.name
+    return {name, name.lower(), criterion.line, criterion.definition}
 
 
 def _values() -> set[str]:
-    found = {
-        f"{start}{key}{end}"
-        for key in ATTRIBUTES
-        for start, end in (("", ":"), ("\n", ":"), (" ", ""))
-    }
+    """Attributes and pieces of values, with the blanks and marks beside them."""
+    texts = {" all of it"}
+    for key in ATTRIBUTES:
+        texts |= {f"{key}:", f"\n{key}:", f" {key}"}
     for pool in POOLS.values():
-        found |= {f" {piece}" for piece in pool.first}
-        found |= {f"{pool.joint}{piece}" for piece in pool.second if piece}
-    return found | {f" {n}" for n in range(0, 40)} | {" all of it"}
+        for piece in pool.first:
+            texts.add(f" {piece}")
+        for piece in filter(None, pool.second):
+            texts.add(f"{pool.joint}{piece}")
+    for number in range(40):
+        texts.add(f" {number}")
+    return texts
 
 
 def _words() -> set[str]:
-    found = {".", ",", ". ", "\n", " "}
-    phrases = [
-        phrase for attribute in ATTRIBUTES.values() for phrase in attribute.phrases
-    ] + list(SUMS)
-    for phrase in phrases:
+    """The words of all phrases, the first of each without a blank as well."""
+    texts = {".", ",", ". ", "\n", " "}
+    for phrase in all_phrases():
         words = re.findall(r"[A-Za-z]+", phrase)
-        found |= {f" {word}" for word in words} | {words[0]}
-    return found
+        texts.add(words[0])
+        texts.update(f" {word}" for word in words)
+    return texts
 
 
 def _answers() -> set[str]:
-    error = Error("", *(f"{_GAP}",) * 3)
-    told = [
-        write(error)
-        for table in (answers.EXPLAIN, answers.TELL)
-        for write in table.values()
-    ] + [answers.NOTHING]
-    bare = {text.rstrip() for one in told for text in one.split(_GAP)}
-    found = (
-        bare
-        | {f" {text}" for text in bare if text[:1].isupper()}
-        | {"[RESULT]", " [RESULT]", " and", " make"}
-    )
-    found |= {
+    """What answers are made of, without what differs from text to text."""
+    texts = {"[RESULT]", " [RESULT]", " and", " make", "}"}
+    texts |= {
         "The model-generated output contains",
         " errors, with a total score reduction of",
     }
+    for text in _explanations():
+        texts.add(text)
+        if text[:1].isupper():
+            texts.add(f" {text}")
     for number in range(1, 5):
-        found |= {
-            f"\n{field} {number}:"
-            for field in ("Error location", "Explanation", "Score reduction")
-        }
-        found |= {f"\nError aspect {number}: {kind.aspect}" for kind in KINDS.values()}
-        found |= {f"\nSeverity {number}: {kind.severity}" for kind in KINDS.values()}
-    names = [criterion.name for criterion in CRITERIA.values()]
-    found |= {f'{start}"{name}":' for name in names for start in ("\n{", ", ")} | {"}"}
-    return found | {f"\n{number}. " for number in range(1, MOST_ASPECTS + 1)}
+        for field in ("Error location", "Explanation", "Score reduction"):
+            texts.add(f"\n{field} {number}:")
+        for kind in KINDS.values():
+            texts.add(f"\nError aspect {number}: {kind.aspect}")
+            texts.add(f"\nSeverity {number}: {kind.severity}")
+    for criterion in CRITERIA.values():
+        texts.add(f'\n{{"{criterion.name}":')
+        texts.add(f', "{criterion.name}":')
+    for number in range(1, MOST_ASPECTS + 1):
+        texts.add(f"\n{number}. ")
+    return texts
 
 
-def _fixed(atoms: Iterable[str]) -> set[str]:
+def _explanations() -> set[str]:
+    """The fixed texts of all explanations, between what is put in."""
+    error = Error("", _GAP, _GAP, _GAP)
+    sentences = [answers.NOTHING]
+    for table in (answers.EXPLAIN, answers.TELL):
+        sentences += [write(error) for write in table.values()]
+    texts = set()
+    for sentence in sentences:
+        texts.update(text.rstrip() for text in sentence.split(_GAP))
+    return texts
+
+
+def _fixed() -> set[str]:
     """The fixed texts of all prompts, between what is put in."""
     blank: Any = SimpleNamespace(
         output=_GAP, source=_GAP, reference=_GAP, kinds=(), errors=(), penalty=0
     )
     blank.score = lambda key: 5
-    names = {
-        text
-        for c in CRITERIA.values()
-        for text in (c.name, c.name.lower(), c.line, c.definition)
-    }
-    slots = sorted(
-        {*names, *(atom for atom in _atoms() if len(atom) > 3)}, key=len, reverse=True
-    )
-    cut = re.compile("|".join(map(re.escape, [_GAP, *slots])))
-    found: set[str] = set()
+    slots = {atom for atom in _atoms() if len(atom) > 3}
+    for criterion in CRITERIA.values():
+        slots |= _slots(criterion)
+    longest_first = sorted(slots, key=len, reverse=True)
+    cut = re.compile("|".join(map(re.escape, [_GAP, *longest_first])))
+    texts: set[str] = set()
     for form in FORMS:
         for seed in range(300):
-            found |= set(
-                cut.split(make_example(random.Random(seed), blank, form).prompt)
-            )
-    return {text for text in found if text}
+            example = make_example(random.Random(seed), blank, form)
+            texts.update(cut.split(example.prompt))
+    return texts - {""}
 
 
 def build() -> Any:
@@ -152,20 +156,18 @@ def build() -> Any:
 
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    known = {to_bytes.pre_tokenize_str(piece)[0][0] for piece in pieces()} - set(
-        alphabet
-    )
-    vocabulary = [(text, 0.0) for text in SPECIAL] + [
-        (text, -1.0) for text in [*alphabet, *sorted(known)]
-    ]
-    made = Tokenizer(models.Unigram(vocabulary, unk_id=UNK, byte_fallback=False))
-    made.pre_tokenizer = to_bytes
-    made.decoder = decoders.ByteLevel()
-    made.post_processor = processors.TemplateProcessing(
+    longer = {to_bytes.pre_tokenize_str(piece)[0][0] for piece in pieces()}
+    longer -= {*alphabet}
+    vocabulary = [(text, 0.0) for text in SPECIAL]
+    vocabulary += [(text, -1.0) for text in [*alphabet, *sorted(longer)]]
+    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=UNK, byte_fallback=False))
+    tokenizer.pre_tokenizer = to_bytes
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", BOS)]
     )
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=made,
+        tokenizer_object=tokenizer,
         unk_token="<unk>",
         bos_token="<s>",
         eos_token="</s>",

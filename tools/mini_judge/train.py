@@ -25,9 +25,8 @@ from tools.mini_judge.model import Net, Shape, checkpoint, norm
 from tools.mini_judge.recipe import Recipe
 
 STATE = "state.pt"
-Batches = Callable[
-    [Recipe, Any, int], list[Batch]
-]  # recipe, tokenizer and the chunk's number
+# from recipe, tokenizer and the chunk's number
+Batches = Callable[[Recipe, Any, int], list[Batch]]
 
 
 class Learner:
@@ -48,7 +47,7 @@ class Learner:
             vocabulary, recipe.width, recipe.layers, recipe.heads, recipe.inner
         )
         net = Net(self.shape, len(TAGS), N_COUNTS)
-        start = {name: p.detach().clone() for name, p in net.named_parameters()}
+        start = {name: own.detach().clone() for name, own in net.named_parameters()}
         self.net = net.to(device, torch.bfloat16)
         self.run = torch.compile(self.net, dynamic=True) if compiled else self.net
         self.begin(recipe, start)
@@ -58,35 +57,31 @@ class Learner:
         stays compiled.
         """
         self.recipe = recipe
-        self.master = {
-            name: weights[name].detach().clone().to(self.device)
-            for name, _ in self.net.named_parameters()
-        }
+        self.master = {}
+        matrices = []
+        vectors = []
         with torch.no_grad():
-            for name, p in self.net.named_parameters():
-                p.copy_(self.master[name])
-        matrices = [
-            p
-            for name, p in self.master.items()
-            if name.startswith("layers") and p.ndim == 2
-        ]
-        rest = [
-            p
-            for p in self.master.values()
-            if all(p is not matrix for matrix in matrices)
-        ]
-        self.optimizers: list[Any] = [
-            torch.optim.Muon(
-                matrices,
-                lr=recipe.rate,
-                weight_decay=0.01,
-                adjust_lr_fn="match_rms_adamw",
-            ),
-            torch.optim.AdamW(
-                rest, lr=recipe.rate, betas=(0.9, 0.98), weight_decay=0.0
-            ),
-        ]
-        self.chunk = self.step = self.tokens = 0
+            for name, own in self.net.named_parameters():
+                full = weights[name].detach().clone().to(self.device)
+                own.copy_(full)
+                self.master[name] = full
+                if name.startswith("layers") and full.ndim == 2:
+                    matrices.append(full)
+                else:
+                    vectors.append(full)
+        muon = torch.optim.Muon(
+            matrices,
+            lr=recipe.rate,
+            weight_decay=0.01,
+            adjust_lr_fn="match_rms_adamw",
+        )
+        adam = torch.optim.AdamW(
+            vectors, lr=recipe.rate, betas=(0.9, 0.98), weight_decay=0.0
+        )
+        self.optimizers: list[Any] = [muon, adam]
+        self.chunk = 0
+        self.step = 0
+        self.tokens = 0
         self.seconds = 0.0
 
     # -- one step
@@ -118,30 +113,36 @@ class Learner:
         """The loss to lower, that of the answers alone, and the share of wrong
         tokens.
         """
-
-        def here(array: Any) -> torch.Tensor:
-            return torch.from_numpy(array).to(self.device)
-
-        final, middle, late = self.run(here(batch.ids))
-        at = here(batch.answer)
-        target = here(batch.target)
-        logits = F.linear(final[at[:, 0], at[:, 1]], self.net.embed).float()
+        final, middle, late = self.run(self._tensor(batch.ids))
+        target = self._tensor(batch.target)
+        logits = F.linear(self._at(final, batch.answer), self.net.embed).float()
         answer = F.cross_entropy(logits, target)
-        loss = answer
         wrong = (logits.argmax(-1) != target).float().mean()
+        loss = answer
         if self.recipe.side and len(batch.tag):
-            at = here(batch.tag_at)
-            tags = F.linear(norm(middle[at[:, 0], at[:, 1]]), self.net.tags).float()
-            at = here(batch.count_at)
-            counts = F.linear(norm(late[at[:, 0], at[:, 1]]), self.net.counts).float()
-            many = counts[:, : len(KINDS) * (MOST + 1)].reshape(-1, MOST + 1)
-            left_out = counts[:, len(KINDS) * (MOST + 1) :]
+            states = norm(self._at(middle, batch.tag_at))
+            tags = F.linear(states, self.net.tags).float()
+            states = norm(self._at(late, batch.count_at))
+            counts = F.linear(states, self.net.counts).float()
+            n_numbers = len(KINDS) * (MOST + 1)
+            numbers = counts[:, :n_numbers].reshape(-1, MOST + 1)
+            omitted = counts[:, n_numbers:]
             loss = loss + self.recipe.side * (
-                F.cross_entropy(tags, here(batch.tag))
-                + F.cross_entropy(many, here(batch.count).reshape(-1))
-                + F.binary_cross_entropy_with_logits(left_out, here(batch.omitted))
+                F.cross_entropy(tags, self._tensor(batch.tag))
+                + F.cross_entropy(numbers, self._tensor(batch.count).reshape(-1))
+                + F.binary_cross_entropy_with_logits(
+                    omitted, self._tensor(batch.omitted)
+                )
             )
         return loss, answer, wrong
+
+    def _tensor(self, array: Any) -> torch.Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+    def _at(self, states: torch.Tensor, places: Any) -> torch.Tensor:
+        """The states at (row, place) pairs."""
+        at = self._tensor(places)
+        return states[at[:, 0], at[:, 1]]
 
     # -- coming and going
 
@@ -171,21 +172,20 @@ class Learner:
         if not (folder / STATE).is_file():
             return False
         state = torch.load(folder / STATE, map_location=self.device, weights_only=True)
-        theirs = state["recipe"]
-        mine = asdict(self.recipe)
-        other = [
-            f"{k}={theirs.get(k)!r}, not {mine[k]!r}"
-            for k in mine
-            if k != "examples" and theirs.get(k, mine[k]) != mine[k]
-        ]
-        if other:
+        begun = state["recipe"]
+        differing = []
+        for name, value in asdict(self.recipe).items():
+            if name != "examples" and begun.get(name, value) != value:
+                differing.append(f"{name}={begun[name]!r}, not {value!r}")
+        if differing:
             raise ValueError(
-                f"{folder}: begun with {'; '.join(other)}; give the same, or another --work folder"
+                f"{folder}: begun with {'; '.join(differing)}; "
+                "give the same, or another --work folder"
             )
         with torch.no_grad():
-            for name, p in self.net.named_parameters():
+            for name, own in self.net.named_parameters():
                 self.master[name].copy_(state["master"][name])
-                p.copy_(self.master[name])
+                own.copy_(self.master[name])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
         for name, value in state["at"].items():
@@ -216,33 +216,15 @@ def train(
     batches = batches or _batches
     if learner.restore(work):
         print(f"going on from step {learner.step}", flush=True)
-    total = -(-recipe.examples // recipe.chunk)
-    saved = shown = time.monotonic()
-    mean: list[float] | None = None
-    first = learner.chunk
-    counted = learner.tokens
-    begun = time.monotonic()
+    n_chunks = -(-recipe.examples // recipe.chunk)
+    progress = _Progress(learner, n_chunks)
+    saved = time.monotonic()
     try:
-        while learner.chunk < total:
-            before = time.monotonic()
-            todo = batches(recipe, tokenizer, learner.chunk)
-            for number, batch in enumerate(todo):
-                done = (learner.chunk + number / len(todo)) / total
-                now = learner.learn(batch, recipe.rate_at(done))
-                mean = (
-                    list(now)
-                    if mean is None
-                    else [0.98 * m + 0.02 * n for m, n in zip(mean, now, strict=True)]
-                )
-                if time.monotonic() - shown > 5:
-                    shown = time.monotonic()
-                    speed = (learner.tokens - counted) / (shown - begun)
-                    left = (
-                        (shown - begun) * (1 - done) / max(1e-9, done - first / total)
-                    )
-                    _show(learner, done, mean, speed, left)
+        while learner.chunk < n_chunks:
+            begun = time.monotonic()
+            progress.learn(batches(recipe, tokenizer, learner.chunk), recipe)
             learner.chunk += 1
-            learner.seconds += time.monotonic() - before
+            learner.seconds += time.monotonic() - begun
             if time.monotonic() - saved > every:
                 learner.save(work)
                 saved = time.monotonic()
@@ -260,6 +242,46 @@ def train(
     return learner
 
 
+class _Progress:
+    """A line every five seconds that says how far the training is.
+
+    mean: running means of the loss and of the share of wrong tokens.
+    """
+
+    def __init__(self, learner: Learner, n_chunks: int) -> None:
+        self.learner = learner
+        self.n_chunks = n_chunks
+        self.first_chunk = learner.chunk
+        self.first_tokens = learner.tokens
+        self.begun = time.monotonic()
+        self.shown_at = self.begun
+        self.mean: list[float] = []
+
+    def learn(self, batches: Sequence[Batch], recipe: Recipe) -> None:
+        """Learn the batches of one chunk."""
+        for number, batch in enumerate(batches):
+            share = (self.learner.chunk + number / len(batches)) / self.n_chunks
+            losses = self.learner.learn(batch, recipe.rate_at(share))
+            self.mean = self.mean or list(losses)
+            for place, loss in enumerate(losses):
+                self.mean[place] = 0.98 * self.mean[place] + 0.02 * loss
+            if time.monotonic() - self.shown_at > 5:
+                self.shown_at = time.monotonic()
+                self._show(share)
+
+    def _show(self, share: float) -> None:
+        seconds = self.shown_at - self.begun
+        speed = (self.learner.tokens - self.first_tokens) / seconds
+        of_this_run = share - self.first_chunk / self.n_chunks
+        minutes = seconds * (1 - share) / max(1e-9, of_this_run) / 60
+        print(
+            f"step {self.learner.step} | {share:.1%} | loss {self.mean[0]:.4f} "
+            f"| wrong tokens {self.mean[1]:.2%} | {speed:,.0f} tokens/s "
+            f"| {minutes:.0f} min left",
+            flush=True,
+        )
+
+
 def _batches(recipe: Recipe, tokenizer: Any, number: int) -> list[Batch]:
     return chunk(
         tokenizer,
@@ -268,16 +290,6 @@ def _batches(recipe: Recipe, tokenizer: Any, number: int) -> list[Batch]:
         recipe.chunk,
         recipe.tokens,
         recipe.mix(number * recipe.chunk),
-    )
-
-
-def _show(
-    learner: Learner, done: float, mean: list[float], speed: float, left: float
-) -> None:
-    print(
-        f"step {learner.step} | {done:.1%} | loss {mean[0]:.4f} | wrong tokens {mean[1]:.2%} | {speed:,.0f} tokens/s | "
-        f"{left / 60:.0f} min left",
-        flush=True,
     )
 
 
@@ -299,10 +311,10 @@ def write(
         "eos_token_id": tokens.EOS,
         "pad_token_id": tokens.PAD,
     }
-    made = LlamaConfig(
+    llama = LlamaConfig(
         **config, **ends, dtype="bfloat16", architectures=["LlamaForCausalLM"]
     )
-    made.save_pretrained(fresh)
+    llama.save_pretrained(fresh)
     GenerationConfig(**ends).save_pretrained(fresh)
     save_file(
         {name: value.cpu() for name, value in weights.items()},
@@ -311,7 +323,7 @@ def write(
     )
     tokenizer.model_max_length = learner.shape.positions
     tokenizer.save_pretrained(fresh)
-    told = {
+    training = {
         "recipe": asdict(learner.recipe),
         "parameters": sum(value.numel() for value in weights.values()),
         "steps": learner.step,
@@ -319,7 +331,7 @@ def write(
         "seconds": round(learner.seconds),
         "machine": dict(machine),
     }
-    files.write_text(fresh / "training.json", json.dumps(told, indent=1) + "\n")
+    files.write_text(fresh / "training.json", json.dumps(training, indent=1) + "\n")
     out.mkdir(parents=True, exist_ok=True)
     for path in sorted(fresh.iterdir()):
         path.chmod(0o644)  # safetensors writes for the owner alone
