@@ -29,7 +29,6 @@ from nlgeval_lib.papers.counting import (
     kinds_in_words,
     outcome,
     own_in_words,
-    shuffled,
     verdicts_again,
 )
 from nlgeval_lib.papers.gaps import (
@@ -59,6 +58,7 @@ from nlgeval_lib.papers.numbers import (
     parse,
 )
 from nlgeval_lib.papers.published import Fact, fact, facts
+from nlgeval_lib.papers.shuffling import shuffled
 from nlgeval_lib.papers.spread import own_sd, reach
 from nlgeval_lib.papers.tables import (
     COLUMNS,

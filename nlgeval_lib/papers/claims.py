@@ -229,10 +229,11 @@ def _verdict_on(finding: Finding, room: float) -> str:
 
 
 def _as_significant(verdict: str, evidence: str, inference: str) -> tuple[str, str]:
-    """The verdict on a difference that a paper calls significant: one that is there,
-    and that no test tells from chance, holds in part.
+    """The verdict on a difference that a paper calls significant: one that is there
+    holds in part where no test finds it, or only one that takes the rows as independent.
     """
-    if verdict == HOLDS and not inference.startswith("yes"):
+    is_found = inference.startswith("yes") and "if rows were" not in inference
+    if verdict == HOLDS and not is_found:
         verdict = IN_PART
     return verdict, f"{evidence}{SIGNIFICANT}{inference}"
 

@@ -4,17 +4,17 @@
 `public` and `run`). *Consistent*: follows from other printed numbers (route
 `published`). *For orientation*: outputs of another judge, prompt or run (route
 `recorded`), which get no verdict. Beside each count stands what shuffled numbers would
-reach: how many cells would be equal on average, were the printed numbers of a table
-dealt out anew among the cells of one statistic (averages among averages). It is worked
-out exactly, cell by cell.
+reach (`papers.shuffling`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib.papers.comparison import (
@@ -25,14 +25,11 @@ from nlgeval_lib.papers.comparison import (
     MISSING,
     ORIENTATION,
     SPREAD,
-    TWICE,
-    habits_of,
     verdict,
 )
-from nlgeval_lib.papers.kinds import EVIDENCE, OWN, ROW_KINDS, is_average, own_method
-from nlgeval_lib.papers.numbers import TOLERANCE, Number, parse
-from nlgeval_lib.papers.spread import reach
-from nlgeval_lib.papers.tables import KEY, load
+from nlgeval_lib.papers.kinds import EVIDENCE, OWN, ROW_KINDS, own_method
+from nlgeval_lib.papers.shuffling import shuffled, supports
+from nlgeval_lib.papers.tables import KEY
 
 ROUTES = {"recomputed": ("public", "run"), "consistent": ("published",)}
 COUNTS = (
@@ -48,7 +45,6 @@ COUNTS = (
     "construction",
     "missing",
 )
-NEAR = 0.5  # shuffled numbers that reach so large a share of a count leave no support
 _CELL = ["paper", "table", *KEY]
 PLURALS = {
     OWN: "own method",
@@ -61,34 +57,29 @@ PLURALS = {
 }
 
 
-def compared(cells: pd.DataFrame, count: str) -> pd.DataFrame:
-    """The cells of one count, one a printed number; of public data and a run of ours,
-    the former.
+class _Cell(NamedTuple):
+    """What is counted of a cell.
 
-    cells: as `compare` gives them. count: "recomputed" or "consistent".
+    number: the printed number that it is about. rate: the share of shuffled numbers
+    that it would be equal to, 0 where nothing is compared.
     """
-    inside = cells["route"].isin(ROUTES[count]) & cells["verdict"].isin(COMPARED)
-    ordered = cells[inside].sort_values("route", kind="stable")  # public before run
-    return ordered.drop_duplicates(_CELL).sort_index()
+
+    number: tuple[str, ...]
+    group: str
+    route: str
+    verdict: str
+    evidence: str
+    rate: float
 
 
 def counts(cells: pd.DataFrame) -> dict[str, Any]:
     """The cells of each count, how many of them are equal or within the judge's own
     spread, and what shuffled printed numbers would reach.
 
-    Keys: COUNTS. A cell of two routes is in the count of each.
+    cells: as `compare` gives them. Keys: COUNTS. A cell of two routes is in the count
+    of each.
     """
-    cells = cells[cells["verdict"] != EXTRA]
-    numbers: dict[str, Any] = {"printed": len(cells[_CELL].drop_duplicates())}
-    for name in ROUTES:
-        of_count = compared(cells, name)
-        numbers[name] = len(of_count)
-        numbers[f"{name}_equal"] = int((of_count["verdict"] == EQUAL).sum())
-        numbers[f"{name}_spread"] = int((of_count["verdict"] == SPREAD).sum())
-        numbers[f"{name}_shuffled"] = round(float(shuffled(of_count).sum()), 2)
-    for name in (ORIENTATION, CONSTRUCTION, MISSING):
-        numbers[name] = int((cells["verdict"] == name).sum())
-    return {name: numbers[name] for name in COUNTS}
+    return _counted(_listed(cells))
 
 
 def by_kind(cells: pd.DataFrame) -> pd.DataFrame:
@@ -102,86 +93,72 @@ def by_method(cells: pd.DataFrame) -> pd.DataFrame:
     """The counts of each method, in the order of their kinds: `method`, COUNTS and
     the sorts of evidence.
     """
-    printed = cells[cells["verdict"] != EXTRA]
     methods: list[str] = []
     for kind in ROW_KINDS:
-        methods += printed.loc[printed["kind"] == kind, "method"].tolist()
+        methods += cells.loc[cells["kind"] == kind, "method"].tolist()
     return _tallied(cells, "method", dict.fromkeys(methods))
 
 
 def _tallied(cells: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
+    """The counts and sorts of evidence of each name in a column that has cells."""
+    groups: dict[str, list[_Cell]] = {name: [] for name in names}
+    for cell in _listed(cells, column):
+        groups[cell.group].append(cell)
     rows = []
-    for name in names:
-        of_name = cells[(cells[column] == name) & (cells["verdict"] != EXTRA)]
-        if of_name.empty:
+    for name, members in groups.items():
+        if not members:
             continue
-        tested = compared(of_name, "recomputed")
-        sorts = tested.loc[tested["verdict"] == EQUAL, "evidence"].value_counts()
-        evidence = {sort: int(sorts.get(sort, 0)) for sort in EVIDENCE}
-        rows.append({column: name} | counts(of_name) | evidence)
+        sorts = Counter(
+            cell.evidence
+            for cell in _compared(members, "recomputed")
+            if cell.verdict == EQUAL
+        )
+        evidence = {sort: sorts[sort] for sort in EVIDENCE}
+        rows.append({column: name} | _counted(members) | evidence)
     return pd.DataFrame(rows, columns=[column, *COUNTS, *EVIDENCE])
 
 
-# -- what shuffled numbers would reach
+def _listed(cells: pd.DataFrame, column: str = "") -> list[_Cell]:
+    """The cells that stand beside a printed number; column: whose values group them."""
+    cells = cells[cells["verdict"] != EXTRA]
+    routes = list(itertools.chain.from_iterable(ROUTES.values()))
+    is_compared = cells["route"].isin(routes) & cells["verdict"].isin(COMPARED)
+    rates = pd.Series(0.0, cells.index)
+    rates[is_compared] = shuffled(cells[is_compared])
+    numbers = zip(*(cells[name] for name in _CELL), strict=True)
+    nothing = pd.Series("", cells.index)
+    groups = cells[column] if column else nothing
+    columns = (groups, cells["route"], cells["verdict"], cells.get("evidence", nothing))
+    rows = zip(numbers, *columns, rates, strict=True)
+    return [_Cell(*row) for row in rows]
 
 
-def shuffled(cells: pd.DataFrame) -> pd.Series:
-    """The share of the printed numbers of its table, statistic and sort of column with
-    which each cell would be equal, or within the judge's own spread.
-
-    The sum over cells is what a count would be on average, were the printed numbers
-    dealt out anew.
+def _compared(cells: Iterable[_Cell], count: str) -> list[_Cell]:
+    """The cells of one count, one a printed number; of public data and a run of ours,
+    the former.
     """
-    rates = []
-    twice = {paper: TWICE in habits_of(paper) for paper in set(cells["paper"])}
-    pools: dict[tuple[str, str, str, bool], list[Number]] = {}
-    for cell in cells.itertuples():
-        average = is_average(cell.row, cell.column)
-        place = (cell.paper, cell.table, cell.statistic, average)
-        if place not in pools:
-            pools[place] = _pool(*place)
-        own_sd = cell.own_sd if cell.route == "run" else None
-        rate = _share(float(cell.ours), pools[place], own_sd, twice[cell.paper])
-        rates.append(rate)
-    return pd.Series(rates, cells.index, dtype=float)
+    chosen: dict[tuple[str, ...], _Cell] = {}
+    for route in ROUTES[count]:
+        for cell in cells:
+            if cell.route == route and cell.verdict in COMPARED:
+                chosen.setdefault(cell.number, cell)
+    return list(chosen.values())
 
 
-def _pool(paper: str, table: str, statistic: str, average: bool) -> list[Number]:
-    """The printed numbers that could stand in a cell's place."""
-    frame = load(paper, table)
-    frame = frame[frame["number"].notna() & (frame["statistic"] == statistic)]
-    pairs = zip(frame["row"], frame["column"], strict=True)
-    alike = [is_average(row, column) == average for row, column in pairs]
-    return [parse(text) for text in frame.loc[alike, "printed"]]
-
-
-def _share(ours: float, numbers: list[Number], own_sd: Any, twice: bool) -> float:
-    """The share of some printed numbers that ours would be equal to.
-
-    own_sd: of a run, the standard deviation of the judge's draws; None where unknown.
-    twice: whether the paper rounds twice.
-    """
-    if not numbers:
-        return 0.0
-    values = np.array([float(number) for number in numbers])
-    rooms = np.array([float(TOLERANCE * number.unit) for number in numbers])
-    gaps = np.abs(ours - values)
-    equal = gaps <= rooms + 1e-12
-    if twice:
-        units = np.array([float(number.unit) for number in numbers])
-        finer = np.floor(ours / (units / 10) + 0.5 + 1e-9) * units / 10
-        rounded = np.floor(finer / units + 0.5 + 1e-9) * units
-        equal |= np.abs(rounded - values) < units / 10
-    if pd.notna(own_sd):
-        equal |= gaps <= rooms + reach(float(own_sd))
-    return float(equal.mean())
-
-
-def supports(equal: float, expected: float) -> bool:
-    """Whether a count says more than shuffled numbers would: not where these reach
-    half of it.
-    """
-    return equal > 0 and expected < NEAR * equal
+def _counted(cells: Sequence[_Cell]) -> dict[str, Any]:
+    numbers: dict[str, Any] = {"printed": len({cell.number for cell in cells})}
+    for name in ROUTES:
+        of_count = _compared(cells, name)
+        verdicts = Counter(cell.verdict for cell in of_count)
+        numbers[name] = len(of_count)
+        numbers[f"{name}_equal"] = verdicts[EQUAL]
+        numbers[f"{name}_spread"] = verdicts[SPREAD]
+        rates = math.fsum(cell.rate for cell in of_count)
+        numbers[f"{name}_shuffled"] = round(rates, 2)
+    verdicts = Counter(cell.verdict for cell in cells)
+    for name in (ORIENTATION, CONSTRUCTION, MISSING):
+        numbers[name] = verdicts[name]
+    return {name: numbers[name] for name in COUNTS}
 
 
 # -- in words
