@@ -260,19 +260,20 @@ class ProgressBar:
         self._finished = Progress(total=0, stored=0)
         self._sum = self._finished
 
-    def part(self, name: str, done: int, total: int, rows: int) -> None:
-        """Begin a new part of `rows` rows, after `done` rows of the `total`.
+    def part(self, name: str, start: int, total: int, rows: int) -> None:
+        """Begin a new part of `rows` rows, after the first `start` of the `total`.
 
         Nothing is printed where all rows are one part.
         """
         self._rows = ""
         if rows < total:
-            self._rows = f" (rows {done + 1:,}-{done + rows:,} of {total:,})"
+            self._rows = f" (rows {start + 1:,}-{start + rows:,} of {total:,})"
         moment = time.monotonic()
-        if done and not self.quiet and moment >= self._printed + _EVERY:
+        if start and not self.quiet and moment >= self._printed + _EVERY:
             self._printed = moment
-            remaining = duration((moment - self._began) * (total - done) / done)
-            self._print(f"{name}: {done:,} of {total:,} rows, {remaining} left")
+            seconds = (moment - self._began) * (total - start) / start
+            remaining = duration(seconds)
+            self._print(f"{name}: {start:,} of {total:,} rows, {remaining} left")
 
     def start(self, name: str, reads: Reads | None = None) -> None:
         """Begin a new stage. reads: says whether a completion can be read."""
@@ -365,8 +366,8 @@ class ProgressBar:
         if self._next == -math.inf:
             self._next = moment + _FIRST
             if progress.stored < progress.total:
-                wanted = f"{progress.total:,} wanted, {progress.stored:,} stored"
-                self._print(f"{self.name}: {wanted}")
+                needed = f"{progress.total:,} wanted, {progress.stored:,} stored"
+                self._print(f"{self.name}: {needed}")
         elif moment >= self._next or not progress.left:
             self._next = moment + _EVERY
             self._print(f"{self.name}: {self.line(progress)}")

@@ -226,12 +226,12 @@ def table(
     grid = Grid(items, level)
     ratings = _ratings(items, human)
     cells = []
-    for row, values in scores.items():
-        per_column = _per_column(row, values, ratings)
+    for row, row_scores in scores.items():
+        per_column = _per_column(row, row_scores, ratings)
         for coef in coefs:
-            for column, own in per_column.items():
+            for column, values in per_column.items():
                 place = {"row": row, "column": column, "statistic": _statistic(coef)}
-                cell = _cell(grid, own, ratings[column], coef, scale, options)
+                cell = _cell(grid, values, ratings[column], coef, scale, options)
                 cells.append(place | cell)
     frame = pd.DataFrame(cells)
     if average:

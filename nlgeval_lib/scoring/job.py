@@ -117,8 +117,8 @@ class Job:
 
     def _complete_rows(self) -> pd.DataFrame:
         """All rows that can be scored."""
-        whole = self.data.whole()
-        return _without(whole.frame, self._incomplete(whole))
+        data = self.data.whole()
+        return _without(data.frame, self._incomplete(data))
 
     def _judge_and_stages(
         self, frame: pd.DataFrame, criteria: bool = False
@@ -139,15 +139,15 @@ class Job:
         Raises: ValueError for what the evaluator refuses; EngineError; Unavailable;
         KeyboardInterrupt with every finished completion stored.
         """
-        done = 0
+        start = 0
         for number, part in enumerate(self.data):
-            bar.part(self.name, done, len(self.data), len(part))
+            bar.part(self.name, start, len(self.data), len(part))
             make = functools.partial(self._scored, part, bar)
             if score_file:
                 yield score_file.scores(number, part, make)
             else:
                 yield make()
-            done += len(part)
+            start += len(part)
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """All parts as one frame. Raises: as `parts`."""
@@ -335,9 +335,9 @@ class Job:
         versions.
         """
         columns = {}
-        for ours, theirs in self.data.theirs.items():
+        for ours, column in self.data.theirs.items():
             if rows.known(ours):
-                columns[ours] = theirs
+                columns[ours] = column
         record: dict[str, Any] = {
             "signature": tally.signature,
             "evaluator": self.name,
@@ -469,7 +469,7 @@ def _settings_as_trained(
     return [f"{omitted}=no"]
 
 
-def _connect(job: Job, choice: EngineChoice, ready: Engine | None) -> None:
+def _connect(job: Job, choice: EngineChoice, engine: Engine | None) -> None:
     """Give a job its store and its engine.
 
     Raises: InputError; EngineError; StoreError.
@@ -478,8 +478,8 @@ def _connect(job: Job, choice: EngineChoice, ready: Engine | None) -> None:
     job.run.ask_again = choice.ask_again
     if choice.engine != "replay" and not choice.planning:
         named.check_store(job.store)
-    if ready is not None:
-        job.engine = ready
+    if engine is not None:
+        job.engine = engine
         return
     job.engine = choice.start(job.store)
     named.check_stand_in(job.engine, choice.model, job.store, choice.planning)

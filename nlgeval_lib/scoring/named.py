@@ -254,11 +254,11 @@ def asks(name: str) -> bool:
 
 
 def evaluator(
-    name: str, settings: Iterable[str] = (), load: str = "", **given: Any
+    name: str, settings: Iterable[str] = (), load: str = "", **fixed: Any
 ) -> Any:
     """An evaluator by its name, with its settings as `name=value` texts.
 
-    load: a file of the evaluator's own `save`. given: further arguments as they are,
+    load: a file of the evaluator's own `save`. fixed: further arguments as they are,
     such as `engine` or `model`.
     Raises: InputError naming the setting; Unavailable from evaluators that cannot work
     here.
@@ -268,13 +268,13 @@ def evaluator(
     refusals = {
         "engine": "asks no language model; leave the engine out",
         "model": "takes no model of its own; which engine is to run "
-        f"{given.get('model')}? Give --engine",
+        f"{fixed.get('model')}? Give --engine",
         "rubric": "grades by no rubric; leave --rubric out",
     }
     for argument, refusal in refusals.items():
-        if argument in given and argument not in names:
+        if argument in fixed and argument not in names:
             raise InputError(f"{name} {refusal}")
-    arguments = parsed(cls, settings, name, given=given)
+    arguments = parsed(cls, settings, name, given=fixed)
     if load and not hasattr(cls, "load"):
         raise InputError(f"{name}: {name} is not kept in files; leave --load out")
     try:
@@ -298,7 +298,7 @@ def check_stand_in(
     if engine.name == "replay":
         return
     folder = Path(model)
-    known = stand_ins(store.folder)
+    present = stand_ins(store.folder)
     label = engine.model
     weights = SMALL
     if folder.is_dir():
@@ -306,25 +306,27 @@ def check_stand_in(
             return
         weights = _bytes_of_weights(folder)
     if weights >= SMALL:
-        if known:
+        if present:
             raise InputError(
-                f"{store.folder} holds completions of stand-ins ({', '.join(known)}), "
+                f"{store.folder} holds completions of stand-ins ({', '.join(present)}), "
                 f"{label} needs a real store"
             )
         return
-    who = f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
+    problem = (
+        f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
+    )
     own_store = files.root() / ".nlgeval" / "completions"
     if store.folder.resolve() == own_store.resolve():
         raise InputError(
-            f"{who}, and the checkout's own store is for real completions; give "
+            f"{problem}, and the checkout's own store is for real completions; give "
             "another with --store"
         )
-    if len(store) and not known:
+    if len(store) and not present:
         raise InputError(
-            f"{who}, and {store.folder} holds other completions; give a new folder "
+            f"{problem}, and {store.folder} holds other completions; give a new folder "
             "with --store"
         )
-    marks = {**known, label: engine.revision}
+    marks = {**present, label: engine.revision}
     files.write_text(store.folder / STAND_INS, json.dumps(marks, indent=1) + "\n")
 
 

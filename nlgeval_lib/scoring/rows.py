@@ -91,14 +91,14 @@ class Parts:
     def __iter__(self) -> Iterator[Rows]:
         remaining = self.rows
         for frame in self.frames([*self.columns]):
-            given = _plain(frame.iloc[:remaining])
+            raw = _plain(frame.iloc[:remaining])
             columns = {}
             for ours in (*self.sources, *self.filled):
-                columns[ours] = self.cells(given, ours)
-            settings = {**vars(self), "rows": len(given)}
-            checked = pd.DataFrame(columns, given.index)
-            yield Rows(**settings, given=given, frame=checked)
-            remaining -= len(given)
+                columns[ours] = self.cells(raw, ours)
+            fields = {**vars(self), "rows": len(raw)}
+            checked = pd.DataFrame(columns, raw.index)
+            yield Rows(**fields, given=raw, frame=checked)
+            remaining -= len(raw)
             if not remaining:
                 return
 
@@ -107,17 +107,17 @@ class Parts:
         parts = list(self)
         if len(parts) == 1:
             return parts[0]
-        given = pd.concat([part.given for part in parts])
+        raw = pd.concat([part.given for part in parts])
         frame = pd.concat([part.frame for part in parts])
-        return dataclasses.replace(parts[0], rows=len(given), given=given, frame=frame)
+        return dataclasses.replace(parts[0], rows=len(raw), given=raw, frame=frame)
 
-    def only(self, wanted: Callable[[str], bool]) -> Parts:
-        """The same rows with those of our columns that are wanted; no other cell is
-        read.
+    def only(self, choose: Callable[[str], bool]) -> Parts:
+        """The same rows with those of our columns that `choose` chooses; no other cell
+        is read.
         """
 
         def chosen(by_column: Mapping[str, Any]) -> dict[str, Any]:
-            return {ours: by_column[ours] for ours in by_column if wanted(ours)}
+            return {ours: by_column[ours] for ours in by_column if choose(ours)}
 
         sources = chosen(self.sources)
         needed = _flat(sources)
@@ -135,8 +135,8 @@ class Parts:
         """Our column -> how a message calls it: the user's name; where several
         became the references, all of them.
         """
-        names = {ours: " + ".join(theirs) for ours, theirs in self.sources.items()}
-        return names | {ours: f"--fill {ours}" for ours in self.filled}
+        columns = {ours: " + ".join(names) for ours, names in self.sources.items()}
+        return columns | {ours: f"--fill {ours}" for ours in self.filled}
 
     def told(self) -> str:
         """What was taken for our columns without a word of the user, in one line;
@@ -144,7 +144,7 @@ class Parts:
         """
         if not self.read_as:
             return ""
-        names = ", ".join(f"{ours} = {theirs}" for ours, theirs in self.read_as.items())
+        names = ", ".join(f"{ours} = {column}" for ours, column in self.read_as.items())
         return f"{self.name} is read with {names} (--map OURS=COLUMN for another)"
 
     def lacks(self, column: str) -> str:
@@ -161,22 +161,22 @@ class Parts:
         """
         if not column:
             return f"{self.name}, {row}"
-        theirs = self.theirs.get(column, column)
-        ours = f" ({column})" if theirs != column else ""
-        return f"{self.name}, {row}, column {theirs!r}{ours}"
+        name = self.theirs.get(column, column)
+        ours = f" ({column})" if name != column else ""
+        return f"{self.name}, {row}, column {name!r}{ours}"
 
-    def cells(self, given: pd.DataFrame, ours: str) -> Any:
+    def cells(self, raw: pd.DataFrame, ours: str) -> Any:
         """One of our columns, each cell checked.
 
         Raises: InputError naming the row and the column.
         """
         if ours in self.filled:
-            values = [self.filled[ours]] * len(given)
+            values = [self.filled[ours]] * len(raw)
         else:
-            theirs = list(self.sources[ours])
-            columns = given[theirs] if len(theirs) > 1 else given[theirs[0]]
+            names = list(self.sources[ours])
+            columns = raw[names if len(names) > 1 else names[0]]
             values = columns.to_numpy().tolist()
-        return self.read(values, ours, given.index)
+        return self.read(values, ours, raw.index)
 
     def read(
         self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None
@@ -240,8 +240,8 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     file without rows.
     """
     parts = _of_file(str(path), format, delimiter)
-    given = _plain(pd.concat(list(parts.frames([*parts.columns]))))
-    return Rows(**vars(parts), given=given, frame=given)
+    raw = _plain(pd.concat(list(parts.frames([*parts.columns]))))
+    return Rows(**vars(parts), given=raw, frame=raw)
 
 
 def chosen_rows(
@@ -296,13 +296,13 @@ def of_frame(
     mapping, fill, Raises: as `chosen_rows`.
     """
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
-    given = _plain(frame.set_axis(places))
+    raw = _plain(frame.set_axis(places))
 
     def frames(columns: list[str]) -> Iterator[pd.DataFrame]:
-        for start in range(0, len(given), cells.ROWS):
-            yield given[columns].iloc[start : start + cells.ROWS]
+        for start in range(0, len(raw), cells.ROWS):
+            yield raw[columns].iloc[start : start + cells.ROWS]
 
-    rows = Parts(name=name, columns=list(given.columns), rows=len(given), frames=frames)
+    rows = Parts(name=name, columns=list(raw.columns), rows=len(raw), frames=frames)
     return _named(rows, mapping, fill)
 
 
@@ -339,7 +339,7 @@ def _reader(ours: str) -> Callable[[Any], Any]:
 
 def _flat(sources: Mapping[str, Sequence[str]]) -> set[str]:
     """The user's columns that ours are made of."""
-    return {theirs for names in sources.values() for theirs in names}
+    return {column for names in sources.values() for column in names}
 
 
 # -- under our names
@@ -357,46 +357,46 @@ def _named(rows: Parts, mapping: Iterable[str], fill: Iterable[str]) -> Parts:
     filled = _filled(sources, fill)
     mapped = _flat(sources)
     read_as = _as_recorded(rows, {*sources, *filled})
-    for ours, theirs in read_as.items():
-        sources[ours] = theirs.split(" + ")
-    for theirs in columns:
-        ours = _ALIAS.get(theirs, theirs)
-        if theirs in mapped or ours in sources or ours in filled:
+    for ours, column in read_as.items():
+        sources[ours] = column.split(" + ")
+    for column in columns:
+        ours = _ALIAS.get(column, column)
+        if column in mapped or ours in sources or ours in filled:
             continue
-        if ours == theirs or ours not in columns:
-            sources[ours] = [theirs]
+        if ours == column or ours not in columns:
+            sources[ours] = [column]
     if rows.sha256:
-        for ours, theirs in _usual(columns, {*sources, *filled}, mapped).items():
-            read_as[ours] = theirs
-            sources[ours] = [theirs]
-    named = dataclasses.replace(rows, sources=sources, filled=filled, read_as=read_as)
+        for ours, column in _usual(columns, {*sources, *filled}, mapped).items():
+            read_as[ours] = column
+            sources[ours] = [column]
+    result = dataclasses.replace(rows, sources=sources, filled=filled, read_as=read_as)
     if read_as:
-        needed = [theirs for ours in read_as for theirs in sources[ours]]
-        for given in rows.frames(needed):
+        needed = [column for ours in read_as for column in sources[ours]]
+        for raw in rows.frames(needed):
             for ours in [*read_as]:
                 try:
-                    named.cells(given, ours)
+                    result.cells(raw, ours)
                 except InputError:
                     # Its name alone spoke for this column, and its cells speak against.
                     del read_as[ours], sources[ours]
-    return named
+    return result
 
 
 def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
     """Our column -> those that the user named for it. Raises: InputError."""
     sources: dict[str, list[str]] = {}
-    for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
+    for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
         problem = ""
         if ours in sources and ours != "references":
             problem = (
                 f"{ours} is mapped twice; only references may have several columns"
             )
-        elif theirs not in rows.columns:
-            problem = rows.lacks(theirs)
+        elif column not in rows.columns:
+            problem = rows.lacks(column)
         if problem:
-            raise InputError(f"map {f'{ours}={theirs}'!r}: {problem}")
-        sources.setdefault(ours, []).append(theirs)
+            raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
+        sources.setdefault(ours, []).append(column)
     return sources
 
 
@@ -412,20 +412,22 @@ def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
     return filled
 
 
-def _as_recorded(rows: Parts, taken: set[str]) -> dict[str, str]:
+def _as_recorded(rows: Parts, present: set[str]) -> dict[str, str]:
     """Our column -> the user's, as the record beside a file of scores has it."""
     read_as = {}
     for run in rows.earlier.get("scores", {}).values():
-        for ours, theirs in run.get("columns", {}).items():
-            present = {*theirs.split(" + ")} <= {*rows.columns}
-            if present and ours != theirs and ours not in taken:
-                read_as[ours] = theirs
+        for ours, column in run.get("columns", {}).items():
+            in_file = {*column.split(" + ")} <= {*rows.columns}
+            if in_file and ours != column and ours not in present:
+                read_as[ours] = column
     return read_as
 
 
-def _usual(columns: Sequence[str], taken: set[str], mapped: set[str]) -> dict[str, str]:
+def _usual(
+    columns: Sequence[str], present: set[str], mapped: set[str]
+) -> dict[str, str]:
     """Our column -> the one of a file that usually has its name, for those of our
-    columns that are not taken.
+    columns that are not present.
     """
     free = {}
     for name in reversed(columns):
@@ -433,7 +435,9 @@ def _usual(columns: Sequence[str], taken: set[str], mapped: set[str]) -> dict[st
             free[plain(name)] = name
     usual = {}
     for ours in KNOWN:
-        if ours in taken or (ours in REFERENCES and taken.intersection(REFERENCES)):
+        if ours in present:
+            continue
+        if ours in REFERENCES and present.intersection(REFERENCES):
             continue
         names = (ours,) if ours == RATING else (ours, *_OTHERS.get(ours, ()))
         for name in map(plain, names):
@@ -468,7 +472,7 @@ def _choices(need: str) -> tuple[str, ...]:
 
 
 def incomplete(
-    rows: Rows, needs: Iterable[str], who: str, empty_is_missing: bool = True
+    rows: Rows, needs: Iterable[str], evaluator: str, empty_is_missing: bool = True
 ) -> dict[int, str]:
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
@@ -485,7 +489,7 @@ def incomplete(
         else:
             missing.append(need)
     if missing:
-        raise InputError(_needed_columns(rows, missing, who))
+        raise InputError(_needed_columns(rows, missing, evaluator))
     reasons: dict[int, str] = {}
     for need, column in columns.items():
         for row, value in enumerate(rows.frame[column]):
@@ -496,24 +500,24 @@ def incomplete(
             else:
                 continue
             place = rows.place(rows.given.index[row], column)
-            reasons.setdefault(row, f"{place} is {problem}; {who} needs it")
+            reasons.setdefault(row, f"{place} is {problem}; {evaluator} needs it")
     return reasons
 
 
-def _needed_columns(rows: Rows, needs: Sequence[str], who: str) -> str:
+def _needed_columns(rows: Rows, needs: Sequence[str], evaluator: str) -> str:
     """That these columns are not there, and how to give them."""
-    wanted = []
+    columns = []
     maps = []
     fills = []
     for need in needs:
-        wanted.append("a column " + " or ".join(map(repr, _choices(need))))
+        columns.append("a column " + " or ".join(map(repr, _choices(need))))
         maps.append(f"--map {need}={nearest(rows, need) or 'COLUMN'}")
         if need == "rubric":
             fills.append("--rubric FILE, or -s rubric=no")
         else:
             fills.append(f"--fill {need}=TEXT")
     return (
-        f"{who} needs {' and '.join(wanted)}, and {rows.name} has "
+        f"{evaluator} needs {' and '.join(columns)}, and {rows.name} has "
         f"{', '.join(rows.columns)}; say which it is ({' '.join(maps)}), or give "
         f"one text for all rows ({' '.join(fills)})"
     )

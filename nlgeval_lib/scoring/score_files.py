@@ -100,11 +100,11 @@ class ScoreFile:
         columns = dict(self._kinds)
         column_of: dict[str, str] = {}  # detail -> its column, where it has one
         for name, types in self._details.items():
-            own = name if self.column == "value" else f"{self.column}_{name}"
+            column = name if self.column == "value" else f"{self.column}_{name}"
             plain = types <= {str, bool, int, float}
-            if name in self._filled and own not in columns and plain:
-                columns[own] = types
-                column_of[name] = own
+            if name in self._filled and column not in columns and plain:
+                columns[column] = types
+                column_of[name] = column
         if not self._filled <= column_of.keys():
             columns[details_column] = {object}
         with writing(path or str(self.path), columns) as add:
@@ -113,16 +113,13 @@ class ScoreFile:
                 cells["value"] = np.array(cells["value"], dtype=float)
                 values = self._own_columns(part, cells)
                 all_details = cells.get("details", ())
-                for name, own in column_of.items():
-                    values[own] = [details.get(name) for details in all_details]
+                for name, column in column_of.items():
+                    values[column] = [details.get(name) for details in all_details]
                 if details_column in columns:
                     values[details_column] = [
-                        _others(details, column_of) for details in all_details
+                        _further(details, column_of) for details in all_details
                     ]
-                frame = {}
-                for name, column in values.items():
-                    frame[name] = pd.Series(column, dtype=object)
-                add(pd.DataFrame(frame))
+                add(pd.DataFrame(values, dtype=object))
 
     def __enter__(self) -> ScoreFile:
         return self
@@ -166,13 +163,13 @@ def _stored(place: Path) -> Any:
     return json.loads(place.read_text(encoding="utf-8"))
 
 
-def _others(details: Mapping[str, Any], column_of: Collection[str]) -> dict[str, Any]:
+def _further(details: Mapping[str, Any], column_of: Collection[str]) -> dict[str, Any]:
     """The details that have a value and no column of their own."""
-    others = {}
+    further = {}
     for name, value in details.items():
         if name not in column_of and value not in _NOTHING:
-            others[name] = value
-    return others
+            further[name] = value
+    return further
 
 
 # -- writing

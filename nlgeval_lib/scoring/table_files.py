@@ -28,16 +28,16 @@ STDIN = "-"
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
 
 
-def format_of(path: str, asked: str = "") -> str:
-    """The format of a file: the one asked for, else by the file's name.
+def format_of(path: str, stated: str = "") -> str:
+    """The format of a file: the stated one, else by the file's name.
 
     Raises: InputError naming the formats.
     """
     allowed = ", ".join(FORMATS)
-    if asked and asked not in FORMATS:
-        raise InputError(f"format {asked!r}; allowed: {allowed}")
+    if stated and stated not in FORMATS:
+        raise InputError(f"format {stated!r}; allowed: {allowed}")
     ending = Path(path).suffix.lower().removeprefix(".")
-    format = asked or ending.replace("ndjson", "jsonl")
+    format = stated or ending.replace("ndjson", "jsonl")
     if format not in FORMATS:
         raise InputError(
             f"{called(path)}: its name does not say what it is; give the format: one "
@@ -295,7 +295,8 @@ def _check_header(header: list[str], delimiter: str, place: str) -> None:
         for mark in ";\t|,":
             if mark != delimiter and mark in header[0]:
                 raise InputError(
-                    f"{place}: one column {header[0][:60]!r}; is the delimiter {mark!r}?"
+                    f"{place}: one column {header[0][:60]!r}; is the delimiter "
+                    f"{mark!r}?"
                 )
 
 
