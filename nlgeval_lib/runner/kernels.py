@@ -3,8 +3,8 @@
 On Linux a kernel is a fork of a template process that has imported, once, what every
 notebook imports. The template computes nothing: no thread, event loop, socket or cached
 value passes into a kernel (OpenBLAS and Arrow start threads when they are imported, and
-end and start them again around a fork by themselves). Elsewhere, with NLGEVAL_FORK=0, or where a fork fails, kernels are
-started from nothing.
+end and start them again around a fork by themselves). Elsewhere, with NLGEVAL_FORK=0,
+or where a fork fails, kernels are started from nothing.
 """
 
 from __future__ import annotations

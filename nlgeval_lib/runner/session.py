@@ -248,8 +248,9 @@ class Session:
             return None
         busy = {running.entry.path for running in self._running.values()}
 
-        def rank(ready: Step) -> tuple[bool, float]:
-            return ready.entry.path not in busy, self._seconds(ready.entry)
+        def rank(step_due: Step) -> tuple[bool, float]:
+            entry = step_due.entry
+            return entry.path not in busy, self._seconds(entry)
 
         chosen = max(self._ready, key=rank)
         self._ready.remove(chosen)
@@ -260,7 +261,7 @@ class Session:
         """Check the entries that wait for nothing any more; whether there were any."""
         pending = {*self._running}
         pending.update(entry.id for entry in self._waiting)
-        pending.update(ready.entry.id for ready in self._ready)
+        pending.update(step_due.entry.id for step_due in self._ready)
         free = []
         for entry in self._waiting:
             if not waits_for(entry, self._catalogue) & pending:

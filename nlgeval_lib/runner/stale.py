@@ -27,7 +27,8 @@ from nlgeval_lib.study.catalogue import (
     Entry,
 )
 
-# The endings of the library's files that results depend on; .html and .js are for pages.
+# The endings of the library's files that results depend on; .html and .js are for
+# pages alone.
 LIBRARY = (
     ".py",
     ".txt",

@@ -307,9 +307,10 @@ def check_stand_in(
         weights = _bytes_of_weights(folder)
     if weights >= SMALL:
         if present:
+            names = ", ".join(present)
             raise InputError(
-                f"{store.folder} holds completions of stand-ins ({', '.join(present)}), "
-                f"{label} needs a real store"
+                f"{store.folder} holds completions of stand-ins ({names}), {label} "
+                "needs a real store"
             )
         return
     problem = (

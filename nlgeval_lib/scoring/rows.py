@@ -401,7 +401,10 @@ def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
-    """Our column -> the one text that the user wants in all rows. Raises: InputError."""
+    """Our column -> the one text that all rows have in it.
+
+    Raises: InputError where the column is there already.
+    """
     filled: dict[str, str] = {}
     for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
         ours = _ALIAS.get(ours, ours)

@@ -104,12 +104,12 @@ def settings_of(target: Any) -> dict[str, Setting]:
             samplings.append(name)
         elif name not in _OF_COMMAND and set(takes) - {type(None)}:
             settings.setdefault(name, Setting(name, takes, default))
-    own = set(settings)
+    plain_names = set(settings)
     for sampling in samplings:
         for name, default, takes in parameters(Sampling):
             setting = Setting(name, takes, default, sampling)
             settings[f"{sampling}.{name}"] = setting
-            if sampling == "sampling" and name not in own:
+            if sampling == "sampling" and name not in plain_names:
                 settings[name] = setting
     return settings
 
@@ -117,7 +117,7 @@ def settings_of(target: Any) -> dict[str, Setting]:
 def parsed(
     target: Any,
     settings: Iterable[str],
-    who: str,
+    subject: str,
     flag: str = "--set",
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -130,34 +130,26 @@ def parsed(
     Raises: InputError naming the setting, what it takes, and for an unknown one the
     nearest; or the arguments that are missing.
     """
-    known = settings_of(target)
+    by_name = settings_of(target)
     arguments = dict[str, Any]()
     passes_on = flag == "--engine-set" and _takes_any_keyword(target)
     for name, value in pairs(settings, flag):
-        if name in known:
-            setting = known[name]
-        elif passes_on:
+        setting = by_name.get(name)
+        if setting is None:
+            if not passes_on:
+                raise InputError(_unknown(name, by_name, subject, flag))
             setting = Setting(name, (Any,))
-        else:
-            plain = ", ".join(key for key in known if "." not in key) or "none"
-            raise InputError(
-                f"{flag} {name}: {who} has no option {name!r}"
-                f"{meant(name, known, '')} Options: {plain}"
-            )
         holder = arguments
         if setting.part_of:
             holder = arguments.setdefault(setting.part_of, {})
         try:
             read = _read(text_or_file(value), setting.takes)
         except TypeError:
-            raise InputError(
-                f"{flag} {name}={value[:60]}: {setting.words} is needed"
-            ) from None
+            problem = f"{name}={value[:60]}: {setting.words} is needed"
+            raise InputError(f"{flag} {problem}") from None
         if given and name in given and not setting.part_of:
-            option = name.replace("_", "-")
-            raise InputError(
-                f"{flag} {name} and --{option} say the same; give one of them"
-            )
+            both = f"{name} and --{name.replace('_', '-')}"
+            raise InputError(f"{flag} {both} say the same; give one of them")
         if setting.name in holder:
             raise InputError(f"{flag} {name} is given twice")
         holder[setting.name] = read
@@ -165,12 +157,21 @@ def parsed(
         return arguments
     arguments = {**given, **arguments}
     missing = []
-    for name, setting in known.items():
+    for name, setting in by_name.items():
         if setting.default is _NEEDED and name not in arguments:
             missing.append(f"{flag} {name}=...")
     if missing:
-        raise InputError(f"{who} needs {', '.join(missing)}")
+        raise InputError(f"{subject} needs {', '.join(missing)}")
     return arguments
+
+
+def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
+    """That there is no such setting, with the nearest name and those there are."""
+    names = ", ".join(key for key in by_name if "." not in key) or "none"
+    return (
+        f"{flag} {name}: {subject} has no option {name!r}{meant(name, by_name, '')} "
+        f"Options: {names}"
+    )
 
 
 def _takes_any_keyword(function: Any) -> bool:
@@ -185,17 +186,17 @@ def described(target: Any) -> list[tuple[str, str, str]]:
     settings each name once.
     """
     rows = []
-    known = settings_of(target)
+    by_name = settings_of(target)
     sampling_defaults = getattr(target, "defaults", {})
     stages: dict[str, None] = {}
-    for name, setting in known.items():
+    for name, setting in by_name.items():
         if setting.part_of not in ("", "sampling"):
             stages[setting.part_of] = None
             continue
         default = setting.default
         if setting.part_of:
             # The long form, `sampling.n`, is listed only where the plain name is taken.
-            if "." in name and known[setting.name].part_of:
+            if "." in name and by_name[setting.name].part_of:
                 continue
             default = sampling_defaults.get(setting.name, default)
         text = "needed" if setting.default is _NEEDED else repr(default)
@@ -215,8 +216,8 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """
     functions = [target]
     if isinstance(target, type):
-        own = [vars(cls) for cls in target.__mro__]
-        functions = [names["__init__"] for names in own if "__init__" in names]
+        members = [vars(cls) for cls in target.__mro__]
+        functions = [names["__init__"] for names in members if "__init__" in names]
     for function in functions:
         if not inspect.isfunction(function):
             return
