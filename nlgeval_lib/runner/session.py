@@ -57,7 +57,9 @@ class Progress:
     def __init__(self, total: int = 0, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
         self._live = Live(
-            console=Console(file=self._stream), auto_refresh=False, transient=True
+            console=Console(file=self._stream),
+            auto_refresh=False,
+            transient=True,
         )
         self.total = total
         self.began = time.monotonic()
@@ -143,7 +145,10 @@ class Session:
     """Runs the chosen entries of a catalogue, then the scoreboard."""
 
     def __init__(
-        self, catalogue: Catalogue, options: Options, progress: Progress | None = None
+        self,
+        catalogue: Catalogue,
+        options: Options,
+        progress: Progress | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._options = options
@@ -180,7 +185,9 @@ class Session:
             )
         try:
             for job, answer, seconds in pool.executed(
-                self._options.jobs, self._following, self._show.tick
+                self._options.jobs,
+                self._following,
+                self._show.tick,
             ):
                 self._finish(job, answer, seconds)
         except BaseException:
@@ -298,7 +305,9 @@ class Session:
         folder /= entry.paper
         folder.mkdir(parents=True, exist_ok=True)
         report = files.state(
-            "runs", options.mode, f".{entry.id}.{os.getpid()}.saved"
+            "runs",
+            options.mode,
+            f".{entry.id}.{os.getpid()}.saved",
         ).resolve()
         report.unlink(missing_ok=True)
         environment = {
@@ -310,10 +319,20 @@ class Session:
         }
         work = folder.resolve() / f".{entry.id}.{os.getpid()}.ipynb"
         return pool.Job(
-            entry.id, entry.path.resolve(), work, values, environment, options.timeout
+            entry.id,
+            entry.path.resolve(),
+            work,
+            values,
+            environment,
+            options.timeout,
         )
 
-    def _finish(self, job: pool.Job, answer: dict[str, Any], seconds: float) -> None:
+    def _finish(
+        self,
+        job: pool.Job,
+        answer: dict[str, Any],
+        seconds: float,
+    ) -> None:
         """Keep the results of a job that ended, or report its problems."""
         step_run = self._running.pop(job.name)
         aside = files.state("failed", f"{job.name}.ipynb")
@@ -440,7 +459,9 @@ class Session:
 
 
 def listing(
-    catalogue: Catalogue, options: Options, entries: Sequence[Entry]
+    catalogue: Catalogue,
+    options: Options,
+    entries: Sequence[Entry],
 ) -> Iterator[str]:
     """What a run would do, a line an output; nothing is run, fetched or written."""
     stale.forget()
@@ -467,7 +488,9 @@ def _with_scoreboard(entries: Sequence[Entry], options: Options) -> list[Entry]:
 
 
 def came(
-    entry: Entry, answer: Mapping[str, Any], report: Path
+    entry: Entry,
+    answer: Mapping[str, Any],
+    report: Path,
 ) -> tuple[dict[str, Any], list[str]]:
     """The notebook's report of what it saved; and the problems: the cell and its
     traceback, or another reason.

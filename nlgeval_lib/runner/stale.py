@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,11 @@ def record_path(mode: str, output: str) -> Path:
     return files.state("runs", mode, f"{output}.json")
 
 
-def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
+def step(
+    entry: Entry,
+    catalogue: Catalogue,
+    options: Options,
+) -> Step:
     """Decide about one output from content hashes alone; no data file is read.
 
     Raises: CatalogueError where its inputs are unknown names.
@@ -158,7 +162,11 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
     return Step(entry, "run" if reason else "cached", reason, values, made_from)
 
 
-def _values(entry: Entry, source: Any, options: Options) -> dict[str, Any]:
+def _values(
+    entry: Entry,
+    source: Any,
+    options: Options,
+) -> dict[str, Any]:
     """The values of the notebook's parameters in this run.
 
     Raises: notebook.NotebookRefused.
@@ -187,7 +195,11 @@ def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
 # ---- what an output is made from
 
 
-def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
+def parts(
+    entry: Entry,
+    catalogue: Catalogue,
+    mode: str,
+) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, but those of its
     notebook and of the library.
     """
@@ -216,27 +228,39 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
         "other results": digest(_results_read(entry, catalogue, mode)),
     }
     if questions:
-        # The stored completions of its judges count.
-        models = {question.judge.model for question in questions}
-        counts = {}
-        for (model, revision), count in _stored().items():
-            if model in models:
-                counts[f"{model}@{revision}"] = count
-        hashes["completions"] = digest([list(map(astuple, questions)), counts])
+        hashes["completions"] = _hash_of_completions(questions)
     if entry.metrics:
-        # The computed scores of its metrics count.
-        computed = {}
-        path = files.state("metrics", "made.json")
-        if path.is_file():
-            computed = json.loads(path.read_bytes())
-        names = sorted({*entry.metric_ids})
-        declared = [astuple(catalogue.metrics[name]) for name in names]
-        scores = {name: computed.get(name) for name in names}
-        hashes["metrics"] = digest([entry.metrics, declared, scores])
+        hashes["metrics"] = _hash_of_metrics(entry, catalogue)
     return hashes
 
 
-def _results_read(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
+def _hash_of_completions(questions: Sequence[Any]) -> str:
+    """The hash of questions and of how many completions of their judges are stored."""
+    models = {question.judge.model for question in questions}
+    counts = {}
+    for (model, revision), count in _stored().items():
+        if model in models:
+            counts[f"{model}@{revision}"] = count
+    return digest([list(map(astuple, questions)), counts])
+
+
+def _hash_of_metrics(entry: Entry, catalogue: Catalogue) -> str:
+    """The hash of an output's metrics and of their scores that were computed here."""
+    computed = {}
+    path = files.state("metrics", "made.json")
+    if path.is_file():
+        computed = json.loads(path.read_bytes())
+    names = sorted({*entry.metric_ids})
+    declared = [astuple(catalogue.metrics[name]) for name in names]
+    scores = {name: computed.get(name) for name in names}
+    return digest([entry.metrics, declared, scores])
+
+
+def _results_read(
+    entry: Entry,
+    catalogue: Catalogue,
+    mode: str,
+) -> dict[str, Any]:
     """The hashes of the results that `entry` reads."""
     hashes: dict[str, Any] = {}
     folders = ("quick",) if mode == "quick" else ("", "mini")
@@ -329,7 +353,11 @@ def library() -> Path:
 def digest(value: Any) -> str:
     """The sha256 of a JSON-like value."""
     text = json.dumps(
-        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+        value,
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        default=str,
     )
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -353,6 +381,7 @@ def file_hashes(folder: Path) -> dict[str, str | None]:
 
 
 def _hashes_by_name(paths: Iterable[Path]) -> dict[str, str | None]:
+    """The sha256 of files, by their names."""
     return {path.name: file_hash(path) for path in paths}
 
 

@@ -85,7 +85,10 @@ def values(text: str) -> list[str]:
 
 
 def points(
-    catalogue: Catalogue, entry: Entry, swept: Mapping[str, str], mode: str = "full"
+    catalogue: Catalogue,
+    entry: Entry,
+    swept: Mapping[str, str],
+    mode: str = "full",
 ) -> list[Point]:
     """Every combination of the values, the last parameter varying fastest.
 
@@ -144,7 +147,9 @@ def sweep(
     following = (_job(point, timeout) for point in waiting.values())
     try:
         for job, answer, seconds in pool.executed(
-            jobs, lambda: next(following, None), show.tick
+            jobs,
+            lambda: next(following, None),
+            show.tick,
         ):
             point = waiting[job.name]
             report = point.folder / "saved.json"
@@ -162,7 +167,11 @@ def sweep(
     return [point for point in todo if point not in failed], failed
 
 
-def _keep(point: Point, saved: dict[str, Any], seconds: float) -> None:
+def _keep(
+    point: Point,
+    saved: dict[str, Any],
+    seconds: float,
+) -> None:
     """Write the record of a finished point."""
     code = stale.code(saved.get("modules", ()))
     record = stale.Record("ok", point.step.parts, code, round(seconds, 2), saved)
@@ -200,7 +209,9 @@ def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
 
 
 def save(
-    entry: Entry, tables: Mapping[str, pd.DataFrame], mode: str = "full"
+    entry: Entry,
+    tables: Mapping[str, pd.DataFrame],
+    mode: str = "full",
 ) -> list[Path]:
     """Write the joined frames below `results/sweeps/<id>/`; the paths."""
     paths = []
@@ -304,7 +315,11 @@ def check(
     return 1 if outcome.failed or "differs" in words else 0
 
 
-def _verdict(entry: Entry, saved: Path, fresh: Path) -> tuple[str, list[str]]:
+def _verdict(
+    entry: Entry,
+    saved: Path,
+    fresh: Path,
+) -> tuple[str, list[str]]:
     """Whether the fresh results of an output equal the saved ones; and the differences,
     or the cells that cannot be had here.
     """

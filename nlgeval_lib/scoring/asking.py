@@ -118,7 +118,11 @@ def ask(
 
 
 def _forget(
-    store: Store, stage: Stage, engine: Engine, ask_again: str, reads: Reads | None
+    store: Store,
+    stage: Stage,
+    engine: Engine,
+    ask_again: str,
+    reads: Reads | None,
 ) -> None:
     """Remove the stored completions of a stage that are to be asked again."""
     if ask_again == "unparsed" and reads is None:
@@ -260,7 +264,13 @@ class ProgressBar:
         self._finished = Progress(total=0, stored=0)
         self._sum = self._finished
 
-    def part(self, name: str, start: int, total: int, rows: int) -> None:
+    def part(
+        self,
+        name: str,
+        start: int,
+        total: int,
+        rows: int,
+    ) -> None:
         """Begin a new part of `rows` rows, after the first `start` of the `total`.
 
         Nothing is printed where all rows are one part.

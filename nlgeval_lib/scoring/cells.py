@@ -114,4 +114,5 @@ def _as_float(value: Any) -> float | None:
 
 
 def _shown(value: Any) -> str:
+    """A cell as messages show it: its type and its beginning."""
     return f"{type(value).__name__} {str(value)[:40]!r}"

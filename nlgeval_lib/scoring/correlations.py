@@ -30,7 +30,10 @@ class Grid:
     """
 
     def __init__(
-        self, items: pd.DataFrame, level: str = "dataset", flat: bool = False
+        self,
+        items: pd.DataFrame,
+        level: str = "dataset",
+        flat: bool = False,
     ) -> None:
         output_key = ["system_id", "input_id"]
         self._labels = items.index
@@ -118,7 +121,12 @@ class Grid:
         interval = self.interval(ci)
         settings: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
         result = meta.correlate(
-            self.matrix(scores), self.matrix(human), coef, level, nan=policy, **settings
+            self.matrix(scores),
+            self.matrix(human),
+            coef,
+            level,
+            nan=policy,
+            **settings,
         )
         replicates = None
         if len(result.replicates) > 0 and not np.isnan(result.value):
@@ -166,7 +174,12 @@ class Grid:
         result = meta.human_ceiling(ratings, coef, level, interval, n_boot, seed)
         return replace(result, total=self.n)
 
-    def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
+    def _policy(
+        self,
+        nan: str,
+        human: Scores,
+        *scores: Scores,
+    ) -> str:
         """The policy for `meta`: "error" is checked here, on the rated rows alone."""
         if nan != "error":
             return nan
@@ -186,7 +199,10 @@ class Grid:
         are not missing scores.
         """
         return replace(
-            result, n_missing=result.n_missing - self.n_holes, total=self.n, nan=nan
+            result,
+            n_missing=result.n_missing - self.n_holes,
+            total=self.n,
+            nan=nan,
         )
 
 
@@ -258,7 +274,9 @@ def _ratings(
 
 
 def _per_column(
-    row: str, scores: Scores | Mapping[str, Scores], ratings: Mapping[str, Scores]
+    row: str,
+    scores: Scores | Mapping[str, Scores],
+    ratings: Mapping[str, Scores],
 ) -> Mapping[str, Scores]:
     """The scores of a judge for each column that it is compared with.
 
@@ -350,7 +368,10 @@ def coefficient(
 
 
 def averaged(
-    table: pd.DataFrame, label: str, over: str = "column", digits: int | None = None
+    table: pd.DataFrame,
+    label: str,
+    over: str = "column",
+    digits: int | None = None,
 ) -> pd.DataFrame:
     """The mean of coefficients over the columns of a table, or over its rows: a new
     column, or row, named `label`.
@@ -373,9 +394,7 @@ def averaged(
         start, has_interval, interval = stated.partition("|ci:")
         replicates = []
         if has_interval:
-            replicates = [None]
-            if "replicates" in cells:
-                replicates = cells["replicates"].tolist()
+            replicates = list(cells.get("replicates", [None]))
         ends = meta.intervals.of_mean(replicates, value)
         ci = ends.signature()
         if not ci and not np.isnan(ends.low):
@@ -422,7 +441,10 @@ def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def printed_averages(
-    paper: str, table: str, ours: pd.DataFrame, label: str = "average"
+    paper: str,
+    table: str,
+    ours: pd.DataFrame,
+    label: str = "average",
 ) -> pd.DataFrame:
     """The printed averages that `ours` has at most from a run, computed from the
     printed cells of their rows.

@@ -111,7 +111,10 @@ class Job:
             return rows.incomplete(part, ("output", *self.evaluator.needs), self.name)
         if isinstance(self.evaluator, PairMetric):
             return rows.incomplete(
-                part, ("output", "references"), self.name, empty_is_missing=False
+                part,
+                ("output", "references"),
+                self.name,
+                empty_is_missing=False,
             )
         return {}
 
@@ -191,7 +194,10 @@ class Job:
             )
 
     def cross_fit(
-        self, folds: int, bar: ProgressBar, score_file: ScoreFile | None = None
+        self,
+        folds: int,
+        bar: ProgressBar,
+        score_file: ScoreFile | None = None,
     ) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other
         folds; an input is in one fold.
@@ -450,7 +456,9 @@ def _engine_arguments(name: str, choice: EngineChoice) -> dict[str, Any]:
 
 
 def _settings_as_trained(
-    model: str, settings: Sequence[str], arguments: Mapping[str, Any]
+    model: str,
+    settings: Sequence[str],
+    arguments: Mapping[str, Any],
 ) -> list[str]:
     """The setting by which a checkpoint of `finetune` is asked as it was trained.
 
@@ -469,7 +477,11 @@ def _settings_as_trained(
     return [f"{omitted}=no"]
 
 
-def _connect(job: Job, choice: EngineChoice, engine: Engine | None) -> None:
+def _connect(
+    job: Job,
+    choice: EngineChoice,
+    engine: Engine | None,
+) -> None:
     """Give a job its store and its engine.
 
     Raises: InputError; EngineError; StoreError.

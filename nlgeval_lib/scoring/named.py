@@ -82,7 +82,11 @@ class EngineChoice:
             return engines.ReplayEngine(recorded, **common)
         kind = getattr(engines, _CLASSES[name])
         arguments = parsed(
-            kind, self.settings, f"engine {name}", "--engine-set", common
+            kind,
+            self.settings,
+            f"engine {name}",
+            "--engine-set",
+            common,
         )
         local = name != "openai"
         try:
@@ -178,7 +182,9 @@ class EngineChoice:
         revision = None if self.tokenizer else self.revision or None
         try:
             tokenizer = AutoTokenizer.from_pretrained(
-                self.tokenizer or self.model, revision=revision, local_files_only=True
+                self.tokenizer or self.model,
+                revision=revision,
+                local_files_only=True,
             )
         except (OSError, ValueError, KeyError, ImportError):
             if needed:
@@ -254,7 +260,10 @@ def asks(name: str) -> bool:
 
 
 def evaluator(
-    name: str, settings: Iterable[str] = (), load: str = "", **fixed: Any
+    name: str,
+    settings: Iterable[str] = (),
+    load: str = "",
+    **fixed: Any,
 ) -> Any:
     """An evaluator by its name, with its settings as `name=value` texts.
 
@@ -284,7 +293,10 @@ def evaluator(
 
 
 def check_stand_in(
-    engine: Engine, model: str, store: Store, planning: bool = False
+    engine: Engine,
+    model: str,
+    store: Store,
+    planning: bool = False,
 ) -> None:
     """Pass where what this engine writes may go into the store: completions of
     stand-ins never get among real ones.
@@ -332,6 +344,7 @@ def check_stand_in(
 
 
 def _bytes_of_weights(folder: Path) -> int:
+    """How many bytes of weights are in a folder."""
     count = 0
     for kind in ("*.safetensors", "*.bin", "*.gguf"):
         count += sum(path.stat().st_size for path in folder.glob(kind))

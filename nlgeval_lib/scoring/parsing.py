@@ -61,7 +61,10 @@ def parser(name: str, settings: Iterable[str] = ()) -> functools.partial[Parsed]
 
 
 def texts(
-    path: str, format: str = "", column: str = "", delimiter: str = ""
+    path: str,
+    format: str = "",
+    column: str = "",
+    delimiter: str = "",
 ) -> tuple[Rows, str]:
     """The texts of a file, and the column that they are in.
 
@@ -127,7 +130,9 @@ def stored(folder: str, model: str = "") -> tuple[Rows, str]:
 
 
 def readings(
-    texts: Rows, column: str, parse: Callable[[str | None], Parsed]
+    texts: Rows,
+    column: str,
+    parse: Callable[[str | None], Parsed],
 ) -> pd.DataFrame:
     """The rows without their texts, and what was read from each: value, status,
     reason, rule, and the parser's own.
@@ -185,7 +190,10 @@ def in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
 
 
 def examples(
-    texts: Rows, column: str, readings: pd.DataFrame, number: int
+    texts: Rows,
+    column: str,
+    readings: pd.DataFrame,
+    number: int,
 ) -> Iterator[str]:
     """The first texts of each rule and status, in short."""
     if not number:

@@ -130,6 +130,7 @@ def git() -> dict[str, Any]:
 
 
 def _no_commit(reason: str) -> dict[str, Any]:
+    """What is recorded where no commit can be named."""
     return {"commit": None, "dirty": None, "reason": reason}
 
 
@@ -139,7 +140,11 @@ def _output(*command: str) -> str | None:
     """
     try:
         process = subprocess.run(
-            command, cwd=files.root(), capture_output=True, text=True, timeout=30
+            command,
+            cwd=files.root(),
+            capture_output=True,
+            text=True,
+            timeout=30,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -254,6 +259,7 @@ def without_places(text: str) -> str:
 
 
 def _sha256(path: str | Path) -> str:
+    """The sha256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -271,7 +277,10 @@ def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
 
 
 def write_record(
-    path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]
+    path: str,
+    earlier: Mapping[str, Any],
+    column: str,
+    facts: Mapping[str, Any],
 ) -> None:
     """Record beside a file of scores where they come from, and those of the file it was
     made from.

@@ -179,7 +179,11 @@ class Parts:
         return self.read(values, ours, raw.index)
 
     def read(
-        self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None
+        self,
+        values: Iterable[Any],
+        ours: str,
+        places: pd.Index,
+        reader: Any = None,
     ) -> Any:
         """The values of a column as they are used.
 
@@ -220,7 +224,9 @@ class Rows(Parts):
     def take(self, rows: slice | np.ndarray) -> Rows:
         """Some rows: a slice, their positions, or a mask."""
         return dataclasses.replace(
-            self, given=self.given.iloc[rows], frame=self.frame.iloc[rows]
+            self,
+            given=self.given.iloc[rows],
+            frame=self.frame.iloc[rows],
         )
 
     def numbers(self, column: str) -> np.ndarray:
@@ -232,7 +238,11 @@ class Rows(Parts):
         return np.asarray(self.read(values, column, self.given.index, as_number))
 
 
-def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
+def read(
+    path: str | os.PathLike[str],
+    format: str = "",
+    delimiter: str = "",
+) -> Rows:
     """The rows of a file, or of standard input for "-", as they are written there.
 
     delimiter: what separates the fields of CSV, where it is not a comma.
@@ -306,7 +316,11 @@ def of_frame(
     return _named(rows, mapping, fill)
 
 
-def _of_file(path: str, format: str, delimiter: str) -> Parts:
+def _of_file(
+    path: str,
+    format: str,
+    delimiter: str,
+) -> Parts:
     from nlgeval_lib.scoring.table_files import TableFile
 
     file = TableFile(path, format, delimiter)
@@ -345,7 +359,11 @@ def _flat(sources: Mapping[str, Sequence[str]]) -> set[str]:
 # -- under our names
 
 
-def _named(rows: Parts, mapping: Iterable[str], fill: Iterable[str]) -> Parts:
+def _named(
+    rows: Parts,
+    mapping: Iterable[str],
+    fill: Iterable[str],
+) -> Parts:
     """The rows with what our columns are made of.
 
     The user's words count first, then those that a file of scores was made with, then
@@ -427,7 +445,9 @@ def _as_recorded(rows: Parts, present: set[str]) -> dict[str, str]:
 
 
 def _usual(
-    columns: Sequence[str], present: set[str], mapped: set[str]
+    columns: Sequence[str],
+    present: set[str],
+    mapped: set[str],
 ) -> dict[str, str]:
     """Our column -> the one of a file that usually has its name, for those of our
     columns that are not present.
@@ -475,7 +495,10 @@ def _choices(need: str) -> tuple[str, ...]:
 
 
 def incomplete(
-    rows: Rows, needs: Iterable[str], evaluator: str, empty_is_missing: bool = True
+    rows: Rows,
+    needs: Iterable[str],
+    evaluator: str,
+    empty_is_missing: bool = True,
 ) -> dict[int, str]:
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
@@ -507,7 +530,11 @@ def incomplete(
     return reasons
 
 
-def _needed_columns(rows: Rows, needs: Sequence[str], evaluator: str) -> str:
+def _needed_columns(
+    rows: Rows,
+    needs: Sequence[str],
+    evaluator: str,
+) -> str:
     """That these columns are not there, and how to give them."""
     columns = []
     maps = []

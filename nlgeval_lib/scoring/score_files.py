@@ -48,7 +48,11 @@ class ScoreFile:
     """
 
     def __init__(
-        self, path: str, column: str = "value", only_scores: bool = False, key: str = ""
+        self,
+        path: str,
+        column: str = "value",
+        only_scores: bool = False,
+        key: str = "",
     ) -> None:
         self.path = Path(path)
         self.column = column
@@ -62,7 +66,10 @@ class ScoreFile:
         self._filled: set[str] = set()  # the details that have a value for some row
 
     def scores(
-        self, number: int, part: Rows, make: Callable[[], pd.DataFrame]
+        self,
+        number: int,
+        part: Rows,
+        make: Callable[[], pd.DataFrame],
     ) -> pd.DataFrame:
         """The scores of a part as an earlier run made them; else those of `make`,
         which are stored.
@@ -175,7 +182,12 @@ def _further(details: Mapping[str, Any], column_of: Collection[str]) -> dict[str
 # -- writing
 
 
-def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:
+def check_output(
+    path: str,
+    *inputs: str,
+    why: str = "",
+    rows: str = "",
+) -> None:
     """Pass where a file can be written and is none of the inputs: known before the
     work is done.
 

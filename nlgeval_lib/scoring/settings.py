@@ -64,7 +64,9 @@ class Setting:
 
 
 def pairs(
-    texts: Iterable[str] | None, flag: str, form: str = "name=value"
+    texts: Iterable[str] | None,
+    flag: str,
+    form: str = "name=value",
 ) -> Iterator[tuple[str, str]]:
     """The two sides of each text of a repeatable option. Raises: InputError."""
     for text in texts or ():
@@ -165,7 +167,12 @@ def parsed(
     return arguments
 
 
-def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
+def _unknown(
+    name: str,
+    by_name: Iterable[str],
+    subject: str,
+    flag: str,
+) -> str:
     """That there is no such setting, with the nearest name and those there are."""
     names = ", ".join(key for key in by_name if "." not in key) or "none"
     return (

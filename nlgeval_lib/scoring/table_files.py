@@ -132,7 +132,12 @@ class TableFile:
     file without rows.
     """
 
-    def __init__(self, path: str, format: str = "", delimiter: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        format: str = "",
+        delimiter: str = "",
+    ) -> None:
         self.kind = format_of(path, format)
         self.name = called(path)
         self.delimiter = delimiter or ("\t" if self.kind == "tsv" else ",")
@@ -282,7 +287,11 @@ def _frame(rows: Mapping[str, list[Any]], columns: Sequence[str]) -> pd.DataFram
     return pd.DataFrame(list(rows.values()), places, list(columns), dtype=object)
 
 
-def _check_header(header: list[str], delimiter: str, place: str) -> None:
+def _check_header(
+    header: list[str],
+    delimiter: str,
+    place: str,
+) -> None:
     """Pass where every column has a name of its own. Raises: InputError."""
     for number, column in enumerate(header, start=1):
         if not column.strip():
@@ -300,7 +309,11 @@ def _check_header(header: list[str], delimiter: str, place: str) -> None:
                 )
 
 
-def _loaded(text: str, name: str, line: int = 0) -> Any:
+def _loaded(
+    text: str,
+    name: str,
+    line: int = 0,
+) -> Any:
     """The value of a line of JSON Lines, or of a whole file."""
     try:
         return json.loads(text, object_pairs_hook=_object)
