@@ -82,9 +82,8 @@ def data(
     if fetch and describe:
         raise ValueError("choose --fetch or --describe")
     # raises where the package is installed without the repository
-    datasets.registry.entries()
-    known = datasets.registry.entries()
-    left_out = [path for path, entry in known.items() if entry.optional]
+    entries = datasets.registry.entries()
+    left_out = [path for path, entry in entries.items() if entry.optional]
     chosen = list(names or datasets.groups())
     for name in chosen:
         if name not in left_out:
@@ -102,9 +101,14 @@ def data(
         datasets.unreachable.forget()
         datasets.fetch.all(chosen, typer.echo, optional=optional or bool(names))
         return
-    for name in chosen:
-        if name in left_out:
-            continue
+    _list_presence([name for name in chosen if name not in left_out])
+
+
+def _list_presence(names: list[str]) -> None:
+    """Print for each data set whether it is on this machine, or the reason."""
+    from nlgeval_lib import datasets
+
+    for name in names:
         is_here, reason = datasets.available(name)
         typer.echo(f"{name:24} {'here' if is_here else f'not here: {reason}'}")
 

@@ -1,11 +1,10 @@
 """Kernels of this very Python, for notebooks that are executed.
 
 On Linux a kernel is a fork of a template process that has imported, once, what every
-notebook imports. The template
-computes nothing: no thread, event loop, socket or cached value passes into a kernel
-(what OpenBLAS and Arrow start when they are imported, they end and start again around a
-fork by themselves). Elsewhere, with NLGEVAL_FORK=0, or where a fork fails, kernels are
-started from nothing.
+notebook imports. The template computes nothing: no thread, event loop, socket or cached
+value passes into a kernel (OpenBLAS and Arrow start threads when they are imported, and
+end and start them again around a fork by themselves). Elsewhere, with NLGEVAL_FORK=0,
+or where a fork fails, kernels are started from nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 NAME = "nlgeval"
-# What only some notebooks import stays out: a result's provenance names the packages
-# that its kernel has imported, and
-# its record the modules of ours, any of which makes it stale when edited.
+# A module that only some notebooks import is not among them: a result's provenance
+# names the packages that its kernel has imported, and its record the modules of this
+# library, any of which makes the result stale when it is edited.
 PRELOADED = (
     "ipykernel.kernelapp",
     "pandas.io.formats.style",
@@ -55,19 +54,18 @@ def manager(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
     """The kernel manager whose kernels have `environment` besides this process's
     own; no kernelspec on disk counts.
     """
-    place = EntryPoint(
-        NAME, f"{Forked.__module__}:Forked", KernelProvisionerFactory.GROUP_NAME
-    )
-    KernelProvisionerFactory.instance().provisioners[NAME] = place
+    factory = KernelProvisionerFactory.instance()
+    place = f"{Forked.__module__}:Forked"
+    factory.provisioners[NAME] = EntryPoint(NAME, place, factory.GROUP_NAME)
+    # In these values $ would ask for a variable.
+    escaped = {name: value.replace("$", "$$") for name, value in environment.items()}
 
     class Manager(AsyncKernelManager):
         kernel_spec = KernelSpec(
             argv=[sys.executable, *_COMMAND.split()],
             display_name=NAME,
             language="python",
-            env={
-                name: value.replace("$", "$$") for name, value in environment.items()
-            },  # $ asks for a variable there
+            env=escaped,
             metadata={"kernel_provisioner": {"provisioner_name": NAME}},
         )
 
@@ -80,28 +78,25 @@ class Forked(LocalProvisioner):
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         """Launch the kernel; the connection information for it."""
         folder = os.path.abspath(kwargs.get("cwd") or os.getcwd())
+        request = {
+            "arguments": cmd[3:],
+            "folder": folder,
+            "environment": kwargs["env"],
+        }
         try:
-            process = Process(
-                TEMPLATE.fork(
-                    {
-                        "arguments": cmd[3:],
-                        "folder": folder,
-                        "environment": kwargs["env"],
-                    }
-                )
-            )
+            process = Process(TEMPLATE.fork(request))
         except OSError as error:
             if wanted():
                 print(f"a kernel is started, not forked: {error}", file=sys.stderr)
-            found = await super().launch_kernel(
-                cmd, **kwargs | dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
-            )
+            kwargs["stdout"] = subprocess.DEVNULL
+            kwargs["stderr"] = subprocess.DEVNULL
+            connection = await super().launch_kernel(cmd, **kwargs)
             TEMPLATE.started.add(self)
-            return found
+            return connection
         self.process = cast(Any, process)
-        self.pid = self.pgid = (
-            process.pid
-        )  # a session of its own, so its group has its number
+        # The kernel leads a session of its own, so its group has its number.
+        self.pid = process.pid
+        self.pgid = process.pid
         self.cwd = folder
         return self.connection_info
 
@@ -114,21 +109,21 @@ def wanted() -> bool:
 class Process:
     """A forked kernel, with as much of `subprocess.Popen` as jupyter_client uses.
 
-    How it ended is not told.
+    It does not tell how the kernel ended.
     """
 
     stdin = stdout = stderr = None
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self._handle = os.pidfd_open(
-            pid
-        )  # stays this process's, whoever gets its number next
+        # The handle stays this process's own, even when its number is given again.
+        self._handle = os.pidfd_open(pid)
         weakref.finalize(self, os.close, self._handle)
 
     def poll(self) -> int | None:
         """None while it runs."""
-        return -signal.SIGKILL if select.select([self._handle], [], [], 0)[0] else None
+        ended, _, _ = select.select([self._handle], [], [], 0)
+        return -signal.SIGKILL if ended else None
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it runs."""
@@ -148,9 +143,8 @@ class Template:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._lock = threading.Lock()
-        self.started: weakref.WeakSet[LocalProvisioner] = (
-            weakref.WeakSet()
-        )  # of kernels that were not forked
+        # The provisioners of kernels that were started instead of forked.
+        self.started: weakref.WeakSet[LocalProvisioner] = weakref.WeakSet()
         self.closed = False
 
     def fork(self, request: Mapping[str, Any]) -> int:
@@ -191,9 +185,9 @@ class Template:
             if self._process is not None:
                 self._process.kill()  # its kernels end with it
                 self._process.communicate()
-        for one in list(self.started):
-            if one.process is not None:
-                one.process.kill()
+        for provisioner in list(self.started):
+            if provisioner.process is not None:
+                provisioner.process.kill()
 
 
 TEMPLATE = Template()
@@ -209,7 +203,8 @@ def template() -> Iterator[None]:
         TEMPLATE.close()
 
 
-# ---- the template process: a JSON request a line in, the process number of the kernel that it became out
+# ---- the template process: it reads a JSON request a line, and answers with the
+# process number of the kernel that it forked
 
 
 def main() -> None:
@@ -218,24 +213,24 @@ def main() -> None:
     """
     os.environ.setdefault("MPLBACKEND", _INLINE)
     for name in PRELOADED:
-        with contextlib.suppress(
-            ImportError
-        ):  # a package that is not here is left to the notebook that wants it
+        # A missing package is left to the notebook that needs it.
+        with contextlib.suppress(ImportError):
             importlib.import_module(name)
     gc.collect()
-    # a collection in a kernel need not touch, and so copy, what all of them share
+    # A collection in a kernel need not touch, and so copy, what all kernels share.
     gc.freeze()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(
-        2, 1
-    )  # what a library or a kernel prints goes nowhere, and not between the answers
+    # What a library or a kernel prints goes nowhere, and not between the answers.
+    os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a kernel that ends leaves nothing
-    here = os.getpid()
+    # No process of a kernel that ended remains.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    template_pid = os.getpid()
     for line in sys.stdin:
-        if (pid := os.fork()) == 0:
+        pid = os.fork()
+        if pid == 0:
             answers.close()
-            become({**json.loads(line), "template": here})
+            become({**json.loads(line), "template": template_pid})
             return
         print(pid, file=answers, flush=True)
 
@@ -243,12 +238,11 @@ def main() -> None:
 def become(request: Mapping[str, Any]) -> None:
     """Be the kernel that `request` asks for, until it is shut down."""
     os.setsid()
-    ctypes.CDLL(None).prctl(
-        1, signal.SIGKILL, 0, 0, 0
-    )  # PR_SET_PDEATHSIG: it ends when its template does, however
-    if os.getppid() != (
-        template := request["template"]
-    ):  # that ended before this was set
+    # PR_SET_PDEATHSIG: the kernel ends when its template does, by whatever cause.
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+    template = request["template"]
+    if os.getppid() != template:
+        # The template ended before that was set.
         os._exit(1)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -257,18 +251,16 @@ def become(request: Mapping[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"], JPY_PARENT_PID=str(template))
     os.chdir(request["folder"])
-    # ipykernel reads JPY_PARENT_PID when it is imported, which here was before there
-    # was a kernel
+    # ipykernel reads JPY_PARENT_PID when it is imported, which was in the template: so
+    # the parent is an argument too.
     sys.argv = [
         "ipykernel_launcher",
         *request["arguments"],
         f"--IPKernelApp.parent_handle={template}",
     ]
     if "numpy" in sys.modules:
-        sys.modules[
-            "numpy"
-            # numpy's global state is drawn anew in each process, as python's is
-        ].random.seed()
+        # numpy's global state is drawn anew in each process, as python's is.
+        sys.modules["numpy"].random.seed()
 
     from ipykernel import kernelapp
 
@@ -277,10 +269,6 @@ def become(request: Mapping[str, Any]) -> None:
 
 if __name__ == "__main__":
     if sys.path and sys.path[0] in ("", os.getcwd()):
-        del sys.path[
-            0
-            # as ipykernel_launcher does: a notebook's own folder comes first, set by
-            # the
-            # kernel
-        ]
+        # ipykernel_launcher does so too: the kernel puts a notebook's folder first.
+        del sys.path[0]
     main()

@@ -43,19 +43,19 @@ class Job:
 
 def cpus() -> int:
     """How many cores this process may use."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def executed(
-    jobs: int, following: Callable[[], Job | None], tick: Callable[[list[str]], None]
+    jobs: int,
+    following: Callable[[], Job | None],
+    tick: Callable[[list[str]], None],
 ) -> Iterator[tuple[Job, dict[str, Any], float]]:
     """Run what `following` gives, `jobs` at a time, until it gives None and nothing
-    runs: job, answer (see `execute`), seconds of each that ended. tick: told the names
-    of those that run, about once a second.
+    runs: job, answer (see `execute`), seconds of each that ended. tick: called about
+    once a second with the names of those that run.
     """
     job = following()
     if job is None:
@@ -63,33 +63,36 @@ def executed(
     from nlgeval_lib.runner import kernels
 
     environment = _environment(jobs)
-    asked: dict[Future[dict[str, Any]], tuple[Job, float]] = {}
+    running: dict[Future[dict[str, Any]], tuple[Job, float]] = {}
     with ThreadPoolExecutor(jobs) as threads, kernels.template():
-        while job or asked:
+        while job or running:
             while job:
-                asked[threads.submit(execute, job, environment)] = job, time.monotonic()
-                job = following() if len(asked) < jobs else None
-            tick([job.name for job, _ in asked.values()])
-            for done in wait(asked, 1.0, FIRST_COMPLETED).done:
-                ended, began = asked.pop(done)
-                yield ended, done.result(), time.monotonic() - began
-            job = following() if len(asked) < jobs else None
+                future = threads.submit(execute, job, environment)
+                running[future] = (job, time.monotonic())
+                job = following() if len(running) < jobs else None
+            tick([job.name for job, _ in running.values()])
+            for future in wait(running, 1.0, FIRST_COMPLETED).done:
+                ended, start = running.pop(future)
+                yield ended, future.result(), time.monotonic() - start
+            job = following() if len(running) < jobs else None
 
 
 def _environment(jobs: int) -> dict[str, str]:
     """What kernels run with: few threads, the folders that this process uses,
     nothing of the user's own IPython.
     """
+    environment = {}
+    for name in _FOLDERS:
+        folder = os.environ.get(name)
+        if folder:
+            # A kernel's working folder is its notebook's: relative paths would be
+            # read from there.
+            environment[name] = str(Path(folder).expanduser().resolve())
     threads = str(max(1, cpus() // jobs))
+    for name in _THREADS:
+        environment[name] = os.environ.get(name) or threads
     return {
-        # a kernel's working folder is its notebook's, so what was given relative to
-        # ours must not stay so
-        **{
-            name: str(Path(os.environ[name]).expanduser().resolve())
-            for name in _FOLDERS
-            if os.environ.get(name)
-        },
-        **{name: os.environ.get(name) or threads for name in _THREADS},
+        **environment,
         "IPYTHONDIR": str(files.state("ipython").resolve()),
         "PYTHONHASHSEED": "0",
         "TOKENIZERS_PARALLELISM": "false",
@@ -118,9 +121,8 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
             start_timeout=120,
             execution_timeout=job.timeout,
             kernel_manager_class=kernels.manager({**environment, **job.environment}),
-            resources={
-                "metadata": {"path": str(job.source.parent)}
-            },  # papermill's own `cwd` moves all threads
+            # papermill's own argument, `cwd`, moves all threads to that folder
+            resources={"metadata": {"path": str(job.source.parent)}},
             config=Config({"KernelManager": {"shutdown_wait_time": 2.0}}),
         )
     except papermill.PapermillExecutionError as error:
@@ -132,18 +134,16 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
             "traceback": "\n".join(error.traceback),
         }
     except CellTimeoutError:
-        return {
-            "ok": False,
-            "error": f"a cell took longer than {job.timeout} s (--timeout)",
-        }
+        problem = f"a cell took longer than {job.timeout} s (--timeout)"
     except DeadKernelError:
-        return {"ok": False, "error": "the kernel died (out of memory, or killed)"}
+        problem = "the kernel died (out of memory, or killed)"
     except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
         if isinstance(error, OSError) and error.errno in files.NO_ROOM:
-            where = job.target.parent
-            return {
-                "ok": False,
-                "error": f"cannot write the executed copy in {where}: {files.way_out(error)}",
-            }
-        return {"ok": False, "error": f"{type(error).__name__}: {error}"}
-    return {"ok": True}
+            problem = (
+                f"cannot write the executed copy in {job.target.parent}: "
+                f"{files.way_out(error)}"
+            )
+    else:
+        return {"ok": True}
+    return {"ok": False, "error": problem}

@@ -29,7 +29,13 @@ from nlgeval_lib.runner import pool, stale
 from nlgeval_lib.runner.stale import Options, Record, Step, record_path, step, waits_for
 from nlgeval_lib.study.catalogue import Catalogue, Entry, scoreboard_entry
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\xa0-\U0010ffff]")
+_ANSI = re.compile(
+    r"""
+    \x1b\[ [0-9;?]* [\ -/]* [@-~]              # a terminal's colour or movement
+  | [^\t\n\x20-\x7e\xa0-\U0010ffff]          # any other control character
+    """,
+    re.VERBOSE,
+)
 _WORDS = {
     "ran": "done",
     "cached": "cached",
@@ -51,9 +57,13 @@ class Progress:
     def __init__(self, total: int = 0, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
         self._live = Live(
-            console=Console(file=self._stream), auto_refresh=False, transient=True
+            console=Console(file=self._stream),
+            auto_refresh=False,
+            transient=True,
         )
-        self.total, self.began, self.counts = total, time.monotonic(), Counter[str]()
+        self.total = total
+        self.began = time.monotonic()
+        self.counts = Counter[str]()
 
     def say(self, text: str) -> None:
         """One line that stays."""
@@ -61,48 +71,51 @@ class Progress:
         print(plain(text), file=self._stream, flush=True)
 
     def outcome(
-        self, name: str, what: str, seconds: float | None = None, detail: str = ""
+        self,
+        name: str,
+        outcome: str,
+        seconds: float | None = None,
+        detail: str = "",
     ) -> None:
-        """`name` ended as `what`: ran, cached, failed, unavailable."""
-        self.counts[what] += 1
-        took = f" {seconds:6.1f} s" if seconds is not None else " " * 9
-        place = f"[{self.counts.total():{len(str(self.total))}}/{self.total}]"
-        self.say(
-            f"{place} {_WORDS[what]:8}{took}  {name}{'  ' + detail if detail else ''}"
-        )
+        """`name` ended as `outcome`: ran, cached, failed, unavailable."""
+        self.counts[outcome] += 1
+        width = len(str(self.total))
+        place = f"[{self.counts.total():{width}}/{self.total}]"
+        duration = " " * 9
+        if seconds is not None:
+            duration = f" {seconds:6.1f} s"
+        if detail:
+            detail = f"  {detail}"
+        self.say(f"{place} {_WORDS[outcome]:8}{duration}  {name}{detail}")
 
     def tick(self, running: Sequence[str]) -> None:
         """Redraw the live line (terminals only)."""
-        if self._live.console.is_terminal:
-            done = f"{self.counts.total()}/{self.total} | {self.summary()} | {time.monotonic() - self.began:.0f} s"
-            self._live.start()
-            text = Text(
-                f"{done} | running: {', '.join(running)}",
-                no_wrap=True,
-                overflow="ellipsis",
-            )
-            self._live.update(text, refresh=True)
+        if not self._live.console.is_terminal:
+            return
+        seconds = time.monotonic() - self.began
+        line = (
+            f"{self.counts.total()}/{self.total} | {self.summary()} | {seconds:.0f} s"
+            f" | running: {', '.join(running)}"
+        )
+        self._live.start()
+        text = Text(line, no_wrap=True, overflow="ellipsis")
+        self._live.update(text, refresh=True)
 
-    def summary(self, kept: str = "") -> str:
-        """How many ran, were cached, failed, were not run; `kept`: what stands from
-        earlier runs, since these had less.
+    def summary(self, retained: str = "") -> str:
+        """How many ran, were cached, failed, were not run.
 
+        retained: the results that stand from earlier runs, as the new ones had less.
         That nothing failed is said only where nothing was lost either.
         """
-        said = [f"{self.counts['ran']} run", f"{self.counts['cached']} cached"]
-        said += (
-            [f"{self.counts['failed']} failed"]
-            if self.counts["failed"] or not kept
-            else []
-        )
-        said += (
-            [f"{self.counts['unavailable']} not run"]
-            if self.counts["unavailable"]
-            else []
-        )
-        return ", ".join(
-            [*said, f"{kept} not made again, kept from earlier"] if kept else said
-        )
+        counts = self.counts
+        texts = [f"{counts['ran']} run", f"{counts['cached']} cached"]
+        if counts["failed"] or not retained:
+            texts.append(f"{counts['failed']} failed")
+        if counts["unavailable"]:
+            texts.append(f"{counts['unavailable']} not run")
+        if retained:
+            texts.append(f"{retained} not made again, kept from earlier")
+        return ", ".join(texts)
 
     def close(self) -> None:
         """Leave the terminal's line clean."""
@@ -111,17 +124,16 @@ class Progress:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run did, by output id."""
+    """What a run did, by output id.
+
+    unavailable: id -> data set -> reason. saved: id -> the report of `save()`.
+    """
 
     ran: list[str] = field(default_factory=list)
     cached: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    unavailable: dict[str, dict[str, str]] = field(
-        default_factory=dict
-    )  # id -> data set -> why
-    saved: dict[str, Mapping[str, Any]] = field(
-        default_factory=dict
-    )  # id -> what save() reported
+    unavailable: dict[str, dict[str, str]] = field(default_factory=dict)
+    saved: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def code(self) -> int:
@@ -133,11 +145,16 @@ class Session:
     """Runs the chosen entries of a catalogue, then the scoreboard."""
 
     def __init__(
-        self, catalogue: Catalogue, options: Options, progress: Progress | None = None
+        self,
+        catalogue: Catalogue,
+        options: Options,
+        progress: Progress | None = None,
     ) -> None:
-        self._catalogue, self._options = catalogue, options
-        self._show, self._outcome = progress or Progress(), Outcome()
-        self._waiting: list[Entry] = []  # for others to end
+        self._catalogue = catalogue
+        self._options = options
+        self._show = progress or Progress()
+        self._outcome = Outcome()
+        self._waiting: list[Entry] = []  # until the outputs before them have ended
         self._ready: list[Step] = []
         self._running: dict[str, Step] = {}
         stale.forget()
@@ -148,8 +165,9 @@ class Session:
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot
         be written.
         """
-        made = {files.results() / "executed": "ipynb", files.state("runs"): "saved"}
-        for folder in made:  # better refused now than after an hour
+        endings = {files.results() / "executed": "ipynb", files.state("runs"): "saved"}
+        # A folder that cannot be written is refused now, not after an hour.
+        for folder in endings:
             files.check(folder / ".writable")
         todo = _with_scoreboard(entries, self._options)
         self._show.total = self._show.total or len(todo)
@@ -162,26 +180,29 @@ class Session:
         self._ready = self._checked([entry for entry in todo if not entry.after])
         if self._outcome.cached:
             self._show.say(
-                f"cached: {len(self._outcome.cached)} outputs, unchanged since they were run here"
+                f"cached: {len(self._outcome.cached)} outputs, unchanged since they "
+                "were run here"
             )
         try:
             for job, answer, seconds in pool.executed(
-                self._options.jobs, self._following, self._show.tick
+                self._options.jobs,
+                self._following,
+                self._show.tick,
             ):
                 self._finish(job, answer, seconds)
         except BaseException:
             self._show.say("stopping; what was finished is kept")
             raise
         finally:
-            for folder, end in made.items():
-                for half_made in folder.rglob(f".*.{os.getpid()}.{end}"):
-                    half_made.unlink(missing_ok=True)
+            for folder, ending in endings.items():
+                for unfinished in folder.rglob(f".*.{os.getpid()}.{ending}"):
+                    unfinished.unlink(missing_ok=True)
             self._show.close()
         self._report()
         return self._outcome
 
     def _checked(self, entries: list[Entry]) -> list[Step]:
-        """The steps that must and can be run; the others are booked."""
+        """The steps that must and can be run; all others count as ended."""
         due = []
         for entry in entries:
             decided = step(entry, self._catalogue, self._options)
@@ -195,17 +216,18 @@ class Session:
             else:
                 due.append(decided)
         self._seal_cached(entries)
-        lacking = stale.missing(name for one in due for name in one.entry.inputs)
+        inputs = [name for decided in due for name in decided.entry.inputs]
+        missing = stale.missing(inputs)
         runnable = []
-        for one in due:
-            gaps = {name: lacking[name] for name in one.entry.inputs if name in lacking}
-            if gaps and not stale.from_numbers(one.entry, gaps):
-                self._outcome.unavailable[one.entry.id] = gaps
-                self._show.outcome(
-                    one.entry.id, "unavailable", detail=f"needs {', '.join(gaps)}"
-                )
+        for decided in due:
+            entry = decided.entry
+            gaps = {name: missing[name] for name in entry.inputs if name in missing}
+            if gaps and not stale.from_numbers(entry, gaps):
+                self._outcome.unavailable[entry.id] = gaps
+                detail = f"needs {', '.join(gaps)}"
+                self._show.outcome(entry.id, "unavailable", detail=detail)
             else:
-                runnable.append(one)
+                runnable.append(decided)
         return runnable
 
     def _seal_cached(self, entries: Sequence[Entry]) -> None:
@@ -226,104 +248,119 @@ class Session:
         What one notebook asks for its outputs is mostly the same: run one after the
         other, the later reads its scores.
         """
-        while True:
-            pending = (
-                {entry.id for entry in self._waiting}
-                | {one.entry.id for one in self._ready}
-                | {*self._running}
-            )
-            free = [
-                one
-                for one in self._waiting
-                if not waits_for(one, self._catalogue) & pending
-            ]
-            for entry in free:
-                self._waiting.remove(entry)
-                self._ready += self._checked([entry])
-            if (
-                self._ready or not free
-            ):  # else what was just checked needs no run, so others need wait no more
-                break
+        # An entry that turns out to need no run may be what others have waited for.
+        while self._release() and not self._ready:
+            pass
         if not self._ready:
             return None
-        busy = {one.entry.path for one in self._running.values()}
-        one = max(
-            self._ready,
-            key=lambda one: (one.entry.path not in busy, self._seconds(one.entry)),
-        )
-        self._ready.remove(one)
-        self._running[one.entry.id] = one
-        return self._job(one.entry, one.values)
+        busy = {running.entry.path for running in self._running.values()}
+
+        def rank(step_due: Step) -> tuple[bool, float]:
+            entry = step_due.entry
+            return entry.path not in busy, self._seconds(entry)
+
+        chosen = max(self._ready, key=rank)
+        self._ready.remove(chosen)
+        self._running[chosen.entry.id] = chosen
+        return self._job(chosen.entry, chosen.values)
+
+    def _release(self) -> bool:
+        """Check the entries that wait for nothing any more; whether there were any."""
+        pending = {*self._running}
+        pending.update(entry.id for entry in self._waiting)
+        pending.update(step_due.entry.id for step_due in self._ready)
+        free = []
+        for entry in self._waiting:
+            if not waits_for(entry, self._catalogue) & pending:
+                free.append(entry)
+        for entry in free:
+            self._waiting.remove(entry)
+            self._ready += self._checked([entry])
+        return bool(free)
 
     def _seconds(self, entry: Entry) -> float:
         """How long an output will take: as its last run here, else as the saved
         result did.
         """
-        if record := Record.read(record_path(self._options.mode, entry.id)):
+        record = Record.read(record_path(self._options.mode, entry.id))
+        if record:
             return record.seconds
+        path = files.results() / entry.paper / f"{entry.id}.json"
         try:
-            saved = (files.results() / entry.paper / f"{entry.id}.json").read_text(
-                encoding="utf-8"
-            )
-            return float(json.loads(saved)["wall_seconds"])
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            return float(saved["wall_seconds"])
         except (OSError, ValueError, TypeError, KeyError):
             return 30.0
 
     def _job(self, entry: Entry, values: Mapping[str, Any]) -> pool.Job:
-        """The notebook's copy is made under another name beside its place, and what
-        it saved is told in a file.
+        """The job of an output: the executed copy gets a name of its own until it is
+        finished, and the notebook reports what it saved in a file.
         """
         options = self._options
-        apart = (
-            "trial" if options.overrides else "quick" if options.mode == "quick" else ""
-        )
-        folder = files.results() / "executed" / apart / entry.paper
+        folder = files.results() / "executed"
+        if options.overrides:
+            folder /= "trial"
+        elif options.mode == "quick":
+            folder /= "quick"
+        folder /= entry.paper
         folder.mkdir(parents=True, exist_ok=True)
         report = files.state(
-            "runs", options.mode, f".{entry.id}.{os.getpid()}.saved"
+            "runs",
+            options.mode,
+            f".{entry.id}.{os.getpid()}.saved",
         ).resolve()
         report.unlink(missing_ok=True)
         environment = {
             "NLGEVAL_RECORD": str(report),
             "NLGEVAL_TRIAL": "1" if options.overrides else "",
             "NLGEVAL_REPLACE": "1" if options.replace else "",
-            # what could be fetched is here by now: no address is asked a second time
+            # All that could be fetched is here by now: no address is asked again.
             "NLGEVAL_OFFLINE": "1",
         }
         work = folder.resolve() / f".{entry.id}.{os.getpid()}.ipynb"
         return pool.Job(
-            entry.id, entry.path.resolve(), work, values, environment, options.timeout
+            entry.id,
+            entry.path.resolve(),
+            work,
+            values,
+            environment,
+            options.timeout,
         )
 
-    def _finish(self, job: pool.Job, answer: dict[str, Any], seconds: float) -> None:
-        one = self._running.pop(job.name)
+    def _finish(
+        self,
+        job: pool.Job,
+        answer: dict[str, Any],
+        seconds: float,
+    ) -> None:
+        """Keep the results of a job that ended, or report its problems."""
+        step_run = self._running.pop(job.name)
         aside = files.state("failed", f"{job.name}.ipynb")
-        saved, said = came(one.entry, answer, Path(job.environment["NLGEVAL_RECORD"]))
-        if not said:
+        report = Path(job.environment["NLGEVAL_RECORD"])
+        saved, problems = came(step_run.entry, answer, report)
+        if not problems:
             try:
                 os.replace(job.target, job.target.with_name(f"{job.name}.ipynb"))
                 aside.unlink(missing_ok=True)
-                self._keep(one, "ok", seconds, saved)
+                self._keep(step_run, "ok", seconds, saved)
             except OSError as error:
-                said = [f"cannot keep the run: {error}"]
-        if not said:
+                problems = [f"cannot keep the run: {error}"]
+        if not problems:
             self._seal(saved)
             self._outcome.ran.append(job.name)
             self._outcome.saved[job.name] = saved
             self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
             return
         with contextlib.suppress(OSError):
-            self._keep(one, "failed", seconds, {})
+            self._keep(step_run, "failed", seconds, {})
         with contextlib.suppress(OSError):
             aside.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(job.target, aside)
-            said.append(f"kept aside: {shown(aside)}")
-        self._fail(
-            one.entry,
-            said,
-            seconds,
-            answer["error"].splitlines()[0] if "cell" in answer else "",
-        )
+            problems.append(f"kept aside: {shown(aside)}")
+        detail = ""
+        if "cell" in answer:
+            detail = answer["error"].splitlines()[0]
+        self._fail(step_run.entry, problems, seconds, detail)
 
     def _seal(self, saved: Mapping[str, Any]) -> None:
         """Renew the seal of what a run of full size wrote; the scoreboard sealed its
@@ -334,92 +371,97 @@ class Session:
             seal.renew(saved["files"], saved["written"])
 
     def _keep(
-        self, one: Step, status: str, seconds: float, saved: dict[str, Any]
+        self,
+        step_run: Step,
+        status: str,
+        seconds: float,
+        saved: dict[str, Any],
     ) -> None:
-        if not self._options.aside:
-            hashes = {
-                name: stale.file_hash(files.located(name))
-                for name in saved.get("files", ())
-            }
-            record = Record(
-                status,
-                one.parts,
-                stale.code(saved.get("modules", ())),
-                round(seconds, 2),
-                saved,
-                hashes,
-            )
-            record.write(record_path(self._options.mode, one.entry.id))
+        """Write the record of a run that is not aside. Raises: OSError."""
+        if self._options.aside:
+            return
+        hashes = {}
+        for name in saved.get("files", ()):
+            hashes[name] = stale.file_hash(files.located(name))
+        code = stale.code(saved.get("modules", ()))
+        record = Record(status, step_run.parts, code, round(seconds, 2), saved, hashes)
+        record.write(record_path(self._options.mode, step_run.entry.id))
 
     def _fail(
         self,
         entry: Entry,
-        said: Sequence[str],
+        problems: Sequence[str],
         seconds: float | None = None,
         detail: str = "",
     ) -> None:
         self._outcome.failed.append(entry.id)
         self._show.outcome(entry.id, "failed", seconds, detail)
-        for line in said:
-            self._show.say(textwrap.indent(line, "    "))
+        for text in problems:
+            self._show.say(textwrap.indent(text, "    "))
 
     def _report(self) -> None:
+        """Say at the end what was unavailable, failed, kept and saved."""
         show = self._show
         outcome = self._outcome
-        costs: dict[str, list[str]] = defaultdict(list)
-        for name, gaps in outcome.unavailable.items():
-            for (
-                dataset,
-                why,
-            ) in (
-                gaps.items()
-            ):  # without addresses, and without the advice that is given once below
-                costs[
-                    f"{dataset}: {re.sub(r'https?://[^ ]+: ', '', why.partition('. Set ')[0])}"
-                ].append(name)
-        for what, names in costs.items():
-            show.say(f"unavailable: {what}; not run: {', '.join(names)}")
-        if costs:
-            show.say(
-                f"to get {', '.join(what.partition(':')[0] for what in costs)}: set NLGEVAL_DATA_MIRROR to a folder "
-                "with these files, or run again where the network reaches their addresses; what was saved is kept"
-            )
+        self._say_unavailable()
         if outcome.failed:
             show.say(f"failed: {', '.join(outcome.failed)}")
         total = Counter[str]()
-        kept = {
-            name: saved for name, saved in outcome.saved.items() if saved.get("kept")
-        }  # of runs with less
-        for name, saved in kept.items():
-            show.say(
-                f"kept from {saved['since']}: {name}: {_counted(saved['kept'])}; this run: {saved['why']}"
-            )
-            total.update(saved["kept"])
+        outputs = 0
+        for name, saved in outcome.saved.items():
+            retained = saved.get("kept")
+            if retained:
+                show.say(
+                    f"kept from {saved['since']}: {name}: {_counted(retained)}; this "
+                    f"run: {saved['why']}"
+                )
+                total.update(retained)
+                outputs += 1
         self._say_saved()
-        ended = show.summary(
-            f"{_counted(total)} of {len(kept)} outputs" if kept else ""
-        )
-        show.say(f"{ended} in {time.monotonic() - show.began:.1f} s")
+        retained_text = f"{_counted(total)} of {outputs} outputs" if outputs else ""
+        summary = show.summary(retained_text)
+        show.say(f"{summary} in {time.monotonic() - show.began:.1f} s")
+
+    def _say_unavailable(self) -> None:
+        """Which data sets could not be had, the outputs that need them, and the way."""
+        show = self._show
+        needed_by: dict[str, list[str]] = defaultdict(list)
+        for output, gaps in self._outcome.unavailable.items():
+            for dataset, reason in gaps.items():
+                # Without addresses, and without the advice that is given once below.
+                reason = re.sub(r"https?://[^ ]+: ", "", reason.partition(". Set ")[0])
+                needed_by[f"{dataset}: {reason}"].append(output)
+        for problem, outputs in needed_by.items():
+            show.say(f"unavailable: {problem}; not run: {', '.join(outputs)}")
+        if needed_by:
+            names = [problem.partition(":")[0] for problem in needed_by]
+            show.say(
+                f"to get {', '.join(names)}: set NLGEVAL_DATA_MIRROR to a folder with "
+                "these files, or run again where the network reaches their addresses; "
+                "what was saved is kept"
+            )
 
     def _say_saved(self) -> None:
         """How many outputs came from saved scores, how many need texts, and the way."""
-        came = [
-            name
-            for name, saved in self._outcome.saved.items()
-            if saved.get("without_texts")
-        ]
-        if came:
+        saved = self._outcome.saved.values()
+        without_texts = sum(bool(report.get("without_texts")) for report in saved)
+        unavailable = len(self._outcome.unavailable)
+        if without_texts:
             self._show.say(
-                f"from saved scores: {len(came)} outputs (data/numbers; their texts are not here)"
+                f"from saved scores: {without_texts} outputs (data/numbers; their "
+                "texts are not here)"
             )
-        if came or self._outcome.unavailable:
+        if without_texts or unavailable:
             self._show.say(
-                f"need a download: {len(self._outcome.unavailable)} outputs; `make data` brings the texts of all"
+                f"need a download: {unavailable} outputs; `make data` brings the texts "
+                "of all"
             )
 
 
 def listing(
-    catalogue: Catalogue, options: Options, entries: Sequence[Entry]
+    catalogue: Catalogue,
+    options: Options,
+    entries: Sequence[Entry],
 ) -> Iterator[str]:
     """What a run would do, a line an output; nothing is run, fetched or written."""
     stale.forget()
@@ -433,44 +475,53 @@ def listing(
             reason = "where the outputs before it give other results"
         if action == "run":
             due.add(entry.id)
-        yield f"{action:8} {entry.id}{'  (' + reason + ')' if reason else ''}"
+        note = f"  ({reason})" if reason else ""
+        yield f"{action:8} {entry.id}{note}"
 
 
 def _with_scoreboard(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    last = scoreboard_entry()
-    return [*entries, *([last] if last.path.exists() and not options.aside else [])]
+    """The entries, and after them the scoreboard where this run makes it."""
+    scoreboard = scoreboard_entry()
+    if options.aside or not scoreboard.path.exists():
+        return list(entries)
+    return [*entries, scoreboard]
 
 
 def came(
-    entry: Entry, answer: Mapping[str, Any], report: Path
+    entry: Entry,
+    answer: Mapping[str, Any],
+    report: Path,
 ) -> tuple[dict[str, Any], list[str]]:
-    """What a notebook told of what it saved; and what went wrong: the cell and its
-    traceback, or what else.
+    """The notebook's report of what it saved; and the problems: the cell and its
+    traceback, or another reason.
     """
     if "cell" in answer:
+        place = f"{shown(entry.path)}, In[{answer['cell']}]:"
         source = textwrap.indent(answer["source"].rstrip(), "| ")
-        return {}, [
-            f"{shown(entry.path)}, In[{answer['cell']}]:",
-            source,
-            plain(answer["traceback"]).rstrip(),
-        ]
-    if not answer["ok"] or not entry.saves:
-        return {}, [] if answer["ok"] else [answer["error"]]
+        return {}, [place, source, plain(answer["traceback"]).rstrip()]
+    if not answer["ok"]:
+        return {}, [answer["error"]]
+    if not entry.saves:
+        return {}, []
     try:
         saved = json.loads(report.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}, [
-            f"the notebook ran to its end but saved nothing: end it with out.save() on Output({entry.id!r})"
-        ]
+        problem = (
+            "the notebook ran to its end but saved nothing: end it with out.save() on "
+            f"Output({entry.id!r})"
+        )
+        return {}, [problem]
     if saved["id"] != entry.id:
-        return {}, [
+        problem = (
             f"the notebook saved {saved['id']!r}; its catalogue entry is {entry.id!r}"
-        ]
+        )
+        return {}, [problem]
     return saved, []
 
 
-def _counted(kept: Mapping[str, int]) -> str:
-    """How much was kept, in words: `39 cells, 12 rows`."""
-    return ", ".join(
-        f"{count} {kind if count > 1 else kind[:-1]}" for kind, count in kept.items()
-    )
+def _counted(counts: Mapping[str, int]) -> str:
+    """How many of each kind, in words: `39 cells, 12 rows`, `1 cell`."""
+    texts = []
+    for kind, count in counts.items():
+        texts.append(f"{count} {kind if count > 1 else kind[:-1]}")
+    return ", ".join(texts)

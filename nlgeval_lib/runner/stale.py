@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from nlgeval_lib.study.catalogue import (
     Entry,
 )
 
+# The endings of the library's files that results depend on; .html and .js are for
+# pages alone.
 LIBRARY = (
     ".py",
     ".txt",
@@ -37,7 +39,7 @@ LIBRARY = (
     ".yaml",
     ".gz",
     ".css",
-)  # .html and .js: pages alone
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,8 @@ class Options:
     replace: bool = False  # let a result with less replace one with more
     timeout: int | None = None  # seconds a cell may take
     overrides: Mapping[str, str] = field(default_factory=dict)
-    records: bool = (
-        True  # False: a run on the side; no scoreboard, and no trace for the next run
-    )
+    # False: a run on the side; no scoreboard, and no trace for the next run
+    records: bool = True
 
     @property
     def aside(self) -> bool:
@@ -80,18 +81,17 @@ class Step:
 class Record:
     """The last run of one output in one mode, as a small JSON below
     `.nlgeval/runs/`.
+
+    saved: the report of `Output.save()`. files: the sha256 of each result file, by its
+    name.
     """
 
     status: str  # ok or failed
     parts: Mapping[str, str]
     code: str  # of the library, as far as the notebook loaded it
     seconds: float
-    saved: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what Output.save() reported
-    files: Mapping[str, str | None] = field(
-        default_factory=dict
-    )  # sha256 of each result file, by its name
+    saved: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Record | None:
@@ -103,23 +103,27 @@ class Record:
 
     def write(self, path: Path) -> None:
         """Keep this record. Raises: OSError where it cannot be written."""
-        files.write_text(
-            path, json.dumps(asdict(self), indent=1, sort_keys=True, default=str) + "\n"
-        )
+        text = json.dumps(asdict(self), indent=1, sort_keys=True, default=str)
+        files.write_text(path, text + "\n")
 
     def stale(self, parts: Mapping[str, str]) -> str:
         """Why the output must be made again, in words; empty where it need not be."""
         if self.status != "ok":
             return "the last run failed"
-        different = [name for name, now in parts.items() if self.parts.get(name) != now]
+        different = []
+        for name, sha256 in parts.items():
+            if self.parts.get(name) != sha256:
+                different.append(name)
         if self.code != code(self.saved.get("modules", ())):
             different.append("library code")
         if different:
             return f"changed: {', '.join(different)}"
-        for name, sha in self.files.items():
-            now = file_hash(files.located(name))
-            if now != sha:
-                return f"{'gone' if now is None else 'altered since'}: {name}"
+        for name, sha256 in self.files.items():
+            present = file_hash(files.located(name))
+            if present is None and sha256 is not None:
+                return f"gone: {name}"
+            if present != sha256:
+                return f"altered since: {name}"
         return ""
 
 
@@ -128,43 +132,26 @@ def record_path(mode: str, output: str) -> Path:
     return files.state("runs", mode, f"{output}.json")
 
 
-def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
+def step(
+    entry: Entry,
+    catalogue: Catalogue,
+    options: Options,
+) -> Step:
     """Decide about one output from content hashes alone; no data file is read.
 
     Raises: CatalogueError where its inputs are unknown names.
     """
     try:
         source = notebook.read(entry.path)
-        given = dict(entry.parameters)
-        for (
-            name,
-            text,
-        ) in (
-            options.overrides.items()
-        ):  # an unknown name is refused below, with those that are known
-            given[name] = (
-                source.parameters[name].read(text)
-                if name in source.parameters
-                else text
-            )
-        if options.mode == "quick" and entry.saves and "mode" not in source.parameters:
-            raise notebook.NotebookRefused(
-                f"{notebook.shown(entry.path)}: no parameter 'mode', so it has no quick mode"
-            )
-        values = source.resolve(given, {"mode": options.mode})
+        values = _values(entry, source, options)
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
     made_from = parts(entry, catalogue, options.mode)
-    said = " ".join(text for _, text, _ in source.cells)
-    beside = [
-        file_hash(path)
-        for path in sorted(entry.path.parent.glob("*.py"))
-        if path.stem in said
-    ]
-    made_from |= {
-        "notebook": digest([source.cells, beside]),
-        "parameters": digest(values),
-    }
+    text = " ".join(cell for _, cell, _ in source.cells)
+    modules = sorted(entry.path.parent.glob("*.py"))
+    hashes = [file_hash(path) for path in modules if path.stem in text]
+    made_from["notebook"] = digest([source.cells, hashes])
+    made_from["parameters"] = digest(values)
     if options.force or (options.replace and entry.id != SCOREBOARD):
         reason = "--force" if options.force else "--replace"
     elif options.overrides:
@@ -175,19 +162,44 @@ def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
     return Step(entry, "run" if reason else "cached", reason, values, made_from)
 
 
+def _values(
+    entry: Entry,
+    source: Any,
+    options: Options,
+) -> dict[str, Any]:
+    """The values of the notebook's parameters in this run.
+
+    Raises: notebook.NotebookRefused.
+    """
+    parameters = dict(entry.parameters)
+    for name, text in options.overrides.items():
+        # `resolve` refuses an unknown name, and says which are known.
+        parameters[name] = text
+        if name in source.parameters:
+            parameters[name] = source.parameters[name].read(text)
+    if options.mode == "quick" and entry.saves and "mode" not in source.parameters:
+        raise notebook.NotebookRefused(
+            f"{notebook.shown(entry.path)}: no parameter 'mode', so it has no quick "
+            "mode"
+        )
+    return source.resolve(parameters, {"mode": options.mode})
+
+
 def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
     """The outputs that must be finished before `entry`."""
-    return (
-        {other.id for other in catalogue.outputs}
-        if "*" in entry.after
-        else set(entry.after)
-    )
+    if "*" in entry.after:
+        return {output.id for output in catalogue.outputs}
+    return set(entry.after)
 
 
 # ---- what an output is made from
 
 
-def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
+def parts(
+    entry: Entry,
+    catalogue: Catalogue,
+    mode: str,
+) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, but those of its
     notebook and of the library.
     """
@@ -199,111 +211,119 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str]:
             raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
     questions = catalogue.questions_of(entry.id)
     shared = _shared()
-    if (
-        entry.route == "mini" or questions or "mini" in entry.inputs
-    ):  # a judge may be the miniature one
+    # Judges that are asked here may be the miniature one.
+    if entry.route == "mini" or questions or "mini" in entry.inputs:
         inputs["data/mini"] = shared["mini"]
-    if own := file_hash(files.data() / "simulated" / f"{entry.id}.csv"):
-        inputs["data/simulated"] = own
-    found = {
+    simulated = file_hash(files.data() / "simulated" / f"{entry.id}.csv")
+    if simulated:
+        inputs["data/simulated"] = simulated
+    printed = shared["printed"]
+    if entry.paper != META:
+        printed = printed[entry.paper]
+    hashes = {
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
         "data": digest(inputs),
-        "printed tables": digest(
-            shared["printed"] if entry.paper == META else shared["printed"][entry.paper]
-        ),
+        "printed tables": digest(printed),
         "environment": shared["environment"],
-        "other results": digest(_others(entry, catalogue, mode)),
+        "other results": digest(_results_read(entry, catalogue, mode)),
     }
-    if questions:  # of its judges, the completions in the store count
-        models = {question.judge.model for question in questions}
-        held = {
-            f"{model}@{revision}": n
-            for (model, revision), n in _stored().items()
-            if model in models
-        }
-        found["completions"] = digest(
-            [[astuple(question) for question in questions], held]
-        )
-    if entry.metrics:  # of its metrics, what was computed
-        made = (
-            json.loads(path.read_bytes())
-            if (path := files.state("metrics", "made.json")).is_file()
-            else {}
-        )
-        names = sorted({*entry.metric_ids})
-        declared = [astuple(catalogue.metrics[name]) for name in names]
-        found["metrics"] = digest(
-            [entry.metrics, declared, {name: made.get(name) for name in names}]
-        )
-    return found
+    if questions:
+        hashes["completions"] = _hash_of_completions(questions)
+    if entry.metrics:
+        hashes["metrics"] = _hash_of_metrics(entry, catalogue)
+    return hashes
 
 
-def _others(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, Any]:
-    """What the outputs that `entry` reads hold now."""
-    found: dict[str, Any] = {}
+def _hash_of_completions(questions: Sequence[Any]) -> str:
+    """The hash of questions and of how many completions of their judges are stored."""
+    models = {question.judge.model for question in questions}
+    counts = {}
+    for (model, revision), count in _stored().items():
+        if model in models:
+            counts[f"{model}@{revision}"] = count
+    return digest([list(map(astuple, questions)), counts])
+
+
+def _hash_of_metrics(entry: Entry, catalogue: Catalogue) -> str:
+    """The hash of an output's metrics and of their scores that were computed here."""
+    computed = {}
+    path = files.state("metrics", "made.json")
+    if path.is_file():
+        computed = json.loads(path.read_bytes())
+    names = sorted({*entry.metric_ids})
+    declared = [astuple(catalogue.metrics[name]) for name in names]
+    scores = {name: computed.get(name) for name in names}
+    return digest([entry.metrics, declared, scores])
+
+
+def _results_read(
+    entry: Entry,
+    catalogue: Catalogue,
+    mode: str,
+) -> dict[str, Any]:
+    """The hashes of the results that `entry` reads."""
+    hashes: dict[str, Any] = {}
+    folders = ("quick",) if mode == "quick" else ("", "mini")
     for name in sorted(waits_for(entry, catalogue)):
-        other = catalogue[name]
-        for folder in {"quick"} if mode == "quick" else {"", "mini"}:
-            base = files.results() / folder / other.paper
-            found[f"{folder}/{name}"] = [
-                file_hash(base / f"{name}{end}") for end in (".csv", ".json")
+        for folder in folders:
+            base = files.results() / folder / catalogue[name].paper / name
+            hashes[f"{folder}/{name}"] = [
+                file_hash(Path(f"{base}.csv")),
+                file_hash(Path(f"{base}.json")),
             ]
     if entry.id == SCOREBOARD:
-        found["catalogue"] = file_hash(files.notebooks() / "catalogue.toml")
-    return found
+        hashes["catalogue"] = file_hash(files.notebooks() / "catalogue.toml")
+    return hashes
 
 
 def code(loaded: Collection[str]) -> str:
-    """One hash over the library's files that an output hangs on; over all of them where
-    `loaded` is empty.
+    """One hash over the library's files that an output depends on; over all of them
+    where `loaded` is empty.
 
     loaded: the modules that its notebook had loaded when it saved, as paths below the
     library's folder. A file that is no Python counts where anything of its room was
     loaded.
     """
-    held: Mapping[str, str | None] = _shared()["library"]
+    sources: Mapping[str, str | None] = _shared()["library"]
     if not loaded:
-        return digest(held)
+        return digest(sources)
     rooms = {name.partition("/")[0] for name in loaded if "/" in name}
-    beside = [
-        name
-        for name in held
-        if not name.endswith(".py") and ("/" not in name or name.split("/")[0] in rooms)
-    ]
-    return digest({name: held.get(name) for name in [*loaded, *beside]})
+    hashes = {name: sources.get(name) for name in loaded}
+    for name, sha256 in sources.items():
+        room, slash, _ = name.partition("/")
+        if not name.endswith(".py") and (not slash or room in rooms):
+            hashes[name] = sha256
+    return digest(hashes)
 
 
 def _numbers(folder: Path) -> dict[str, str | None]:
-    """The hashes of a paper's printed tables, but where their cells stand."""
-    found = file_hashes(folder)
-    found.pop("witnesses.csv", None)
-    return found
+    """The hashes of a paper's printed tables; where a cell stands in the paper is not
+    among them.
+    """
+    hashes = file_hashes(folder)
+    hashes.pop("witnesses.csv", None)
+    return hashes
 
 
 @functools.cache
 def _shared() -> Mapping[str, Any]:
     """What is the same for every output of a run."""
-    printed = files.data() / "paper_tables"
-    rules = {
-        path.name: file_hash(path)
-        for path in sorted(printed.glob("*.csv"))
-        if path.name != "papers.csv"
-    }  # roundings, and what is no evidence
-    locks = {
-        path.name: file_hash(path)
-        for path in sorted((files.root() / "requirements").glob("*.txt"))
-    }
+    folder = files.data() / "paper_tables"
+    # The tables beside the papers' folders: roundings, and cells that are no evidence.
+    rules = _hashes_by_name(folder.glob("*.csv"))
+    rules.pop("papers.csv", None)
+    printed = {}
+    for paper in PAPERS:
+        printed[paper] = digest([digest(_numbers(folder / paper)), rules])
+    sources = {}
+    for name, sha256 in file_hashes(library()).items():
+        if name.endswith(LIBRARY):
+            sources[name] = sha256
+    locks = _hashes_by_name((files.root() / "requirements").glob("*.txt"))
     return {
-        "library": {
-            name: sha
-            for name, sha in file_hashes(library()).items()
-            if name.endswith(LIBRARY)
-        },
+        "library": sources,
         "environment": digest([locks, list(sys.version_info[:2])]),
-        "printed": {
-            paper: digest([digest(_numbers(printed / paper)), rules])
-            for paper in PAPERS
-        },
+        "printed": printed,
         "mini": digest(file_hashes(files.data() / "mini")),
     }
 
@@ -333,7 +353,11 @@ def library() -> Path:
 def digest(value: Any) -> str:
     """The sha256 of a JSON-like value."""
     text = json.dumps(
-        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+        value,
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        default=str,
     )
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -349,12 +373,16 @@ def file_hash(path: Path) -> str | None:
 
 def file_hashes(folder: Path) -> dict[str, str | None]:
     """The sha256 of the files below `folder`, by their relative paths."""
-    found = [
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    ]
-    return {path.relative_to(folder).as_posix(): file_hash(path) for path in found}
+    hashes = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            hashes[path.relative_to(folder).as_posix()] = file_hash(path)
+    return hashes
+
+
+def _hashes_by_name(paths: Iterable[Path]) -> dict[str, str | None]:
+    """The sha256 of files, by their names."""
+    return {path.name: file_hash(path) for path in paths}
 
 
 # ---- the data that an output needs
@@ -369,9 +397,7 @@ def checksums(name: str) -> Mapping[str, str]:
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import registry
 
-    return {
-        relpath: registry.entry(relpath).checksum for relpath in datasets.files(name)
-    }
+    return {path: registry.entry(path).checksum for path in datasets.files(name)}
 
 
 def from_numbers(entry: Entry, names: Iterable[str]) -> bool:
@@ -382,8 +408,8 @@ def from_numbers(entry: Entry, names: Iterable[str]) -> bool:
 
 
 def missing(names: Iterable[str]) -> dict[str, str]:
-    """Of these data sets, those that cannot be had here, and why; the others are on
-    this machine afterwards.
+    """The data sets among these that cannot be had here, with the reason; all others
+    are on this machine afterwards.
 
     Files that are in no local place are fetched, several at a time; a host that does
     not answer is asked once.
@@ -393,8 +419,8 @@ def missing(names: Iterable[str]) -> dict[str, str]:
         return {}
     from nlgeval_lib.datasets import fetch
 
-    return {
-        result.name: result.reason
-        for result in fetch.all(names, say=lambda line: None)
-        if not result.ok
-    }
+    reasons = {}
+    for result in fetch.all(names, say=lambda line: None):
+        if not result.ok:
+            reasons[result.name] = result.reason
+    return reasons

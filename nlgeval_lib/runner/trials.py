@@ -17,9 +17,11 @@ import re
 import shutil
 import tempfile
 import textwrap
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pandas as pd
@@ -55,62 +57,65 @@ class Point:
         record = stale.Record.read(self.folder / "point.json")
         if record is None or record.stale(self.step.parts):
             return []
-        found = [self.folder / name for name in record.saved["files"]]
-        return found if all(path.is_file() for path in found) else []
+        paths = [self.folder / name for name in record.saved["files"]]
+        return paths if all(path.is_file() for path in paths) else []
 
 
 class SweepError(ValueError):
-    """The sweep cannot be run as it was asked for."""
+    """The sweep cannot be run with these values."""
 
 
 def values(text: str) -> list[str]:
-    """`5,10,20` as three values, `[1,2],[3]` as two; what is no Python value is parted
-    at its commas.
+    """`5,10,20` as three values, `[1,2],[3]` as two; a text that is no Python value is
+    split at its commas.
 
     Raises: SweepError where one is empty.
     """
+    texts = []
     try:
-        found = [
-            repr(value) if not isinstance(value, str) else value
-            for value in ast.literal_eval(f"({text},)")
-        ]
+        for value in ast.literal_eval(f"({text},)"):
+            texts.append(value if isinstance(value, str) else repr(value))
     except (ValueError, SyntaxError):
-        found = [value.strip() for value in text.split(",")]
-    if "" in found:
+        texts = [value.strip() for value in text.split(",")]
+    if "" in texts:
         raise SweepError(
             f"{text!r}: a value is empty; the form is NAME=VALUE,VALUE,..."
         )
-    return found
+    return texts
 
 
 def points(
-    listed: Catalogue, entry: Entry, given: Mapping[str, str], mode: str = "full"
+    catalogue: Catalogue,
+    entry: Entry,
+    swept: Mapping[str, str],
+    mode: str = "full",
 ) -> list[Point]:
     """Every combination of the values, the last parameter varying fastest.
 
-    given: parameter -> its values as text (see `values`).
+    swept: parameter -> its values as text (see `values`).
     Raises: SweepError for parameters and values that the notebook refuses;
     CatalogueError.
     """
-    if not given:
+    if not swept:
         raise SweepError("which parameter? Give -p NAME=VALUE,VALUE,...")
     if not entry.saves:
         raise SweepError(f"{entry.id} saves no result: there is nothing to join")
     stale.forget()
-    found = []
-    for chosen in itertools.product(*map(values, given.values())):
-        point = dict(zip(given, chosen, strict=True))
-        decided = stale.step(entry, listed, stale.Options(mode=mode, overrides=point))
-        if decided.action == "refused":
-            raise SweepError(decided.reason)
-        found.append(Point(point, decided, _folder(entry, mode) / _name(point)))
-    typed = [
-        json.dumps({name: point.step.values[name] for name in given}, default=str)
-        for point in found
-    ]
-    if len(set(typed)) < len(typed):
+    combinations = []
+    typed = set()
+    for texts in itertools.product(*map(values, swept.values())):
+        texts_by_name = dict(zip(swept, texts, strict=True))
+        options = stale.Options(mode=mode, overrides=texts_by_name)
+        step = stale.step(entry, catalogue, options)
+        if step.action == "refused":
+            raise SweepError(step.reason)
+        folder = _folder(entry, mode) / _name(texts_by_name)
+        combinations.append(Point(texts_by_name, step, folder))
+        read = {name: step.values[name] for name in swept}
+        typed.add(json.dumps(read, default=str))
+    if len(typed) < len(combinations):
         raise SweepError("two of the values are the same")
-    return found
+    return combinations
 
 
 def sweep(
@@ -121,19 +126,18 @@ def sweep(
     force: bool = False,
     timeout: int | None = None,
 ) -> tuple[list[Point], list[Point]]:
-    """Run the points that are not there yet; those that are there now, and those that
+    """Run the points that are not there yet: the finished points, and those that
     failed.
 
     What a point saved is kept as soon as it is finished: a sweep that is stopped goes
     on from there.
-    Raises: KeyboardInterrupt; OSError where results cannot be written.
+    Raises: SweepError where data sets are missing; KeyboardInterrupt; OSError where
+    results cannot be written.
     """
-    if lacking := stale.missing(entry.inputs):
-        raise SweepError(
-            "; ".join(
-                f"{name} cannot be had here: {why}" for name, why in lacking.items()
-            )
-        )
+    missing = stale.missing(entry.inputs)
+    if missing:
+        gaps = [f"{name} cannot be had here: {missing[name]}" for name in missing]
+        raise SweepError("; ".join(gaps))
     show = session.Progress(len(todo))
     failed = list[Point]()
     waiting = {point.label: point for point in todo if force or not point.saved}
@@ -143,25 +147,38 @@ def sweep(
     following = (_job(point, timeout) for point in waiting.values())
     try:
         for job, answer, seconds in pool.executed(
-            jobs, lambda: next(following, None), show.tick
+            jobs,
+            lambda: next(following, None),
+            show.tick,
         ):
             point = waiting[job.name]
-            saved, said = session.came(entry, answer, point.folder / "saved.json")
-            if not said:
-                code = stale.code(saved.get("modules", ()))
-                stale.Record(
-                    "ok", point.step.parts, code, round(seconds, 2), saved
-                ).write(point.folder / "point.json")
-            show.outcome(job.name, "failed" if said else "ran", seconds)
-            failed += [point] if said else []
-            for line in said:
-                show.say(textwrap.indent(line, "    "))
+            report = point.folder / "saved.json"
+            saved, problems = session.came(entry, answer, report)
+            if problems:
+                failed.append(point)
+                show.outcome(job.name, "failed", seconds)
+            else:
+                _keep(point, saved, seconds)
+                show.outcome(job.name, "ran", seconds)
+            for text in problems:
+                show.say(textwrap.indent(text, "    "))
     finally:
         show.close()
     return [point for point in todo if point not in failed], failed
 
 
-def joined(entry: Entry, done: Sequence[Point]) -> dict[str, pd.DataFrame]:
+def _keep(
+    point: Point,
+    saved: dict[str, Any],
+    seconds: float,
+) -> None:
+    """Write the record of a finished point."""
+    code = stale.code(saved.get("modules", ()))
+    record = stale.Record("ok", point.step.parts, code, round(seconds, 2), saved)
+    record.write(point.folder / "point.json")
+
+
+def joined(entry: Entry, finished: Sequence[Point]) -> dict[str, pd.DataFrame]:
     """Every saved frame of the points under each other, the swept parameters as first
     columns.
 
@@ -169,64 +186,59 @@ def joined(entry: Entry, done: Sequence[Point]) -> dict[str, pd.DataFrame]:
     notebook gave them. A column that the frame has already is called `NAME
     (parameter)`.
     """
-    found: dict[str, list[pd.DataFrame]] = {}
-    for point in done:
-        for path in (path for path in point.saved if path.suffix == ".csv"):
-            frame = pd.read_csv(path)
-            for number, (parameter, text) in enumerate(point.given.items()):
-                value = point.step.values[parameter]
-                column = (
-                    f"{parameter} (parameter)"
-                    if parameter in frame.columns
-                    else parameter
-                )
-                frame.insert(
-                    number,
-                    column,
-                    value if isinstance(value, (int, float, str, bool)) else text,
-                )
-            found.setdefault(
-                path.stem.removeprefix(entry.id).strip("_") or CELLS, []
-            ).append(frame)
-    return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
+    frames = defaultdict[str, list[pd.DataFrame]](list)
+    for point in finished:
+        for path in point.saved:
+            if path.suffix == ".csv":
+                name = path.stem.removeprefix(entry.id).strip("_") or CELLS
+                frames[name].append(_with_parameters(pd.read_csv(path), point))
+    return {name: pd.concat(frames[name], ignore_index=True) for name in frames}
+
+
+def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
+    """A saved frame with the values of the point as its first columns."""
+    for number, (parameter, text) in enumerate(point.given.items()):
+        column = parameter
+        if column in frame.columns:
+            column = f"{parameter} (parameter)"
+        value = point.step.values[parameter]
+        if not isinstance(value, (int, float, str, bool)):
+            value = text
+        frame.insert(number, column, value)
+    return frame
 
 
 def save(
-    entry: Entry, tables: Mapping[str, pd.DataFrame], mode: str = "full"
+    entry: Entry,
+    tables: Mapping[str, pd.DataFrame],
+    mode: str = "full",
 ) -> list[Path]:
     """Write the joined frames below `results/sweeps/<id>/`; the paths."""
-    written = []
+    paths = []
     for name, frame in tables.items():
-        written.append(
-            _folder(entry, mode)
-            / f"{entry.id}{'' if name == CELLS else f'__{name}'}.csv"
-        )
-        files.write_text(written[-1], saving.csv_text(frame))
-    return written
+        stem = entry.id if name == CELLS else f"{entry.id}__{name}"
+        path = _folder(entry, mode) / f"{stem}.csv"
+        files.write_text(path, saving.csv_text(frame))
+        paths.append(path)
+    return paths
 
 
 def brief(frame: pd.DataFrame, swept: Sequence[str]) -> pd.DataFrame:
-    """The columns of a joined frame that tell points apart: parameters, and what is
-    not the same text in every row.
+    """The columns of a joined frame that tell points apart: the parameters, numbers,
+    and texts that are not the same in every row.
     """
-    texts = [
-        column
-        for column in frame.columns
-        if not pd.api.types.is_numeric_dtype(frame[column])
-    ]
-    dull = {column for column in texts if frame[column].nunique(dropna=False) == 1} | {
-        "signature",
-        "reason",
-        "route",
-    }
-    dull |= {column for column in frame.columns if frame[column].isna().all()}
-    return frame[
-        [
-            name
-            for name in frame
-            if name.removesuffix(" (parameter)") in swept or name not in dull
-        ]
-    ]
+    columns = []
+    for name in frame.columns:
+        column = frame[name]
+        is_text = not pd.api.types.is_numeric_dtype(column)
+        dull = (
+            name in ("signature", "reason", "route")
+            or column.isna().all()
+            or (is_text and column.nunique(dropna=False) == 1)
+        )
+        if not dull or name.removesuffix(" (parameter)") in swept:
+            columns.append(name)
+    return frame[columns]
 
 
 def _folder(entry: Entry, mode: str) -> Path:
@@ -237,24 +249,22 @@ def _name(point: Mapping[str, str]) -> str:
     """A folder's name for a point: readable, and different for different points."""
     text = ",".join(f"{name}={value}" for name, value in point.items())
     plain = re.sub(r"[^\w.,=+-]", "_", text)
-    return (
-        text
-        if plain == text and len(text) <= 80
-        else f"{plain[:60]}-{stale.digest(text)[:8]}"
-    )
+    if plain == text and len(text) <= 80:
+        return text
+    return f"{plain[:60]}-{stale.digest(text)[:8]}"
 
 
 def _job(point: Point, timeout: int | None) -> pool.Job:
     shutil.rmtree(point.folder, ignore_errors=True)
     point.folder.mkdir(parents=True)
     place = point.folder.resolve()
-    places = {
-        "RESULTS": place / "results",
-        "FIGURES": place / "figures",
-        "RECORD": place / "saved.json",
+    environment = {
+        "NLGEVAL_RESULTS": str(place / "results"),
+        "NLGEVAL_FIGURES": str(place / "figures"),
+        "NLGEVAL_RECORD": str(place / "saved.json"),
+        "NLGEVAL_TRIAL": "1",
+        "NLGEVAL_REPLACE": "",
     }
-    environment = {f"NLGEVAL_{name}": str(path) for name, path in places.items()}
-    environment |= {"NLGEVAL_TRIAL": "1", "NLGEVAL_REPLACE": ""}
     source = point.step.entry.path.resolve()
     return pool.Job(
         point.label,
@@ -286,67 +296,71 @@ def check(
             "NLGEVAL_FIGURES": str(Path(name, "figures")),
         }
         with mock.patch.dict(os.environ, places):
-            outcome = session.Session(
-                catalogue, stale.Options(jobs=jobs, force=True, records=False)
-            ).run(entries)
-        words = []
-        for entry in (entry for entry in entries if entry.saves):
-            word, lines = (
-                _verdict(entry, saved, fresh)
-                if entry.id in outcome.ran
-                else ("not run", [])
-            )
-            words.append(word)
-            for line in (f"{word:11} {entry.id}", *(f"    {line}" for line in lines)):
-                say(line)
-    say(
-        ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-        or "nothing to compare"
-    )
+            options = stale.Options(jobs=jobs, force=True, records=False)
+            outcome = session.Session(catalogue, options).run(entries)
+        words = Counter[str]()
+        for entry in entries:
+            if not entry.saves:
+                continue
+            word = "not run"
+            lines: list[str] = []
+            if entry.id in outcome.ran:
+                word, lines = _verdict(entry, saved, fresh)
+            words[word] += 1
+            say(f"{word:11} {entry.id}")
+            for line in lines:
+                say(f"    {line}")
+    summary = [f"{count} {word}" for word, count in words.items()]
+    say(", ".join(summary) or "nothing to compare")
     return 1 if outcome.failed or "differs" in words else 0
 
 
-def _verdict(entry: Entry, saved: Path, fresh: Path) -> tuple[str, list[str]]:
+def _verdict(
+    entry: Entry,
+    saved: Path,
+    fresh: Path,
+) -> tuple[str, list[str]]:
+    """Whether the fresh results of an output equal the saved ones; and the differences,
+    or the cells that cannot be had here.
+    """
     folder = Path("mini" if entry.route == "mini" else "", entry.paper)
-    lines = list[str]()
-    lacking = list[str]()
-    for path in sorted(
-        [
-            *(fresh / folder).glob(f"{entry.id}.csv"),
-            *(fresh / folder).glob(f"{entry.id}__*.csv"),
-        ]
-    ):
-        before = saved / folder / path.name
-        found = list[str]()
+    paths = [*(fresh / folder).glob(f"{entry.id}.csv")]
+    paths += (fresh / folder).glob(f"{entry.id}__*.csv")
+    all_differences = list[str]()
+    all_gaps = list[str]()
+    for path in sorted(paths):
+        earlier = saved / folder / path.name
+        differences = list[str]()
         gaps = ["nothing saved to compare with"]
-        if before.exists():
-            found, gaps = compared(
-                before.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")
+        if earlier.exists():
+            differences, gaps = compared(
+                earlier.read_text(encoding="utf-8"),
+                path.read_text(encoding="utf-8"),
             )
-        lines += [f"{path.name}: {text}" for text in found]
-        lacking += [f"{path.name}: {text}" for text in gaps]
-    if lines:
-        return "differs", lines[:20]
-    return ("equal, less" if lacking else "equal"), lacking
+        all_differences += [f"{path.name}: {text}" for text in differences]
+        all_gaps += [f"{path.name}: {text}" for text in gaps]
+    if all_differences:
+        return "differs", all_differences[:20]
+    if all_gaps:
+        return "equal, less", all_gaps
+    return "equal", []
 
 
-def compared(old: str, new: str) -> tuple[list[str], list[str]]:
+def compared(saved: str, fresh: str) -> tuple[list[str], list[str]]:
     """Differences between two result files; and, of a comparison, how many of its
     cells cannot be had here.
     """
-    before, after = (
-        pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-        for text in (old, new)
+    first = pd.read_csv(io.StringIO(saved), dtype=str, keep_default_na=False)
+    second = pd.read_csv(io.StringIO(fresh), dtype=str, keep_default_na=False)
+    columns = set(first.columns).intersection(second.columns)
+    is_comparison = columns >= {"verdict", "ours", "reason"}
+    if len(first) != len(second) or not is_comparison:
+        return saving.csv_differences(saved, fresh), []
+    missing = (first["ours"] != "") & (second["ours"] == "")
+    differences = saving.csv_differences(
+        first[~missing].to_csv(index=False), second[~missing].to_csv(index=False)
     )
-    if len(before) != len(after) or not {"verdict", "ours", "reason"} <= {*before} & {
-        *after
-    }:
-        return saving.csv_differences(old, new), []
-    gone = (before["ours"] != "") & (after["ours"] == "")
-    found = saving.csv_differences(
-        before[~gone].to_csv(index=False), after[~gone].to_csv(index=False)
-    )
-    reasons = "; ".join(dict.fromkeys(after.loc[gone, "reason"]))
-    return found, [
-        f"{gone.sum()} cells cannot be had here: {reasons}"
-    ] if gone.any() else []
+    if not missing.any():
+        return differences, []
+    reasons = "; ".join(dict.fromkeys(second.loc[missing, "reason"]))
+    return differences, [f"{missing.sum()} cells cannot be had here: {reasons}"]

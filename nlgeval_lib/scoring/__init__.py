@@ -1,7 +1,8 @@
 """Evaluators over anyone's own rows: read a file, score it through the store, correlate
 the scores with ratings.
 
-    job = scoring.prepared(scoring.chosen_rows("my.jsonl"), "bleu", (), scoring.EngineChoice())
+    rows = scoring.chosen_rows("my.jsonl")
+    job = scoring.prepared(rows, "bleu", (), scoring.EngineChoice())
     scores = job.score(scoring.ProgressBar())  # or part by part: job.parts
 
 What the subcommands `score`, `completions`, `meta` and `parse` do.
@@ -29,11 +30,9 @@ _MODULES = {
 }
 
 
-def __getattr__(
-    name: str,
-) -> Any:  # who wants only provenance loads no evaluator for it
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: provenance alone needs no evaluator."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(
-        importlib.import_module(f"{__name__}.{_MODULES.get(name, 'rows')}"), name
-    )
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'rows')}")
+    return getattr(module, name)

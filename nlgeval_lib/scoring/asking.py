@@ -25,34 +25,44 @@ from nlgeval_lib.records import Completion
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_tokens")
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
-# seconds between two lines where the live line cannot be, and to the first
+_SUMMED = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
+# Seconds between two printed lines, and to the first, where no live line can be drawn.
 _EVERY = 30.0
 _FIRST = 5.0
-_SILENT = 5.0  # seconds without an answer that are told
+# A line says for how many seconds no answer has come once they are this many.
+_SILENT = 5.0
 Reads = Callable[[Completion], bool]
 
 
 @dataclass
 class Run:
-    """What one run over a store came to: counts as `Progress` has them, failures,
-    raw completions if wanted.
+    """The outcome of one run over a store.
+
+    counts: as `Progress` has them. raw: the completions as records, None where they are
+    not wanted. ask_again: "empty" or "unparsed", the stored completions to be forgotten
+    before the run asks for them.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
-    # "empty" or "unparsed": which stored completions are forgotten before they are
-    # asked for
     ask_again: str = ""
 
     def summary(self) -> str:
-        """What was asked and had, in one line."""
-        said = f"{self.counts['total']:,} completions: {self.counts['stored']:,} stored, {self.counts['done']:,} made"
-        if self.counts["failed"]:
-            said += f", {self.counts['failed']:,} failed"
-        if self.counts["done"]:
-            said += f"; {self.counts['prompt_tokens']:,} prompt and {self.counts['completion_tokens']:,} new tokens"
-        return said
+        """How many completions were needed, stored and made, in one line."""
+        counts = self.counts
+        text = (
+            f"{counts['total']:,} completions: {counts['stored']:,} stored, "
+            f"{counts['done']:,} made"
+        )
+        if counts["failed"]:
+            text += f", {counts['failed']:,} failed"
+        if counts["done"]:
+            text += (
+                f"; {counts['prompt_tokens']:,} prompt and "
+                f"{counts['completion_tokens']:,} new tokens"
+            )
+        return text
 
 
 def ask(
@@ -67,105 +77,123 @@ def ask(
     """The result of a generator of stages, each asked through the store with progress
     and noted in `run`.
 
-    name: whose stages these are, for the progress. reads: what says whether a
-    completion of a stage can be read.
+    name: whose stages these are, for the progress. reads: gives the function that says
+    whether a completion of a stage can be read.
     """
 
     def answer(stage: Stage) -> Sequence[Draws]:
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
-        useful = {
-            "empty": lambda one: bool(one.text.strip()),
-            "unparsed": bar.reads,
-        }.get(run.ask_again)
-        if useful is not None and store is not None:
-            kept = store.get_many(
-                key
-                for one in stage.requests
-                for key in one.keys(engine, stage.sampling)
-            ).values()
-            store.forget(one.key for one in kept if not useful(one))
-        last = Progress(total=0, stored=0)
+        if store is not None and run.ask_again:
+            _forget(store, stage, engine, run.ask_again, bar.reads)
+        progress = Progress(total=0, stored=0)
 
-        def shown(progress: Progress, batch: Sequence[Completion] = ()) -> None:
-            nonlocal last
-            last = progress
-            if not asked.pending:  # nothing more once the run is being stopped
-                bar.report(progress, batch)
+        def report(latest: Progress, batch: Sequence[Completion] = ()) -> None:
+            nonlocal progress
+            progress = latest
+            # A run that is being stopped prints nothing more.
+            if not gentle.pending:
+                bar.report(latest, batch)
 
         try:
-            with Gentle(engine) as asked:
-                answers = complete(asked, stage.requests, stage.sampling, store, shown)
+            with Gentle(engine) as gentle:
+                answers = complete(
+                    gentle, stage.requests, stage.sampling, store, report
+                )
         finally:
             bar.close()
-            run.counts.update({name: getattr(last, name) for name in COUNTS})
+            run.counts.update({count: getattr(progress, count) for count in COUNTS})
         run.failures += answers.failed
         if run.raw is not None:
-            for request, draws in zip(stage.requests, answers, strict=True):
-                for draw, completion in enumerate(draws):
-                    known = {
-                        name: getattr(completion, name)
-                        for name in RAW
-                        if name != "error" or completion.error
-                    }
-                    run.raw.append(
-                        {"id": request.id, "stage": stage.name, "draw": draw, **known}
-                    )
+            run.raw += _raw_records(stage, answers)
         return answers
 
     try:
         return drive(stages, answer)
     except KeyboardInterrupt:
-        print(
-            f"\n{run.counts['done']:,} completions made now are stored",
-            file=bar.stream,
-            flush=True,
-        )
+        message = f"\n{run.counts['done']:,} completions made now are stored"
+        print(message, file=bar.stream, flush=True)
         raise
+
+
+def _forget(
+    store: Store,
+    stage: Stage,
+    engine: Engine,
+    ask_again: str,
+    reads: Reads | None,
+) -> None:
+    """Remove the stored completions of a stage that are to be asked again."""
+    if ask_again == "unparsed" and reads is None:
+        return
+    keys = []
+    for request in stage.requests:
+        keys += request.keys(engine, stage.sampling)
+    useless = []
+    for completion in store.get_many(keys).values():
+        if ask_again == "unparsed" and reads is not None:
+            useful = reads(completion)
+        else:
+            useful = bool(completion.text.strip())
+        if not useful:
+            useless.append(completion.key)
+    store.forget(useless)
+
+
+def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:
+    """Every completion of a stage as a record."""
+    for request, draws in zip(stage.requests, answers, strict=True):
+        for draw, completion in enumerate(draws):
+            record = {"id": request.id, "stage": stage.name, "draw": draw}
+            for name in RAW:
+                if name != "error" or completion.error:
+                    record[name] = getattr(completion, name)
+            yield record
 
 
 # -- Ctrl-C
 
 
 class Gentle:
-    """A context with an engine that a Ctrl-C ends without losing what it has finished;
-    it is never heard while completions are being stored. An engine with `stop` is told
-    to, and then waited for; another one gets a KeyboardInterrupt where it waits. A
-    second Ctrl-C ends at once.
+    """A context with an engine that a Ctrl-C ends without losing finished completions.
 
-    Raises: KeyboardInterrupt at the end of the context, if one came and nothing has
-    raised it yet.
+    The signal never interrupts while completions are being stored. An engine with a
+    method `stop` is stopped by it and then waited for; any other engine gets a
+    KeyboardInterrupt where it waits. A second Ctrl-C ends the run at once.
+
+    Raises: KeyboardInterrupt at the end of the context, if a signal came and nothing
+    has raised it yet.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._waiting = self._raised = False
+        self._waiting = False
+        self._raised = False
         self.pending = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
     def __enter__(self) -> Any:
-        main = threading.current_thread() is threading.main_thread()
-        self._mine = [
-            one
-            for one in SIGNALS
-            if main and signal.getsignal(one) is signal.default_int_handler
-        ]
-        for one in self._mine:
-            signal.signal(one, self.hear)
+        self._handled = []
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                if signal.getsignal(number) is signal.default_int_handler:
+                    self._handled.append(number)
+                    signal.signal(number, self.hear)
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        for one in self._mine:
-            signal.signal(one, signal.default_int_handler)
+        for number in self._handled:
+            signal.signal(number, signal.default_int_handler)
         if self.pending and kind is None:
             raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
-        """The signals' handler."""
-        again, self.pending = self.pending, True
+        """The handler of the signals."""
+        again = self.pending
+        self.pending = True
         if again or (self._waiting and not self._stopping()):
             self._raised = True
             raise KeyboardInterrupt
@@ -174,44 +202,47 @@ class Gentle:
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
         """The engine's batches."""
-        inner: Any = self._engine.generate(asks, sampling)
-        with contextlib.closing(inner):
+        batches: Any = self._engine.generate(asks, sampling)
+        with contextlib.closing(batches):
             while True:
                 try:
                     self._waiting = True
                     late = self.pending and not self._stopping() and not self._raised
-                    self._raised = self._raised or late
-                    batch = inner.throw(KeyboardInterrupt()) if late else next(inner)
+                    if late:
+                        self._raised = True
+                        batch = batches.throw(KeyboardInterrupt())
+                    else:
+                        batch = next(batches)
                 except StopIteration:
                     return
                 except KeyboardInterrupt:
-                    if inspect.getgeneratorstate(inner) == inspect.GEN_CLOSED:
+                    if inspect.getgeneratorstate(batches) == inspect.GEN_CLOSED:
                         raise
-                    self._raised = (
-                        False  # it came a moment before the engine was waited for
-                    )
+                    # The signal came a moment before the engine was waited for.
+                    self._raised = False
                     continue
                 finally:
                     self._waiting = False
                 yield batch
 
     def _stopping(self) -> bool:
+        """Stop the engine; whether it can be stopped."""
         stop = getattr(self._engine, "stop", None)
-        if stop is not None:
-            stop()
-        return stop is not None
+        if stop is None:
+            return False
+        stop()
+        return True
 
 
 # -- progress
 
 
 class ProgressBar:
-    """How the completions of a run come in: a live line on a terminal, elsewhere a line
-    now and then.
+    """The progress of a run: a live line on a terminal, elsewhere a line at intervals.
 
     Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. plan: how
-    many completions a plan of many runs asks; one line then goes on from stage to
-    stage, and says how much of the whole is made.
+    many completions a plan of many runs asks for; one line then goes on from stage to
+    stage, and says how much of the plan is made.
     """
 
     def __init__(
@@ -223,142 +254,144 @@ class ProgressBar:
     ) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet or self.stream.closed
-        self._within = ""
-        self._began = self._told = time.monotonic()
+        self._rows = ""
+        self._began = time.monotonic()
+        self._printed = self._began
         self._plan: int | None = None
         self.start(name)
         self._plan = plan
-        self._before = self._sum = Progress(
-            total=0, stored=0
-        )  # of a plan's stages that ended, and with this one
+        # The sums over a plan's finished stages, and over these and the present one.
+        self._finished = Progress(total=0, stored=0)
+        self._sum = self._finished
 
-    def part(self, name: str, done: int, total: int, rows: int) -> None:
-        """A new part of the rows: `done` of all are scored, and these are so many;
-        told where there are several.
+    def part(
+        self,
+        name: str,
+        start: int,
+        total: int,
+        rows: int,
+    ) -> None:
+        """Begin a new part of `rows` rows, after the first `start` of the `total`.
+
+        Nothing is printed where all rows are one part.
         """
-        now = time.monotonic()
-        self._within = (
-            f" (rows {done + 1:,}-{done + rows:,} of {total:,})" if rows < total else ""
-        )
-        if done and not self.quiet and now >= self._told + _EVERY:
-            self._told = now
-            left = duration((now - self._began) * (total - done) / done)
-            print(
-                f"{name}: {done:,} of {total:,} rows, {left} left",
-                file=self.stream,
-                flush=True,
-            )
+        self._rows = ""
+        if rows < total:
+            self._rows = f" (rows {start + 1:,}-{start + rows:,} of {total:,})"
+        moment = time.monotonic()
+        if start and not self.quiet and moment >= self._printed + _EVERY:
+            self._printed = moment
+            seconds = (moment - self._began) * (total - start) / start
+            remaining = duration(seconds)
+            self._print(f"{name}: {start:,} of {total:,} rows, {remaining} left")
 
     def start(self, name: str, reads: Reads | None = None) -> None:
-        """A new stage of the run. reads: says whether a completion can be read."""
-        self.reads, self.read, self.came = reads, 0, 0
+        """Begin a new stage. reads: says whether a completion can be read."""
+        self.reads = reads
+        self.read = 0
+        self.came = 0
         if self._plan is not None:
             return
-        self.name, self.fault = name + self._within, ""
+        self.name = name + self._rows
+        self.fault = ""
         self._heard = time.monotonic()
         self._bar: Any = None
         self._next = -math.inf
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
-        """What `engines.complete` calls at the start and after each batch."""
+        """Take in a batch; `engines.complete` calls this at its start and after each
+        batch.
+        """
         if self._plan is not None:
-            names = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
-            sums = {
-                name: getattr(self._before, name) + getattr(progress, name)
-                for name in names
-            }
-            total = max(
-                self._plan, sums["done"] + sums["failed"] + progress.left
-            )  # later stages are estimated
-            progress = self._sum = Progress(total=total, stored=0, **sums)
-        if self.reads is not None:
-            came = [
-                self.reads(completion)
-                for completion in batch
-                if completion.finish_reason != "error"
-            ]
-            self.read, self.came = self.read + sum(came), self.came + len(came)
-        self._heard = time.monotonic() if batch else self._heard
-        self.fault = next(
-            (one.error for one in reversed(batch) if one.error), self.fault
-        )
-        if not self.quiet and (progress.left or batch):
-            (self._draw if self.stream.isatty() else self._say)(progress)
+            progress = self._of_plan(progress, self._plan)
+        for completion in batch:
+            if self.reads is not None and completion.finish_reason != "error":
+                self.read += self.reads(completion)
+                self.came += 1
+            self.fault = completion.error or self.fault
+        if batch:
+            self._heard = time.monotonic()
+        if self.quiet or not (progress.left or batch):
+            return
+        if self.stream.isatty():
+            self._draw(progress)
+        else:
+            self._print_at_intervals(progress)
 
     def close(self) -> None:
         """Leave the line as it stands; that of a plan is for the next stage too."""
-        self._before = self._sum
+        self._finished = self._sum
         if self._bar is not None and self._plan is None:
             self._bar.close()
             self._bar = None
 
     def line(self, progress: Progress) -> str:
         """The numbers as text."""
-        last = (
-            f" (the last: {textwrap.shorten(self.fault, 80)})"
-            if progress.failed and self.fault
-            else ""
-        )
-        parts = [
-            f"{progress.done:,} done",
-            f"{progress.stored:,} stored",
-            f"{progress.failed:,} failed{last}",
-        ]
+        failed = f"{progress.failed:,} failed"
+        if progress.failed and self.fault:
+            failed += f" (the last: {textwrap.shorten(self.fault, 80)})"
+        texts = [f"{progress.done:,} done", f"{progress.stored:,} stored", failed]
         silent = time.monotonic() - self._heard
         if progress.left and silent >= _SILENT:
-            parts.append(f"no answer for {duration(silent)}")
+            texts.append(f"no answer for {duration(silent)}")
         if self.came:
-            parts.append(f"{self.read / self.came:.1%} parsed")
+            texts.append(f"{self.read / self.came:.1%} parsed")
         if progress.done and progress.seconds > 0:
-            parts.append(
-                f"{progress.completion_tokens / progress.seconds:,.0f} tokens/s"
-            )
-        if progress.left and (made := progress.done + progress.failed):
-            parts.append(f"{duration(progress.left * progress.seconds / made)} left")
-        return ", ".join(parts)
+            speed = progress.completion_tokens / progress.seconds
+            texts.append(f"{speed:,.0f} tokens/s")
+        answered = progress.done + progress.failed
+        if progress.left and answered:
+            remaining = progress.left * progress.seconds / answered
+            texts.append(f"{duration(remaining)} left")
+        return ", ".join(texts)
+
+    def _of_plan(self, progress: Progress, plan: int) -> Progress:
+        """The progress of a whole plan; how much its later stages ask is estimated."""
+        sums = {}
+        for name in _SUMMED:
+            sums[name] = getattr(self._finished, name) + getattr(progress, name)
+        total = max(plan, sums["done"] + sums["failed"] + progress.left)
+        self._sum = Progress(total=total, stored=0, **sums)
+        return self._sum
 
     def _draw(self, progress: Progress) -> None:
         from tqdm import tqdm
 
         if self._bar is None:
-            form = {
-                "bar_format": "{desc} {percentage:3.0f}% |{bar:20}| {n_fmt}/{total_fmt} {postfix}"
-            }
             self._bar = tqdm(
                 total=progress.total,
                 desc=self.name,
                 file=self.stream,
                 dynamic_ncols=True,
-                **form,
+                bar_format="{desc} {percentage:3.0f}% |{bar:20}| "
+                "{n_fmt}/{total_fmt} {postfix}",
             )
         self._bar.n = progress.total - progress.left
         self._bar.set_postfix_str(self.line(progress))
         if not progress.left:
             self.close()
 
-    def _say(self, progress: Progress) -> None:
-        now = time.monotonic()
-        said = ""
+    def _print_at_intervals(self, progress: Progress) -> None:
+        moment = time.monotonic()
         if self._next == -math.inf:
-            self._next = now + _FIRST
-            said = (
-                f"{progress.total:,} wanted, {progress.stored:,} stored"
-                if progress.stored < progress.total
-                else ""
-            )
-        elif now >= self._next or not progress.left:
-            self._next, said = now + _EVERY, self.line(progress)
-        if said:
-            print(f"{self.name}: {said}", file=self.stream, flush=True)
+            self._next = moment + _FIRST
+            if progress.stored < progress.total:
+                needed = f"{progress.total:,} wanted, {progress.stored:,} stored"
+                self._print(f"{self.name}: {needed}")
+        elif moment >= self._next or not progress.left:
+            self._next = moment + _EVERY
+            self._print(f"{self.name}: {self.line(progress)}")
+
+    def _print(self, line: str) -> None:
+        print(line, file=self.stream, flush=True)
 
 
 def duration(seconds: float) -> str:
     """Seconds as people read them: 45 s, 3 min, 2.5 h, 1.2 days."""
-    for most, unit, form in (
-        (100, 1, "{:.0f} s"),
-        (6000, 60, "{:.0f} min"),
-        (48 * 3600, 3600, "{:.1f} h"),
-    ):
-        if seconds < most:
-            return form.format(seconds / unit)
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
     return f"{seconds / 86400:.1f} days"

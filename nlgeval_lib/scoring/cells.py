@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-# of a part, at most: what is held in memory at once
+# What a part of the rows has at most: it is held in memory at once.
 ROWS = 50_000
 BYTES = 32 << 20
 
@@ -25,18 +25,18 @@ class InputError(ValueError):
 
 def is_missing(value: Any) -> bool:
     """Whether a cell has no value: None, NaN, pandas' marks of a missing one."""
-    return value is None or (
-        not isinstance(value, str)
-        and pd.api.types.is_scalar(value)
-        and bool(pd.isna(value))
-    )
+    if value is None:
+        return True
+    if isinstance(value, str) or not pd.api.types.is_scalar(value):
+        return False
+    return bool(pd.isna(value))
 
 
-# A cell as it is used: each function raises ValueError with what a message says
-# after the place.
+# Each of these functions gives a cell as it is used. It raises a ValueError with the
+# text that a message has after the place of the cell.
 
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
-_WHOLE = 2**53  # beyond it a float stands for several whole numbers
+_WHOLE = 2**53  # above it a float stands for several whole numbers
 
 
 def as_text(value: Any) -> str | None:
@@ -48,9 +48,8 @@ def as_text(value: Any) -> str | None:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(
-            f": half a character (\\u{ord(value[error.start]):04x}); write it whole"
-        ) from None
+        code = f"\\u{ord(value[error.start]):04x}"
+        raise ValueError(f": half a character ({code}); write it whole") from None
     return value
 
 
@@ -58,14 +57,15 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
     """A text or several; packed: whether a text may be a JSON list of texts."""
     if packed and isinstance(value, str) and value.startswith("["):
         with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(value)
-            if found and all(isinstance(each, str) for each in found):
-                value = found
+            texts = json.loads(value)
+            if texts and all(isinstance(text, str) for text in texts):
+                value = texts
     if isinstance(value, str) or is_missing(value):
         return as_text(value)
     if not isinstance(value, (list, tuple)):
         raise ValueError(f": {_shown(value)} where a text or a list of texts is needed")
-    return tuple(text for each in value if (text := as_text(each)) is not None)
+    texts = map(as_text, value)
+    return tuple(text for text in texts if text is not None)
 
 
 def as_id(value: Any) -> str:
@@ -79,39 +79,40 @@ def as_id(value: Any) -> str:
 
 def as_number(value: Any) -> float:
     """A finite number, NaN where it is empty or says so (nan, null, none, na)."""
-    if is_missing(value) or (
-        isinstance(value, str) and value.strip().lower() in _NO_NUMBER
-    ):
+    if is_missing(value):
         return math.nan
-    odd = isinstance(value, str) and (
-        not value.isascii() or "_" in value
-    )  # Python reads 1_000 and other digits
-    try:
-        if (
-            odd
-            or isinstance(value, bool)
-            or not isinstance(value, (str, int, float, np.number, Decimal))
-        ):
-            raise TypeError
-        number = float(value)
-    except (ValueError, OverflowError, TypeError):
-        raise ValueError(
-            f": {_shown(value)} where a number is needed, or nothing"
-        ) from None
+    if isinstance(value, str) and value.strip().lower() in _NO_NUMBER:
+        return math.nan
+    number = _as_float(value)
+    if number is None:
+        raise ValueError(f": {_shown(value)} where a number is needed, or nothing")
     if math.isinf(number):
         raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
-    whole = str(value).strip().lstrip("+-")
-    if (
-        abs(number) >= _WHOLE
-        and not isinstance(value, float)
-        and whole.isdigit()
-        and int(whole) != _WHOLE
-    ):
-        raise ValueError(
-            f": {_shown(value)}, which a float cannot tell from its neighbours"
-        )
+    if abs(number) >= _WHOLE and not isinstance(value, float):
+        digits = str(value).strip().lstrip("+-")
+        if digits.isdigit() and int(digits) != _WHOLE:
+            raise ValueError(
+                f": {_shown(value)}, which a float cannot tell from its neighbours"
+            )
     return number
 
 
+def _as_float(value: Any) -> float | None:
+    """The number of a cell, None where it is not one."""
+    if isinstance(value, str):
+        # Python reads 1_000, and the digits of other scripts, as numbers too.
+        if "_" in value or not value.isascii():
+            return None
+    elif isinstance(value, bool) or not isinstance(
+        value, (int, float, np.number, Decimal)
+    ):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
 def _shown(value: Any) -> str:
+    """A cell as messages show it: its type and its beginning."""
     return f"{type(value).__name__} {str(value)[:40]!r}"

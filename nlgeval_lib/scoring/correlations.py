@@ -30,52 +30,40 @@ class Grid:
     """
 
     def __init__(
-        self, items: pd.DataFrame, level: str = "dataset", flat: bool = False
+        self,
+        items: pd.DataFrame,
+        level: str = "dataset",
+        flat: bool = False,
     ) -> None:
-        self._labels, self._places = (
-            items.index,
-            pd.MultiIndex.from_frame(items[["system_id", "input_id"]]),
-        )
-        turn = (
-            items.groupby(["system_id", "input_id"], sort=False).cumcount().to_numpy()
-        )
+        output_key = ["system_id", "input_id"]
+        self._labels = items.index
+        self._places = pd.MultiIndex.from_frame(items[output_key])
+        turn = items.groupby(output_key, sort=False).cumcount().to_numpy()
         if level == "system" and turn.any():
-            items = items.assign(
-                input_id=list(zip(items["input_id"], turn, strict=True))
-            )
+            inputs = list(zip(items["input_id"], turn, strict=True))
+            items = items.assign(input_id=inputs)
             turn = turn * 0
         self.repeated = bool(turn.any())
-        keys = list(zip(items["system_id"], turn, strict=True))
-        self._row, self.systems = pd.factorize(pd.Series(keys, dtype=object))
+        systems = list(zip(items["system_id"], turn, strict=True))
+        self._row, self.systems = pd.factorize(pd.Series(systems, dtype=object))
         self._column, self.inputs = pd.factorize(items["input_id"])
-        self.n, self.flat = len(items), flat
+        self.n = len(items)
+        self.flat = flat
         self.n_systems = items["system_id"].nunique()
-        self.n_holes = 0 if flat else len(self.systems) * len(self.inputs) - self.n
+        if flat:
+            self.n_holes = 0
+        else:
+            self.n_holes = len(self.systems) * len(self.inputs) - self.n
 
     def matrix(self, values: Scores) -> np.ndarray:
         """`values` (one a row of the items) as `X[system, input]`, NaN where there is
         no output.
 
         Raises: ValueError where there are not as many values as items, or a series has
-        their labels in another order.
+        the items' labels in another order.
         """
         if isinstance(values, pd.Series):
-            theirs = values.index
-            mine = self._labels
-            told = "items.index"
-            if set(theirs.names) == set(self._places.names):
-                mine = self._places.reorder_levels(theirs.names)
-                told = f"pd.MultiIndex.from_frame(items[{list(theirs.names)}])"
-            if (
-                not theirs.equals(mine)
-                and mine.is_unique
-                and len(theirs) == len(mine)
-                and set(theirs) == set(mine)
-            ):
-                raise ValueError(
-                    f"the values have the items' labels in another order; align them (values.reindex({told})), "
-                    "or pass .to_numpy() where the order is known to be the same"
-                )
+            self._check_order(values.index)
         flat = np.asarray(values, dtype=float)
         if flat.shape != (self.n,):
             raise ValueError(
@@ -83,9 +71,28 @@ class Grid:
             )
         if self.flat:
             return flat
-        out = np.full((len(self.systems), len(self.inputs)), np.nan)
-        out[self._row, self._column] = flat
-        return out
+        matrix = np.full((len(self.systems), len(self.inputs)), np.nan)
+        matrix[self._row, self._column] = flat
+        return matrix
+
+    def _check_order(self, labels: pd.Index) -> None:
+        """Pass where these are not the items' labels in another order.
+
+        Raises: ValueError.
+        """
+        expected = self._labels
+        code = "items.index"
+        if set(labels.names) == set(self._places.names):
+            expected = self._places.reorder_levels(labels.names)
+            code = f"pd.MultiIndex.from_frame(items[{list(labels.names)}])"
+        if labels.equals(expected) or len(labels) != len(expected):
+            return
+        if expected.is_unique and set(labels) == set(expected):
+            raise ValueError(
+                "the values have the items' labels in another order; align them "
+                f"(values.reindex({code})), or pass .to_numpy() where the order is "
+                "known to be the same"
+            )
 
     def interval(self, ci: str | None = "auto") -> str | None:
         """The interval, and the test, for "auto": the default, or over inputs alone
@@ -113,11 +120,18 @@ class Grid:
         policy = self._policy(nan, human, scores)
         interval = self.interval(ci)
         settings: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
-        found = meta.correlate(
-            self.matrix(scores), self.matrix(human), coef, level, nan=policy, **settings
+        result = meta.correlate(
+            self.matrix(scores),
+            self.matrix(human),
+            coef,
+            level,
+            nan=policy,
+            **settings,
         )
-        made = len(found.replicates) > 0 and not np.isnan(found.value)
-        return self._counted(found, nan), found.replicates if made else None
+        replicates = None
+        if len(result.replicates) > 0 and not np.isnan(result.value):
+            replicates = result.replicates
+        return self._counted(result, nan), replicates
 
     def compare(
         self,
@@ -133,9 +147,15 @@ class Grid:
         settings, Raises: those of `meta.compare`.
         """
         policy = self._policy(nan, human, first, second)
-        x, y, rated = (self.matrix(values) for values in (first, second, human))
         settings = {"units": self.interval(), **settings}
-        return self._counted(meta.compare(x, y, rated, nan=policy, **settings), nan)
+        result = meta.compare(
+            self.matrix(first),
+            self.matrix(second),
+            self.matrix(human),
+            nan=policy,
+            **settings,
+        )
+        return self._counted(result, nan)
 
     def ceiling(
         self,
@@ -150,20 +170,27 @@ class Grid:
         expected to reach.
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
-        found = meta.human_ceiling(
-            ratings, coef, level, self.interval(ci), n_boot, seed
-        )
-        return replace(found, total=self.n)
+        interval = self.interval(ci)
+        result = meta.human_ceiling(ratings, coef, level, interval, n_boot, seed)
+        return replace(result, total=self.n)
 
-    def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
+    def _policy(
+        self,
+        nan: str,
+        human: Scores,
+        *scores: Scores,
+    ) -> str:
+        """The policy for `meta`: "error" is checked here, on the rated rows alone."""
         if nan != "error":
             return nan
         rated = ~np.isnan(np.asarray(human, dtype=float))
         for values in scores:
-            if gaps := int(np.isnan(np.asarray(values, dtype=float)[rated]).sum()):
+            missing = np.isnan(np.asarray(values, dtype=float)[rated])
+            if missing.any():
                 name = getattr(values, "name", None) or "score"
                 raise ValueError(
-                    f"{gaps} rated rows have no {name}, and missing scores are an error here"
+                    f"{missing.sum()} rated rows have no {name}, and missing scores "
+                    "are an error here"
                 )
         return "drop"
 
@@ -172,7 +199,10 @@ class Grid:
         are not missing scores.
         """
         return replace(
-            result, n_missing=result.n_missing - self.n_holes, total=self.n, nan=nan
+            result,
+            n_missing=result.n_missing - self.n_holes,
+            total=self.n,
+            nan=nan,
         )
 
 
@@ -208,70 +238,105 @@ def table(
     Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate`
     refuses.
     """
+    options = {"level": level, "nan": nan, "ci": ci, "n_boot": n_boot, "seed": seed}
     grid = Grid(items, level)
-    for name in [values for values in human.values() if isinstance(values, str)]:
-        if name not in items.columns:
-            raise ValueError(
-                f"no column {name!r}; columns: {', '.join(map(str, items.columns))}"
-            )
-    ratings = {
-        label: items[values] if isinstance(values, str) else values
-        for label, values in human.items()
-    }
-    found = []
-    for row, given in scores.items():
-        per_column = (
-            given if isinstance(given, Mapping) else dict.fromkeys(human, given)
-        )
-        if unknown := set(per_column) - set(human):
-            raise ValueError(
-                f"{row}: scores for {sorted(unknown)}, but ratings are of {', '.join(human)}"
-            )
+    ratings = _ratings(items, human)
+    cells = []
+    for row, row_scores in scores.items():
+        per_column = _per_column(row, row_scores, ratings)
         for coef in coefs:
-            for label, values in per_column.items():
-                statistic = "kendall" if coef.startswith("kendall") else coef
-                sides = np.array(
-                    [grid.matrix(side).ravel() for side in (values, ratings[label])]
-                )
-                usable = int((~np.isnan(sides)).all(axis=0).sum())
-                cell: dict[str, Any] = {
-                    "row": row,
-                    "column": label,
-                    "statistic": statistic,
-                }
-                if (
-                    nan == "drop" and usable < FEWEST
-                ):  # of one cell: the others of the table stand
-                    why = f"{usable} of {grid.n:,} outputs have a score and a rating; {FEWEST} are needed"
-                    cell |= {
-                        "value": np.nan,
-                        "n": usable,
-                        "ci_low": np.nan,
-                        "ci_high": np.nan,
-                    }
-                    found.append(cell | {"signature": "", "reason": why})
-                    continue
-                one, drawn = grid.correlate(
-                    values, ratings[label], coef, level, nan, ci, n_boot, seed
-                )
-                cell |= {
-                    "value": one.value * scale,
-                    "n": one.n,
-                    "ci_low": one.low * scale,
-                    "ci_high": one.high * scale,
-                }
-                cell |= {"signature": one.signature(), "reason": one.reason}
-                found.append(
-                    cell
-                    if drawn is None
-                    else cell | {"replicates": meta.intervals.times(drawn, scale)}
-                )
-    made = pd.DataFrame(found)
-    return (
-        pd.concat([made, averaged(made, average)], ignore_index=True)
-        if average
-        else made
-    )
+            for column, values in per_column.items():
+                place = {"row": row, "column": column, "statistic": _statistic(coef)}
+                cell = _cell(grid, values, ratings[column], coef, scale, options)
+                cells.append(place | cell)
+    frame = pd.DataFrame(cells)
+    if average:
+        frame = pd.concat([frame, averaged(frame, average)], ignore_index=True)
+    return frame
+
+
+def _ratings(
+    items: pd.DataFrame, human: Mapping[str, Scores | str]
+) -> dict[str, Scores]:
+    """The ratings of each column; a text in their place names a column of `items`.
+
+    Raises: ValueError for an unknown column.
+    """
+    ratings: dict[str, Scores] = {}
+    for column, values in human.items():
+        if isinstance(values, str):
+            if values not in items.columns:
+                names = ", ".join(map(str, items.columns))
+                raise ValueError(f"no column {values!r}; columns: {names}")
+            values = items[values]
+        ratings[column] = values
+    return ratings
+
+
+def _per_column(
+    row: str,
+    scores: Scores | Mapping[str, Scores],
+    ratings: Mapping[str, Scores],
+) -> Mapping[str, Scores]:
+    """The scores of a judge for each column that it is compared with.
+
+    Raises: ValueError for scores of a column without ratings.
+    """
+    if not isinstance(scores, Mapping):
+        return dict.fromkeys(ratings, scores)
+    unknown = set(scores) - set(ratings)
+    if unknown:
+        raise ValueError(
+            f"{row}: scores for {sorted(unknown)}, but ratings are of "
+            f"{', '.join(ratings)}"
+        )
+    return scores
+
+
+def _cell(
+    grid: Grid,
+    scores: Scores,
+    ratings: Scores,
+    coef: str,
+    scale: float,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The value of one cell with its interval, or the reason that it has none.
+
+    options: further arguments of `Grid.correlate`.
+    """
+    has_both = ~np.isnan(grid.matrix(scores)) & ~np.isnan(grid.matrix(ratings))
+    usable = int(has_both.sum())
+    if options["nan"] == "drop" and usable < FEWEST:
+        reason = (
+            f"{usable} of {grid.n:,} outputs have a score and a rating; "
+            f"{FEWEST} are needed"
+        )
+        return {
+            "value": np.nan,
+            "n": usable,
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+            "signature": "",
+            "reason": reason,
+        }
+    correlation, replicates = grid.correlate(scores, ratings, coef, **options)
+    cell = {
+        "value": correlation.value * scale,
+        "n": correlation.n,
+        "ci_low": correlation.low * scale,
+        "ci_high": correlation.high * scale,
+        "signature": correlation.signature(),
+        "reason": correlation.reason,
+    }
+    if replicates is not None:
+        cell["replicates"] = meta.intervals.times(replicates, scale)
+    return cell
+
+
+def _statistic(coef: str) -> str:
+    """The name that the printed tables have for a coefficient."""
+    return "kendall" if coef.startswith("kendall") else coef
 
 
 def coefficient(
@@ -291,20 +356,22 @@ def coefficient(
     items, coefs, level, nan, scale: as for `table`; its other options change nothing.
     statistic: the table's name of the coefficient.
     """
-    named = {"kendall" if one.startswith("kendall") else one: one for one in coefs}
+    coef_of = {_statistic(coef): coef for coef in coefs}
     grid = Grid(items, level)
 
-    def measured(scores: np.ndarray) -> float:
-        found, _ = grid.correlate(
-            scores, ratings, named[statistic], level, nan, ci=None
-        )
-        return float(found.value * scale)
+    def measure(scores: np.ndarray) -> float:
+        coef = coef_of[statistic]
+        correlation, _ = grid.correlate(scores, ratings, coef, level, nan, ci=None)
+        return float(correlation.value * scale)
 
-    return measured
+    return measure
 
 
 def averaged(
-    made: pd.DataFrame, label: str, over: str = "column", digits: int | None = None
+    table: pd.DataFrame,
+    label: str,
+    over: str = "column",
+    digits: int | None = None,
 ) -> pd.DataFrame:
     """The mean of coefficients over the columns of a table, or over its rows: a new
     column, or row, named `label`.
@@ -315,89 +382,97 @@ def averaged(
     different data sets pass different seeds to `table`. `own_sd`, where the cells have
     it, is that of a mean of cells whose draws are independent.
     """
-    kept = {"column": "row", "row": "column"}[over]
-    made = made if digits is None else made.assign(value=made["value"].round(digits))
-    rounded = "" if digits is None else f"|aspects:rounded({digits})"
-    rows = []
-    for (key, statistic), part in made.groupby([kept, "statistic"], sort=False):
-        value = float(part["value"].mean(skipna=False))
-        stated, *judge = part["signature"].iat[0].partition("|judge:")
-        first, asked, drawn = stated.partition("|ci:")
-        made_of = part["replicates"].tolist() if "replicates" in part else [None]
-        ends = meta.intervals.of_mean(made_of if asked else [], value)
-        reasons = [*part.loc[part["value"].isna(), "reason"], ends.reason]
-        spread: dict[str, Any] = {}
-        if "own_sd" in part:
-            squares = (part["own_sd"] ** 2).sum(skipna=False)
-            spread = {"own_sd": np.sqrt(squares) / len(part)}
-            spread["draws"] = part["draws"].min()
-        cell = {
-            kept: key,
+    grouped_by = {"column": "row", "row": "column"}[over]
+    rounding = ""
+    if digits is not None:
+        table = table.assign(value=table["value"].round(digits))
+        rounding = f"|aspects:rounded({digits})"
+    means = []
+    for (key, statistic), cells in table.groupby([grouped_by, "statistic"], sort=False):
+        value = float(cells["value"].mean(skipna=False))
+        stated, *judge = cells["signature"].iat[0].partition("|judge:")
+        start, has_interval, interval = stated.partition("|ci:")
+        replicates = []
+        if has_interval:
+            replicates = list(cells.get("replicates", [None]))
+        ends = meta.intervals.of_mean(replicates, value)
+        ci = ends.signature()
+        if not ci and not np.isnan(ends.low):
+            ci = f"|ci:{interval}"
+        reasons = [*cells.loc[cells["value"].isna(), "reason"], ends.reason]
+        mean = {
+            grouped_by: key,
             over: label,
             "statistic": statistic,
             "value": value,
-            "n": part["n"].min(),
+            "n": cells["n"].min(),
+            "ci_low": ends.low,
+            "ci_high": ends.high,
+            "signature": f"mean-of:{len(cells)}|{start}{ci}{''.join(judge)}{rounding}",
         }
-        interval = ends.signature() or (f"|ci:{drawn}" if ends.low == ends.low else "")
-        signature = f"mean-of:{len(part)}|{first}{interval}{''.join(judge)}{rounded}"
-        cell |= {"ci_low": ends.low, "ci_high": ends.high, "signature": signature}
-        cell |= spread
-        rows.append(cell | {"reason": "; ".join(dict.fromkeys(filter(None, reasons)))})
-    return pd.DataFrame(rows)
+        if "own_sd" in cells:
+            squares = (cells["own_sd"] ** 2).sum(skipna=False)
+            mean["own_sd"] = np.sqrt(squares) / len(cells)
+            mean["draws"] = cells["draws"].min()
+        mean["reason"] = "; ".join(dict.fromkeys(filter(None, reasons)))
+        means.append(mean)
+    return pd.DataFrame(means)
 
 
 # -- beside the printed ones
 
 
-def noted(made: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataFrame:
-    """The same correlations, the reason of a cell beginning with what `notes` say of
-    its (row, column).
-    """
-    said = pd.Series(
-        [notes.get(key, "") for key in zip(made["row"], made["column"], strict=True)],
-        made.index,
-    )
-    return made.assign(reason=(said + "; " + made["reason"]).str.strip("; "))
+def noted(table: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+    """The same correlations, each reason after what `notes` say of (row, column)."""
+    keys = zip(table["row"], table["column"], strict=True)
+    beginnings = pd.Series([notes.get(key, "") for key in keys], table.index)
+    reasons = beginnings + "; " + table["reason"]
+    return table.assign(reason=reasons.str.strip("; "))
 
 
 def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
-    """Tables of correlations as one frame for `report.Output.compare`; rows named in
-    `extra` have no printed one.
+    """Tables of correlations as one frame for `report.Output.compare`.
+
+    extra: the rows that have no printed one.
     """
-    joined = pd.concat(tables, ignore_index=True).drop(
-        columns=["replicates", "part"], errors="ignore"
-    )
+    joined = pd.concat(tables, ignore_index=True)
+    joined = joined.drop(columns=["replicates", "part"], errors="ignore")
     return joined.assign(extra=joined["row"].isin(list(extra)))
 
 
 def printed_averages(
-    paper: str, table: str, ours: pd.DataFrame, label: str = "average"
+    paper: str,
+    table: str,
+    ours: pd.DataFrame,
+    label: str = "average",
 ) -> pd.DataFrame:
-    """The printed averages that `ours` does not have but from a run, as they follow
-    from their rows' printed cells.
+    """The printed averages that `ours` has at most from a run, computed from the
+    printed cells of their rows.
 
     Route `published`; a row that does not print all the table's columns is left out.
     Join the result to `ours`.
     Raises: ValueError for a table without a column `label`.
     """
     printed = papers.load(paper, table).query("number.notna()")
-    averages = printed[printed["column"] == label]
-    parts = printed[printed["column"] != label]
+    is_average = printed["column"] == label
+    averages = printed[is_average]
+    summands = printed[~is_average]
     if averages.empty:
+        columns = sorted(set(printed["column"]))
         raise ValueError(
-            f"{paper} {table} prints no column {label!r}; it has {sorted(set(printed['column']))}"
+            f"{paper} {table} prints no column {label!r}; it has {columns}"
         )
-    found = (
-        parts.groupby(["row", "statistic"], sort=False)["number"]
-        .agg(value="mean", cells="size")
-        .reset_index()
+    numbers = summands.groupby(["row", "statistic"], sort=False)["number"]
+    means = numbers.agg(value="mean", cells="size").reset_index()
+    if "route" in ours:
+        ours = ours[ours["route"] != "run"]
+    present = pd.MultiIndex.from_frame(ours[KEY])
+    keys = pd.MultiIndex.from_frame(averages[KEY])
+    result = averages.loc[~keys.isin(present), KEY].merge(
+        means, on=["row", "statistic"]
     )
-    there = pd.MultiIndex.from_frame(
-        (ours[ours["route"] != "run"] if "route" in ours else ours)[KEY]
-    )
-    lacking = averages.loc[~pd.MultiIndex.from_frame(averages[KEY]).isin(there), KEY]
-    made = lacking.merge(found, on=["row", "statistic"])
-    made = made[made["cells"] == parts["column"].nunique()].drop(columns="cells")
-    return made.assign(
+    complete = result["cells"] == summands["column"].nunique()
+    result = result[complete].drop(columns="cells").reset_index(drop=True)
+    return result.assign(
         route="published", reason="the mean of the row's printed cells"
-    ).reset_index(drop=True)
+    )

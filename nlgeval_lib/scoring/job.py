@@ -1,6 +1,4 @@
-"""One run of an evaluator over rows: what it is made of, and how every row gets its
-score or a reason.
-"""
+"""One run of an evaluator over rows: every row gets its score or a reason."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,11 +31,11 @@ from nlgeval_lib.scoring.named import EngineChoice
 from nlgeval_lib.scoring.rows import InputError, Parts, Rows
 from nlgeval_lib.scoring.tally import Tally
 
-# stages whose completions `Judge.parse` reads; in others a judge writes lists, analyses
-# and the like
 if TYPE_CHECKING:
     from nlgeval_lib.scoring.score_files import ScoreFile
 
+# The stages whose completions `Judge.parse` reads; in others a judge writes lists,
+# analyses and the like.
 PARSED = ("score", "criteria", "format")
 
 
@@ -46,8 +44,9 @@ class Job:
     """Rows, the evaluator, and for one that asks a language model the engine and the
     store.
 
-    An evaluator scores a part of the rows at a time; one whose scores hang on all of
-    them says so: `whole_file = True`.
+    An evaluator scores a part of the rows at a time; one whose scores depend on all of
+    them says so: `whole_file = True`. repeated: which rows are there twice, in words,
+    after `check`.
     """
 
     name: str
@@ -65,24 +64,23 @@ class Job:
         return isinstance(self.evaluator, Judge)
 
     def notice(self) -> str:
-        """What is to be known before the first row is scored, in one line: encoder,
-        draws; "" if nothing.
+        """What a user should know before the first row is scored, in one line: the
+        encoder, the draws; "" if nothing.
         """
         if not self.judge:
-            return (
-                str(self.evaluator.notice())
-                if hasattr(self.evaluator, "notice")
-                else ""
-            )
+            if hasattr(self.evaluator, "notice"):
+                return str(self.evaluator.notice())
+            return ""
         n = self.evaluator.sampling.n
-        said = f"{self.name} draws {n} times a row and takes the mean, {n * len(self.data):,} completions; -s n=1 for one"
+        if n != self.evaluator.defaults.get("n"):
+            return ""
         return (
-            said if n == self.evaluator.defaults.get("n") else ""
-        )  # asked for, or one
+            f"{self.name} draws {n} times a row and takes the mean, "
+            f"{n * len(self.data):,} completions; -s n=1 for one"
+        )
 
     def check(self) -> None:
-        """Passes where all rows can be scored; `repeated` then says which are there
-        twice.
+        """Pass where all rows can be scored, and note which are there twice.
 
         Raises: InputError for a column that is not there, and, unless incomplete rows
         are to be skipped, for the first row that lacks something; and as the parts of
@@ -92,94 +90,92 @@ class Job:
         count = 0
         keys = []
         for part in self.data:
-            gone = self._lacking(part)
-            first = first or (gone[min(gone)] if gone else "")
-            count = count + len(gone)
+            reasons = self._incomplete(part)
+            if reasons and not first:
+                first = reasons[min(reasons)]
+            count += len(reasons)
             keys.append(rows.keys_of(part))
         if count and not self.skip_incomplete:
-            many = f" ({count - 1} more rows lack something; --skip-incomplete leaves them without a score)"
-            raise InputError(
-                first
-                + (
-                    many
-                    if count > 1
-                    else "; --skip-incomplete leaves it without a score"
+            advice = "; --skip-incomplete leaves it without a score"
+            if count > 1:
+                advice = (
+                    f" ({count - 1} more rows lack something; "
+                    "--skip-incomplete leaves them without a score)"
                 )
-            )
+            raise InputError(first + advice)
         self.repeated = rows.repeated(self.data, keys)
 
-    def _lacking(self, part: Rows) -> dict[int, str]:
+    def _incomplete(self, part: Rows) -> dict[int, str]:
+        """Position -> the reason why a row cannot be scored."""
         if self.judge:
             return rows.incomplete(part, ("output", *self.evaluator.needs), self.name)
         if isinstance(self.evaluator, PairMetric):
             return rows.incomplete(
-                part, ("output", "references"), self.name, empty_is_missing=False
+                part,
+                ("output", "references"),
+                self.name,
+                empty_is_missing=False,
             )
         return {}
 
-    def _complete(self, part: Rows) -> tuple[pd.DataFrame, dict[int, str]]:
-        """The rows of a part that can be scored; and the positions of the others,
-        with why.
-        """
-        gone = self._lacking(part)
-        return part.frame.iloc[
-            [at for at in range(len(part)) if at not in gone]
-        ] if gone else part.frame, gone
+    def _complete_rows(self) -> pd.DataFrame:
+        """All rows that can be scored."""
+        data = self.data.whole()
+        return _without(data.frame, self._incomplete(data))
 
-    def _asked(
+    def _judge_and_stages(
         self, frame: pd.DataFrame, criteria: bool = False
     ) -> tuple[Judge, list[Sample], Stages[Any]]:
-        """The judge as it asks the engine, the rows as it is given them, and what it
-        asks.
-        """
+        """The judge for this engine, the rows as its samples, and what it asks."""
         judge = self.evaluator.for_engine(self.engine)
-        given = judge.given(frame)
-        return (
-            judge,
-            given,
-            judge.criteria_stages(given, judge.used())
-            if criteria
-            else judge.stages(given),
-        )
+        samples = judge.given(frame)
+        if criteria:
+            return judge, samples, judge.criteria_stages(samples, judge.used())
+        return judge, samples, judge.stages(samples)
 
     def parts(
-        self, bar: ProgressBar, kept: ScoreFile | None = None
+        self, bar: ProgressBar, score_file: ScoreFile | None = None
     ) -> Iterator[pd.DataFrame]:
         """`value, status, reason` and perhaps `details` for every row, part by part;
-        those in `kept` are made already.
+        scores that `score_file` has are not made again.
 
         Raises: ValueError for what the evaluator refuses; EngineError; Unavailable;
         KeyboardInterrupt with every finished completion stored.
         """
-        done = 0
+        start = 0
         for number, part in enumerate(self.data):
-            bar.part(self.name, done, len(self.data), len(part))
+            bar.part(self.name, start, len(self.data), len(part))
             make = functools.partial(self._scored, part, bar)
-            yield kept.scores(number, part, make) if kept else make()
-            done += len(part)
+            if score_file:
+                yield score_file.scores(number, part, make)
+            else:
+                yield make()
+            start += len(part)
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """All parts as one frame. Raises: as `parts`."""
         return _joined(list(self.parts(bar)))
 
     def _scored(self, part: Rows, bar: ProgressBar) -> pd.DataFrame:
-        (frame, gone), index = self._complete(part), part.frame.index
+        """The scores of a part; the reason for each row that cannot be scored."""
+        reasons = self._incomplete(part)
+        frame = _without(part.frame, reasons)
         if self.judge:
-            judge, given, stages = self._asked(frame)
-            scored = judge.framed(
-                frame.index, self._ask(stages, judge, given, bar), self.engine
-            )
+            judge, samples, stages = self._judge_and_stages(frame)
+            judgments = self._ask(stages, judge, samples, bar)
+            scored = judge.framed(frame.index, judgments, self.engine)
         else:
             scored = self.evaluator.score(frame)
-        if not gone:
+        if not reasons:
             return scored
-        lost = score_frame(
-            index[sorted(gone)],
-            [Judgment.missing(Status.EMPTY, gone[at]) for at in sorted(gone)],
-        )
+        positions = sorted(reasons)
+        gaps = []
+        for position in positions:
+            gaps.append(Judgment.missing(Status.EMPTY, reasons[position]))
+        unscored = score_frame(part.frame.index[positions], gaps)
         if "details" in scored.columns:
-            lost["details"] = [{} for _ in gone]
-        return _joined([scored, lost]).loc[index]
+            unscored["details"] = [{} for _ in gaps]
+        return _joined([scored, unscored]).loc[part.frame.index]
 
     def fit(self, rated: Rows | Parts, bar: ProgressBar) -> None:
         """Fit the evaluator on rated rows.
@@ -198,44 +194,44 @@ class Job:
             )
 
     def cross_fit(
-        self, folds: int, bar: ProgressBar, kept: ScoreFile | None = None
+        self,
+        folds: int,
+        bar: ProgressBar,
+        score_file: ScoreFile | None = None,
     ) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other
         folds; an input is in one fold.
 
-        Rows need ratings; those without an `input_id` are told apart by what the judge
-        is shown.
+        Rows need ratings; those without an `input_id` are told apart by their output.
         Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
         """
         data = self.data = self.data.whole()
         frame = data.frame
-        shown = (
-            frame["input_id"]
-            if "input_id" in frame
-            else frame[["output"]].astype(str).agg("".join, axis=1)
-        )
-        codes, inputs = pd.factorize(shown.astype(str))
+        input_column = "input_id" if "input_id" in frame else "output"
+        codes, inputs = pd.factorize(frame[input_column].astype(str))
         if len(inputs) < folds:
             raise InputError(
                 f"--cross-fit {folds}: {data.name} has {len(inputs)} inputs"
             )
-        fold = (np.random.default_rng(0).permutation(len(inputs)) % folds)[codes]
+        order = np.random.default_rng(0).permutation(len(inputs))
+        fold = (order % folds)[codes]
         parts = []
-        fitted = []
+        fitted_on = []
         for number in range(folds):
             self.fit(data.take(fold != number), bar)
-            fitted.append(self.evaluator.fitted_on)
-            parts.append(
-                dataclasses.replace(self, data=data.take(fold == number)).score(bar)
-            )
-        self.evaluator.fitted_on = f"{folds} folds by input, {'+'.join(fitted)}"
-        whole = _joined(parts).loc[frame.index]
-        whole.attrs["signature"] = self.evaluator.signature(self.engine)
-        return kept.scores(0, data, lambda: whole) if kept else whole
+            fitted_on.append(self.evaluator.fitted_on)
+            held_out = dataclasses.replace(self, data=data.take(fold == number))
+            parts.append(held_out.score(bar))
+        self.evaluator.fitted_on = f"{folds} folds by input, {'+'.join(fitted_on)}"
+        scores = _joined(parts).loc[frame.index]
+        scores.attrs["signature"] = self.evaluator.signature(self.engine)
+        if score_file:
+            return score_file.scores(0, data, lambda: scores)
+        return scores
 
     def fill(self, bar: ProgressBar) -> str:
-        """Make and store the completions of all rows; what could be read from them, in
-        words.
+        """Make and store the completions of all rows; how many scores could be read
+        from them, in words.
 
         Raises: as `score`.
         """
@@ -247,7 +243,10 @@ class Job:
         table = self.criteria(bar)
         count, criteria = table.shape
         read = int(table.notna().to_numpy().sum())
-        return f"{count:,} rows x {criteria} criteria: {read:,} of {table.size:,} scores could be read"
+        return (
+            f"{count:,} rows x {criteria} criteria: {read:,} of {table.size:,} scores "
+            "could be read"
+        )
 
     def criteria(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row that can be scored on every criterion of an HD-Eval
@@ -257,34 +256,29 @@ class Job:
         """
         from nlgeval_lib.evaluators import hdeval
 
-        frame, _ = self._complete(self.data.whole())
-        judge, given, stages = self._asked(frame, criteria=True)
-        return hdeval.values(self._ask(stages, judge, given, bar), frame.index)
+        frame = self._complete_rows()
+        judge, samples, stages = self._judge_and_stages(frame, criteria=True)
+        return hdeval.values(self._ask(stages, judge, samples, bar), frame.index)
 
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked.
 
-        Raises: ValueError for what the evaluator refuses.
+        Raises: ValueError for what the evaluator refuses, and what the engine would.
         """
-        frame, _ = self._complete(self.data.whole())
-        *_, asked = self._asked(frame, self.unfitted())
-        stages = staged.plan(asked, self.engine, self.store)
-        for stage in stages:
-            self.engine.check(
-                stage.sampling
-            )  # what the run would refuse, the plan does
-        return stages
+        _, _, stages = self._judge_and_stages(self._complete_rows(), self.unfitted())
+        plan = staged.plan(stages, self.engine, self.store)
+        for stage in plan:
+            self.engine.check(stage.sampling)
+        return plan
 
     def unfitted(self) -> bool:
         """Whether the evaluator has criteria whose scores nothing joins yet."""
         from nlgeval_lib.evaluators.hdeval import HDEval
 
-        judge = self.evaluator
-        return (
-            isinstance(judge, HDEval)
-            and not judge.aggregator.fitted
-            and judge.aggregator.needs_ratings
-        )
+        if not isinstance(self.evaluator, HDEval):
+            return False
+        aggregator = self.evaluator.aggregator
+        return aggregator.needs_ratings and not aggregator.fitted
 
     def _ask(
         self,
@@ -301,23 +295,23 @@ class Job:
         by_id = {sample.id: sample for sample in reversed(samples)}
 
         def reader(stage: Stage) -> Reads | None:
-            about: dict[str, Sample | None] = {}
+            if stage.name not in PARSED:
+                return None
+            by_key: dict[str, Sample | None] = {}
 
             def reads(completion: Completion) -> bool:
-                if not about:
+                if not by_key:
                     for request in reversed(stage.requests):
-                        keys = request.keys(self.engine, stage.sampling)
-                        about.update(dict.fromkeys(keys, by_id.get(request.id)))
-                return (
-                    judge.read(completion, about.get(completion.key)).status
-                    is Status.OK
-                )
+                        for key in request.keys(self.engine, stage.sampling):
+                            by_key[key] = by_id.get(request.id)
+                judgment = judge.read(completion, by_key.get(completion.key))
+                return judgment.status is Status.OK
 
-            return reads if stage.name in PARSED else None
+            return reads
 
         return ask(stages, judge.name, self.engine, self.store, bar, self.run, reader)
 
-    # -- what came of it
+    # -- the record and the summary
 
     def key(self) -> str:
         """What determines the scores of the rows, where they are the evaluator's alone;
@@ -326,37 +320,36 @@ class Job:
         data = self.data
         if self.judge or isinstance(data, Rows) or not data.sha256:
             return ""
-        told: list[Any] = [
+        code = inspect.getsourcefile(type(self.evaluator))
+        determinants = [
             data.sha256,
             data.sources,
             data.filled,
             data.read_as,
             len(data),
             self.skip_incomplete,
-        ]
-        told += [
             self.evaluator.signature(),
             cells.ROWS,
             cells.BYTES,
             nlgeval_lib.__version__,
+            Path(code).read_text("utf-8") if code else "",
         ]
-        code = inspect.getsourcefile(type(self.evaluator))
-        return json.dumps([*told, Path(code).read_text("utf-8") if code else ""])
+        return json.dumps(determinants)
 
     def record(self, tally: Tally) -> dict[str, Any]:
-        """What is to be known of these scores: evaluator, engine, input, counts,
+        """What is recorded beside these scores: evaluator, engine, input, counts,
         versions.
         """
-        found: dict[str, Any] = {
+        columns = {}
+        for ours, column in self.data.theirs.items():
+            if rows.known(ours):
+                columns[ours] = column
+        record: dict[str, Any] = {
             "signature": tally.signature,
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": {
-                ours: theirs
-                for ours, theirs in self.data.theirs.items()
-                if rows.known(ours)
-            },
+            "columns": columns,
             "rows": tally.rows,
             "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -364,35 +357,39 @@ class Job:
             "git": provenance.git(),
             "packages": provenance.packages(),
         }
-        if fitted_on := getattr(self.evaluator, "fitted_on", ""):
-            found["fitted_on"] = fitted_on
+        fitted_on = getattr(self.evaluator, "fitted_on", "")
+        if fitted_on:
+            record["fitted_on"] = fitted_on
         if self.engine is not None:
-            found |= {
-                "engine": self.engine.name,
-                "model": self.engine.model,
-                "revision": self.engine.revision,
-            }
-            if self.store is not None and (
-                makers := self.store.makers(self.engine.model, self.engine.revision)
-            ):
-                found["completions_made_by"] = makers
-            if served := sorted(getattr(self.engine, "served", ())):
-                found["model_named_by_server"] = served
-            found |= {
-                name: told
-                for name in ("about", "extra_body")
-                if (told := getattr(self.engine, name, None))
-            }
-        if self.run.counts:
-            found["completions"] = {
-                name: self.run.counts[name]
-                for name in ("total", "stored", "done", "failed")
-            }
-            found["made_now"] = {
-                name: self.run.counts[name]
-                for name in ("prompt_tokens", "completion_tokens")
-            }
-        return found
+            record |= self._engine_record()
+        counts = self.run.counts
+        if counts:
+            names = ("total", "stored", "done", "failed")
+            record["completions"] = {name: counts[name] for name in names}
+            names = ("prompt_tokens", "completion_tokens")
+            record["made_now"] = {name: counts[name] for name in names}
+        return record
+
+    def _engine_record(self) -> dict[str, Any]:
+        """What is recorded of the engine, and of who made the stored completions."""
+        engine = self.engine
+        record = {
+            "engine": engine.name,
+            "model": engine.model,
+            "revision": engine.revision,
+        }
+        if self.store is not None:
+            makers = self.store.makers(engine.model, engine.revision)
+            if makers:
+                record["completions_made_by"] = makers
+        served = sorted(getattr(engine, "served", ()))
+        if served:
+            record["model_named_by_server"] = served
+        for name in ("about", "extra_body"):
+            value = getattr(engine, name, None)
+            if value:
+                record[name] = value
+        return record
 
     def summary(self, tally: Tally) -> list[str]:
         """Coverage, what was asked, the signature: a line each."""
@@ -413,60 +410,102 @@ def prepared(
     ready: Engine | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Job:
-    """A job from the words of a command line; what is wrong about the rows is found
-    before an engine starts.
+    """A job from the words of a command line; a problem with the rows is found before
+    an engine starts.
 
     ready: an engine that is there already, in place of the chosen one. given: further
     arguments of the evaluator, as they are. A checkpoint that was trained here without
-    rubric, reference or feedback is asked without, unless told.
+    rubric, reference or feedback is asked without, unless a setting names it.
     Raises: InputError; EngineError; Unavailable; StoreError.
     """
     asks = named.asks(name)
-    more = dict(given or {})
+    arguments = dict(given or {})
     if asks and not choice.engine:
+        engines = "|".join(named.ENGINES)
         raise InputError(
-            f"{name} asks a language model: name one, --engine {'|'.join(named.ENGINES)} --model NAME"
+            f"{name} asks a language model: name one, --engine {engines} --model NAME"
         )
-    if not asks and choice.on:
-        raise InputError(
-            f"{name} asks no language model through the store; leave --on out"
-        )
-    if (
-        not asks and choice.engine
-    ):  # one that asks through the store is made before the engine starts
-        more["engine"] = choice.start()
-    elif not asks and choice.model:
-        more["model"] = choice.model
-    trained = (
-        Path(choice.model) / "nlgeval.json"
-    )  # of a checkpoint that `finetune` made: what its examples showed
-    if name == "prometheus" and not load and trained.is_file():
-        views = json.loads(trained.read_text(encoding="utf-8"))["keep"].get("view", [])
-        part = views[0].removeprefix("no_") if len(views) == 1 else ""
-        told = {*more, *(pair(text)[0] for text in settings)}
-        settings = (
-            [*settings, f"{part}=no"]
-            if part and part != views[0] and part not in told
-            else settings
-        )
-    made = named.evaluator(name, settings, load, **more)
-    whole = getattr(made, "whole_file", False)
-    job = Job(
-        name, data.whole() if whole else data, made, skip_incomplete=skip_incomplete
-    )
+    if not asks:
+        arguments |= _engine_arguments(name, choice)
+    if name == "prometheus" and not load:
+        settings = [*settings, *_settings_as_trained(choice.model, settings, arguments)]
+    evaluator = named.evaluator(name, settings, load, **arguments)
+    if getattr(evaluator, "whole_file", False):
+        data = data.whole()
+    job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
     job.check()
     if asks:
-        job.store, job.run.ask_again = named.store(choice.store), choice.ask_again
-        if choice.engine != "replay" and not choice.planning:
-            named.check_store(job.store)
-        job.engine = ready if ready is not None else choice.start(job.store)
-        if ready is None:
-            named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
+        _connect(job, choice, ready)
     return job
 
 
+def _engine_arguments(name: str, choice: EngineChoice) -> dict[str, Any]:
+    """The arguments of an evaluator that asks nothing through the store.
+
+    Raises: InputError for `--on`; and as `EngineChoice.start`.
+    """
+    if choice.on:
+        raise InputError(
+            f"{name} asks no language model through the store; leave --on out"
+        )
+    if choice.engine:
+        return {"engine": choice.start()}
+    if choice.model:
+        return {"model": choice.model}
+    return {}
+
+
+def _settings_as_trained(
+    model: str,
+    settings: Sequence[str],
+    arguments: Mapping[str, Any],
+) -> list[str]:
+    """The setting by which a checkpoint of `finetune` is asked as it was trained.
+
+    Empty where its examples had all parts, and where a setting says it already.
+    """
+    record = Path(model) / "nlgeval.json"
+    if not record.is_file():
+        return []
+    views = json.loads(record.read_text(encoding="utf-8"))["keep"].get("view", [])
+    if len(views) != 1 or not views[0].startswith("no_"):
+        return []
+    omitted = views[0].removeprefix("no_")
+    names = {pair(text)[0] for text in settings}
+    if not omitted or omitted in names or omitted in arguments:
+        return []
+    return [f"{omitted}=no"]
+
+
+def _connect(
+    job: Job,
+    choice: EngineChoice,
+    engine: Engine | None,
+) -> None:
+    """Give a job its store and its engine.
+
+    Raises: InputError; EngineError; StoreError.
+    """
+    job.store = named.store(choice.store)
+    job.run.ask_again = choice.ask_again
+    if choice.engine != "replay" and not choice.planning:
+        named.check_store(job.store)
+    if engine is not None:
+        job.engine = engine
+        return
+    job.engine = choice.start(job.store)
+    named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
+
+
+def _without(frame: pd.DataFrame, positions: Collection[int]) -> pd.DataFrame:
+    """The rows of a frame but those at these positions."""
+    if not positions:
+        return frame
+    return frame.iloc[[row for row in range(len(frame)) if row not in positions]]
+
+
 def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Score frames as one, with what is told of the first."""
-    whole = pd.concat(parts) if len(parts) > 1 else parts[0]
-    whole.attrs = dict(parts[0].attrs)
-    return whole
+    """Score frames as one, with the attributes of the first."""
+    scores = pd.concat(parts) if len(parts) > 1 else parts[0]
+    scores.attrs = dict(parts[0].attrs)
+    return scores

@@ -25,7 +25,7 @@ from nlgeval_lib.names import meant
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.settings import parameters, parsed
 
-# the engines' classes by name; an engine's module is loaded when it is first started
+# The engines' classes by name; an engine's module is loaded when it is first started.
 _CLASSES = {
     "openai": "OpenAIEngine",
     "vllm": "VLLMEngine",
@@ -38,7 +38,7 @@ STAND_INS = "stand-ins.json"  # in a store: the tiny models whose completions it
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Who is asked: an engine by its short name, the model, and how.
+    """Which model is asked, by which engine (its short name), and with which options.
 
     settings: `name=value` texts. store: the completions' folder, "" for the checkout's
     own. planning: a stand-in is started that loads no weights; it counts tokens where
@@ -61,11 +61,54 @@ class EngineChoice:
     replicas: int = 1
     shard: tuple[int, int] = (1, 1)
 
-    def start(self, kept: Store | None = None) -> Any:
-        """The engine. kept: the store that `replay` answers from.
+    def start(self, recorded: Store | None = None) -> Any:
+        """The engine. recorded: the store that `replay` answers from.
 
         Raises: InputError naming the setting; EngineError where the engine cannot
         start.
+        """
+        self._check()
+        name = self.engine
+        common = {}
+        for option in ("model", "base_url", "revision"):
+            value = getattr(self, option)
+            if value:
+                common[option] = value
+        if name == "replay":
+            if self.settings:
+                raise InputError("--engine-set: a replay has no options")
+            if recorded is None:
+                recorded = store()
+            return engines.ReplayEngine(recorded, **common)
+        kind = getattr(engines, _CLASSES[name])
+        arguments = parsed(
+            kind,
+            self.settings,
+            f"engine {name}",
+            "--engine-set",
+            common,
+        )
+        local = name != "openai"
+        try:
+            if self.planning and local:
+                engine: Any = self._stand_in(arguments)
+            elif self.on:
+                engine = self._on_ray(kind, arguments)
+            else:
+                engine = kind(**arguments)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"engine {name}: {error}") from error
+        if self.planning and not local:
+            self._plan_without_server(engine)
+        if self.planning and (local or self.tokenizer):
+            engine.count_tokens = self._counter(needed=not local)
+        engine.shard = self.shard
+        return engine
+
+    def _check(self) -> None:
+        """Pass where the choice names a model and an engine that can be so.
+
+        Raises: InputError naming the setting.
         """
         name = self.engine
         if name not in ENGINES:
@@ -74,89 +117,74 @@ class EngineChoice:
             )
         if not self.model:
             raise InputError(f"engine {name} needs a model: --model")
-        address = urlsplit(self.base_url)
-        plain = (
-            address.scheme in ("http", "https")
-            and address.hostname
-            and "@" not in address.netloc
-        )
-        if self.base_url and (name != "openai" or not plain or address.query):
-            raise InputError(
-                "--base-url is an address such as http://host:8000/v1 for --engine openai, without a user name or key "
-                "in it; keys come from the environment"
+        if self.base_url:
+            address = urlsplit(self.base_url)
+            plain = (
+                address.scheme in ("http", "https")
+                and address.hostname
+                and "@" not in address.netloc
+                and not address.query
             )
-        where, _, cluster = self.on.partition("=")
-        if where not in ("", "ray") or (
-            self.on and name not in ("vllm", "transformers")
-        ):
-            raise InputError(
-                f"--on {self.on}: ray or ray=ADDRESS, for --engine vllm or transformers; servers are in docs/scale.md"
-            )
-        given = {
-            one: value
-            for one in ("model", "base_url", "revision")
-            if (value := getattr(self, one))
-        }
-        if name == "replay":
-            if self.settings:
-                raise InputError("--engine-set: a replay has no options")
-            return engines.ReplayEngine(kept if kept is not None else store(), **given)
-        kind = getattr(engines, _CLASSES[name])
-        arguments = parsed(kind, self.settings, f"engine {name}", "--engine-set", given)
-        local = name != "openai"
-        try:
-            if self.planning and local:
-                made: Any = self._stand_in(arguments)
-            elif self.on:
-                gpus = arguments.get("tensor_parallel_size", 1) * arguments.get(
-                    "pipeline_parallel_size", 1
+            if name != "openai" or not plain:
+                raise InputError(
+                    "--base-url is an address such as http://host:8000/v1 for --engine "
+                    "openai, without a user name or key in it; keys come from the "
+                    "environment"
                 )
-                make = functools.partial(kind, **arguments)
-                made = engines.RayEngine(
-                    make, replicas=self.replicas, address=cluster, gpus=gpus
+        if self.on:
+            scheduler = self.on.partition("=")[0]
+            if scheduler not in ("", "ray") or name not in ("vllm", "transformers"):
+                raise InputError(
+                    f"--on {self.on}: ray or ray=ADDRESS, for --engine vllm or "
+                    "transformers; servers are in docs/scale.md"
                 )
-            else:
-                made = kind(**arguments)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"engine {name}: {error}") from error
-        if self.planning and not local:
-            try:
-                _ = made.revision
-            # a plan needs no server; whose answers are stored is known from it alone
-            except EngineError as error:
-                warnings.warn(
-                    f"planned as if nothing were stored: {error}", stacklevel=2
-                )
-                made.revision, made.dialect = (
-                    self.revision or None,
-                    "vllm",
-                )  # nothing is refused that it may take
-        if self.planning and (local or self.tokenizer):
-            made.count_tokens = self._counter(needed=not local)
-        made.shard = self.shard
-        return made
 
     def _stand_in(self, options: Mapping[str, Any]) -> Engine:
-        called, found = models.identify(
-            self.model, self.revision or None, options.get("name")
+        """An engine that loads no weights, under the name and revision of the model."""
+        revision = self.revision or None
+        label, identity = models.identify(self.model, revision, options.get("name"))
+        if not identity:
+            identity = models.hub_revision(self.model, revision)
+        identity += models.quantised(options)
+        engine = engines.ScriptedEngine((), model=label, revision=identity)
+        engine.name = self.engine
+        return engine
+
+    def _on_ray(self, kind: Any, arguments: Mapping[str, Any]) -> Engine:
+        """The engine with its replicas on the GPUs of this machine or of a cluster."""
+        gpus = arguments.get("tensor_parallel_size", 1)
+        gpus *= arguments.get("pipeline_parallel_size", 1)
+        return engines.RayEngine(
+            functools.partial(kind, **arguments),
+            replicas=self.replicas,
+            address=self.on.partition("=")[2],
+            gpus=gpus,
         )
-        known = (
-            found or models.hub_revision(self.model, self.revision or None)
-        ) + models.quantised(options)
-        made = engines.ScriptedEngine((), model=called, revision=known)
-        made.name = self.engine
-        return made
+
+    def _plan_without_server(self, engine: Any) -> None:
+        """Let a plan go on where no server says whose completions are stored."""
+        try:
+            _ = engine.revision
+        except EngineError as error:
+            warnings.warn(f"planned as if nothing were stored: {error}", stacklevel=3)
+            engine.revision = self.revision or None
+            # With this dialect the plan refuses nothing that the server may take.
+            engine.dialect = "vllm"
 
     def _counter(self, needed: bool) -> Callable[[Sequence[Request]], list[int] | None]:
-        """What counts prompt tokens, those of a chat's template included; None of a
-        model without a tokenizer here.
+        """The function that counts prompt tokens, those of a chat's template included;
+        it gives None for a model without a tokenizer here.
+
+        Raises: InputError where the tokenizer is needed and not here.
         """
         from transformers import AutoTokenizer
 
         revision = None if self.tokenizer else self.revision or None
         try:
-            one = AutoTokenizer.from_pretrained(
-                self.tokenizer or self.model, revision=revision, local_files_only=True
+            tokenizer = AutoTokenizer.from_pretrained(
+                self.tokenizer or self.model,
+                revision=revision,
+                local_files_only=True,
             )
         except (OSError, ValueError, KeyError, ImportError):
             if needed:
@@ -164,14 +192,19 @@ class EngineChoice:
                     f"no tokenizer {self.tokenizer}; give a folder that has one"
                 ) from None
             return lambda requests: None
-        if getattr(one, "chat_template", None) is None:
-            return lambda requests: [
-                len(one(request.text()).input_ids) for request in requests
-            ]
-        return lambda requests: [
-            len(models.token_ids(one, request, None, "the model"))
-            for request in requests
-        ]
+        has_template = getattr(tokenizer, "chat_template", None) is not None
+
+        def count(requests: Sequence[Request]) -> list[int]:
+            lengths = []
+            for request in requests:
+                if has_template:
+                    ids = models.token_ids(tokenizer, request, None, "the model")
+                else:
+                    ids = tokenizer(request.text()).input_ids
+                lengths.append(len(ids))
+            return lengths
+
+        return count
 
 
 def store(folder: str | Path | None = None) -> Store:
@@ -179,22 +212,19 @@ def store(folder: str | Path | None = None) -> Store:
     return Store(Path(folder) if folder else files.state("completions"))
 
 
-def check_store(kept: Store) -> None:
-    """Passes where completions can be written; a folder that is not there is not made
-    yet.
+def check_store(store: Store) -> None:
+    """Pass where completions can be written; a missing folder is not made yet.
 
     Raises: InputError.
     """
-    folder = next(
-        (one for one in (kept.folder, *kept.folder.parents) if one.exists()),
-        kept.folder,
-    )
+    folder = store.folder
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
     try:
-        files.check(folder / kept.path.name)
-        if kept.path.exists() and not os.access(kept.path, os.W_OK):
-            raise PermissionError(
-                errno.EACCES, f"cannot write {kept.path}: {os.strerror(errno.EACCES)}"
-            )
+        files.check(folder / store.path.name)
+        if store.path.exists() and not os.access(store.path, os.W_OK):
+            problem = f"cannot write {store.path}: {os.strerror(errno.EACCES)}"
+            raise PermissionError(errno.EACCES, problem)
     except OSError as error:
         raise InputError(
             f"{error.strerror}; --engine replay answers from what is stored"
@@ -206,18 +236,17 @@ def plugin(path: str) -> None:
 
     Raises: InputError naming the file.
     """
-    found = importlib.util.spec_from_file_location(
+    spec = importlib.util.spec_from_file_location(
         f"nlgeval_plugin_{Path(path).stem}", path
     )
-    if not Path(path).is_file() or found is None or found.loader is None:
+    if not Path(path).is_file() or spec is None or spec.loader is None:
         raise InputError(f"plugin {path}: no such file")
-    module = sys.modules[found.name] = importlib.util.module_from_spec(found)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     try:
-        found.loader.exec_module(module)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # a script that ends itself would end this run, and with 0
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        # A script that ends itself would end this run too, with exit code 0.
         raise InputError(f"plugin {path}: {type(error).__name__}: {error}") from error
 
 
@@ -231,25 +260,30 @@ def asks(name: str) -> bool:
 
 
 def evaluator(
-    name: str, settings: Iterable[str] = (), load: str = "", **given: Any
+    name: str,
+    settings: Iterable[str] = (),
+    load: str = "",
+    **fixed: Any,
 ) -> Any:
     """An evaluator by its name, with its settings as `name=value` texts.
 
-    load: a file of the evaluator's own `save`. given: further arguments as they are,
+    load: a file of the evaluator's own `save`. fixed: further arguments as they are,
     such as `engine` or `model`.
     Raises: InputError naming the setting; Unavailable from evaluators that cannot work
     here.
     """
     cls: Any = evaluators.get(name)
     names = [parameter for parameter, _, _ in parameters(cls)]
-    for one, said in {
+    refusals = {
         "engine": "asks no language model; leave the engine out",
-        "model": f"takes no model of its own; which engine is to run {given.get('model')}? Give --engine",
+        "model": "takes no model of its own; which engine is to run "
+        f"{fixed.get('model')}? Give --engine",
         "rubric": "grades by no rubric; leave --rubric out",
-    }.items():
-        if one in given and one not in names:
-            raise InputError(f"{name} {said}")
-    arguments = parsed(cls, settings, name, given=given)
+    }
+    for argument, refusal in refusals.items():
+        if argument in fixed and argument not in names:
+            raise InputError(f"{name} {refusal}")
+    arguments = parsed(cls, settings, name, given=fixed)
     if load and not hasattr(cls, "load"):
         raise InputError(f"{name}: {name} is not kept in files; leave --load out")
     try:
@@ -259,9 +293,12 @@ def evaluator(
 
 
 def check_stand_in(
-    engine: Engine, model: str, store: Store, planning: bool = False
+    engine: Engine,
+    model: str,
+    store: Store,
+    planning: bool = False,
 ) -> None:
-    """Passes where what this engine writes may go into the store: completions of
+    """Pass where what this engine writes may go into the store: completions of
     stand-ins never get among real ones.
 
     A folder of weights far too small to be the model that it is named after stands in
@@ -270,36 +307,48 @@ def check_stand_in(
     Raises: InputError for a stand-in in a store of real completions, and for a real
     model in one of stand-ins.
     """
+    if engine.name == "replay":
+        return
     folder = Path(model)
-    known = stand_ins(store.folder)
+    present = stand_ins(store.folder)
     label = engine.model
-    renamed = folder.is_dir() and label != folder.resolve().name
-    if engine.name == "replay" or (folder.is_dir() and (planning or not renamed)):
-        return
-    kinds = ("*.safetensors", "*.bin", "*.gguf")
-    weights = (
-        sum(path.stat().st_size for kind in kinds for path in folder.glob(kind))
-        if renamed
-        else SMALL
-    )
+    weights = SMALL
+    if folder.is_dir():
+        if planning or label == folder.resolve().name:
+            return
+        weights = _bytes_of_weights(folder)
     if weights >= SMALL:
-        if known:
-            held = f"{store.folder} holds completions of stand-ins ({', '.join(known)})"
-            raise InputError(f"{held}, {label} needs a real store")
+        if present:
+            names = ", ".join(present)
+            raise InputError(
+                f"{store.folder} holds completions of stand-ins ({names}), {label} "
+                "needs a real store"
+            )
         return
-    who = f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
-    if store.folder.resolve() == (files.root() / ".nlgeval" / "completions").resolve():
-        raise InputError(
-            f"{who}, and the checkout's own store is for real completions; give another with --store"
-        )
-    if len(store) and not known:
-        raise InputError(
-            f"{who}, and {store.folder} holds other completions; give a new folder with --store"
-        )
-    files.write_text(
-        store.folder / STAND_INS,
-        json.dumps({**known, label: engine.revision}, indent=1) + "\n",
+    problem = (
+        f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
     )
+    own_store = files.root() / ".nlgeval" / "completions"
+    if store.folder.resolve() == own_store.resolve():
+        raise InputError(
+            f"{problem}, and the checkout's own store is for real completions; give "
+            "another with --store"
+        )
+    if len(store) and not present:
+        raise InputError(
+            f"{problem}, and {store.folder} holds other completions; give a new folder "
+            "with --store"
+        )
+    marks = {**present, label: engine.revision}
+    files.write_text(store.folder / STAND_INS, json.dumps(marks, indent=1) + "\n")
+
+
+def _bytes_of_weights(folder: Path) -> int:
+    """How many bytes of weights are in a folder."""
+    count = 0
+    for kind in ("*.safetensors", "*.bin", "*.gguf"):
+        count += sum(path.stat().st_size for path in folder.glob(kind))
+    return count
 
 
 def stand_ins(store: Path) -> dict[str, str]:
@@ -311,4 +360,5 @@ def stand_ins(store: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError):
-        return {"unknown": ""}  # a mark that cannot be read is a mark
+        # A mark that cannot be read marks the store all the same.
+        return {"unknown": ""}

@@ -18,31 +18,26 @@ from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.scoring.settings import parsed
 from nlgeval_lib.scoring.table_files import STDIN
 
-COLUMNS = (
-    "text",
-    "completion",
-    "output",
-    "response",
-    "answer",
-)  # where a file's texts are looked for
+# The columns that a file's texts are looked for in.
+COLUMNS = ("text", "completion", "output", "response", "answer")
 _SHARED = ("value", "status", "reason", "rule")
-_OURS = (
-    *(
-        "rating",
-        "feedback",
-        "error_analysis",
-        "instructscore",
-        "tigerscore_authors",
-        "aspects",
-        "aspect_scores",
-    ),
-    *("criteria", "preference", "yes_no", "multiple_choice"),
+_PARSERS = (
+    parsers.rating,
+    parsers.feedback,
+    parsers.error_analysis,
+    parsers.instructscore,
+    parsers.tigerscore_authors,
+    parsers.aspects,
+    parsers.aspect_scores,
+    parsers.criteria,
+    parsers.preference,
+    parsers.yes_no,
+    parsers.multiple_choice,
+    parsers.naive.first_number,
+    parsers.naive.last_number,
 )
 PARSERS: dict[str, Callable[..., Parsed]] = {
-    name: getattr(parsers, name) for name in _OURS
-}
-PARSERS |= {
-    name: getattr(parsers.naive, name) for name in ("first_number", "last_number")
+    function.__name__: function for function in _PARSERS
 }
 
 
@@ -53,19 +48,23 @@ def parser(name: str, settings: Iterable[str] = ()) -> functools.partial[Parsed]
     """
     if name not in PARSERS:
         raise InputError(
-            f"no parser {name!r}{meant(name, PARSERS, '.')} There are {', '.join(PARSERS)}"
+            f"no parser {name!r}{meant(name, PARSERS, '.')} There are "
+            f"{', '.join(PARSERS)}"
         )
     function = PARSERS[name]
-    given = parsed(function, settings, f"parser {name}", given={})
+    arguments = parsed(function, settings, f"parser {name}", given={})
     try:
-        function("4", **given)
+        function("4", **arguments)
     except (ValueError, TypeError) as error:
         raise InputError(f"parser {name}: {error}") from error
-    return functools.partial(function, **given)
+    return functools.partial(function, **arguments)
 
 
 def texts(
-    path: str, format: str = "", column: str = "", delimiter: str = ""
+    path: str,
+    format: str = "",
+    column: str = "",
+    delimiter: str = "",
 ) -> tuple[Rows, str]:
     """The texts of a file, and the column that they are in.
 
@@ -73,32 +72,39 @@ def texts(
     "lines": a text a line.
     Raises: InputError.
     """
-    plain = format in ("text", "lines") or (
-        not format and (path == STDIN or Path(path).suffix.lower() == ".txt")
-    )
+    plain = format in ("text", "lines")
+    if not format:
+        plain = path == STDIN or Path(path).suffix.lower() == ".txt"
     if not plain:
-        found = rows.read(path, format, delimiter)
-        if column and column not in found.columns:
-            raise InputError(f"--column {found.lacks(column)}")
-        chosen = column or next((name for name in COLUMNS if name in found.columns), "")
-        if not chosen:
-            columns = ", ".join(found.columns)
-            raise InputError(
-                f"{found.name}: which column has the texts? Give --column; columns: {columns}"
-            )
-        for row, value in found.given[chosen].items():
-            if value is not None and not isinstance(value, str):
-                raise InputError(
-                    f"{found.place(str(row), chosen)}: {type(value).__name__} where a text is needed"
-                )
-        return found, chosen
+        return _texts_of_table(rows.read(path, format, delimiter), column)
     if column:
         raise InputError("--column is for tables; this is plain text")
     content = table_files.plain_text(path)
     lines = content.splitlines() if format == "lines" else [content]
-    return rows.of_frame(
-        pd.DataFrame({"text": lines}), table_files.called(path)
-    ).whole(), "text"
+    frame = pd.DataFrame({"text": lines})
+    return rows.of_frame(frame, table_files.called(path)).whole(), "text"
+
+
+def _texts_of_table(table: Rows, column: str) -> tuple[Rows, str]:
+    """The table, and the column of its texts: the one asked for, else a usual one.
+
+    Raises: InputError.
+    """
+    if column and column not in table.columns:
+        raise InputError(f"--column {table.lacks(column)}")
+    if not column:
+        usual = [name for name in COLUMNS if name in table.columns]
+        if not usual:
+            raise InputError(
+                f"{table.name}: which column has the texts? Give --column; columns: "
+                f"{', '.join(table.columns)}"
+            )
+        column = usual[0]
+    for row, value in table.given[column].items():
+        if value is not None and not isinstance(value, str):
+            place = table.place(str(row), column)
+            raise InputError(f"{place}: {type(value).__name__} where a text is needed")
+    return table, column
 
 
 def stored(folder: str, model: str = "") -> tuple[Rows, str]:
@@ -106,99 +112,98 @@ def stored(folder: str, model: str = "") -> tuple[Rows, str]:
 
     Raises: InputError without any.
     """
-    kept = named.store(folder)
-    found = list(kept.get_many(kept).values())
-    mine = [one for one in found if not model or one.model == model]
-    if not mine:
-        models = ", ".join(sorted({one.model for one in found})) or "no completions"
-        raise InputError(
-            f"the store {folder} has nothing{f' of {model!r}' if model else ''}; it has {models}"
-        )
-    frame = pd.DataFrame(
-        {
-            name: [getattr(one, name) for one in mine]
-            for name in ("key", "model", "revision", "text")
-        }
-    )
-    return rows.of_frame(frame, folder).whole(), "text"
+    store = named.store(folder)
+    completions = []
+    models = set()
+    for completion in store.get_many(store).values():
+        models.add(completion.model)
+        if model in ("", completion.model):
+            completions.append(completion)
+    if not completions:
+        of_model = f" of {model!r}" if model else ""
+        present = ", ".join(sorted(models)) or "no completions"
+        raise InputError(f"the store {folder} has nothing{of_model}; it has {present}")
+    columns = {}
+    for name in ("key", "model", "revision", "text"):
+        columns[name] = [getattr(completion, name) for completion in completions]
+    return rows.of_frame(pd.DataFrame(columns), folder).whole(), "text"
 
 
 def readings(
-    texts: Rows, column: str, parse: Callable[[str | None], Parsed]
+    texts: Rows,
+    column: str,
+    parse: Callable[[str | None], Parsed],
 ) -> pd.DataFrame:
     """The rows without their texts, and what was read from each: value, status,
     reason, rule, and the parser's own.
     """
-    found = [parse(text) for text in texts.given[column]]
-    kept = texts.given.drop(columns=column).reset_index(drop=True)
-    names = dict.fromkeys(
-        [*_SHARED, *(field.name for one in found for field in dataclasses.fields(one))]
-    )
-    kept = kept.rename(columns={name: f"{name} (before)" for name in names})
+    results = [parse(text) for text in texts.given[column]]
+    names = dict.fromkeys(_SHARED)
+    for result in results:
+        for field in dataclasses.fields(result):
+            names[field.name] = None
+    table = texts.given.drop(columns=column).reset_index(drop=True)
+    table = table.rename(columns={name: f"{name} (before)" for name in names})
     for name in names:
-        values = [getattr(one, name, None) for one in found]
-        as_text = name in _SHARED and name != "value"
-        kept[name] = (
-            [str(value) for value in values]
-            if as_text
-            else pd.Series(values, dtype=object)
-        )
-    return kept
+        values = [getattr(result, name, None) for result in results]
+        if name in _SHARED and name != "value":
+            table[name] = list(map(str, values))
+        else:
+            table[name] = pd.Series(values, dtype=object)
+    return table
 
 
-def in_words(found: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
+def in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
     """How many texts have which status, how many each rule read or left, which
     values, and the frequent reasons.
     """
-    total = len(found)
-    statuses = found["status"].value_counts()
-    yield (
-        f"{total:,} texts: "
-        + ", ".join(
-            f"{n:,} {status} ({n / total:.1%})" for status, n in statuses.items()
-        )
-        + "\n"
-    )
-    rules = (
-        found.groupby(["rule", "status"], sort=False)
-        .size()
-        .sort_values(ascending=False)
-    )
-    rows = [
-        (rule or "-", status, f"{count:,}", f"{count / total:.1%}")
-        for (rule, status), count in rules.items()
-    ]
-    yield pd.DataFrame(rows, columns=["rule", "status", "texts", "share"])
-    values = pd.Series(
-        [
-            value
-            for value in found["value"]
-            if isinstance(value, (int, float)) and value == value
-        ]
-    )
+    total = len(readings)
+    statuses = []
+    for status, count in readings["status"].value_counts().items():
+        statuses.append(f"{count:,} {status} ({count / total:.1%})")
+    yield f"{total:,} texts: {', '.join(statuses)}\n"
+    counts = readings.groupby(["rule", "status"], sort=False).size()
+    rules = []
+    for (rule, status), count in counts.sort_values(ascending=False).items():
+        rules.append((rule or "-", status, f"{count:,}", f"{count / total:.1%}"))
+    yield pd.DataFrame(rules, columns=["rule", "status", "texts", "share"])
+    numbers = []
+    for value in readings["value"]:
+        # NaN alone differs from itself.
+        if isinstance(value, (int, float)) and value == value:
+            numbers.append(value)
+    values = pd.Series(numbers)
     if 0 < values.nunique() <= 12:
-        yield "\nvalues: " + ", ".join(
-            f"{value:g}: {n:,}"
-            for value, n in values.value_counts().sort_index().items()
-        )
+        frequencies = values.value_counts().sort_index().items()
+        texts = [f"{value:g}: {count:,}" for value, count in frequencies]
+        yield "\nvalues: " + ", ".join(texts)
     elif len(values):
-        yield f"\nvalues: mean {values.mean():.4g}, from {values.min():.4g} to {values.max():.4g}"
-    reasons = found.loc[found["status"] != "ok", "reason"].value_counts().head(5)
+        low = values.min()
+        high = values.max()
+        yield f"\nvalues: mean {values.mean():.4g}, from {low:.4g} to {high:.4g}"
+    unread = readings["status"] != "ok"
+    reasons = readings.loc[unread, "reason"].value_counts().head(5)
     if len(reasons):
         yield "\nmost frequent reasons:"
-        yield from (f"  {count:,}  {reason}" for reason, count in reasons.items())
+    for reason, count in reasons.items():
+        yield f"  {count:,}  {reason}"
 
 
 def examples(
-    texts: Rows, column: str, found: pd.DataFrame, number: int
+    texts: Rows,
+    column: str,
+    readings: pd.DataFrame,
+    number: int,
 ) -> Iterator[str]:
     """The first texts of each rule and status, in short."""
-    for (rule, status), part in (
-        found.groupby(["rule", "status"], sort=False) if number else ()
-    ):
-        yield f"--- {rule or '-'}, {status}: {len(part):,}"
-        for position in part.index[:number]:
+    if not number:
+        return
+    for (rule, status), group in readings.groupby(["rule", "status"], sort=False):
+        yield f"--- {rule or '-'}, {status}: {len(group):,}"
+        for position in group.index[:number]:
             text = " ".join((texts.given[column].iloc[position] or "").split())
-            short = text if len(text) <= 200 else f"{text[:100]} ... {text[-95:]}"
-            value = found["value" if status == "ok" else "reason"].iloc[position]
-            yield f"{texts.place(texts.given.index[position])}: {value} <- {short!r}"
+            if len(text) > 200:
+                text = f"{text[:100]} ... {text[-95:]}"
+            result = group.loc[position, "value" if status == "ok" else "reason"]
+            place = texts.place(texts.given.index[position])
+            yield f"{place}: {result} <- {text!r}"

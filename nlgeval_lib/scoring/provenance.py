@@ -27,34 +27,40 @@ from typing import Any
 import nlgeval_lib
 from nlgeval_lib import files
 
-# distributions whose versions are recorded where they were imported
+# The distributions whose versions are recorded where they were imported.
 PACKAGES = (
-    *(
-        "numpy",
-        "pandas",
-        "scipy",
-        "scikit-learn",
-        "statsmodels",
-        "sacrebleu",
-        "rouge-score",
-        "rouge",
-        "nltk",
-    ),
-    *(
-        "bert-score",
-        "sentence-transformers",
-        "transformers",
-        "tokenizers",
-        "torch",
-        "vllm",
-        "shap",
-    ),
-    *("matplotlib", "seaborn", "ipykernel"),
+    "numpy",
+    "pandas",
+    "scipy",
+    "scikit-learn",
+    "statsmodels",
+    "sacrebleu",
+    "rouge-score",
+    "rouge",
+    "nltk",
+    "bert-score",
+    "sentence-transformers",
+    "transformers",
+    "tokenizers",
+    "torch",
+    "vllm",
+    "shap",
+    "matplotlib",
+    "seaborn",
+    "ipykernel",
 )
 RECORD = ".meta.json"  # after the name of a file with scores
 CODE = ("nlgeval_lib", "notebooks", "data", "requirements", "pyproject.toml")
 _PLACE = re.compile(
-    r"(?<![\w.:/<>~\\])(?:/(?:[\w.+@-]+/)+|[A-Za-z]:\\(?:[^\\/:*?\"<>|\s]+\\)+)(?=[\w.+@-])"
+    r"""
+    (?<![\w.:/<>~\\])                       # not inside a word, an address, a path
+    (?:
+        /(?:[\w.+@-]+/)+                    # the folders of /home/user/file
+      | [A-Za-z]:\\(?:[^\\/:*?"<>|\s]+\\)+  # those of C:\Users\user\file
+    )
+    (?=[\w.+@-])                           # and the name of a file after them
+    """,
+    re.VERBOSE,
 )
 _SECRET = re.compile(
     r"(^|_)(key|token|secret|password|passwd|credential)s?($|_)", re.IGNORECASE
@@ -79,6 +85,10 @@ def collect(
 
     `seconds`: wall time; `facts`: what only the notebook knows (model, prompts, ...).
     """
+    seeds = {}
+    for name, value in parameters.items():
+        if name == "seed" or name.endswith("_seed"):
+            seeds[name] = value
     record = {
         "output": output,
         "paper": paper,
@@ -89,11 +99,7 @@ def collect(
         "library": nlgeval_lib.__version__,
         "git": git(),
         "parameters": dict(parameters),
-        "seeds": {
-            name: value
-            for name, value in parameters.items()
-            if name == "seed" or name.endswith("_seed")
-        },
+        "seeds": seeds,
         "inputs": {name: data_hashes(name) for name in inputs},
         "coverage": dict(coverage or {}),
         "signatures": sorted(set(signatures)),
@@ -110,50 +116,55 @@ def git() -> dict[str, Any]:
     """The commit of the checkout and whether code or data differ from it; the reason
     where that cannot be said.
     """
-    if not all(
-        (files.root() / name).exists() for name in (".git", "nlgeval_lib")
-    ) or not shutil.which("git"):
-        return {
-            "commit": None,
-            "dirty": None,
-            "reason": "not a git checkout, or no git here",
-        }
-    commit = _said("git", "--no-optional-locks", "rev-parse", "HEAD")
+    root = files.root()
+    in_checkout = (root / ".git").exists() and (root / "nlgeval_lib").exists()
+    if not in_checkout or not shutil.which("git"):
+        return _no_commit("not a git checkout, or no git here")
+    git_command = ("git", "--no-optional-locks")
+    commit = _output(*git_command, "rev-parse", "HEAD")
     if commit is None:
-        return {"commit": None, "dirty": None, "reason": "no commit yet"}
-    here = [name for name in CODE if (files.root() / name).exists()]
-    status = _said("git", "--no-optional-locks", "status", "--porcelain", "--", *here)
+        return _no_commit("no commit yet")
+    present = [name for name in CODE if (root / name).exists()]
+    status = _output(*git_command, "status", "--porcelain", "--", *present)
     return {"commit": commit, "dirty": None if status is None else bool(status)}
 
 
-def _said(*command: str) -> str | None:
+def _no_commit(reason: str) -> dict[str, Any]:
+    """What is recorded where no commit can be named."""
+    return {"commit": None, "dirty": None, "reason": reason}
+
+
+def _output(*command: str) -> str | None:
     """What a program prints in the checkout; None where it is not here, fails or
     hangs.
     """
     try:
-        done = subprocess.run(
-            command, cwd=files.root(), capture_output=True, text=True, timeout=30
+        process = subprocess.run(
+            command,
+            cwd=files.root(),
+            capture_output=True,
+            text=True,
+            timeout=30,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return process.stdout.strip() if process.returncode == 0 else None
 
 
 def packages() -> dict[str, str]:
     """The versions of those of `PACKAGES` that this process has imported."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
-        module = sys.modules.get(
-            name.replace("scikit-learn", "sklearn").replace("-", "_")
-        )
-        if module is not None:
-            try:
-                found[name] = importlib.metadata.version(name)
-            except (
-                importlib.metadata.PackageNotFoundError
-            ):  # builds of vllm have names of their own
-                found[name] = str(getattr(module, "__version__", "unknown"))
-    return found
+        imported_as = name.replace("scikit-learn", "sklearn").replace("-", "_")
+        module = sys.modules.get(imported_as)
+        if module is None:
+            continue
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            # Some builds of vllm are distributed under another name.
+            versions[name] = str(getattr(module, "__version__", "unknown"))
+    return versions
 
 
 def modules() -> list[str]:
@@ -161,14 +172,11 @@ def modules() -> list[str]:
     folder.
     """
     folder = Path(nlgeval_lib.__file__).parent
-    places = {
-        one.__file__
-        for name, one in list(sys.modules.items())
-        if name.partition(".")[0] == folder.name
-    }
-    return sorted(
-        Path(place).relative_to(folder).as_posix() for place in places if place
-    )
+    paths = set()
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == folder.name and module.__file__:
+            paths.add(Path(module.__file__).relative_to(folder).as_posix())
+    return sorted(paths)
 
 
 @functools.cache
@@ -179,22 +187,19 @@ def hardware() -> Mapping[str, Any]:
     cpu = platform.processor() or "unknown"
     memory = None
     with contextlib.suppress(OSError):
-        names = re.search(
-            r"(?m)^model name\s*: (.*)$",
-            Path("/proc/cpuinfo").read_text("utf-8", "replace"),
-        )
-        cpu = names[1] if names else cpu
+        text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
+        model = re.search(r"(?m)^model name\s*: (.*)$", text)
+        if model:
+            cpu = model[1]
     with contextlib.suppress(ValueError, OSError, AttributeError):
-        memory = round(
-            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1
-        )
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = round(size / 2**30, 1)
+    gpus = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
     return {
         "cpu": cpu,
         "cores": os.cpu_count(),
         "memory_gib": memory,
-        "gpu": (
-            _said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or ""
-        ).splitlines(),
+        "gpu": (gpus or "").splitlines(),
         "system": platform.system(),
         "machine": platform.machine(),
     }
@@ -207,13 +212,12 @@ def data_hashes(name: str) -> dict[str, str]:
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import registry
 
-    found = {
-        relpath: registry.entry(relpath).checksum for relpath in datasets.files(name)
-    }
-    if len(found) <= 12:
-        return found
-    joined = "\n".join(f"{sha}  {relpath}" for relpath, sha in sorted(found.items()))
-    return {f"{len(found)} files": hashlib.sha256(joined.encode()).hexdigest()}
+    hashes = {path: registry.entry(path).checksum for path in datasets.files(name)}
+    if len(hashes) <= 12:
+        return hashes
+    lines = [f"{sha256}  {path}" for path, sha256 in sorted(hashes.items())]
+    joined = "\n".join(lines)
+    return {f"{len(hashes)} files": hashlib.sha256(joined.encode()).hexdigest()}
 
 
 def clean(value: Any, name: str = "") -> Any:
@@ -223,17 +227,15 @@ def clean(value: Any, name: str = "") -> Any:
     if isinstance(value, str | Path) and value and _SECRET.search(name):
         return "(left out)"
     if isinstance(value, Mapping):
-        return {str(key): clean(part, str(key)) for key, part in value.items()}
-    if (
-        value is None
-        or isinstance(value, bool | int)
-        or (isinstance(value, float) and math.isfinite(value))
-    ):
+        return {str(key): clean(inner, str(key)) for key, inner in value.items()}
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
         return value
     if hasattr(value, "tolist"):  # numpy scalars and arrays
         return clean(value.tolist(), name)
     if isinstance(value, Iterable) and not isinstance(value, str | Path):
-        return [clean(part, name) for part in value]
+        return [clean(inner, name) for inner in value]
     return without_places(str(value))
 
 
@@ -243,13 +245,13 @@ def without_places(text: str) -> str:
     """
     from nlgeval_lib.datasets import fetch
 
-    known = {str(files.root()): "<checkout>", str(Path.home()): "~"}
+    folders = {str(files.root()): "<checkout>", str(Path.home()): "~"}
     mirror = fetch.mirror()
     if mirror is not None:
-        known[str(mirror)] = "<mirror>"
-    for place in sorted(known, key=len, reverse=True):
-        if len(place) > 1:
-            text = text.replace(place, known[place])
+        folders[str(mirror)] = "<mirror>"
+    for folder in sorted(folders, key=len, reverse=True):
+        if len(folder) > 1:
+            text = text.replace(folder, folders[folder])
     return _PLACE.sub("<elsewhere>/", text)
 
 
@@ -257,6 +259,7 @@ def without_places(text: str) -> str:
 
 
 def _sha256(path: str | Path) -> str:
+    """The sha256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -266,23 +269,26 @@ def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
     empty where the file has changed.
     """
     try:
-        found = json.loads(Path(f"{path}{RECORD}").read_text(encoding="utf-8"))
-        same = found["sha256"] == (sha256 or _sha256(path))
+        record = json.loads(Path(f"{path}{RECORD}").read_text(encoding="utf-8"))
+        same = record["sha256"] == (sha256 or _sha256(path))
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    return found if same and isinstance(found.get("scores"), dict) else {}
+    return record if same and isinstance(record.get("scores"), dict) else {}
 
 
 def write_record(
-    path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]
+    path: str,
+    earlier: Mapping[str, Any],
+    column: str,
+    facts: Mapping[str, Any],
 ) -> None:
     """Record beside a file of scores where they come from, and those of the file it was
     made from.
 
     Raises: OSError.
     """
-    scores = {**(earlier.get("scores") or {}), column: clean(files.plain(facts))}
+    scores = dict(earlier.get("scores") or {})
+    scores[column] = clean(files.plain(facts))
     record = {"sha256": _sha256(path), "scores": scores}
-    files.write_text(
-        f"{path}{RECORD}", json.dumps(record, ensure_ascii=False, indent=1) + "\n"
-    )
+    text = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+    files.write_text(f"{path}{RECORD}", text)

@@ -7,7 +7,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,10 +41,10 @@ IDS = ("input_id", "system_id")
 RATING = "human"
 RATINGS = ("human_", "rater_")  # how columns with further ratings begin
 KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
-_ALIAS = {"input": "source"}  # another name that a file may use for one of ours
-# what files call them, the most telling first: `answer` is the output only where
-# nothing else is; ratings have to be
-# named by the user, and these only help to ask for them
+_ALIAS = {"input": "source"}  # a further name of our own for a column
+# What files call our columns, the most telling name first: `answer` is the output only
+# where no other column is. Ratings have to be named by the user; their names here only
+# help to ask for them.
 _OTHERS = {
     "output": ("prediction", "hypothesis", "candidate", "response", "answer"),
     "reference": ("target", "gold", "reference_answer", "gold_answer"),
@@ -82,47 +89,45 @@ class Parts:
         return self.rows
 
     def __iter__(self) -> Iterator[Rows]:
-        left = self.rows
+        remaining = self.rows
         for frame in self.frames([*self.columns]):
-            given = _plain(frame.iloc[:left])
-            columns = {
-                ours: self.cells(given, ours) for ours in (*self.sources, *self.filled)
-            }
-            yield Rows(
-                **{**vars(self), "rows": len(given)},
-                given=given,
-                frame=pd.DataFrame(columns, given.index),
-            )
-            left -= len(given)
-            if not left:
+            raw = _plain(frame.iloc[:remaining])
+            columns = {}
+            for ours in (*self.sources, *self.filled):
+                columns[ours] = self.cells(raw, ours)
+            fields = {**vars(self), "rows": len(raw)}
+            checked = pd.DataFrame(columns, raw.index)
+            yield Rows(**fields, given=raw, frame=checked)
+            remaining -= len(raw)
+            if not remaining:
                 return
 
     def whole(self) -> Rows:
         """All rows at once. Raises: InputError naming the row and the column."""
-        first, *others = self
-        if not others:
-            return first
-        given, frame = (
-            pd.concat([getattr(part, name) for part in (first, *others)])
-            for name in ("given", "frame")
-        )
-        return dataclasses.replace(first, rows=len(given), given=given, frame=frame)
+        parts = list(self)
+        if len(parts) == 1:
+            return parts[0]
+        raw = pd.concat([part.given for part in parts])
+        frame = pd.concat([part.frame for part in parts])
+        return dataclasses.replace(parts[0], rows=len(raw), given=raw, frame=frame)
 
-    def only(self, wanted: Callable[[str], bool]) -> Parts:
-        """The same rows with those of our columns that are wanted; no other cell is
-        read.
+    def only(self, choose: Callable[[str], bool]) -> Parts:
+        """The same rows with those of our columns that `choose` chooses; no other cell
+        is read.
         """
-        parts = {name: getattr(self, name) for name in ("sources", "filled", "read_as")}
-        kept: dict[str, Any] = {
-            n: {k: one for k, one in part.items() if wanted(k)}
-            for n, part in parts.items()
-        }
-        used = {name for names in kept["sources"].values() for name in names}
+
+        def chosen(by_column: Mapping[str, Any]) -> dict[str, Any]:
+            return {ours: by_column[ours] for ours in by_column if choose(ours)}
+
+        sources = chosen(self.sources)
+        needed = _flat(sources)
         read = self.frames
         return dataclasses.replace(
             self,
-            **kept,
-            frames=lambda names: read([name for name in names if name in used]),
+            sources=sources,
+            filled=chosen(self.filled),
+            read_as=chosen(self.read_as),
+            frames=lambda names: read([name for name in names if name in needed]),
         )
 
     @property
@@ -130,68 +135,72 @@ class Parts:
         """Our column -> how a message calls it: the user's name; where several
         became the references, all of them.
         """
-        named = {ours: " + ".join(names) for ours, names in self.sources.items()}
-        return named | {ours: f"--fill {ours}" for ours in self.filled}
+        columns = {ours: " + ".join(names) for ours, names in self.sources.items()}
+        return columns | {ours: f"--fill {ours}" for ours in self.filled}
 
     def told(self) -> str:
         """What was taken for our columns without a word of the user, in one line;
         empty where nothing was.
         """
-        said = ", ".join(f"{ours} = {theirs}" for ours, theirs in self.read_as.items())
-        return (
-            said and f"{self.name} is read with {said} (--map OURS=COLUMN for another)"
-        )
+        if not self.read_as:
+            return ""
+        names = ", ".join(f"{ours} = {column}" for ours, column in self.read_as.items())
+        return f"{self.name} is read with {names} (--map OURS=COLUMN for another)"
 
     def lacks(self, column: str) -> str:
         """That there is no such column, with the nearest name and all there are."""
-        columns = ", ".join(self.columns)
-        return f"{self.name} has no column {column!r}{meant(column, self.columns, '.')} Its columns: {columns}"
+        advice = meant(column, self.columns, ".")
+        return (
+            f"{self.name} has no column {column!r}{advice} Its columns: "
+            f"{', '.join(self.columns)}"
+        )
 
     def place(self, row: str, column: str = "") -> str:
         """How a message names a row by its label, or a cell of it by one of our
         columns.
         """
+        if not column:
+            return f"{self.name}, {row}"
         name = self.theirs.get(column, column)
         ours = f" ({column})" if name != column else ""
-        return f"{self.name}, {row}" + (f", column {name!r}{ours}" if column else "")
+        return f"{self.name}, {row}, column {name!r}{ours}"
 
-    def cells(self, given: pd.DataFrame, ours: str) -> Any:
+    def cells(self, raw: pd.DataFrame, ours: str) -> Any:
         """One of our columns, each cell checked.
 
         Raises: InputError naming the row and the column.
         """
         if ours in self.filled:
-            return self.read([self.filled[ours]] * len(given), ours, given.index)
-        names = list(self.sources[ours])
-        return self.read(
-            given[names if len(names) > 1 else names[0]].to_numpy().tolist(),
-            ours,
-            given.index,
-        )
+            values = [self.filled[ours]] * len(raw)
+        else:
+            names = list(self.sources[ours])
+            columns = raw[names if len(names) > 1 else names[0]]
+            values = columns.to_numpy().tolist()
+        return self.read(values, ours, raw.index)
 
     def read(
-        self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None
+        self,
+        values: Iterable[Any],
+        ours: str,
+        places: pd.Index,
+        reader: Any = None,
     ) -> Any:
         """The values of a column as they are used.
 
-        Raises: InputError naming the first that will not do.
+        Raises: InputError naming the first that cannot be used.
         """
-        reader = reader or (
-            as_number
-            if ours.startswith(RATINGS)
-            else _READERS.get(ours, lambda cell: cell)
-        )
-        found: list[Any] = []
+        if reader is None:
+            reader = _reader(ours)
+        cells_read: list[Any] = []
         try:
             for value in values:
-                found.append(reader(value))
+                cells_read.append(reader(value))
         except ValueError as error:
-            raise InputError(f"{self.place(places[len(found)], ours)}{error}") from None
-        return (
-            np.array(found, dtype=float)
-            if reader is as_number
-            else pd.Series(found, places, dtype=object)
-        )
+            place = self.place(places[len(cells_read)], ours)
+            raise InputError(f"{place}{error}") from None
+        if reader is as_number:
+            return np.array(cells_read, dtype=float)
+        return pd.Series(cells_read, places, dtype=object)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +224,9 @@ class Rows(Parts):
     def take(self, rows: slice | np.ndarray) -> Rows:
         """Some rows: a slice, their positions, or a mask."""
         return dataclasses.replace(
-            self, given=self.given.iloc[rows], frame=self.frame.iloc[rows]
+            self,
+            given=self.given.iloc[rows],
+            frame=self.frame.iloc[rows],
         )
 
     def numbers(self, column: str) -> np.ndarray:
@@ -223,21 +234,24 @@ class Rows(Parts):
 
         Raises: InputError naming the cell that is no finite number.
         """
-        return np.asarray(
-            self.read(self.frame[column].tolist(), column, self.given.index, as_number)
-        )
+        values = self.frame[column].tolist()
+        return np.asarray(self.read(values, column, self.given.index, as_number))
 
 
-def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
+def read(
+    path: str | os.PathLike[str],
+    format: str = "",
+    delimiter: str = "",
+) -> Rows:
     """The rows of a file, or of standard input for "-", as they are written there.
 
     delimiter: what separates the fields of CSV, where it is not a comma.
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
-    found = _of_file(str(path), format, delimiter)
-    given = _plain(pd.concat(list(found.frames([*found.columns]))))
-    return Rows(**vars(found), given=given, frame=given)
+    parts = _of_file(str(path), format, delimiter)
+    raw = _plain(pd.concat(list(parts.frames([*parts.columns]))))
+    return Rows(**vars(parts), given=raw, frame=raw)
 
 
 def chosen_rows(
@@ -267,17 +281,18 @@ def chosen_rows(
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
-    path = input or (data if not datasets.has(data) and Path(data).is_file() else "")
+    path = input
+    if data and not datasets.has(data) and Path(data).is_file():
+        path = data
     if path:
-        file = _of_file(path, format, delimiter)
-        found = _named(
-            dataclasses.replace(file, earlier=provenance.record_of(path, file.sha256)),
-            mapping,
-            fill,
+        rows = _of_file(path, format, delimiter)
+        rows = dataclasses.replace(
+            rows, earlier=provenance.record_of(path, rows.sha256)
         )
+        rows = _named(rows, mapping, fill)
     else:
-        found = of_frame(datasets.load(data), data, mapping, fill)
-    return dataclasses.replace(found, rows=min(found.rows, limit or found.rows))
+        rows = of_frame(datasets.load(data), data, mapping, fill)
+    return dataclasses.replace(rows, rows=min(rows.rows, limit or rows.rows))
 
 
 def of_frame(
@@ -290,22 +305,22 @@ def of_frame(
 
     mapping, fill, Raises: as `chosen_rows`.
     """
-    given = _plain(
-        frame.set_axis([f"row {number}" for number in range(1, len(frame) + 1)])
-    )
+    places = [f"row {number}" for number in range(1, len(frame) + 1)]
+    raw = _plain(frame.set_axis(places))
 
-    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
-        for start in range(0, len(given), cells.ROWS):
-            yield given[wanted].iloc[start : start + cells.ROWS]
+    def frames(columns: list[str]) -> Iterator[pd.DataFrame]:
+        for start in range(0, len(raw), cells.ROWS):
+            yield raw[columns].iloc[start : start + cells.ROWS]
 
-    return _named(
-        Parts(name=name, columns=list(given.columns), rows=len(given), frames=frames),
-        mapping,
-        fill,
-    )
+    rows = Parts(name=name, columns=list(raw.columns), rows=len(raw), frames=frames)
+    return _named(rows, mapping, fill)
 
 
-def _of_file(path: str, format: str, delimiter: str) -> Parts:
+def _of_file(
+    path: str,
+    format: str,
+    delimiter: str,
+) -> Parts:
     from nlgeval_lib.scoring.table_files import TableFile
 
     file = TableFile(path, format, delimiter)
@@ -324,113 +339,155 @@ def known(name: str) -> bool:
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    given = frame.rename(columns=str).astype(object)
-    return given.where(given.notna(), None)
+    """The frame with texts as its columns' names, and None for every missing value."""
+    plain_frame = frame.rename(columns=str).astype(object)
+    return plain_frame.where(plain_frame.notna(), None)
+
+
+def _reader(ours: str) -> Callable[[Any], Any]:
+    """The function that checks a cell of one of our columns."""
+    if ours.startswith(RATINGS):
+        return as_number
+    return _READERS.get(ours, lambda cell: cell)
+
+
+def _flat(sources: Mapping[str, Sequence[str]]) -> set[str]:
+    """The user's columns that ours are made of."""
+    return {column for names in sources.values() for column in names}
 
 
 # -- under our names
 
 
-def _named(rows: Parts, mapping: Iterable[str], fill: Iterable[str]) -> Parts:
-    """The rows with what our columns are made of, by usual names too where they are a
-    file's.
+def _named(
+    rows: Parts,
+    mapping: Iterable[str],
+    fill: Iterable[str],
+) -> Parts:
+    """The rows with what our columns are made of.
 
+    The user's words count first, then those that a file of scores was made with, then
+    our own names, then for a file the usual names.
     Raises: InputError.
     """
     columns = rows.columns
-    sources: dict[str, list[str]] = {}
-    filled: dict[str, str] = {}
-    for ours, theirs in pairs(mapping, "map", "ours=theirs, such as output=response"):
-        ours = _ALIAS.get(ours, ours)
-        said = "" if theirs in columns else rows.lacks(theirs)
-        if ours in sources and ours != "references":
-            said = f"{ours} is mapped twice; only references may have several columns"
-        if said:
-            raise InputError(f"map {f'{ours}={theirs}'!r}: {said}")
-        sources.setdefault(ours, []).append(theirs)
-    for ours, value in pairs(fill, "fill", "column=text, such as aspect=coherence"):
-        ours = _ALIAS.get(ours, ours)
-        if ours in sources or ours in filled:
-            raise InputError(
-                f"fill {f'{ours}={value}'[:60]!r}: {ours} is mapped or filled already"
-            )
-        filled[ours] = text_or_file(value)
-    used = {theirs for names in sources.values() for theirs in names}
-    runs = rows.earlier.get("scores", {}).values()
-    read_as = {
-        ours: theirs
-        for one in runs
-        for ours, theirs in one.get("columns", {}).items()
-        if ours not in (*sources, *filled, theirs)
-        and {*theirs.split(" + ")} <= {*columns}
-    }
-    sources |= {ours: theirs.split(" + ") for ours, theirs in read_as.items()}
-    for theirs in columns:
-        ours = _ALIAS.get(theirs, theirs)
-        if (
-            theirs not in used
-            and ours not in (*sources, *filled)
-            and (ours == theirs or ours not in columns)
-        ):
-            sources[ours] = [theirs]
+    sources = _mapped(rows, mapping)
+    filled = _filled(sources, fill)
+    mapped = _flat(sources)
+    read_as = _as_recorded(rows, {*sources, *filled})
+    for ours, column in read_as.items():
+        sources[ours] = column.split(" + ")
+    for column in columns:
+        ours = _ALIAS.get(column, column)
+        if column in mapped or ours in sources or ours in filled:
+            continue
+        if ours == column or ours not in columns:
+            sources[ours] = [column]
     if rows.sha256:
-        usual = _usual(columns, {*sources, *filled}, used)
-        read_as |= usual
-        sources |= {ours: [theirs] for ours, theirs in usual.items()}
-    named = dataclasses.replace(rows, sources=sources, filled=filled, read_as=read_as)
-    for given in (
-        rows.frames([name for ours in read_as for name in sources[ours]])
-        if read_as
-        else ()
-    ):
-        for ours in [*read_as]:
-            try:
-                named.cells(given, ours)
-            except InputError:  # only its name spoke for it
-                del read_as[ours], sources[ours]
-    return named
+        for ours, column in _usual(columns, {*sources, *filled}, mapped).items():
+            read_as[ours] = column
+            sources[ours] = [column]
+    result = dataclasses.replace(rows, sources=sources, filled=filled, read_as=read_as)
+    if read_as:
+        needed = [column for ours in read_as for column in sources[ours]]
+        for raw in rows.frames(needed):
+            for ours in [*read_as]:
+                try:
+                    result.cells(raw, ours)
+                except InputError:
+                    # Its name alone spoke for this column, and its cells speak against.
+                    del read_as[ours], sources[ours]
+    return result
 
 
-def _usual(columns: Sequence[str], there: set[str], used: set[str]) -> dict[str, str]:
-    """Our column -> the one of a file that is called so usually, for those that are
-    not there.
+def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
+    """Our column -> those that the user named for it. Raises: InputError."""
+    sources: dict[str, list[str]] = {}
+    for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
+        ours = _ALIAS.get(ours, ours)
+        problem = ""
+        if ours in sources and ours != "references":
+            problem = (
+                f"{ours} is mapped twice; only references may have several columns"
+            )
+        elif column not in rows.columns:
+            problem = rows.lacks(column)
+        if problem:
+            raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
+        sources.setdefault(ours, []).append(column)
+    return sources
+
+
+def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
+    """Our column -> the one text that all rows have in it.
+
+    Raises: InputError where the column is there already.
     """
-    free = {
-        plain(name): name
-        for name in reversed(columns)
-        if name not in (*KNOWN, *_ALIAS, *used)
-    }
-    found = {}
+    filled: dict[str, str] = {}
+    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
+        ours = _ALIAS.get(ours, ours)
+        if ours in mapped or ours in filled:
+            setting = f"{ours}={text}"[:60]
+            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
+        filled[ours] = text_or_file(text)
+    return filled
+
+
+def _as_recorded(rows: Parts, present: set[str]) -> dict[str, str]:
+    """Our column -> the user's, as the record beside a file of scores has it."""
+    read_as = {}
+    for run in rows.earlier.get("scores", {}).values():
+        for ours, column in run.get("columns", {}).items():
+            in_file = {*column.split(" + ")} <= {*rows.columns}
+            if in_file and ours != column and ours not in present:
+                read_as[ours] = column
+    return read_as
+
+
+def _usual(
+    columns: Sequence[str],
+    present: set[str],
+    mapped: set[str],
+) -> dict[str, str]:
+    """Our column -> the one of a file that usually has its name, for those of our
+    columns that are not present.
+    """
+    free = {}
+    for name in reversed(columns):
+        if name not in (*KNOWN, *_ALIAS, *mapped):
+            free[plain(name)] = name
+    usual = {}
     for ours in KNOWN:
+        if ours in present:
+            continue
+        if ours in REFERENCES and present.intersection(REFERENCES):
+            continue
         names = (ours,) if ours == RATING else (ours, *_OTHERS.get(ours, ()))
-        theirs = next((free[name] for name in map(plain, names) if name in free), None)
-        if (
-            theirs is not None
-            and ours not in there
-            and not (ours in REFERENCES and there.intersection(REFERENCES))
-        ):
-            found[ours] = free.pop(plain(theirs))
-    return found
+        for name in map(plain, names):
+            if name in free:
+                usual[ours] = free.pop(name)
+                break
+    return usual
 
 
 def nearest(rows: Parts, need: str) -> str:
-    """The column, none of those that have a use, whose name is most like one that is
-    usual for ours; "" without one.
+    """The column without a use whose name is most like a usual one for ours; "" where
+    no name is near.
     """
-    used = {
-        name for ours, names in rows.sources.items() if ours in KNOWN for name in names
-    }
+    used: set[str] = set()
+    for ours, names in rows.sources.items():
+        if ours in KNOWN:
+            used.update(names)
     free = [name for name in rows.columns if name not in used]
-    names = [
-        name
-        for ours in reversed(_choices(need))
-        for name in (ours, *_OTHERS.get(ours, ()))
-    ]
-    return next((found[0] for name in names if (found := near(name, free, 1))), "")
+    for ours in reversed(_choices(need)):
+        for usual in (ours, *_OTHERS.get(ours, ())):
+            for column in near(usual, free, 1):
+                return column
+    return ""
 
 
 def _choices(need: str) -> tuple[str, ...]:
-    """The columns that serve a need: any of the references for references."""
+    """The columns that serve a need: for references either of their two names."""
     return REFERENCES if need in REFERENCES else (need,)
 
 
@@ -438,7 +495,10 @@ def _choices(need: str) -> tuple[str, ...]:
 
 
 def incomplete(
-    rows: Rows, needs: Iterable[str], who: str, empty_is_missing: bool = True
+    rows: Rows,
+    needs: Iterable[str],
+    evaluator: str,
+    empty_is_missing: bool = True,
 ) -> dict[int, str]:
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
@@ -446,47 +506,61 @@ def incomplete(
     off.
     Raises: InputError for a column that is not there at all.
     """
-    found: dict[int, str] = {}
-    held = {
-        need: next((n for n in _choices(need) if n in rows.frame.columns), "")
-        for need in dict.fromkeys(needs)
-    }
-    if lacking := [need for need, column in held.items() if not column]:
-        wanted = " and ".join(
-            "a column " + " or ".join(map(repr, _choices(need))) for need in lacking
-        )
-        maps = " ".join(
-            f"--map {need}={nearest(rows, need) or 'COLUMN'}" for need in lacking
-        )
-        fills = [f"--fill {need}=TEXT" for need in lacking]
-        fill = " ".join(fills).replace(
-            "--fill rubric=TEXT", "--rubric FILE, or -s rubric=no"
-        )
-        raise InputError(
-            f"{who} needs {wanted}, and {rows.name} has {', '.join(rows.columns)}; say which it is ({maps}), or give "
-            f"one text for all rows ({fill})"
-        )
-    for need, column in held.items():
+    columns = {}
+    missing = []
+    for need in dict.fromkeys(needs):
+        present = [name for name in _choices(need) if name in rows.frame.columns]
+        if present:
+            columns[need] = present[0]
+        else:
+            missing.append(need)
+    if missing:
+        raise InputError(_needed_columns(rows, missing, evaluator))
+    reasons: dict[int, str] = {}
+    for need, column in columns.items():
         for row, value in enumerate(rows.frame[column]):
-            gone = is_missing(value) or value == ()
-            if gone or (empty_is_missing and need != "output" and value in ("", ("",))):
-                place = rows.place(rows.given.index[row], column)
-                found.setdefault(
-                    row, f"{place} is {'missing' if gone else 'empty'}; {who} needs it"
-                )
-    return found
+            if is_missing(value) or value == ():
+                problem = "missing"
+            elif empty_is_missing and need != "output" and value in ("", ("",)):
+                problem = "empty"
+            else:
+                continue
+            place = rows.place(rows.given.index[row], column)
+            reasons.setdefault(row, f"{place} is {problem}; {evaluator} needs it")
+    return reasons
+
+
+def _needed_columns(
+    rows: Rows,
+    needs: Sequence[str],
+    evaluator: str,
+) -> str:
+    """That these columns are not there, and how to give them."""
+    columns = []
+    maps = []
+    fills = []
+    for need in needs:
+        columns.append("a column " + " or ".join(map(repr, _choices(need))))
+        maps.append(f"--map {need}={nearest(rows, need) or 'COLUMN'}")
+        if need == "rubric":
+            fills.append("--rubric FILE, or -s rubric=no")
+        else:
+            fills.append(f"--fill {need}=TEXT")
+    return (
+        f"{evaluator} needs {' and '.join(columns)}, and {rows.name} has "
+        f"{', '.join(rows.columns)}; say which it is ({' '.join(maps)}), or give "
+        f"one text for all rows ({' '.join(fills)})"
+    )
 
 
 def keys_of(part: Rows) -> np.ndarray:
     """Of each row 8 bytes that tell its input, system and aspect; nothing where
     input or system has no column.
     """
-    keys = _keys(part)
-    return (
-        pd.util.hash_pandas_object(part.frame[keys], index=False).to_numpy()
-        if keys
-        else np.empty(0)
-    )
+    columns = _key_columns(part)
+    if not columns:
+        return np.empty(0)
+    return pd.util.hash_pandas_object(part.frame[columns], index=False).to_numpy()
 
 
 def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
@@ -495,27 +569,33 @@ def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
 
     keys: `keys_of` each part, in order.
     """
-    every = np.concatenate(keys)
-    doubled = np.flatnonzero(pd.Series(every).duplicated())
-    if not len(doubled):
+    all_keys = np.concatenate(keys)
+    repeats = np.flatnonzero(pd.Series(all_keys).duplicated())
+    if not len(repeats):
         return ""
-    places = (int(np.argmax(every == every[doubled[0]])), int(doubled[0]))
+    repeat = int(repeats[0])
+    original = int(np.argmax(all_keys == all_keys[repeat]))
     start = 0
-    found = []
+    original_row = ""
     for part in rows:
-        found += [
-            (part, at - start) for at in places if start <= at < start + len(part)
-        ]
+        if start <= original < start + len(part):
+            original_row = part.given.index[original - start]
+        if start <= repeat < start + len(part):
+            break
         start += len(part)
-    (first, before), (second, at) = found
-    names = _keys(second)
-    what = ", ".join(
-        f"{rows.theirs[key]} {second.frame[key].iloc[at]!r}" for key in names
+    position = repeat - start
+    columns = _key_columns(part)
+    values = []
+    for column in columns:
+        values.append(f"{rows.theirs[column]} {part.frame[column].iloc[position]!r}")
+    return (
+        f"{len(repeats)} rows have the {', '.join(columns)} of an earlier one, first "
+        f"{part.place(part.given.index[position])}: {', '.join(values)} as in "
+        f"{original_row}"
     )
-    said = f"{len(doubled)} rows have the {', '.join(names)} of an earlier one, first "
-    return f"{said}{second.place(second.given.index[at])}: {what} as in {first.given.index[before]}"
 
 
-def _keys(part: Rows) -> list[str]:
-    keys = [key for key in (*IDS, "aspect") if key in part.frame.columns]
-    return keys if {*keys} >= {*IDS} else []
+def _key_columns(part: Rows) -> list[str]:
+    """The columns that tell a row; none where input or system has no column."""
+    columns = [name for name in (*IDS, "aspect") if name in part.frame.columns]
+    return columns if {*columns} >= {*IDS} else []

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +29,12 @@ _LISTS = (list, tuple)
 _KINDS = (str, bool, int, float, *_LISTS)
 
 
-def score_columns(column: str) -> tuple[str, ...]:
+def score_columns(column: str) -> tuple[str, str, str, str]:
     """The columns that a run adds: value, status, reason, details; or NAME,
     NAME_status, NAME_reason, NAME_details.
     """
-    return (
-        column,
-        *(
-            (part if column == "value" else f"{column}_{part}")
-            for part in ("status", "reason", "details")
-        ),
-    )
+    prefix = "" if column == "value" else f"{column}_"
+    return column, f"{prefix}status", f"{prefix}reason", f"{prefix}details"
 
 
 class ScoreFile:
@@ -47,59 +42,60 @@ class ScoreFile:
 
     The scores of each part are kept in a folder beside the file until all are there; a
     run of the same `key` that was stopped goes on from there. Added are value, status,
-    reason; from the details, what is one text or number; `details`, JSON of the rest;
+    reason; from the details, what is one text or number; `details`, JSON of the others;
     and, where they were mapped or filled, which row it is. only_scores: without the
     texts.
     """
 
     def __init__(
-        self, path: str, column: str = "value", only_scores: bool = False, key: str = ""
+        self,
+        path: str,
+        column: str = "value",
+        only_scores: bool = False,
+        key: str = "",
     ) -> None:
-        self.path, self.column, self.only_scores, self.resumes = (
-            Path(path),
-            column,
-            only_scores,
-            bool(key),
-        )
+        self.path = Path(path)
+        self.column = column
+        self.only_scores = only_scores
+        self.resumes = bool(key)
         mark = hashlib.sha256((key or os.urandom(8).hex()).encode()).hexdigest()[:12]
         self._folder = self.path.with_name(f".{self.path.name[:100]}.{mark}.parts")
-        self._kinds = defaultdict[str, set[type]](
-            set
-        )  # of all columns but those of details
+        # The kinds of each column without a detail, and of each detail.
+        self._kinds = defaultdict[str, set[type]](set)
         self._details = defaultdict[str, set[type]](set)
-        self._told: set[str] = set()  # details that say something, for some row
+        self._filled: set[str] = set()  # the details that have a value for some row
 
     def scores(
-        self, number: int, part: Rows, make: Callable[[], pd.DataFrame]
+        self,
+        number: int,
+        part: Rows,
+        make: Callable[[], pd.DataFrame],
     ) -> pd.DataFrame:
-        """The scores of a part that an earlier run has made; else those of `make`,
-        which are kept.
+        """The scores of a part as an earlier run made them; else those of `make`,
+        which are stored.
 
         Raises: OSError.
         """
-        place = self._folder / f"{number}.json"
+        place = self._part(number)
         if place.exists():
-            cells, signature = json.loads(place.read_text(encoding="utf-8"))
-            scored = pd.DataFrame(cells, part.given.index, dtype=object).astype(
-                {"value": float}
-            )
+            cells, signature = _stored(place)
+            scored = pd.DataFrame(cells, part.given.index, dtype=object)
+            scored = scored.astype({"value": float})
             scored.attrs["signature"] = signature
         else:
             scored = make()
-            cells = {
-                name: files.plain(scored[name].tolist()) for name in scored.columns
-            }
-            files.write_text(
-                place, json.dumps([cells, scored.attrs.get("signature", "")])
-            )
-        for name, values in self._own(part, cells).items():
+            cells = {}
+            for name in scored.columns:
+                cells[name] = files.plain(scored[name].tolist())
+            signature = scored.attrs.get("signature", "")
+            files.write_text(place, json.dumps([cells, signature]))
+        for name, values in self._own_columns(part, cells).items():
             self._kinds[name] |= kinds(values)
-        for name, value in (
-            cell for row in cells.get("details", ()) for cell in row.items()
-        ):
-            self._details[name] |= kinds((value,))
-            if value not in _NOTHING:
-                self._told.add(name)
+        for details in cells.get("details", ()):
+            for name, value in details.items():
+                self._details[name] |= kinds((value,))
+                if value not in _NOTHING:
+                    self._filled.add(name)
         return scored
 
     def write(self, data: Iterable[Rows], path: str = "") -> None:
@@ -107,100 +103,104 @@ class ScoreFile:
 
         Raises: OSError.
         """
-        rest = score_columns(self.column)[-1]
+        details_column = score_columns(self.column)[-1]
         columns = dict(self._kinds)
-        single: dict[str, str] = {}  # of details that are a column: its name
-        for name in filter(self._told.__contains__, self._details):
-            own = name if self.column == "value" else f"{self.column}_{name}"
-            if own not in columns and self._details[name] <= {str, bool, int, float}:
-                columns[own], single[name] = self._details[name], own
-        if self._told - {*single}:
-            columns[rest] = {object}
+        column_of: dict[str, str] = {}  # detail -> its column, where it has one
+        for name, types in self._details.items():
+            column = name if self.column == "value" else f"{self.column}_{name}"
+            plain = types <= {str, bool, int, float}
+            if name in self._filled and column not in columns and plain:
+                columns[column] = types
+                column_of[name] = column
+        if not self._filled <= column_of.keys():
+            columns[details_column] = {object}
         with writing(path or str(self.path), columns) as add:
             for number, part in enumerate(data):
-                cells, _ = json.loads(
-                    (self._folder / f"{number}.json").read_text(encoding="utf-8")
-                )
+                cells, _ = _stored(self._part(number))
                 cells["value"] = np.array(cells["value"], dtype=float)
-                kept = self._own(part, cells)
-                details = cells.get("details", ())
-                kept |= {
-                    own: [row.get(name) for row in details]
-                    for name, own in single.items()
-                }
-                if rest in columns:
-                    kept[rest] = [
-                        {
-                            name: value
-                            for name, value in row.items()
-                            if name not in single and value not in _NOTHING
-                        }
-                        for row in details
+                values = self._own_columns(part, cells)
+                all_details = cells.get("details", ())
+                for name, column in column_of.items():
+                    values[column] = [details.get(name) for details in all_details]
+                if details_column in columns:
+                    values[details_column] = [
+                        _further(details, column_of) for details in all_details
                     ]
-                add(
-                    pd.DataFrame(
-                        {
-                            name: pd.Series(values, dtype=object)
-                            for name, values in kept.items()
-                        }
-                    )
-                )
+                add(pd.DataFrame(values, dtype=object))
 
     def __enter__(self) -> ScoreFile:
         return self
 
-    def __exit__(
-        self, kind: object, *_: object
-    ) -> None:  # who did not come to the end can go on from what was kept
+    def __exit__(self, kind: object, *_: object) -> None:
+        # A run that was stopped goes on from the parts that are stored.
         if kind is None or not self.resumes:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _own(self, part: Rows, cells: Mapping[str, Any]) -> dict[str, Any]:
-        texts = {
-            part.theirs.get(name, name)
-            for name in (*TEXTS, *REFERENCES)
-            if name != "aspect" and self.only_scores
-        }
-        kept: dict[str, Any] = {
-            name: part.given[name].tolist()
-            for name in part.given.columns
-            if name not in texts
-        }
+    def _part(self, number: int) -> Path:
+        """Where the scores of a part are stored."""
+        return self._folder / f"{number}.json"
+
+    def _own_columns(self, part: Rows, cells: Mapping[str, Any]) -> dict[str, Any]:
+        """The columns of a part without its details."""
+        texts = set()
+        if self.only_scores:
+            for name in (*TEXTS, *REFERENCES):
+                if name != "aspect":
+                    texts.add(part.theirs.get(name, name))
+        columns: dict[str, Any] = {}
+        for name in part.given.columns:
+            if name not in texts:
+                columns[name] = part.given[name].tolist()
         for name in (*IDS, "aspect", RATING):
-            if (
-                name in part.frame.columns
-                and part.theirs.get(name) != name
-                and name not in (*kept, *part.read_as)
-            ):
-                kept[name] = [
-                    None if is_missing(value) else value for value in part.frame[name]
+            if name not in part.frame.columns or part.theirs.get(name) == name:
+                continue
+            if name not in columns and name not in part.read_as:
+                values = part.frame[name]
+                columns[name] = [
+                    None if is_missing(value) else value for value in values
                 ]
-        return kept | dict(
-            zip(
-                score_columns(self.column),
-                (cells[one] for one in _SCORED),
-                strict=False,
-            )
-        )
+        names = score_columns(self.column)
+        for name, score_name in zip(names, _SCORED, strict=False):
+            columns[name] = cells[score_name]
+        return columns
+
+
+def _stored(place: Path) -> Any:
+    """The columns and the signature of the scores of a part."""
+    return json.loads(place.read_text(encoding="utf-8"))
+
+
+def _further(details: Mapping[str, Any], column_of: Collection[str]) -> dict[str, Any]:
+    """The details that have a value and no column of their own."""
+    further = {}
+    for name, value in details.items():
+        if name not in column_of and value not in _NOTHING:
+            further[name] = value
+    return further
 
 
 # -- writing
 
 
-def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:
-    """Passes where a file can be written and is none of the inputs: better known now
-    than when the work is done.
+def check_output(
+    path: str,
+    *inputs: str,
+    why: str = "",
+    rows: str = "",
+) -> None:
+    """Pass where a file can be written and is none of the inputs: known before the
+    work is done.
 
     rows: what its rows are, where it is to be a table; else it is a text. Raises:
     InputError.
     """
     if rows and format_of(path) == "json":
         raise InputError(f"{path}: {rows} are written as jsonl, csv, tsv or parquet")
-    for one in filter(None, inputs):
-        same = os.path.realpath(path) == os.path.realpath(one)
-        if same or (
-            os.path.exists(path) and os.path.exists(one) and os.path.samefile(path, one)
-        ):
+    for source in filter(None, inputs):
+        same = os.path.realpath(path) == os.path.realpath(source)
+        if os.path.exists(path) and os.path.exists(source):
+            same = same or os.path.samefile(path, source)
+        if same:
             raise InputError(
                 f"{path} is the input itself{why}; name another file to write to"
             )
@@ -227,40 +227,37 @@ def writing(
     """Yields what adds frames of these columns (the `kinds` of each) to a file that
     is whole or not there at all.
     """
-    kind = format_of(path)
+    format = format_of(path)
     names = [files.whole(str(column)) for column in columns]
-    with files.replacing(path) as tmp, contextlib.ExitStack() as stack:
-        if kind == "parquet":
+    with files.replacing(path) as partial, contextlib.ExitStack() as stack:
+        if format == "parquet":
             import pyarrow
             import pyarrow.parquet
 
-            types = [_arrow(found) for found in columns.values()]
+            types = [_arrow_type(types) for types in columns.values()]
             schema = pyarrow.schema(list(zip(names, types, strict=True)))
-            parquet = stack.enter_context(pyarrow.parquet.ParquetWriter(tmp, schema))
+            writer = pyarrow.parquet.ParquetWriter(partial, schema)
+            parquet = stack.enter_context(writer)
 
             def add(frame: pd.DataFrame) -> None:
-                cells = [_of_type(frame[own], found) for own, found in columns.items()]
-                parquet.write_table(
-                    pyarrow.table(dict(zip(names, cells, strict=True)), schema)
-                )
+                values = {}
+                for name, (column, types) in zip(names, columns.items(), strict=True):
+                    values[name] = _of_types(frame[column], types)
+                parquet.write_table(pyarrow.table(values, schema))
         else:
-            out = stack.enter_context(open(tmp, "w", encoding="utf-8", newline=""))
-            fields = csv.writer(
-                out, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n"
-            )
-            if kind != "jsonl":
+            file = stack.enter_context(open(partial, "w", encoding="utf-8", newline=""))
+            delimiter = "\t" if format == "tsv" else ","
+            fields = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+            if format != "jsonl":
                 fields.writerow(names)
 
             def add(frame: pd.DataFrame) -> None:
-                rows = frame.itertuples(index=False, name=None)
-                if kind == "jsonl":
-                    out.writelines(
-                        files.json_lines(
-                            dict(zip(names, row, strict=True)) for row in rows
-                        )
-                    )
-                else:
-                    fields.writerows([_field(value) for value in row] for row in rows)
+                for row in frame.itertuples(index=False, name=None):
+                    if format == "jsonl":
+                        record = dict(zip(names, row, strict=True))
+                        file.writelines(files.json_lines([record]))
+                    else:
+                        fields.writerow(map(_field, row))
 
         yield add
 
@@ -271,59 +268,64 @@ def _field(value: Any) -> Any:
     """
     if is_missing(value):
         return ""
-    held = value if isinstance(value, (int, float, np.number)) else files.plain(value)
-    if isinstance(held, (str, int, float, np.number)):
-        return held
-    return json.dumps(held, ensure_ascii=False) if held else ""
+    if isinstance(value, (int, float, np.number)):
+        return value
+    value = files.plain(value)
+    if isinstance(value, (str, int, float)):
+        return value
+    return json.dumps(value, ensure_ascii=False) if value else ""
 
 
 def kinds(values: Iterable[Any]) -> set[type]:
-    """What a column holds: of str, bool, int, float and list (of texts); object for
-    all else; nothing where none is.
+    """The types in a column: of str, bool, int, float and list (of texts); object for
+    all others; none where it is empty.
     """
-    held = [value for value in values if value is not None]
-    found = {
-        next((one for one in _KINDS if issubclass(kind, one)), object)
-        for kind in set(map(type, held))
-    }
-    if list in found and not all(
-        isinstance(text, str)
-        for each in held
-        if isinstance(each, _LISTS)
-        for text in each
-    ):
-        found.add(object)
-    if int in found and not all(
-        abs(each) < 1 << 63 for each in held if isinstance(each, int)
-    ):
-        found.add(object)
-    return {list if kind is tuple else kind for kind in found}
+    present = [value for value in values if value is not None]
+    types = set()
+    for own_type in set(map(type, present)):
+        bases = [kind for kind in _KINDS if issubclass(own_type, kind)]
+        types.add(bases[0] if bases else object)
+    if types.intersection(_LISTS):
+        types.difference_update(_LISTS)
+        types.add(list)
+    if types & {int, list} and not all(map(_storable, present)):
+        types.add(object)
+    return types
 
 
-def _arrow(found: set[type]) -> Any:
+def _storable(value: Any) -> bool:
+    """Whether a column of parquet can hold a value that is a list or a whole number."""
+    if isinstance(value, _LISTS):
+        return all(isinstance(text, str) for text in value)
+    return not isinstance(value, int) or abs(value) < 1 << 63
+
+
+def _arrow_type(types: set[type]) -> Any:
     """The type of a column of parquet: its own where it has one; else JSON text."""
     import pyarrow
 
-    if found == {list}:
+    if types == {list}:
         return pyarrow.list_(pyarrow.string())
-    kind = (
-        float
-        if found == {int, float}
-        else str
-        if len(found) > 1
-        else next(iter(found), None)
-    )
-    names: dict[Any, str] = {None: "null", bool: "bool", int: "int64", float: "float64"}
-    return pyarrow.type_for_alias(names.get(kind, "string"))
+    if not types:
+        return pyarrow.null()
+    if types == {bool}:
+        return pyarrow.bool_()
+    if types == {int}:
+        return pyarrow.int64()
+    if types in ({float}, {int, float}):
+        return pyarrow.float64()
+    return pyarrow.string()
 
 
-def _of_type(values: Iterable[Any], found: set[type]) -> list[Any]:
-    held = [None if is_missing(value) else files.plain(value) for value in values]
-    if found == {int, float}:
-        return [None if value is None else float(value) for value in held]
-    if len(found) <= 1 and object not in found:
-        return held
-    return [
-        v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False)
-        for v in held
-    ]
+def _of_types(values: Iterable[Any], types: set[type]) -> list[Any]:
+    """The values of a column of parquet as its type has them."""
+    plain_values = []
+    as_json = object in types or (len(types) > 1 and types != {int, float})
+    for value in values:
+        value = None if is_missing(value) else files.plain(value)
+        if value is not None and types == {int, float}:
+            value = float(value)
+        elif value is not None and as_json and not isinstance(value, str):
+            value = json.dumps(value, ensure_ascii=False)
+        plain_values.append(value)
+    return plain_values

@@ -18,12 +18,8 @@ from nlgeval_lib.engines import Sampling
 from nlgeval_lib.names import meant, pair
 from nlgeval_lib.scoring.cells import InputError
 
-_HELD = (
-    "engine",
-    "store",
-    "progress",
-    "text",
-)  # arguments that the command itself gives
+# The arguments that the command itself gives.
+_OF_COMMAND = ("engine", "store", "progress", "text")
 _WORDS = {
     "yes": True,
     "true": True,
@@ -36,15 +32,16 @@ _WORDS = {
 }
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 _MAPS = (dict, collections.abc.Mapping)
-_SAID = {
+_IN_WORDS = {
     bool: "yes or no",
     int: "a whole number",
     float: "a number",
     str: "a text",
     tuple: "a list",
+    dict: "a JSON object",
+    type(None): "none",
 }
-_SAID |= {dict: "a JSON object", type(None): "none"}
-_MUST = inspect.Parameter.empty
+_NEEDED = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +52,26 @@ class Setting:
 
     name: str
     takes: tuple[Any, ...]
-    default: Any = _MUST
+    default: Any = _NEEDED
     part_of: str = ""
 
     @property
     def words(self) -> str:
         """What it takes, in words."""
         kinds = {typing.get_origin(kind) or kind for kind in self.takes}
-        return (
-            ", ".join(said for kind, said in _SAID.items() if kind in kinds)
-            or "anything"
-        )
+        words = [text for kind, text in _IN_WORDS.items() if kind in kinds]
+        return ", ".join(words) or "anything"
 
 
 def pairs(
-    texts: Iterable[str] | None, flag: str, form: str = "name=value"
+    texts: Iterable[str] | None,
+    flag: str,
+    form: str = "name=value",
 ) -> Iterator[tuple[str, str]]:
     """The two sides of each text of a repeatable option. Raises: InputError."""
-    for given in texts or ():
+    for text in texts or ():
         try:
-            yield pair(given, form)
+            yield pair(text, form)
         except ValueError as error:
             raise InputError(f"{flag} {error}") from None
 
@@ -85,8 +82,10 @@ def text_or_file(value: str) -> str:
 
     Raises: InputError.
     """
-    if not value.startswith("@") or value.startswith("@@"):
-        return value[value.startswith("@@") :]
+    if value.startswith("@@"):
+        return value[1:]
+    if not value.startswith("@"):
+        return value
     try:
         return Path(value[1:]).read_text(encoding="utf-8-sig").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -100,77 +99,93 @@ def settings_of(target: Any) -> dict[str, Setting]:
     Those of `sampling` have their plain names, or `sampling.n` where that is taken;
     others `list_sampling.n`.
     """
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     samplings: list[str] = []
     for name, default, takes in parameters(target):
         if name == "sampling" or name.endswith("_sampling"):
             samplings.append(name)
-        elif name not in _HELD and set(takes) - {type(None)}:
-            found.setdefault(name, Setting(name, takes, default))
-    own = {*found}
-    for holder in samplings:
+        elif name not in _OF_COMMAND and set(takes) - {type(None)}:
+            settings.setdefault(name, Setting(name, takes, default))
+    plain_names = set(settings)
+    for sampling in samplings:
         for name, default, takes in parameters(Sampling):
-            one = found[f"{holder}.{name}"] = Setting(name, takes, default, holder)
-            if holder == "sampling" and name not in own:
-                found[name] = one
-    return found
+            setting = Setting(name, takes, default, sampling)
+            settings[f"{sampling}.{name}"] = setting
+            if sampling == "sampling" and name not in plain_names:
+                settings[name] = setting
+    return settings
 
 
 def parsed(
     target: Any,
     settings: Iterable[str],
-    who: str,
+    subject: str,
     flag: str = "--set",
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Keyword arguments for `target` from `name=value` texts; `@file` reads a text from
     a file.
 
-    What an engine takes beyond its signature is a number, yes/no or text by its look.
-    given: arguments that are there already; with them, every argument that the target
-    needs must be there.
+    An engine's option that its signature does not name is read as a number, yes/no or
+    text by its look. given: arguments that are there already; with them, every argument
+    that the target needs must be there.
     Raises: InputError naming the setting, what it takes, and for an unknown one the
-    nearest; or what is needed still.
+    nearest; or the arguments that are missing.
     """
-    known = settings_of(target)
-    found = dict[str, Any]()
-    parameters = inspect.signature(target).parameters.values()
-    passes_on = flag == "--engine-set" and any(
-        one.kind is one.VAR_KEYWORD for one in parameters
-    )
+    by_name = settings_of(target)
+    arguments = dict[str, Any]()
+    passes_on = flag == "--engine-set" and _takes_any_keyword(target)
     for name, value in pairs(settings, flag):
-        setting = known.get(name) or (Setting(name, (Any,)) if passes_on else None)
+        setting = by_name.get(name)
         if setting is None:
-            plain = ", ".join(key for key in known if "." not in key) or "none"
-            raise InputError(
-                f"{flag} {name}: {who} has no option {name!r}{meant(name, known, '')} Options: {plain}"
-            )
-        holder = found.setdefault(setting.part_of, {}) if setting.part_of else found
+            if not passes_on:
+                raise InputError(_unknown(name, by_name, subject, flag))
+            setting = Setting(name, (Any,))
+        holder = arguments
+        if setting.part_of:
+            holder = arguments.setdefault(setting.part_of, {})
         try:
             read = _read(text_or_file(value), setting.takes)
         except TypeError:
-            raise InputError(
-                f"{flag} {name}={value[:60]}: {setting.words} is needed"
-            ) from None
-        if name in (given or {}) and not setting.part_of:
-            raise InputError(
-                f"{flag} {name} and --{name.replace('_', '-')} say the same; give one of them"
-            )
+            problem = f"{name}={value[:60]}: {setting.words} is needed"
+            raise InputError(f"{flag} {problem}") from None
+        if given and name in given and not setting.part_of:
+            both = f"{name} and --{name.replace('_', '-')}"
+            raise InputError(f"{flag} {both} say the same; give one of them")
         if setting.name in holder:
             raise InputError(f"{flag} {name} is given twice")
         holder[setting.name] = read
     if given is None:
-        return found
-    found = {**given, **found}
-    if gone := [
-        name
-        for name, one in known.items()
-        if one.default is _MUST and name not in found
-    ]:
-        raise InputError(
-            f"{who} needs {', '.join(f'{flag} {name}=...' for name in gone)}"
-        )
-    return found
+        return arguments
+    arguments = {**given, **arguments}
+    missing = []
+    for name, setting in by_name.items():
+        if setting.default is _NEEDED and name not in arguments:
+            missing.append(f"{flag} {name}=...")
+    if missing:
+        raise InputError(f"{subject} needs {', '.join(missing)}")
+    return arguments
+
+
+def _unknown(
+    name: str,
+    by_name: Iterable[str],
+    subject: str,
+    flag: str,
+) -> str:
+    """That there is no such setting, with the nearest name and those there are."""
+    names = ", ".join(key for key in by_name if "." not in key) or "none"
+    return (
+        f"{flag} {name}: {subject} has no option {name!r}{meant(name, by_name, '')} "
+        f"Options: {names}"
+    )
+
+
+def _takes_any_keyword(function: Any) -> bool:
+    """Whether a function or class takes keyword arguments that it does not name."""
+    signature = inspect.signature(function)
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
@@ -178,29 +193,25 @@ def described(target: Any) -> list[tuple[str, str, str]]:
     settings each name once.
     """
     rows = []
-    known = settings_of(target)
-    defaults = getattr(target, "defaults", {})
-    for name, one in known.items():
-        if "." in name and (one.part_of != "sampling" or known[one.name].part_of != ""):
+    by_name = settings_of(target)
+    sampling_defaults = getattr(target, "defaults", {})
+    stages: dict[str, None] = {}
+    for name, setting in by_name.items():
+        if setting.part_of not in ("", "sampling"):
+            stages[setting.part_of] = None
             continue
-        default = (
-            defaults.get(one.name, one.default)
-            if one.part_of == "sampling"
-            else one.default
-        )
-        rows.append(
-            (name, one.words, "needed" if one.default is _MUST else repr(default))
-        )
-    others = dict.fromkeys(
-        one.part_of for one in known.values() if one.part_of not in ("", "sampling")
-    )
-    return [
-        *rows,
-        *(
-            (f"{holder}.NAME", "the sampling settings of another stage", "its own")
-            for holder in others
-        ),
-    ]
+        default = setting.default
+        if setting.part_of:
+            # The long form, `sampling.n`, is listed only where the plain name is taken.
+            if "." in name and by_name[setting.name].part_of:
+                continue
+            default = sampling_defaults.get(setting.name, default)
+        text = "needed" if setting.default is _NEEDED else repr(default)
+        rows.append((name, setting.words, text))
+    for stage in stages:
+        words = "the sampling settings of another stage"
+        rows.append((f"{stage}.NAME", words, "its own"))
+    return rows
 
 
 def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
@@ -210,29 +221,27 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     Types that can be written as text, plainly: `tuple[item, ...]` for a list,
     `dict[str, Any]` for a mapping.
     """
-    classes = (
-        [cls for cls in target.__mro__ if "__init__" in vars(cls)]
-        if isinstance(target, type)
-        else [None]
-    )
-    for cls in classes:
-        function = target if cls is None else vars(cls)["__init__"]
+    functions = [target]
+    if isinstance(target, type):
+        members = [vars(cls) for cls in target.__mro__]
+        functions = [names["__init__"] for names in members if "__init__" in names]
+    for function in functions:
         if not inspect.isfunction(function):
             return
         hints = typing.get_type_hints(function)
-        known = list(inspect.signature(function).parameters.values())[cls is not None :]
-        for one in known:
-            if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
-                yield (
-                    one.name,
-                    one.default,
-                    tuple(dict.fromkeys(_takes(hints.get(one.name, Any)))),
-                )
-        if not any(one.kind is one.VAR_KEYWORD for one in known):
+        arguments = list(inspect.signature(function).parameters.values())
+        if isinstance(target, type):
+            del arguments[0]  # self
+        for argument in arguments:
+            if argument.kind not in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL):
+                takes = dict.fromkeys(_takes(hints.get(argument.name, Any)))
+                yield argument.name, argument.default, tuple(takes)
+        if not _takes_any_keyword(function):
             return
 
 
 def _takes(hint: Any) -> Iterator[Any]:
+    """The types of a hint that can be written as text."""
     origin = typing.get_origin(hint) or hint
     if origin in (typing.Union, types.UnionType):
         for member in typing.get_args(hint):
@@ -257,14 +266,18 @@ def _read(text: str, takes: tuple[Any, ...]) -> Any:
     word = text.strip().lower()
     if word in _WORDS and (Any in takes or type(_WORDS[word]) in takes):
         return _WORDS[word]
-    union: Any = typing.Union  # made from parts
-    kind: TypeAdapter[Any] = TypeAdapter(union[takes])
+    union: Any = typing.Union  # subscripted by types known only now
+    adapter: TypeAdapter[Any] = TypeAdapter(union[takes])
     with contextlib.suppress(ValidationError):
-        found = kind.validate_json(text, strict=True)
-        if not isinstance(found, str):
-            return found
-    numbers = tuple[int, ...] in takes or tuple[float, ...] in takes
-    for given in (text, tuple(text.split(",")) if numbers else (text,)):
+        value = adapter.validate_json(text, strict=True)
+        if not isinstance(value, str):
+            return value
+    forms: list[Any] = [text]
+    if tuple[int, ...] in takes or tuple[float, ...] in takes:
+        forms.append(tuple(text.split(",")))
+    else:
+        forms.append((text,))
+    for form in forms:
         with contextlib.suppress(ValidationError):
-            return kind.validate_python(given)
+            return adapter.validate_python(form)
     raise TypeError(f"{text[:60]!r} is none of {takes}")

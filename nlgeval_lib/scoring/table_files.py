@@ -13,7 +13,8 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,26 +28,26 @@ STDIN = "-"
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
 
 
-def format_of(path: str, asked: str = "") -> str:
-    """The format of a file, by name unless asked for.
+def format_of(path: str, stated: str = "") -> str:
+    """The format of a file: the stated one, else by the file's name.
 
     Raises: InputError naming the formats.
     """
-    if asked and asked not in FORMATS:
-        raise InputError(f"format {asked!r}; allowed: {', '.join(FORMATS)}")
-    found = asked or Path(path).suffix.lower().removeprefix(".").replace(
-        "ndjson", "jsonl"
-    )
-    if found not in FORMATS:
-        allowed = ", ".join(FORMATS)
+    allowed = ", ".join(FORMATS)
+    if stated and stated not in FORMATS:
+        raise InputError(f"format {stated!r}; allowed: {allowed}")
+    ending = Path(path).suffix.lower().removeprefix(".")
+    format = stated or ending.replace("ndjson", "jsonl")
+    if format not in FORMATS:
         raise InputError(
-            f"{called(path)}: its name does not say what it is; give the format: one of {allowed}"
+            f"{called(path)}: its name does not say what it is; give the format: one "
+            f"of {allowed}"
         )
-    if found == "parquet":
-        importlib.import_module(
-            "pyarrow.parquet"
-        )  # not in the core: better known now than when the work is done
-    return found
+    if format == "parquet":
+        # The core does not need pyarrow: that it is missing must not come out only
+        # after the scores have been made.
+        importlib.import_module("pyarrow.parquet")
+    return format
 
 
 def called(path: str) -> str:
@@ -61,30 +62,40 @@ def _opened(path: str, text: bool = True) -> Any:
     to be text.
     """
     try:
-        if path == STDIN and (sys.stdin is None or sys.stdin.closed):
+        if path != STDIN:
+            file: Any = open(path, "rb")  # noqa: SIM115 - read in parts
+        elif sys.stdin is None or sys.stdin.closed:
             raise InputError(
-                "standard input is closed: there is nothing to read; name a file, or pipe the rows in"
+                "standard input is closed: there is nothing to read; name a file, or "
+                "pipe the rows in"
             )
-        file: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")  # noqa: SIM115 - read in parts
+        else:
+            file = sys.stdin.buffer
         if path == STDIN or not file.seekable():
-            kept = tempfile.TemporaryFile()  # noqa: SIM115
-            shutil.copyfileobj(file, kept)
-            file = kept
+            copy = tempfile.TemporaryFile()  # noqa: SIM115
+            shutil.copyfileobj(file, copy)
+            file = copy
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     file.seek(0)
-    if not any(block.strip() for block in iter(lambda: file.read(1 << 20), b"")):
+    blocks = iter(lambda: file.read(1 << 20), b"")
+    if not any(block.strip() for block in blocks):
         raise InputError(f"{called(path)} is empty")
-    file.seek(0)
-    head = file.read(4096) if text else b""
+    if text:
+        file.seek(0)
+        _check_text(file.read(4096), called(path))
+    return file
+
+
+def _check_text(head: bytes, name: str) -> None:
+    """Pass where the first bytes of a file may be UTF-8 text. Raises: InputError."""
     for mark, packed in _PACKED.items():
         if head.startswith(mark):
             raise InputError(
-                f"{called(path)} is packed ({packed}); unpack it, or save it as UTF-8 text"
+                f"{name} is packed ({packed}); unpack it, or save it as UTF-8 text"
             )
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
-        raise InputError(f"{called(path)} is UTF-16 or UTF-32; save it as UTF-8")
-    return file
+        raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
 
 
 def plain_text(path: str) -> str:
@@ -106,8 +117,8 @@ def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
         try:
             yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            said = f"byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8"
-            raise InputError(f"{name}, line {number}: {said}") from None
+            problem = f"byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8"
+            raise InputError(f"{name}, line {number}: {problem}") from None
 
 
 class TableFile:
@@ -121,8 +132,14 @@ class TableFile:
     file without rows.
     """
 
-    def __init__(self, path: str, format: str = "", delimiter: str = "") -> None:
-        self.kind, self.name = format_of(path, format), called(path)
+    def __init__(
+        self,
+        path: str,
+        format: str = "",
+        delimiter: str = "",
+    ) -> None:
+        self.kind = format_of(path, format)
+        self.name = called(path)
         self.delimiter = delimiter or ("\t" if self.kind == "tsv" else ",")
         if len(self.delimiter) != 1:
             raise InputError(f"delimiter {delimiter!r}; one character is needed")
@@ -132,17 +149,18 @@ class TableFile:
         columns: dict[str, None] = {}
         self.rows = 0
         if self.kind == "parquet":
-            with self._parquet() as found:
-                names, self.rows = found.schema_arrow.names, found.metadata.num_rows
-            _once(names, f"{self.name}: ")
-            columns = dict.fromkeys(
-                name for name in names if not name.startswith("__index_level_")
-            )
+            with self._parquet() as table:
+                names = table.schema_arrow.names
+                self.rows = table.metadata.num_rows
+            _check_once(names, f"{self.name}: ")
+            for name in names:
+                if not name.startswith("__index_level_"):
+                    columns[name] = None
         else:
             for _, record in self._records():
                 columns.update(dict.fromkeys(record))
                 self.rows += 1
-        self.columns = [*columns]
+        self.columns = list(columns)
         if not self.rows:
             raise InputError(f"{self.name} has no rows")
 
@@ -151,52 +169,52 @@ class TableFile:
         values as they were written, None for none; each row's place in the file is its
         label.
         """
-        wanted = self.columns if columns is None else list(columns)
+        if columns is None:
+            columns = self.columns
         if self.kind == "parquet":
-            yield from self._parquet_parts(wanted)
+            yield from self._parquet_parts(list(columns))
             return
-        places: list[str] = []
-        records: list[list[Any]] = []
-        began = 0
+        part: dict[str, list[Any]] = {}
+        start = 0
         for place, record in self._records():
-            places.append(place)
-            records.append([record.get(name) for name in wanted])
-            if len(records) == cells.ROWS or self._file.tell() - began > cells.BYTES:
-                yield pd.DataFrame(
-                    records, pd.Index(places, dtype=object), wanted, dtype=object
-                )
-                places = []
-                records = []
-                began = self._file.tell()
-        if records:
-            yield pd.DataFrame(
-                records, pd.Index(places, dtype=object), wanted, dtype=object
-            )
+            part[place] = [record.get(name) for name in columns]
+            if len(part) == cells.ROWS or self._file.tell() - start > cells.BYTES:
+                yield _frame(part, columns)
+                part = {}
+                start = self._file.tell()
+        if part:
+            yield _frame(part, columns)
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The place and the cells of each row."""
         return self._csv() if self.kind in ("csv", "tsv") else self._json()
 
     def _json(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows of JSON Lines, or of the list that the file is."""
+        for place, record in self._json_values():
+            if not isinstance(record, dict):
+                raise InputError(
+                    f"{self.name}, {place}: {type(record).__name__} where an object "
+                    "with named columns is needed"
+                )
+            yield place, record
+
+    def _json_values(self) -> Iterator[tuple[str, Any]]:
         """The value of each line, or those of the list that the file is."""
         lines = _lines(self._file, self.name)
         if self.kind == "jsonl":
-            found = (
-                (f"line {n}", _loaded(line, self.name, n))
-                for n, line in lines
-                if line.strip()
+            for number, line in lines:
+                if line.strip():
+                    yield f"line {number}", _loaded(line, self.name, number)
+            return
+        values = _loaded("".join(line for _, line in lines), self.name)
+        if not isinstance(values, list):
+            raise InputError(
+                f"{self.name} holds one {type(values).__name__}; a list of objects is "
+                "needed"
             )
-        else:
-            listed = _loaded("".join(line for _, line in lines), self.name)
-            if not isinstance(listed, list):
-                raise InputError(
-                    f"{self.name} holds one {type(listed).__name__}; a list of objects is needed"
-                )
-            found = ((f"row {n}", record) for n, record in enumerate(listed, start=1))
-        for place, record in found:
-            if not isinstance(record, dict):
-                said = f"{type(record).__name__} where an object with named columns is needed"
-                raise InputError(f"{self.name}, {place}: {said}")
-            yield place, record
+        for number, value in enumerate(values, start=1):
+            yield f"row {number}", value
 
     def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
         limit = csv.field_size_limit(sys.maxsize)
@@ -207,23 +225,27 @@ class TableFile:
         try:
             reader = csv.reader(text, delimiter=self.delimiter, strict=True)
             for row in reader:
-                begins = line
+                place = f"line {line}"
                 line = reader.line_num + 1
                 if not header:
                     header = row
                     _check_header(header, self.delimiter, f"{self.name}, line 1")
                 elif row and len(row) != len(header):
                     raise InputError(
-                        f"{self.name}, line {begins}: {len(row)} fields where the header has {len(header)}; "
-                        "a field with the delimiter or a line break in it must stand in double quotes"
+                        f"{self.name}, {place}: {len(row)} fields where the header has "
+                        f"{len(header)}; a field with the delimiter or a line break in "
+                        "it must stand in double quotes"
                     )
                 elif row:
-                    yield f"line {begins}", dict(zip(header, row, strict=True))
+                    yield place, dict(zip(header, row, strict=True))
         except csv.Error as error:
-            said = f"{error}; is a double quote not closed, or not doubled?"
-            raise InputError(f"{self.name}, line {line}: {said}") from None
+            raise InputError(
+                f"{self.name}, line {line}: {error}; is a double quote not closed, or "
+                "not doubled?"
+            ) from None
         except UnicodeDecodeError:
-            for _ in _lines(self._file, self.name):  # says which line
+            # Reading line by line raises the error that names the line.
+            for _ in _lines(self._file, self.name):
                 pass
             raise
         finally:
@@ -238,76 +260,85 @@ class TableFile:
         try:
             yield pyarrow.parquet.ParquetFile(self._file)
         except (pyarrow.ArrowException, OSError) as error:
-            raise InputError(
-                f"{self.name}: not a parquet file: {str(error).splitlines()[0]}"
-            ) from None
+            problem = str(error).splitlines()[0]
+            raise InputError(f"{self.name}: not a parquet file: {problem}") from None
 
     def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         row = 0
-        with self._parquet() as found:
-            held = sum(
-                found.metadata.row_group(i).total_byte_size
-                for i in range(found.metadata.num_row_groups)
-            )
-            rows = max(1, min(cells.ROWS, cells.BYTES * self.rows // max(1, held)))
-            for batch in found.iter_batches(rows, columns=columns):
-                places = pd.Index(
-                    [
-                        f"row {number}"
-                        for number in range(row + 1, row + len(batch) + 1)
-                    ],
-                    dtype=object,
-                )
+        with self._parquet() as table:
+            size = 0
+            for group in range(table.metadata.num_row_groups):
+                size += table.metadata.row_group(group).total_byte_size
+            rows = cells.BYTES * self.rows // max(1, size)
+            rows = max(1, min(cells.ROWS, rows))
+            for batch in table.iter_batches(rows, columns=columns):
+                numbers = range(row + 1, row + len(batch) + 1)
+                places = pd.Index([f"row {number}" for number in numbers], dtype=object)
                 row += len(batch)
-                columns_read = {
-                    name: pd.Series(values, places, dtype=object)
-                    for name, values in batch.to_pydict().items()
-                }
-                yield pd.DataFrame(columns_read, places, columns)
+                values = {}
+                for name, column in batch.to_pydict().items():
+                    values[name] = pd.Series(column, places, dtype=object)
+                yield pd.DataFrame(values, places, columns)
 
 
-def _check_header(header: list[str], delimiter: str, place: str) -> None:
-    gone = next(
-        (number for number, column in enumerate(header, start=1) if not column.strip()),
-        0,
-    )
-    if gone:
-        raise InputError(
-            f"{place}: field {gone} of the header is empty; every column needs a name"
-        )
-    _once(header, f"{place}: ")
-    for mark in ";\t|," if len(header) == 1 else "":
-        if mark != delimiter and mark in header[0]:
+def _frame(rows: Mapping[str, list[Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Rows by their place as a frame."""
+    places = pd.Index(list(rows), dtype=object)
+    return pd.DataFrame(list(rows.values()), places, list(columns), dtype=object)
+
+
+def _check_header(
+    header: list[str],
+    delimiter: str,
+    place: str,
+) -> None:
+    """Pass where every column has a name of its own. Raises: InputError."""
+    for number, column in enumerate(header, start=1):
+        if not column.strip():
             raise InputError(
-                f"{place}: one column {header[0][:60]!r}; is the delimiter {mark!r}?"
+                f"{place}: field {number} of the header is empty; every column needs a "
+                "name"
             )
+    _check_once(header, f"{place}: ")
+    if len(header) == 1:
+        for mark in ";\t|,":
+            if mark != delimiter and mark in header[0]:
+                raise InputError(
+                    f"{place}: one column {header[0][:60]!r}; is the delimiter "
+                    f"{mark!r}?"
+                )
 
 
-def _loaded(text: str, name: str, line: int = 0) -> Any:
+def _loaded(
+    text: str,
+    name: str,
+    line: int = 0,
+) -> Any:
     """The value of a line of JSON Lines, or of a whole file."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
-        said = str(error)
+        problem = str(error)
         if isinstance(error, json.JSONDecodeError):
             near = text[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
-            said = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
-            said += "" if line else "; a file of one object a line is named .jsonl"
-        raise InputError(
-            f"{name}, line {line}: {said}" if line else f"{name}: {said}"
-        ) from None
+            problem = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
+            if not line:
+                problem += "; a file of one object a line is named .jsonl"
+        place = f"{name}, line {line}" if line else name
+        raise InputError(f"{place}: {problem}") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        _once([name for name, _ in pairs])
-    return found
+    """A JSON object, each of whose names is there once. Raises: InputError."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        _check_once([name for name, _ in pairs])
+    return record
 
 
-def _once(names: Sequence[str], place: str = "") -> None:
-    doubled = sorted(column for column in set(names) if names.count(column) > 1)
-    if doubled:
-        raise InputError(
-            f"{place}column {', '.join(map(repr, doubled))} is there more than once"
-        )
+def _check_once(names: Sequence[str], place: str = "") -> None:
+    """Pass where no name is repeated. Raises: InputError."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        columns = ", ".join(map(repr, sorted(repeated)))
+        raise InputError(f"{place}column {columns} is there more than once")
