@@ -1,8 +1,9 @@
 """What notebooks call: judges of the catalogue, variants and their tests, recorded
 judges, splits of aggregators.
 
-made = study.judge_scores("coascore_figure_04", "n=10", engine=engine, model=model, revision=revision, mode=mode)
-made.available, made.why, made.frame
+options = {"engine": engine, "model": model, "revision": revision, "mode": mode}
+scores = study.judge_scores("coascore_figure_04", "n=10", **options)
+scores.available, scores.why, scores.frame
 """
 
 from __future__ import annotations

@@ -146,8 +146,8 @@ def scored(
                     loaded[variant.model] = judges.engine(
                         engine, variant.model, revision, base_url
                     )
-            ready = loaded.get(variant.model)
-            scores[name] = _variant_scores(rows, variant, data, choice, ready)
+            engine_in_use = loaded.get(variant.model)
+            scores[name] = _variant_scores(rows, variant, data, choice, engine_in_use)
         except Unavailable as error:
             scores[name] = JudgeScores(False, str(error))
     return variant_tests.on_shared_items(scores)
@@ -208,7 +208,7 @@ def compare(
     Raises: ValueError where no variant has scores, or `base` is none.
     """
     if not asked.scores:
-        reasons = [f"{name}: {why}" for name, why in asked.lacking.items()]
+        reasons = [f"{name}: {reason}" for name, reason in asked.lacking.items()]
         raise ValueError("; ".join(reasons) or "no variant has scores")
     name = label(base) if base else next(iter(asked.scores))
     tables = []

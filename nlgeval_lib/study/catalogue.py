@@ -356,7 +356,7 @@ def _entry_faults(entry: Entry, label: str, folder: Path) -> Iterator[str]:
 def _unknown_names(
     entry: Entry, label: str, catalogue: _File, printed: Mapping[str, list[str]]
 ) -> Iterator[str]:
-    """Tables, outputs, judges and metrics that an output names and that are not there."""
+    """Tables, outputs, judges and metrics that an output names and nobody has."""
     tables = printed.get(entry.paper, [])
     for name in sorted({*entry.covers} - {*tables}):
         listed = f"data/paper_tables/{entry.paper}/index.csv"

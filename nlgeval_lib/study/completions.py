@@ -150,7 +150,7 @@ def in_words(
     yield _stage_table(planned)
     totals = planned[list(COUNTS)].sum()
     prompt = totals["prompt_tokens"]
-    new = totals["new_tokens"]
+    expected_tokens = totals["new_tokens"]
     limit = totals["limit"]
     yield (
         f"\n{totals['to_ask']:,.0f} completions to ask, "
@@ -166,19 +166,20 @@ def in_words(
     source = ""
     if planned["guessed"].any():
         source = f" (a guess is {GUESS:.0%} of the limit)"
-    yield f"new tokens: {new:,.0f} expected{source}, {limit:,.0f} at most"
+    yield f"new tokens: {expected_tokens:,.0f} expected{source}, {limit:,.0f} at most"
     if rate is not None:
         yield (
-            f"time at {rate:,.0f} tokens a second: {duration(new / rate)} expected, "
+            f"time at {rate:,.0f} tokens a second: "
+            f"{duration(expected_tokens / rate)} expected, "
             f"{duration(limit / rate)} at most"
         )
     if prices is not None:
-        read, written = prices
-        cost = (prompt * read + new * written) / 1e6
-        most = (prompt * read + limit * written) / 1e6
+        prompt_price, new_price = prices
+        cost = (prompt * prompt_price + expected_tokens * new_price) / 1e6
+        most = (prompt * prompt_price + limit * new_price) / 1e6
         yield (
-            f"cost at {read:g} and {written:g} a million: {cost:,.2f} expected, "
-            f"{most:,.2f} at most"
+            f"cost at {prompt_price:g} and {new_price:g} a million: "
+            f"{cost:,.2f} expected, {most:,.2f} at most"
         )
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"

@@ -154,8 +154,8 @@ def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
     Raises: ValueError where `judged` has no criteria scores.
     """
     if not judged.available or not judged.criteria:
-        why = judged.why or "the judge is not an unfitted hdeval"
-        raise ValueError(f"no scores of criteria for {name}: {why}")
+        reason = judged.why or "the judge is not an unfitted hdeval"
+        raise ValueError(f"no scores of criteria for {name}: {reason}")
     if set(judged.frame.get("dataset", ())) == {MINI}:
         name = MINI
     if name == MINI:

@@ -150,8 +150,8 @@ def _add_metrics(judged: JudgedRows, output: str, compute: bool) -> None:
                 scores[aspect] = values
                 signatures.append(signature)
         except Unavailable as error:
-            way = f"{error}; to compute it: {metrics.way(output, models[0])}"
-            judged.lacking[row] = papers.gap(papers.NEEDS_WEIGHTS, way)
+            reason = f"{error}; to compute it: {metrics.way(output, models[0])}"
+            judged.lacking[row] = papers.gap(papers.NEEDS_WEIGHTS, reason)
             continue
         judged.scores[row] = scores
         judged.fixed.add(row)
@@ -350,8 +350,8 @@ def asked(
                 means = averaged(parts, table.assign(part=name))
                 answers.tables.append(means.assign(route=route))
         columns = [part.average] if part.average else [*part.columns]
-        for row, why in {**judged.lacking, **unread}.items():
-            answers.lacking |= {(row, column): why for column in columns}
+        for row, reason in {**judged.lacking, **unread}.items():
+            answers.lacking |= {(row, column): reason for column in columns}
         for row, scores in judged.mini.items():
             answers.mini[f"{row}, {name}"] = scores
     return answers

@@ -141,11 +141,11 @@ def job(
     Raises: Unavailable without the miniature judge's checkpoint; and what
     `scoring.prepared` raises.
     """
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if options.model == MINI:
         if not aspects and question.judge.evaluator != "hdeval":
             aspects = ("overall",)
-        question, given = _of_miniature(question)
+        question, arguments = _of_miniature(question)
     choice = _engine_choice(question, options)
     judge = question.judge
     if loaded is None:
@@ -161,7 +161,7 @@ def job(
         choice,
         skip_incomplete=True,
         ready=ready,
-        given=given,
+        given=arguments,
     )
     rows = _chosen(prepared_job.data.whole(), question)
     if aspects:
@@ -234,19 +234,19 @@ def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
 
     judge = question.judge
     try:
-        own = dict(mini.settings(judge.evaluator))
+        own_settings = dict(mini.settings(judge.evaluator))
     except ValueError as error:
         raise Unavailable(str(error)) from None
     replaced = set(_OF_DATA)
-    if "sampling" in own:
+    if "sampling" in own_settings:
         replaced.update(_SAMPLING)
     settings = tuple(
         setting for setting in judge.settings if pair(setting)[0] not in replaced
     )
     for setting in settings:
-        own.pop(pair(setting)[0], None)
+        own_settings.pop(pair(setting)[0], None)
     judge = replace(judge, data="mini_judge", settings=settings)
-    return replace(question, judge=judge, fill=(), where=()), own
+    return replace(question, judge=judge, fill=(), where=()), own_settings
 
 
 def _chosen(data: Rows, question: Question) -> Rows:
@@ -316,9 +316,9 @@ def judge_scores(
     else:
         _hold(key, asked_job.engine)
     scores = read(asked_job, route, _mark(question, asked_job.engine, folder, route))
-    if engine == "replay" and (why := _incomplete(question, asked_job)):
-        why = f"{why}; {_how_to_make(question, model)}"
-        return JudgeScores(False, why, route=route)
+    if engine == "replay" and (reason := _incomplete(question, asked_job)):
+        reason = f"{reason}; {_how_to_make(question, model)}"
+        return JudgeScores(False, reason, route=route)
     return scores
 
 
@@ -360,8 +360,8 @@ _held: dict[tuple, Any] = {}
 
 def _hold(key: tuple, engine: Engine) -> None:
     """Keep this engine alone."""
-    for other in [other for other in _held if other != key]:
-        _held.pop(other).close()
+    for held_key in [held_key for held_key in _held if held_key != key]:
+        _held.pop(held_key).close()
     _held[key] = engine
 
 
@@ -431,7 +431,8 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
         revision = stored[0]
     if not revision:
         # The model's own server, asked plainly, goes before all others.
-        stored = [each for each in stored if not is_marked(each)] or stored
+        own_server = [text for text in stored if not is_marked(text)]
+        stored = own_server or stored
     if not stored or (revision and revision not in stored):
         model = f"{name}@{revision}" if revision else name
         described = _described(question, model, question.judge.data)

@@ -149,8 +149,8 @@ def in_words(
     yield _readable(_needs(by_model))
     yield ""
     unplanned = planned[planned["why"] != ""]
-    for (model, why), part in unplanned.groupby(["model", "why"], sort=False):
-        yield f"{model}: not here: {', '.join(part['judge'])}: {why}"
+    for (model, reason), part in unplanned.groupby(["model", "why"], sort=False):
+        yield f"{model}: not here: {', '.join(part['judge'])}: {reason}"
     yield from _obstacles(by_model[by_model["to_ask"] > 0])
     if not planned["exact"].all():
         yield "estimates depend on answers that are not stored yet"
@@ -171,9 +171,9 @@ _sum_known = functools.partial(pd.Series.sum, min_count=1)
 
 def _by_model(table: pd.DataFrame) -> pd.DataFrame:
     """What each model takes for all papers together."""
-    how: dict[str, Any] = dict.fromkeys(_SUMS, _sum_known)
-    how |= {"disk": "max", "gpus": "first"}
-    return table.groupby("model", sort=False).agg(how)
+    aggregates: dict[str, Any] = dict.fromkeys(_SUMS, _sum_known)
+    aggregates |= {"disk": "max", "gpus": "first"}
+    return table.groupby("model", sort=False).agg(aggregates)
 
 
 def _needs(by_model: pd.DataFrame) -> pd.DataFrame:

@@ -295,8 +295,8 @@ def _places(frame: pd.DataFrame) -> pd.DataFrame:
     """
     defaults = {"system_id": ["one"] * len(frame), "input_id": range(len(frame))}
     places = pd.DataFrame(defaults, frame.index, dtype=object)
-    named = [key for key in rows.IDS if key in frame.columns]
-    return places.assign(**{key: frame[key] for key in named})
+    id_columns = [key for key in rows.IDS if key in frame.columns]
+    return places.assign(**{key: frame[key] for key in id_columns})
 
 
 def _group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
@@ -378,9 +378,9 @@ class _Tables:
         places = group.places[np.logical_or.reduce(scored)]
         inputs = places["input_id"].nunique()
         systems = places.groupby("system_id", sort=False)["input_id"].nunique()
-        if few := int((2 * systems < inputs).sum()):
+        if incomplete := int((2 * systems < inputs).sum()):
             fewest = (systems.idxmin(), systems.min())
-            self.notes[FEW.format(few, len(systems), inputs, *fewest)] = None
+            self.notes[FEW.format(incomplete, len(systems), inputs, *fewest)] = None
 
     def _add_correlations(
         self, group: _Group, grid: Grid, key: Mapping[str, str]
@@ -451,13 +451,13 @@ def _numbers(
     reason alone where `meta` refuses.
     """
     try:
-        found = measure(*arguments, **options)
+        result = measure(*arguments, **options)
     except ValueError as error:
         return {"reason": str(error), "signature": ""}
-    if isinstance(found, tuple):
-        found = found[0]
-    row = {column: getattr(found, attribute) for column, attribute in columns.items()}
-    return {**row, "reason": found.reason, "signature": found.signature()}
+    if isinstance(result, tuple):
+        result = result[0]
+    row = {column: getattr(result, attribute) for column, attribute in columns.items()}
+    return {**row, "reason": result.reason, "signature": result.signature()}
 
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:

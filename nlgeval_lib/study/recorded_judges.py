@@ -206,9 +206,9 @@ def of_one(
     `scores` raises.
     """
     recorded = recordings.load(name, **options)
-    for column, wanted in (("judge", judge), ("prompt_form", prompt_form)):
-        if wanted:
-            recorded = recorded[recorded[column] == wanted]
+    for column, choice in (("judge", judge), ("prompt_form", prompt_form)):
+        if choice:
+            recorded = recorded[recorded[column] == choice]
     recorded = recorded[recorded["input_id"].isin(items["input_id"])]
     if read:
         values = [reading.value for reading in readings(recorded["text"], read)]

@@ -1,7 +1,8 @@
 """Variants on the same items: their correlations with ratings, paired tests, a figure.
 What an ablation notebook needs.
 
-asked = variant_tests.of_judges("my_output", ["n=5", "n=10"], engine=engine, model=model, mode=mode)
+options = {"engine": engine, "model": model, "mode": mode}
+asked = variant_tests.of_judges("my_output", ["n=5", "n=10"], **options)
 table, tests = variant_tests.compare(asked.items, asked.scores, base="n=5")
 fig = variant_tests.figure(table, tests)
 """
@@ -44,8 +45,8 @@ class VariantScores:
         rows = []
         for name, count in self.coverage.items():
             rows.append({"variant": name, "scored": count, "why not": ""})
-        for name, why in self.lacking.items():
-            rows.append({"variant": name, "scored": "", "why not": why})
+        for name, reason in self.lacking.items():
+            rows.append({"variant": name, "scored": "", "why not": reason})
         return pd.DataFrame(rows)
 
 
@@ -80,9 +81,9 @@ def on_shared_items(judged: Mapping[str, JudgeScores]) -> VariantScores:
             frames[name] = frame.assign(**keys).set_index(list(KEYS))
     if not frames:
         return VariantScores(lacking=lacking)
-    first, *others = frames.values()
+    first, *further_frames = frames.values()
     shared = first.index
-    for frame in others:
+    for frame in further_frames:
         shared = shared[shared.isin(frame.index)]
     answers = ["value", "status", "reason", "details"]
     items = first.loc[shared].drop(columns=answers, errors="ignore")

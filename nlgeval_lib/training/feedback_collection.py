@@ -245,8 +245,8 @@ def _two_parts(completion: Completion, **labels: str) -> dict[str, str]:
 def _needed(*names: str) -> list[Rule]:
     """The first rules of a piece: it was read, and has its texts."""
 
-    def empty(piece: Any) -> str:
-        return lacking(piece, *names, form="{} empty")
+    def empty(item: Any) -> str:
+        return lacking(item, *names, form="{} empty")
 
     return [
         *answered(),
@@ -330,13 +330,13 @@ def graded_rules(length: float = 2.0) -> list[Rule]:
 
     other_score = "the feedback does not end in the score that was asked for"
     unreadable = "the completion would not be read back with its score"
-    named = "the response speaks of its score or of the rubric"
+    names_score = "the response speaks of its score or of the rubric"
     too_long = "the response is not about as long as the reference"
     return [
         *_needed("response", "feedback"),
         Rule("score", other_score, _other_score, "ours"),
         Rule("unreadable", unreadable, _unreadable, "ours"),
-        Rule("names_score", named, _names_score, "ours"),
+        Rule("names_score", names_score, _names_score, "ours"),
         Rule("length", too_long, uneven, "ours"),
         Rule("reference", "the response is the reference", _copied, "ours"),
         unique(
@@ -536,7 +536,7 @@ class FeedbackCollection(pipeline.Pipeline):
     seed: int = 0
 
     name = "feedback_collection"
-    # Temperature 1 as for the inference of the paper (Table 9); what it generated its data
+    # Temperature 1 as for the paper's inference (Table 9); what it generated its data
     # with is not printed.
     defaults = MappingProxyType({"temperature": 1.0, "max_tokens": 2048})
     one_draw = "how many instructions a rubric gets is `instructions`"
@@ -572,17 +572,17 @@ class FeedbackCollection(pipeline.Pipeline):
         drafts = yield from self._problems(rubrics)
         problems = filters.apply(problem_rules(), drafts)
         graded = yield from self._graded(problems)
-        kept = filters.apply(graded_rules(self.length), graded)
+        graded = filters.apply(graded_rules(self.length), graded)
         if self.whole:
-            kept = filters.apply(whole_rules(kept), kept)
+            graded = filters.apply(whole_rules(graded), graded)
         facts = {
             **self.facts(teacher),
             "seeds": len(seeds),
             "rubrics": len(rubrics),
             "instructions": len(problems),
-            "kept": len(kept),
+            "kept": len(graded),
         }
-        return Collection(kept, filters, facts, rubrics)
+        return Collection(graded, filters, facts, rubrics)
 
     def _rubrics(
         self, seeds: Sequence[RubricDraft], filters: Filters

@@ -510,8 +510,8 @@ def _over_long(max_output: int, max_analysis: int, candidate: Candidate) -> str:
 def _leaning(candidate: Candidate) -> str:
     def mention(error: ErrorItem) -> str:
         own_words = _QUOTED.sub(" ", error.explanation)  # quotations do not count
-        found = _REFERENCE.search(own_words)
-        return f": {found.group()!r}" if found else ""
+        phrase = _REFERENCE.search(own_words)
+        return f": {phrase.group()!r}" if phrase else ""
 
     return _first_wrong(candidate, mention)
 
@@ -584,10 +584,11 @@ class Built(pipeline.TrainingSet):
     def notes(self) -> list[str]:
         """How many candidates there were, and the teacher."""
         removed = len(self.filters.removed)
-        kept = len(self.kept)
+        remaining = len(self.kept)
         teacher = self.facts.get("teacher", "")
         return [
-            f"{kept + removed:,} candidates, {removed:,} removed, {kept:,} kept.",
+            f"{remaining + removed:,} candidates, {removed:,} removed, "
+            f"{remaining:,} kept.",
             f"Teacher: `{teacher}`. Lengths are characters divided by four.",
         ]
 
@@ -650,26 +651,26 @@ class MetricInstruct(pipeline.Pipeline):
         filters = Filters()
         heuristics = heuristic_rules(**self.limits)
         outputs, *references = [
-            filters.apply([_INPUT], candidates) for candidates in channels.values()
+            filters.apply([_INPUT], channel) for channel in channels.values()
         ]
         analysed = yield from self._analysed(outputs)
-        kept = filters.apply(heuristics, analysed)
-        counts_of_real = _aspect_counts(kept)
+        candidates = filters.apply(heuristics, analysed)
+        counts_of_real = _aspect_counts(candidates)
         spoiled = yield from self._spoiled(
             list(itertools.chain(*references)), counts_of_real
         )
-        kept += filters.apply(heuristics, spoiled)
+        candidates += filters.apply(heuristics, spoiled)
         if self.check:
-            verdicts = yield from self._verdicts(kept)
-            kept = filters.apply(check_rules(verdicts), kept)
-        counts = {"real only": counts_of_real, "whole set": _aspect_counts(kept)}
+            verdicts = yield from self._verdicts(candidates)
+            candidates = filters.apply(check_rules(verdicts), candidates)
+        counts = {"real only": counts_of_real, "whole set": _aspect_counts(candidates)}
         facts = {
             **self.facts(teacher),
             "candidates": {name: len(channels[name]) for name in channels},
-            "kept": len(kept),
+            "kept": len(candidates),
             "aspect_evenness": _evenness_by_task(channels.values(), counts),
         }
-        return Built(kept, filters, facts)
+        return Built(candidates, filters, facts)
 
     def _analysed(self, candidates: Sequence[Candidate]) -> Stages[list[Candidate]]:
         """The candidates with the teacher's analyses of systems' outputs, which it

@@ -77,14 +77,13 @@ class Piece:
 
 
 def fill(
-    pieces: Sequence[Any],
+    items: Sequence[Any],
     answers: Sequence[Draws],
     read: Callable[[Any, Completion], dict[str, Any]],
 ) -> list:
     """The pieces with what the teacher wrote for each, one draw each."""
     return [
-        piece.filled(draws[0], read)
-        for piece, draws in zip(pieces, answers, strict=True)
+        item.filled(draws[0], read) for item, draws in zip(items, answers, strict=True)
     ]
 
 
@@ -135,7 +134,7 @@ class Filters:
         """The items that no rule is against, in order."""
         for rule in rules:
             self.rules.setdefault(rule.name, rule)
-        kept = []
+        remaining = []
         for item in items:
             for rule in rules:
                 self.reached[rule.name, item.group] += 1
@@ -143,8 +142,8 @@ class Filters:
                     self.removed.append(Removed(item.id, rule.name, reason, item))
                     break
             else:
-                kept.append(item)
-        return kept
+                remaining.append(item)
+        return remaining
 
     def count(self, rule: str, group: str | None = None) -> int:
         """How many items a rule removed, of one part or of all."""
@@ -224,8 +223,8 @@ def answered(
     """The rules that each answer of the teacher has to pass first."""
     no_completion = "the teacher gave no completion; asked again next time"
     return [
-        Rule("failed", no_completion, lambda piece: piece.failure, "ours"),
-        Rule("malformed", says, lambda piece: piece.problem, origin),
+        Rule("failed", no_completion, lambda item: item.failure, "ours"),
+        Rule("malformed", says, lambda item: item.problem, origin),
     ]
 
 
@@ -378,7 +377,7 @@ class Pipeline:
 
     def facts(self, teacher: str) -> dict[str, Any]:
         """How a set is made: pipeline, teacher and settings."""
-        names = [each.name for each in dataclasses.fields(self)]
+        names = [setting_field.name for setting_field in dataclasses.fields(self)]
         names.remove("sampling")
         return {
             "pipeline": self.name,

@@ -143,7 +143,7 @@ class Config:
 
         Raises: ValueError for an unknown name or a bad value.
         """
-        names = [each.name for each in dataclasses.fields(self)]
+        names = [setting_field.name for setting_field in dataclasses.fields(self)]
         if unknown := [name for name in settings if name not in names]:
             hint = meant(unknown[0], names, ".")
             raise ValueError(
@@ -304,9 +304,9 @@ def _amount(
             f"longest example {counted.longest:,}"
         )
     else:
-        kept = chosen(frame, config)
-        n = len(kept)
-        tokens = int((kept["prompt"] + kept["completion"]).str.len().sum()) // 4
+        rows = chosen(frame, config)
+        n = len(rows)
+        tokens = int((rows["prompt"] + rows["completion"]).str.len().sum()) // 4
         note = "tokens: characters divided by four, as the base's tokenizer is not here"
     return n, tokens, [f"{note}; {len(frame) - n:,} examples left out"]
 
@@ -424,7 +424,7 @@ def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
     Raises: ValueError for a column that the examples do not have, or where none is
     left.
     """
-    kept = frame
+    rows = frame
     for column, values in config.keep.items():
         if column not in frame.columns:
             columns = ", ".join(map(str, frame.columns))
@@ -432,14 +432,14 @@ def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
                 f"{config.name} chooses examples by {column!r}, which they do not "
                 f"have; they have {columns}"
             )
-        kept = kept[kept[column].astype(str).isin(values)]
-    if kept.empty:
+        rows = rows[rows[column].astype(str).isin(values)]
+    if rows.empty:
         conditions = [
             f"{name} of {', '.join(config.keep[name])}" for name in config.keep
         ]
         wishes = f", which wants {'; '.join(conditions)}" if conditions else ""
         raise ValueError(f"no example is left for {config.name}{wishes}")
-    return kept
+    return rows
 
 
 def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
@@ -458,10 +458,10 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
             f"the tokenizer of {config.base} has no end-of-text token, "
             "so a model would not learn to stop"
         )
-    kept = chosen(frame, config)
+    texts = chosen(frame, config)
     rows = []
     too_long = []
-    for prompt, completion in zip(kept["prompt"], kept["completion"], strict=True):
+    for prompt, completion in zip(texts["prompt"], texts["completion"], strict=True):
         row = encode(prompt, completion, tokenizer, config.chat)
         length = len(row["input_ids"])
         if length <= config.max_length:
@@ -581,10 +581,7 @@ def _run(
     arguments: Mapping[str, Any],
     callbacks: Sequence[Any],
 ) -> Result:
-    """A run that begins, goes on, or is read as it is finished.
-
-    run: settings that make it another run; arguments: of trl's trainer, which do not.
-    """
+    """A run that begins, goes on, or is read. run: what makes it another run."""
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     main = int(os.environ.get("RANK", "0")) == 0
     accumulation, remainder = divmod(config.batch, micro_batch * processes)
@@ -599,20 +596,14 @@ def _run(
 
     tokenizer = AutoTokenizer.from_pretrained(config.base)
     tokens = tokenized(frame, tokenizer, config)
-    settings = {
-        **dataclasses.asdict(config),
-        "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
-        "examples": len(tokens.rows),
-        "left_out": tokens.left_out,
-        "micro_batch": micro_batch,
-        "processes": processes,
-        **run,
-    }
+    digest = hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest()
+    settings = dataclasses.asdict(config)
+    settings |= {"data_sha256": digest, "examples": len(tokens.rows)}
+    settings |= {"left_out": tokens.left_out, "micro_batch": micro_batch}
+    settings |= {"processes": processes, **run}
     _same_run(output / SETTINGS, settings, main)
     if (output / DONE).exists():
-        facts = json.loads((output / DONE).read_text(encoding="utf-8"))
-        log = json.loads((output / LOG).read_text(encoding="utf-8"))
-        return Result(output / MODEL, pd.DataFrame(log), facts)
+        return _finished(output)
     set_seed(run["seed"])
     trainer = _trainer(
         config,
@@ -630,6 +621,13 @@ def _run(
     start = last_whole(output, clean=main)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
     return _save(trainer, tokenizer, tokens, output, settings, main)
+
+
+def _finished(output: Path) -> Result:
+    """A finished run, read from its folder."""
+    facts = json.loads((output / DONE).read_text(encoding="utf-8"))
+    log = json.loads((output / LOG).read_text(encoding="utf-8"))
+    return Result(output / MODEL, pd.DataFrame(log), facts)
 
 
 def last_whole(output: Path, clean: bool = False) -> Path | None:
@@ -811,9 +809,9 @@ def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
     earlier = json.loads(path.read_text(encoding="utf-8"))
     for name in {**settings, **earlier}:
         was = earlier.get(name)
-        wanted = settings.get(name)
-        if wanted != was and name not in TOLD:
+        current = settings.get(name)
+        if current != was and name not in TOLD:
             raise ValueError(
                 f"{path.parent} holds a run with other settings: {name} was {was!r}, "
-                f"is {wanted!r}; choose another folder or its settings.json"
+                f"is {current!r}; choose another folder or its settings.json"
             )
