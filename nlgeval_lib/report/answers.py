@@ -144,15 +144,17 @@ class Answer:
         """
         if self.cells is not None:
             return [tables.comparison(self.cells)]
-        shown = []
+        saved_tables = []
         for name in self._files(".csv"):
             frame = _read(files.located(name))
             if len(frame) > 1:
                 frame = frame.loc[:, frame.nunique(dropna=False) != 1]
             label = posixpath.basename(name).removesuffix(".csv")
             label = label.removeprefix(f"{self.entry.id}__")
-            shown.append(tables.show(frame, label.replace("_", " ").capitalize()))
-        return shown
+            saved_tables.append(
+                tables.show(frame, label.replace("_", " ").capitalize())
+            )
+        return saved_tables
 
     @property
     def missing(self) -> list[str]:

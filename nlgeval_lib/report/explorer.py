@@ -295,11 +295,11 @@ def recorded(name: str, **options: Any) -> Iterator[Explorer]:
             items.append(datasets.load(dataset))
             scales.update(items[-1].attrs["scale"])
     try:
-        asked = recordings.prompts(name, **options)
+        requests = recordings.prompts(name, **options)
     except (ValueError, DataUnavailable):
-        asked = texts.assign(prompt="")
+        requests = texts.assign(prompt="")
     place = [*_BY, *KEYS]
-    prompts = asked.drop_duplicates(place).set_index(place)["prompt"].to_dict()
+    prompts = requests.drop_duplicates(place).set_index(place)["prompt"].to_dict()
     note = f"Recorded: {recordings.spec(name).source}."
     if _hashed(texts.get("text", ())):
         note += _NOT_HERE

@@ -35,22 +35,22 @@ RULES = {
 }
 
 
-def was_asked(made: Mapping[str, JudgeScores] | JudgeScores) -> bool:
+def was_asked(judged: Mapping[str, JudgeScores] | JudgeScores) -> bool:
     """Whether a judge's scores, or any of several, have the route `mini`: of the
     miniature judge or a stand-in.
     """
-    return any(scores.route == "mini" for scores in _available(made))
+    return any(scores.route == "mini" for scores in _available(judged))
 
 
-def _available(made: Mapping[str, JudgeScores] | JudgeScores) -> list[JudgeScores]:
+def _available(judged: Mapping[str, JudgeScores] | JudgeScores) -> list[JudgeScores]:
     """The scores that there are, of one judge or of several."""
-    judges = [made] if isinstance(made, JudgeScores) else made.values()
+    judges = [judged] if isinstance(judged, JudgeScores) else judged.values()
     return [scores for scores in judges if scores.available]
 
 
 def show(
     out: Output,
-    made: Mapping[str, JudgeScores],
+    judged: Mapping[str, JudgeScores],
     base: str = "",
     *,
     coef: str = "kendall-b",
@@ -65,7 +65,7 @@ def show(
     """
     from IPython.display import display
 
-    mini = {variant: scores for variant, scores in made.items() if was_asked(scores)}
+    mini = {variant: scores for variant, scores in judged.items() if was_asked(scores)}
     if not mini:
         return False
     set_apart(out, mini)
@@ -104,7 +104,7 @@ def _asked_alike(mini: Mapping[str, JudgeScores]) -> dict[str, JudgeScores]:
 
 
 def set_apart(
-    out: Output, made: Mapping[str, JudgeScores] | JudgeScores, instead: bool = False
+    out: Output, judged: Mapping[str, JudgeScores] | JudgeScores, instead: bool = False
 ) -> None:
     """Say that what follows is the miniature judge's, and save the run apart.
 
@@ -112,7 +112,7 @@ def set_apart(
     whole run has the route `mini`.
     """
     note = STAND_IN
-    for scores in _available(made):
+    for scores in _available(judged):
         if set(scores.frame.get("dataset", ())) == {"mini_judge"}:
             note = NOTE
     out.aside(WHAT)
@@ -126,16 +126,16 @@ def set_apart(
     print(note)
 
 
-def perfect_shares(made: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
+def perfect_shares(judged: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
     """How many texts an error-listing judge finds perfect, or nearly so, each text
     once: Table 6's two shares.
 
-    made: `judge_scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high`
+    judged: `judge_scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high`
     (Wilson's interval), `n`, `unscored`, `route, signature`. Source: TIGERScore,
     section 4.5, Table 6.
     """
-    text = [name for name in ("input_id", "output") if name in made.frame]
-    shares = gold_shares(made.frame.drop_duplicates(text))
+    text = [name for name in ("input_id", "output") if name in judged.frame]
+    shares = gold_shares(judged.frame.drop_duplicates(text))
     n = int(shares["n"])
     rows = []
     for key, rule in RULES.items():
@@ -150,7 +150,9 @@ def perfect_shares(made: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
         rows.append((rule, percent, low, high, n))
     frame = pd.DataFrame(rows, columns=["rule", "percent", "ci_low", "ci_high", "n"])
     unscored = int(shares["n_missing"])
-    return frame.assign(unscored=unscored, route=made.route, signature=made.signature)
+    return frame.assign(
+        unscored=unscored, route=judged.route, signature=judged.signature
+    )
 
 
 def measured_scores(form: str, like: JudgeScores) -> JudgeScores:

@@ -75,21 +75,21 @@ class Source:
     parameters: Mapping[str, Parameter]
 
     def resolve(
-        self, given: Mapping[str, Any], automatic: Mapping[str, Any] | None = None
+        self, chosen: Mapping[str, Any], automatic: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """`given`, checked, and what of `automatic` the notebook has a parameter for.
+        """`chosen`, checked, and what of `automatic` the notebook has a parameter for.
 
         Raises: NotebookRefused.
         """
         faults = []
         values: dict[str, Any] = {}
-        for name, value in {**(automatic or {}), **given}.items():
+        for name, value in {**(automatic or {}), **chosen}.items():
             if name in self.parameters:
                 try:
                     values[name] = self.parameters[name].accept(value)
                 except NotebookRefused as error:
                     faults.append(str(error))
-            elif name in given:
+            elif name in chosen:
                 hint = meant(name, self.parameters, ".")
                 names = ", ".join(self.parameters) or "none"
                 faults.append(f"unknown parameter {name!r}{hint} Known: {names}")

@@ -132,15 +132,7 @@ class Output:
         )
         cells["reason"] = cells["reason"].map(provenance.without_places)
         filled = cells[cells["ours"].notna()]
-        unknown = sorted({*filled["route"]} - {*catalogue.ROUTES})
-        if unknown:
-            allowed = ", ".join(catalogue.ROUTES)
-            raise ValueError(f"{self.id}: unknown route {unknown}; allowed: {allowed}")
-        if (filled["route"] == "mini").any():
-            raise ValueError(
-                f"{self.id}: mini numbers are never compared with a paper; "
-                "show them with out.frame()"
-            )
+        _check_routes(filled, self.id)
         _check_signatures(filled, f"{self.id}, {table}")
         # A cell of the notebook that runs again replaces what it gave, and comes last.
         self._cells.pop(table, None)
@@ -267,7 +259,8 @@ class Output:
         cells = self._all_cells()
         if cells is None and not self._frames and not self._figures:
             raise ValueError(
-                f"{self.id}: nothing to save; call out.compare(), out.frame() or out.figure() first"
+                f"{self.id}: nothing to save; call out.compare(), out.frame() or "
+                "out.figure() first"
             )
         place = self._place(cells)
         contents = dict(sorted(self._contents(cells, place.folder).items()))
@@ -281,37 +274,46 @@ class Output:
             is_new = False  # equal to the last digit: the record made from texts stands
         else:
             is_new = not saving.same_record(saved, record)
-        written = {}
+        fresh = {}
         if is_new:
             text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-            written = {record_name: text.encode(), **changed}
+            fresh = {record_name: text.encode(), **changed}
             obsolete = {*(saved or {}).get("files", ())} - {*contents}
-            saving.write(written, obsolete)
+            saving.write(fresh, obsolete)
         line = self._closing_line(cells, place, is_new)
-        kept = Counter[str]()
+        self._leave_trace(place, line, [record_name, *contents], [*fresh])
+        print(f"{self.id}: {line}")
+
+    def _leave_trace(
+        self, place: saving.Place, line: str, names: list[str], fresh: list[str]
+    ) -> None:
+        """Write down what was saved: for the runner where it asks for it, else for
+        whoever runs the notebook alone.
+
+        names: all files of the result. fresh: those that were written.
+        """
+        losses = Counter[str]()
         for loss in place.losses:
-            kept[loss.kind] += loss.count
-        trace: dict[str, Any] = {
+            losses[loss.kind] += loss.count
+        trace = {
             "id": self.id,
             "folder": place.folder,
             "why": place.why,
             "since": place.since,
-            "kept": kept,
+            "kept": losses,
             "without_texts": bundle.used(),
-            "changed": is_new,
+            "changed": bool(fresh),
             "line": line,
-            "files": [record_name, *contents],
-            "written": [*written],
+            "files": names,
+            "written": fresh,
             "modules": provenance.modules(),
         }
-        # The runner says where it reads this; a notebook run alone leaves it as a trace.
-        trace_path = os.environ.get("NLGEVAL_RECORD")
-        if not trace_path:
-            trace_path = files.state("saved", self.mode, f"{self.id}.json")
+        path = os.environ.get("NLGEVAL_RECORD")
+        if not path:
+            path = files.state("saved", self.mode, f"{self.id}.json")
             if place.folder in ("", "mini"):
-                seal.renew(trace["files"], trace["written"])
-        files.write_text(trace_path, json.dumps(trace))
-        print(f"{self.id}: {line}")
+                seal.renew(names, fresh)
+        files.write_text(path, json.dumps(trace))
 
     def _closing_line(
         self, cells: pd.DataFrame | None, place: saving.Place, is_new: bool
@@ -339,11 +341,11 @@ class Output:
     def _place(self, cells: pd.DataFrame | None) -> saving.Place:
         """Where this run is saved: its own folder, or apart, and why."""
         folder = saving.folder(self.mode, self.route)
-        why = self._why_apart or saving.others(self.entry, self.parameters)
-        if not why and os.environ.get("NLGEVAL_TRIAL"):
-            why = "it is a trial"
-        if why:
-            return saving.Place("partial", why)
+        reason = self._why_apart or saving.others(self.entry, self.parameters)
+        if not reason and os.environ.get("NLGEVAL_TRIAL"):
+            reason = "it is a trial"
+        if reason:
+            return saving.Place("partial", reason)
         saved = None
         if folder != "quick":
             saved = saving.read_json(self._name("results", folder, ".json"))
@@ -352,14 +354,16 @@ class Output:
         since = str(saved.get("date", ""))[:10]
         contents = self._contents(cells, folder)
         if bundle.used() and saving.changed(contents):
-            why = "it is from saved scores, and the result there, from texts, differs"
-            return saving.Place("partial", why, (), since)
+            reason = (
+                "it is from saved scores, and the result there, from texts, differs"
+            )
+            return saving.Place("partial", reason, (), since)
         losses = saving.lost(saved, contents)
         ours = {"output": self.id, "route": self.route, "parameters": self.parameters}
         alone = not os.environ.get("NLGEVAL_RECORD")
-        why = saving.lesser(saved, ours, losses, alone)
-        if why:
-            return saving.Place("partial", why, tuple(losses), since)
+        reason = saving.lesser(saved, ours, losses, alone)
+        if reason:
+            return saving.Place("partial", reason, tuple(losses), since)
         return saving.Place(folder)
 
     def _name(self, top: str, folder: str, end: str = "") -> str:
@@ -468,6 +472,22 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
         value=math.nan, reason="judged by " + judge + ", in a row of its own"
     )
     return pd.concat([ours[judge.isna()], apart, gaps], ignore_index=True)
+
+
+def _check_routes(cells: pd.DataFrame, where: str) -> None:
+    """Refuse routes that there are not, and the miniature judge's.
+
+    Raises: ValueError.
+    """
+    unknown = sorted({*cells["route"]} - {*catalogue.ROUTES})
+    if unknown:
+        allowed = ", ".join(catalogue.ROUTES)
+        raise ValueError(f"{where}: unknown route {unknown}; allowed: {allowed}")
+    if (cells["route"] == "mini").any():
+        raise ValueError(
+            f"{where}: mini numbers are never compared with a paper; "
+            "show them with out.frame()"
+        )
 
 
 def _check_signatures(cells: pd.DataFrame, where: str) -> None:

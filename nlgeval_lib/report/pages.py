@@ -94,18 +94,8 @@ def build(
         "papers": (*PAPERS, META),
     }
     kinds = scoreboard.kinds(mode)
-    for paper, title in scoreboard.TITLES.items():
-        rows = board[board["paper"] == paper]
-        headline = scoreboard.headline(kinds[kinds["paper"] == paper])
-        content = web.render(
-            "paper.html",
-            paper=paper,
-            headline=headline if len(rows) else "",
-            rows=_board(rows, ""),
-            claims=_claims(paper),
-            **common,
-        )
-        page = web.page(title, content, home="../index.html", trail=title)
+    for paper in scoreboard.TITLES:
+        page = _paper_page(paper, board, kinds, **common)
         files.write_text(folder / paper / "index.html", page)
     content = _index(board, kinds, mode=mode, unrun=unrun, judged=judged, **common)
     files.write_text(folder / "index.html", web.page("Results", content))
@@ -159,6 +149,26 @@ def _output_page(
     return web.page(_title(entry), content, home="../index.html", trail=trail)
 
 
+def _paper_page(
+    paper: str, board: pd.DataFrame, kinds: pd.DataFrame, **values: Any
+) -> str:
+    """The page of one paper; `values`: what else its template takes."""
+    rows = board[board["paper"] == paper]
+    headline = ""
+    if len(rows):
+        headline = scoreboard.headline(kinds[kinds["paper"] == paper])
+    content = web.render(
+        "paper.html",
+        paper=paper,
+        headline=headline,
+        rows=_board(rows, ""),
+        claims=_claims(paper),
+        **values,
+    )
+    title = scoreboard.TITLES[paper]
+    return web.page(title, content, home="../index.html", trail=title)
+
+
 def _claims(paper: str) -> dict[str, tuple[int, str]]:
     """How many claims of a paper have each verdict, and a table of them."""
     claims = scoreboard.claims("claims")
@@ -191,8 +201,8 @@ def _index(board: pd.DataFrame, kinds: pd.DataFrame, **values: Any) -> str:
 
 def _bare(table: tables.Table) -> str:
     """A table without its notes and style: the page has them elsewhere."""
-    shown = table.html.replace(tables.STYLE, "")
-    return shown.partition('<div class="nlgeval-notes">')[0]
+    html = table.html.replace(tables.STYLE, "")
+    return html.partition('<div class="nlgeval-notes">')[0]
 
 
 # -- judges
@@ -239,8 +249,9 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
         outputs = _outputs_of(listed, {name}) or _outputs_of(
             listed, set(recordings.spec(name).dataset.split(", "))
         )
-        is_here = datasets.available(name)[0] or datasets.numbers.has(name)
-        if outputs and is_here:
+        if not outputs:
+            continue
+        if datasets.available(name)[0] or datasets.numbers.has(name):
             for judge in explorer.recorded(name):
                 yield outputs, judge
     outputs = _outputs_of(listed, {"mini_judge"})
@@ -323,9 +334,9 @@ def _counted(record: Mapping[str, Any]) -> str:
     if not kinds:
         return ""
     rows = [{"kind": kind, **counted} for kind, counted in kinds.items()]
-    own = kinds.get(papers.OWN, {})
-    tested = own.get("recomputed", 0)
-    parts = [f"own method tested: {tested} of {own.get('printed', 0)}"]
+    own_method = kinds.get(papers.OWN, {})
+    tested = own_method.get("recomputed", 0)
+    parts = [f"own method tested: {tested} of {own_method.get('printed', 0)}"]
     for count in ("recomputed", "consistent"):
         words = papers.kinds_in_words(rows, count)
         if words:

@@ -69,32 +69,32 @@ def csv_text(frame) -> str:
     return frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
 
 
-def same_value(old: Any, new: Any, exact: bool = False) -> bool:
+def same_value(first: Any, second: Any, exact: bool = False) -> bool:
     """Are two JSON-like values or CSV cells equal, numbers (and texts of numbers)
     within the tolerance?
 
     exact: without a tolerance, and a text is no number. 1 and 1.0 are equal, 1 and True
     are not.
     """
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        if old.keys() != new.keys():
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        if first.keys() != second.keys():
             return False
-        return all(same_value(old[key], new[key], exact) for key in old)
-    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
-        if len(old) != len(new):
+        return all(same_value(first[key], second[key], exact) for key in first)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        if len(first) != len(second):
             return False
-        return all(same_value(*pair, exact) for pair in zip(old, new, strict=True))
-    if isinstance(old, bool) or isinstance(new, bool):
-        return old is new
-    if exact or old == new:
-        return bool(old == new)
-    first = _number(old)
-    second = _number(new)
-    if first is None or second is None:
+        return all(same_value(*pair, exact) for pair in zip(first, second, strict=True))
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if exact or first == second:
+        return bool(first == second)
+    x = _number(first)
+    y = _number(second)
+    if x is None or y is None:
         return False
-    if math.isnan(first) and math.isnan(second):
+    if math.isnan(x) and math.isnan(y):
         return True
-    return abs(first - second) <= TOLERANCE * max(1.0, abs(first), abs(second))
+    return abs(x - y) <= TOLERANCE * max(1.0, abs(x), abs(y))
 
 
 def _number(value: Any) -> float | None:
@@ -104,12 +104,12 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def csv_differences(old: str, new: str, limit: int = 20) -> list[str]:
+def csv_differences(first_text: str, second_text: str, limit: int = 20) -> list[str]:
     """Where two CSV texts differ, numbers by more than the tolerance, in words; at
     most `limit` places.
     """
-    first = list(csv.reader(io.StringIO(old)))
-    second = list(csv.reader(io.StringIO(new)))
+    first = list(csv.reader(io.StringIO(first_text)))
+    second = list(csv.reader(io.StringIO(second_text)))
     if first == second:
         return []
     if first[:1] != second[:1]:
@@ -125,10 +125,10 @@ def csv_differences(old: str, new: str, limit: int = 20) -> list[str]:
     return differences[:limit]
 
 
-def same_svg(old: bytes, new: bytes) -> bool:
+def same_svg(first_svg: bytes, second_svg: bytes) -> bool:
     """Do two SVG files draw the same, apart from rounding?"""
-    first = _CLIP.sub("clip", old.decode("utf-8", "replace"))
-    second = _CLIP.sub("clip", new.decode("utf-8", "replace"))
+    first = _CLIP.sub("clip", first_svg.decode("utf-8", "replace"))
+    second = _CLIP.sub("clip", second_svg.decode("utf-8", "replace"))
     if _NUMBER.sub("#", first) != _NUMBER.sub("#", second):
         return False
     pairs = zip(_NUMBER.findall(first), _NUMBER.findall(second), strict=True)
@@ -161,11 +161,11 @@ def changed(contents: Mapping[str, bytes]) -> dict[str, bytes]:
     }
 
 
-def same_record(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def same_record(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Do two provenance records say the same about the result, whenever and wherever
     it was made?
     """
-    return same_value(_stable(old), _stable(new))
+    return same_value(_stable(first), _stable(second))
 
 
 def _stable(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,51 +252,53 @@ def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
 
 
 def lesser(
-    old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], alone: bool
+    saved: Mapping[str, Any], fresh: Mapping[str, Any], losses: list[Loss], alone: bool
 ) -> str:
-    """Why a result with the record `new`, lacking `losses`, must not replace that of
-    `old`; empty where it may.
+    """Why a result with the record `fresh`, lacking `losses`, must not replace that of
+    `saved`; empty where it may.
 
     alone: without the runner. An editor saves a changed parameters cell by itself: its
     defaults say nothing then.
     """
-    command = f"nlgeval run {new['output']}"
-    if old.get("route") == "run" and new["route"] != "run":
+    command = f"nlgeval run {fresh['output']}"
+    if saved.get("route") == "run" and fresh["route"] != "run":
         reason = "the result there was made by running the judge"
-        return f"{reason}, this one is {new['route']!r}"
+        return f"{reason}, this one is {fresh['route']!r}"
     if losses:
         listed = ", ".join(map(str, losses))
         return f"{listed} would be lost ({command} --replace lets it shrink)"
     if not alone:
         return ""
-    saved = old.get("parameters", {})
+    saved_values = saved.get("parameters", {})
     changes = []
-    for name, value in new["parameters"].items():
-        if name in saved and not same_value(saved[name], value, exact=True):
-            changes.append(f"{name} {saved[name]!r}, here {value!r}")
+    for name, value in fresh["parameters"].items():
+        if name in saved_values and not same_value(
+            saved_values[name], value, exact=True
+        ):
+            changes.append(f"{name} {saved_values[name]!r}, here {value!r}")
     if not changes:
         return ""
     reason = f"the result there was made with {', '.join(changes)}"
     return f"{reason} ({command} publishes this one)"
 
 
-def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
+def lost(saved: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
     """What the files of the saved result hold that `contents` does not.
 
-    old: the saved record. contents: what this run would write, by name. Rows are known
+    saved: the saved record. contents: what this run would write, by name. Rows are known
     by their first columns of text, as many as tell them apart. A drawing has less where
     fewer names stand in it. Other texts and values are no loss.
     """
     losses = []
-    for name in old.get("files", ()):
+    for name in saved.get("files", ()):
         try:
-            saved = files.located(name).read_bytes().decode("utf-8", "replace")
+            saved_text = files.located(name).read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
         file = name.rpartition("/")[2]
         content = contents.get(name, b"").decode("utf-8", "replace")
         if name.endswith(".csv"):
-            rows = _rows_lost(saved, content)
+            rows = _rows_lost(saved_text, content)
             if rows:
                 kind = "rows" if "__" in file else "cells"
                 count = sum(rows.values())
@@ -306,7 +308,7 @@ def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
                     Loss(file, kind, count, f"{count} {unit} of {file}{listed}")
                 )
         elif name.endswith(".svg"):
-            saved_names = set(_TEXT.findall(saved))
+            saved_names = set(_TEXT.findall(saved_text))
             names = set(_TEXT.findall(content))
             if name not in contents:
                 losses.append(Loss(file, "figures", 1, file))
@@ -324,10 +326,10 @@ def _in_brackets(names: list[str], most: int = 3) -> str:
     return f" ({listed}; …)" if len(names) > most else f" ({listed})"
 
 
-def _rows_lost(old: str, new: str) -> Counter[str]:
+def _rows_lost(saved_text: str, text: str) -> Counter[str]:
     """How often a row of this name is gone, or lacks a number."""
-    saved = list(csv.DictReader(io.StringIO(old)))
-    rows = list(csv.DictReader(io.StringIO(new)))
+    saved = list(csv.DictReader(io.StringIO(saved_text)))
+    rows = list(csv.DictReader(io.StringIO(text)))
     labels = _label_columns(saved)
     varying = [len({row[name] for row in saved}) > 1 for name in labels]
     losses: Counter[str] = Counter()

@@ -214,9 +214,9 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
     counted: as `kinds` gives them, of all papers or some.
     """
     rows = []
-    for own in counted[counted["kind"] == papers.OWN].to_dict("records"):
-        name = papers.own_method(own["paper"])[0]
-        rows.append({"what": f"own method: {name}"} | _in_columns(own))
+    for row in counted[counted["kind"] == papers.OWN].to_dict("records"):
+        name = papers.own_method(row["paper"])[0]
+        rows.append({"what": f"own method: {name}"} | _in_columns(row))
     for kind in papers.ROW_KINDS[1:]:
         part = counted[counted["kind"] == kind]
         if len(part):
@@ -253,12 +253,12 @@ def headline(counted: pd.DataFrame) -> str:
 
     counted: as `kinds` gives them, of all papers or some.
     """
-    own = counted[counted["kind"] == papers.OWN]
+    own_rows = counted[counted["kind"] == papers.OWN]
     methods = []
-    for row in own.itertuples():
+    for row in own_rows.itertuples():
         name = papers.own_method(row.paper)[0]
         methods.append(f"{name} {row.recomputed:,} of {row.printed:,}")
-    tested = int(own["recomputed"].sum())
+    tested = int(own_rows["recomputed"].sum())
     text = f"Printed numbers of the papers' own methods that were tested: {tested:,}"
     if methods:
         text += f" ({', '.join(methods)})"

@@ -285,15 +285,15 @@ def _cell(cell: Any, reasons: _Reasons, below: bool = True) -> _Cell:
 
     below: with the printed number below it, too.
     """
-    small = ""
+    below_it = ""
     printed = ""
     if below:
-        small = f"<br><small>{esc(cell.printed)}</small>"
+        below_it = f"<br><small>{esc(cell.printed)}</small>"
         printed = f" ({cell.printed})" if cell.printed else ""
     if cell.verdict == "missing":
         number = _reason_number(cell.reason or "no reason given", reasons)
         attributes = f'class="missing" title="{esc(cell.reason)}"'
-        inner = f"– <sup>{number}</sup>{small}"
+        inner = f"– <sup>{number}</sup>{below_it}"
         return _Cell(f"- [{number}]{printed}", f"<td {attributes}>{inner}</td>")
     ours = _ours(cell)
     mark, shade = _look(cell)
@@ -310,7 +310,7 @@ def _cell(cell: Any, reasons: _Reasons, below: bool = True) -> _Cell:
         number = _reason_number(cell.reason, reasons)
         text += f" [{number}]"
         inner += f" <sup>{number}</sup>"
-    return _Cell(text + printed, f"<td {attributes}>{inner}{small}</td>")
+    return _Cell(text + printed, f"<td {attributes}>{inner}{below_it}</td>")
 
 
 def _reason_number(reason: str, reasons: _Reasons) -> int:
@@ -414,19 +414,23 @@ def _table(drawn: _Drawn, caption: str) -> Table:
 
 def joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
     """Tables, and sentences below them."""
-    shown = STYLE + "".join(part.html for part in parts)
+    joined_html = STYLE + "".join(part.html for part in parts)
     if notes:
         foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
-        shown += f'<div class="nlgeval-notes">{foot}</div>'
+        joined_html += f'<div class="nlgeval-notes">{foot}</div>'
     text = between.join(part.text for part in parts)
     markdown = "\n\n".join(part.markdown for part in parts)
-    return Table(shown, "\n".join(filter(None, [text, *notes])), markdown, tuple(notes))
+    return Table(
+        joined_html, "\n".join(filter(None, [text, *notes])), markdown, tuple(notes)
+    )
 
 
 # ---- what the printed tables contradict
 
 
-def audit(found: pd.DataFrame, names: Sequence[str]) -> tuple[Table, dict[str, Any]]:
+def audit(
+    all_relations: pd.DataFrame, names: Sequence[str]
+) -> tuple[Table, dict[str, Any]]:
     """The contradictions of these tables (`papers.audit`) to show, and {table: what
     was checked and found} to save.
     """
@@ -434,7 +438,7 @@ def audit(found: pd.DataFrame, names: Sequence[str]) -> tuple[Table, dict[str, A
     notes = []
     rows = []
     for name in names:
-        relations = found[found["table"] == name]
+        relations = all_relations[all_relations["table"] == name]
         wrong = relations[relations["verdict"] == CONTRADICTS]
         untold = relations[relations["verdict"] == UNTOLD]
         lines = [_checked(relations, wrong)]
