@@ -287,9 +287,8 @@ def by_group(
     tests = []
     points = {}
     replicates = defaultdict[str, list[np.ndarray]](list)
-    for number, (group, part) in enumerate(
-        rows.groupby(column, sort=False), start=seed
-    ):
+    groups = rows.groupby(column, sort=False)
+    for number, (group, part) in enumerate(groups, start=seed):
         part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
         table, drawn, values = correlations(part, coef, n_boot, number)
         tests_of_group = _tests(part, drawn, values, pairs, coef, n_perm, number)
@@ -300,7 +299,6 @@ def by_group(
             points[group, arm] = values[arm]
     table = pd.concat(tables, ignore_index=True)
     tested = _corrected(pd.concat(tests, ignore_index=True))
-
     means = {}
     rows_of_means = []
     for arm, of_groups in replicates.items():
@@ -310,9 +308,8 @@ def by_group(
         of_arm = table[table["variant"] == arm]
         values = [points[group, arm] for group in of_arm["group"]]
         points[MEAN, arm] = list(np.mean(values, axis=0))
-        rows_of_means.append(
-            _arm_row(arm, points[MEAN, arm], means[arm]) | _joint_facts(of_arm)
-        )
+        row = _arm_row(arm, points[MEAN, arm], means[arm])
+        rows_of_means.append(row | _joint_facts(of_arm))
     gaps = []
     for variant, base in pairs:
         first = np.array(points[MEAN, variant])

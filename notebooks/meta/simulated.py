@@ -156,8 +156,7 @@ def measure(
     """
     shape = tuple(map(int, size.split("x")))
     rng = np.random.default_rng([seed, *shape, list(WORLDS).index(world)])
-    differ = world.endswith("-power")
-    if differ:
+    if world.endswith("-power"):
         cis = ()
     rejected: dict[str, list[bool]] = defaultdict(list)
     intervals: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
@@ -174,11 +173,9 @@ def measure(
             )
             ends = (interval.low, interval.high, _hangs_on_one(interval))
             intervals[name].append(ends)
-    if level == "system" and world.startswith("struct"):
-        differ = True
     rates = {}
     for name, outcomes in rejected.items():
-        rates[name, "power" if differ else "level"] = _rate(outcomes)
+        rates[name, _rejection(world, level)] = _rate(outcomes)
     if intervals:
         target = truth(world, coef, level, shape[-1] if level == "system" else 100)
         for name, listed in intervals.items():
@@ -188,6 +185,16 @@ def measure(
         row = [world, size, level, coef, name, measured, *rate, seed]
         rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
+
+
+def _rejection(world: str, level: str) -> str:
+    """What a test's rejections measure: its power where the judges differ in truth,
+    else its level.
+    """
+    if world.endswith("-power"):
+        return "power"
+    differ = level == "system" and world.startswith("struct")
+    return "power" if differ else "level"
 
 
 class _Rate(NamedTuple):
