@@ -4,10 +4,11 @@ coloured cells, the scoreboard.
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,29 +17,32 @@ from nlgeval_lib import papers
 from nlgeval_lib.figures.style import PALETTE, WIDE, color, cut, new
 
 _MAX_HEADS = 8
-# how a cell of ours is drawn: its name in the legend, marker, colour, whether a line
-# leads to the printed number
-_DRAWN = {
-    "recomputed": ("ours, equal", "o", "equal", False),
-    "consistent": ("equal, from other printed numbers", "s", "sky", False),
-    papers.comparison.SPREAD: (
-        "ours, within the judge's own spread",
-        "o",
-        "sky",
-        True,
+
+
+class _Mark(NamedTuple):
+    """How a cell of ours is drawn."""
+
+    label: str  # in the legend
+    marker: str
+    color: str
+    led: bool  # whether a line leads to the printed number
+
+
+_MARKS = {
+    "recomputed": _Mark("ours, equal", "o", "equal", False),
+    "consistent": _Mark("equal, from other printed numbers", "s", "sky", False),
+    papers.comparison.SPREAD: _Mark(
+        "ours, within the judge's own spread", "o", "sky", True
     ),
-    papers.comparison.APART: ("ours, apart", "D", "differs", True),
-    papers.comparison.UNKNOWN: ("ours, spread unknown", "D", "sky", True),
-    "differs": ("ours, differs", "D", "differs", True),
-    "orientation": ("for orientation", "x", "purple", True),
-    "construction": ("equal by construction", "+", "grey", False),
+    papers.comparison.APART: _Mark("ours, apart", "D", "differs", True),
+    papers.comparison.UNKNOWN: _Mark("ours, spread unknown", "D", "sky", True),
+    "differs": _Mark("ours, differs", "D", "differs", True),
+    "orientation": _Mark("for orientation", "x", "purple", True),
+    "construction": _Mark("equal by construction", "+", "grey", False),
 }
-_LEGEND = ("printed", *(name for name, *_ in _DRAWN.values()), "95 % interval")
-_CORRELATIONS = {
-    "pearson",
-    "spearman",
-    "kendall",
-}  # one scale, so that panels can be read against each other
+_LEGEND = ("printed", *(mark.label for mark in _MARKS.values()), "95 % interval")
+# One scale, so that panels can be read against each other.
+_CORRELATIONS = {"pearson", "spearman", "kendall"}
 
 
 def paper_vs_ours(
@@ -57,99 +61,37 @@ def paper_vs_ours(
             "no cell has a printed number and one of ours; there is nothing to draw"
         )
     both["number"] = [float(papers.parse(text)) for text in both["printed"]]
-    both["label"], heads = _arranged(both)
+    both["label"], both["head"] = _arranged(both)
     labels = list(dict.fromkeys(both["label"]))
     statistics = list(dict.fromkeys(both["statistic"]))
-    panels = [
-        (head, statistic) for head in dict.fromkeys(heads) for statistic in statistics
-    ]
-    most = max(
-        1, int(width / 2.2)
-    )  # panels beside each other: the statistics of one head, where they fit
-    columns = min(
-        len(panels),
-        most if len(statistics) == 1 or len(statistics) > most else len(statistics),
-    )
+    panels = list(itertools.product(dict.fromkeys(both["head"]), statistics))
+    columns = _panels_across(len(panels), len(statistics), width)
     rows = math.ceil(len(panels) / columns)
     height = 0.8 + rows * (0.55 + 0.17 * len(labels))
-    sharex = True if set(statistics) <= _CORRELATIONS else "row"
+    correlations = set(statistics) <= _CORRELATIONS
+    sharex = True if correlations else "row"
     fig, axes = new(
         width, height, rows, columns, squeeze=False, sharey=True, sharex=sharex
     )
-    at = {text: y for y, text in enumerate(reversed(labels))}
-    letters = max(
-        10,
-        int(
-            (width - 0.06 * max(len(_short(text)) for text in labels)) / columns / 0.085
-        ),
-    )
+    heights = {label: y for y, label in enumerate(reversed(labels))}
+    label_width = 0.06 * max(len(_short(label)) for label in labels)
+    letters = max(10, int((width - label_width) / columns / 0.085))
     for ax, (head, statistic) in zip(axes.flat, panels, strict=False):
-        part = both[(heads == head) & (both["statistic"] == statistic)]
-        if part.empty:
-            ax.text(
-                0.5,
-                0.5,
-                "not compared",
-                transform=ax.transAxes,
-                ha="center",
-                color="#555555",
-            )
-        elif (
-            len(labels) > part["label"].nunique() >= len(labels) / 2
-        ):  # an empty line would look like a forgotten one
-            for label in [label for label in labels if label not in set(part["label"])]:
-                place = ax.get_yaxis_transform()
-                ax.text(
-                    0.02,
-                    at[label],
-                    "not compared",
-                    transform=place,
-                    va="center",
-                    fontsize=7,
-                    color="#777777",
-                )
-        _dots(ax, part["label"].map(at).to_numpy(dtype=float), part)
-        name = ", ".join(
-            filter(None, [head, statistic if len(statistics) > 1 or not head else ""])
-        )
-        ax.set_title(textwrap.fill(name, letters))
-        ax.tick_params(labelbottom=True)
+        in_panel = (both["head"] == head) & (both["statistic"] == statistic)
+        _panel(ax, both[in_panel], heights)
+        names = [head] if head else []
+        if len(statistics) > 1 or not head:
+            names.append(statistic)
+        ax.set_title(textwrap.fill(", ".join(names), letters))
     for ax in axes[:, 0]:
-        ax.set_yticks(list(at.values()), [_short(text) for text in at])
+        ax.set_yticks(list(heights.values()), [_short(label) for label in heights])
         ax.set_ylim(-0.7, len(labels) - 0.3)
     cut(*axes.flat[: len(panels)], axis="x")
-    told = (
-        "correlation" if set(statistics) <= _CORRELATIONS else " and ".join(statistics)
-    )
-    for place, ax in enumerate(axes.flat):
-        ax.set_visible(place < len(panels))
-        if place + columns >= len(panels):  # no panel below
-            ax.set_xlabel(xlabel or told)
-        if ax.get_xlim()[0] < 0 < ax.get_xlim()[1]:
-            ax.axvline(0, color="#777777", lw=0.8, zorder=0)
-    said = papers.own_in_words(cells[cells["verdict"] != "extra"])
-    tallied = papers.by_kind(cells).to_dict("records")
-    for count in ("recomputed", "consistent"):
-        words = papers.kinds_in_words(tallied, count)
-        if words:
-            said += f" {count.capitalize()}: {words}."
-    said = textwrap.fill(f"{title}: {said}" if title else said, int(width * 13))
-    fig.suptitle(said, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    drawn = {
-        name: handle
-        for ax in axes.flat
-        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    names = [name for name in _LEGEND if name in drawn]
-    across = int(
-        width / (0.4 + 0.062 * max(map(len, names)))
-    )  # as many names beside each other as there is room for
-    fig.legend(
-        [drawn[name] for name in names],
-        names,
-        loc="outside lower left",
-        ncols=max(1, min(4, across)),
-    )
+    measured = "correlation" if correlations else " and ".join(statistics)
+    _finish_panels(axes, len(panels), xlabel or measured)
+    text = textwrap.fill(_outcome(cells, title), int(width * 13))
+    fig.suptitle(text, x=0.01, ha="left", fontsize=9, fontweight="bold")
+    _legend_of_marks(fig, axes.flat, width)
     return fig
 
 
@@ -157,25 +99,69 @@ def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """The line of each cell, and the head of its panel: columns are heads where few,
     else part of the line's label.
     """
-    heads = both["column"].nunique()
-    if 1 < heads <= _MAX_HEADS and both["row"].nunique() > 1:
-        return both["row"], both["column"].str.replace(" | ", ", ", regex=False)
-    return (both["row"] if heads == 1 else both["row"] + ", " + both["column"]), both[
-        "column"
-    ].map(lambda _: "")
+    rows = both["row"]
+    columns = both["column"]
+    if 1 < columns.nunique() <= _MAX_HEADS and rows.nunique() > 1:
+        return rows, columns.str.replace(" | ", ", ", regex=False)
+    if columns.nunique() > 1:
+        rows = rows + ", " + columns
+    return rows, columns.map(lambda _: "")
+
+
+def _panels_across(panels: int, statistics: int, width: float) -> int:
+    """How many panels stand beside each other: the statistics of one head, where they
+    fit.
+    """
+    across = max(1, int(width / 2.2))
+    if 1 < statistics <= across:
+        across = statistics
+    return min(panels, across)
+
+
+def _panel(ax: Any, part: pd.DataFrame, heights: dict[str, int]) -> None:
+    """The cells of one panel; lines without a cell say so where they are few.
+
+    heights: where the line of each label is.
+    """
+    labels = set(part["label"])
+    if part.empty:
+        ax.text(
+            0.5,
+            0.5,
+            "not compared",
+            transform=ax.transAxes,
+            ha="center",
+            color="#555555",
+        )
+    elif len(labels) >= len(heights) / 2:
+        # An empty line would look like a forgotten one.
+        for label in reversed(heights):
+            if label not in labels:
+                ax.text(
+                    0.02,
+                    heights[label],
+                    "not compared",
+                    transform=ax.get_yaxis_transform(),
+                    va="center",
+                    fontsize=7,
+                    color="#777777",
+                )
+    _dots(ax, part["label"].map(heights).to_numpy(dtype=float), part)
+    ax.tick_params(labelbottom=True)
 
 
 def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
+    """Printed numbers as rings, ours as marks of their verdict, and intervals."""
     ours = part["ours"].to_numpy(float)
     printed = part["number"].to_numpy(float)
     low = part["ci_low"].to_numpy(float)
     high = part["ci_high"].to_numpy(float)
-    known = ~np.isnan(low) & ~np.isnan(high)
-    if known.any():
+    bounded = ~np.isnan(low) & ~np.isnan(high)
+    if bounded.any():
         ax.hlines(
-            y[known],
-            low[known],
-            high[known],
+            y[bounded],
+            low[bounded],
+            high[bounded],
             color=color("sky"),
             lw=2.2,
             label="95 % interval",
@@ -184,22 +170,18 @@ def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
     equal = np.where(part["route"] == "published", "consistent", "recomputed")
     kinds = np.where(part["verdict"] == "equal", equal, part["verdict"])
     kinds = np.where(part["route"] == "recorded", "orientation", kinds)
-    for kind, (label, marker, name, led) in _DRAWN.items():
-        here = kinds == kind
-        if led and here.any():
-            ax.hlines(
-                y[here], printed[here], ours[here], color=color(name), lw=0.9, zorder=2
-            )
-        if here.any():
-            ax.scatter(
-                ours[here],
-                y[here],
-                s=20,
-                color=color(name),
-                marker=marker,
-                label=label,
-                zorder=3,
-            )
+    for kind, mark in _MARKS.items():
+        of_kind = kinds == kind
+        if not of_kind.any():
+            continue
+        x = ours[of_kind]
+        lines = y[of_kind]
+        hue = color(mark.color)
+        if mark.led:
+            ax.hlines(lines, printed[of_kind], x, color=hue, lw=0.9, zorder=2)
+        ax.scatter(
+            x, lines, s=20, color=hue, marker=mark.marker, label=mark.label, zorder=3
+        )
     ax.scatter(
         printed,
         y,
@@ -211,6 +193,44 @@ def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
         zorder=4,
     )
     ax.grid(axis="y", visible=False)
+
+
+def _finish_panels(axes: np.ndarray, panels: int, xlabel: str) -> None:
+    """Hide axes without a panel, label the lowest panels, and draw a line at zero."""
+    columns = axes.shape[1]
+    for place, ax in enumerate(axes.flat):
+        ax.set_visible(place < panels)
+        if place + columns >= panels:
+            ax.set_xlabel(xlabel)
+        low, high = ax.get_xlim()
+        if low < 0 < high:
+            ax.axvline(0, color="#777777", lw=0.8, zorder=0)
+
+
+def _outcome(cells: pd.DataFrame, title: str) -> str:
+    """The title, and what was tested and became of it."""
+    text = papers.own_in_words(cells[cells["verdict"] != "extra"])
+    if title:
+        text = f"{title}: {text}"
+    tallied = papers.by_kind(cells).to_dict("records")
+    for count in ("recomputed", "consistent"):
+        words = papers.kinds_in_words(tallied, count)
+        if words:
+            text += f" {count.capitalize()}: {words}."
+    return text
+
+
+def _legend_of_marks(fig: Any, axes: Iterable[Any], width: float) -> None:
+    """One legend for all panels, with the marks that were drawn."""
+    drawn = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        drawn.update(zip(labels, handles, strict=True))
+    names = [name for name in _LEGEND if name in drawn]
+    handles = [drawn[name] for name in names]
+    across = int(width / (0.4 + 0.062 * max(map(len, names))))  # as many as fit
+    columns = max(1, min(4, across))
+    fig.legend(handles, names, loc="outside lower left", ncols=columns)
 
 
 def _short(text: str, limit: int = 44) -> str:
@@ -240,44 +260,48 @@ def bars_with_intervals(
     """
     if frame[value].notna().sum() == 0:
         raise ValueError(f"column {value!r} holds no number; there is nothing to draw")
-    labels = list(dict.fromkeys(frame[label].astype(str)))
+    names = list(dict.fromkeys(frame[label].astype(str)))
     groups = [""] if group is None else list(dict.fromkeys(frame[group].astype(str)))
     step = 0.8 / len(groups)
-    fig, ax = new(
-        width, 0.8 + max(0.22 * len(labels), 0.14 * len(labels) * len(groups))
-    )
-    for g, name in enumerate(groups):
+    heights = {name: y for y, name in enumerate(reversed(names))}
+    bars = len(names) * len(groups)
+    fig, ax = new(width, 0.8 + max(0.22 * len(names), 0.14 * bars))
+    for number, name in enumerate(groups):
         part = frame if group is None else frame[frame[group].astype(str) == name]
-        at = {text: i for i, text in enumerate(reversed(labels))}
-        y = (
-            np.array([at[text] for text in part[label].astype(str)])
-            + 0.4
-            - step * (g + 0.5)
-        )
-        x, lo, hi = (part[column].to_numpy(float) for column in (value, low, high))
-        ax.barh(y, x, height=step * 0.86, color=color(g), label=name or None, zorder=2)
-        known = ~np.isnan(lo) & ~np.isnan(hi)
-        ax.hlines(y[known], lo[known], hi[known], color="#222222", lw=1.0, zorder=3)
-        ends = np.concatenate([lo[known], hi[known]])
-        beside = np.tile(y[known], 2)
-        ax.vlines(
-            ends,
-            beside - step * 0.2,
-            beside + step * 0.2,
-            color="#222222",
-            lw=1.0,
-            zorder=3,
+        lines = part[label].astype(str).map(heights).to_numpy()
+        y = lines + 0.4 - step * (number + 0.5)
+        values = part[value].to_numpy(float)
+        hue = color(number)
+        ax.barh(y, values, height=step * 0.86, color=hue, label=name or None, zorder=2)
+        _intervals(
+            ax, y, part[low].to_numpy(float), part[high].to_numpy(float), step * 0.2
         )
     if reference is not None:
         ax.axvline(reference, color="#222222", lw=0.9, ls=(0, (4, 2)), zorder=4)
-    ax.set_yticks(np.arange(len(labels)), [_short(text) for text in reversed(labels)])
-    ax.set_ylim(-0.55, len(labels) - 0.45)
+    ax.set_yticks(np.arange(len(names)), [_short(name) for name in heights])
+    ax.set_ylim(-0.55, len(names) - 0.45)
     ax.grid(axis="y", visible=False)
     ax.axvline(0, color="#555555", lw=0.7, zorder=1)
     ax.set(xlabel=xlabel, title=title)
     if group is not None:
         fig.legend(loc="outside lower left", ncols=min(len(groups), 4))
     return fig
+
+
+def _intervals(
+    ax: Any, y: np.ndarray, low: np.ndarray, high: np.ndarray, reach: float
+) -> None:
+    """Intervals with a stroke at both ends, `reach` to each side; none where an end is
+    NaN.
+    """
+    bounded = ~np.isnan(low) & ~np.isnan(high)
+    y = y[bounded]
+    low = low[bounded]
+    high = high[bounded]
+    style: Any = {"color": "#222222", "lw": 1.0, "zorder": 3}
+    ax.hlines(y, low, high, **style)
+    beside = np.tile(y, 2)
+    ax.vlines(np.concatenate([low, high]), beside - reach, beside + reach, **style)
 
 
 def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
@@ -318,8 +342,8 @@ def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
     return fig
 
 
-# what a share of a bar of the scoreboard counts -> fill, hatch; told apart by lightness
-# and pattern, not hue alone
+# What a share of a bar of the scoreboard counts -> fill, hatch. The shares differ by
+# lightness and pattern, not by hue alone.
 SHARES = {
     "recomputed, equal": (PALETTE["blue"], ""),
     "consistent, equal": ("#8EC9EE", ""),
@@ -338,66 +362,74 @@ def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
     paper's own numbers were tested.
     Raises: ValueError for a frame without a printed number.
     """
-    bands = [
-        (paper, part[part["printed"] > 0])
-        for paper, part in frame.groupby("paper", sort=False)
-    ]
-    bands = [(paper, part) for paper, part in bands if len(part)]
-    if not bands:
+    tables = frame[frame["printed"] > 0]
+    if tables.empty:
         raise ValueError("nothing to draw: no printed number")
+    bands = list(tables.groupby("paper", sort=False))
     rows = [len(part) for _, part in bands]
-    options = {
-        "height_ratios": [count + 1.2 for count in rows],
-        "squeeze": False,
-        "sharex": True,
-    }
+    height = 0.6 + 0.155 * sum(rows) + 0.3 * len(rows)
     fig, axes = new(
-        WIDE, 0.6 + 0.155 * sum(rows) + 0.3 * len(rows), len(rows), 1, **options
+        WIDE,
+        height,
+        len(rows),
+        1,
+        height_ratios=[count + 1.2 for count in rows],
+        squeeze=False,
+        sharex=True,
     )
     for ax, (paper, part) in zip(axes[:, 0], bands, strict=True):
-        equal = part[["recomputed_equal", "consistent_equal"]]
-        other = part["recomputed"] + part["consistent"] - equal.sum(axis=1)
-        shares = pd.concat(
-            [equal, other, part["orientation"], part["construction"]], axis=1
-        ).to_numpy(float)
-        rest = (part["printed"] - shares.sum(axis=1)).clip(lower=0).to_numpy(float)
-        shares = np.column_stack([shares, rest])
-        shares = (
-            100 * shares / shares.sum(axis=1, keepdims=True)
-        )  # a cell of two routes has two
-        y = np.arange(len(part))
-        left = np.zeros(len(part))
-        for share, (name, (fill, hatch)) in zip(shares.T, SHARES.items(), strict=True):
-            ax.barh(
-                y,
-                share,
-                left=left,
-                height=0.8,
-                color=fill,
-                hatch=hatch,
-                edgecolor="#7A7A7A",
-                lw=0.4,
-                label=name,
-            )
-            left += share
-        labels = part["id"].str.replace("_", " ").str.capitalize()
-        ax.set_yticks(y, labels, fontsize=7)
-        for place, one in zip(y, part.itertuples(index=False), strict=True):
-            tested = f"own method {one.own_recomputed} of {one.own_printed}"
-            text = f"{one.status}, {tested}" if one.own_printed else one.status
-            ax.text(101, place, text, fontsize=7, va="center")
-        ax.set(
-            xlim=(0, 100), ylim=(len(part) - 0.4, -0.6), title=names.get(paper, paper)
-        )
-        sums = part.select_dtypes("number").sum()
-        said = (
-            f"own method tested: {sums['own_recomputed']:,.0f} "
-            f"of {sums['own_printed']:,.0f} printed numbers"
-        )
-        ax.set_title(said, loc="right", fontsize=7, fontweight="normal")
+        _shared_bars(ax, part)
+        ax.set(xlim=(0, 100), ylim=(len(part) - 0.4, -0.6))
+        ax.set_title(names.get(paper, paper))
+        tested = part["own_recomputed"].sum()
+        printed = part["own_printed"].sum()
+        text = f"own method tested: {tested:,.0f} of {printed:,.0f} printed numbers"
+        ax.set_title(text, loc="right", fontsize=7, fontweight="normal")
         ax.grid(axis="y", visible=False)
     axes[-1, 0].set_xlabel("share of the printed numbers, %")
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower left", ncols=3
-    )
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower left", ncols=3)
     return fig
+
+
+def _shared_bars(ax: Any, part: pd.DataFrame) -> None:
+    """A bar for each printed table of a paper, its status and own numbers beside it."""
+    y = np.arange(len(part))
+    start = np.zeros(len(part))
+    for share, (name, (fill, hatch)) in zip(
+        _shares(part).T, SHARES.items(), strict=True
+    ):
+        ax.barh(
+            y,
+            share,
+            left=start,
+            height=0.8,
+            color=fill,
+            hatch=hatch,
+            edgecolor="#7A7A7A",
+            lw=0.4,
+            label=name,
+        )
+        start += share
+    labels = part["id"].str.replace("_", " ").str.capitalize()
+    ax.set_yticks(y, labels, fontsize=7)
+    for place, row in zip(y, part.itertuples(index=False), strict=True):
+        text = row.status
+        if row.own_printed:
+            text += f", own method {row.own_recomputed} of {row.own_printed}"
+        ax.text(101, place, text, fontsize=7, va="center")
+
+
+def _shares(part: pd.DataFrame) -> np.ndarray:
+    """What became of the printed numbers of each table, in percent: `[table, share]`
+    in the order of `SHARES`.
+    """
+    equal = part[["recomputed_equal", "consistent_equal"]]
+    unequal = part["recomputed"] + part["consistent"] - equal.sum(axis=1)
+    counts = pd.concat(
+        [equal, unequal, part["orientation"], part["construction"]], axis=1
+    ).to_numpy(float)
+    nothing = (part["printed"] - counts.sum(axis=1)).clip(lower=0)
+    counts = np.column_stack([counts, nothing.to_numpy(float)])
+    # A cell of two routes counts in two shares: the sum may exceed what is printed.
+    return 100 * counts / counts.sum(axis=1, keepdims=True)

@@ -6,8 +6,6 @@ import io
 import sys
 from typing import Any
 
-import numpy as np
-
 # inches: one column of a two-column page, and its full width
 COLUMN = 3.3
 WIDE = 7.0
@@ -130,15 +128,14 @@ def cut(*axes: Any, axis: str = "y") -> None:
     for ax in axes:
         low, high = getattr(ax, f"get_{axis}lim")()
         if low * high > 0:
-            at = ([0.02, 0.04], [0, 0])
-            stroke = [(-1, -2), (1, 2)]
-            x, y = at if axis == "x" else at[::-1]
-            mark = stroke if axis == "x" else [point[::-1] for point in stroke]
+            along = [0.02, 0.04]
+            across = [0, 0]
+            is_x = axis == "x"
             ax.plot(
-                x,
-                y,
+                along if is_x else across,
+                across if is_x else along,
                 ls="",
-                marker=mark,
+                marker=[(-1, -2), (1, 2)] if is_x else [(-2, -1), (2, 1)],
                 ms=7,
                 mew=0.9,
                 color="black",
@@ -153,42 +150,42 @@ def render(fig: Any) -> dict[str, bytes]:
     """
     import matplotlib as mpl
 
-    dpi = {"svg": _RC["figure.dpi"] if _dots_as_picture(fig) else DPI, "png": DPI}
-    made: dict[str, bytes] = {}
-    with mpl.rc_context(
-        {name: _RC[name] for name in ("svg.fonttype", "svg.hashsalt", "savefig.dpi")}
-    ):
-        for end, metadata in (
-            ("svg", {"Date": None, "Creator": None}),
-            ("png", {"Software": None}),
-        ):
+    svg_dpi = _RC["figure.dpi"] if _dots_as_picture(fig) else DPI
+    forms = {
+        "svg": {"dpi": svg_dpi, "metadata": {"Date": None, "Creator": None}},
+        "png": {"dpi": DPI, "metadata": {"Software": None}},
+    }
+    settings = ("svg.fonttype", "svg.hashsalt", "savefig.dpi")
+    rendered = {}
+    with mpl.rc_context({name: _RC[name] for name in settings}):
+        for form, options in forms.items():
             buffer = io.BytesIO()
-            fig.savefig(
-                buffer, format=end, dpi=dpi[end], metadata=metadata, facecolor="white"
-            )
-            made[end] = buffer.getvalue()
-    return made
+            fig.savefig(buffer, format=form, facecolor="white", **options)
+            rendered[form] = buffer.getvalue()
+    return rendered
 
 
 def _dots_as_picture(fig: Any) -> bool:
-    """Let very many dots be a picture within the SVG: as shapes they make it slow to
-    open. Are there so many?
+    """Let more than `MANY_DOTS` dots be a picture within the SVG: as shapes they make
+    it slow to open. Returns whether there are so many.
 
     The picture has a screen's resolution; at the PNG's it would be as large as the
     shapes are.
     """
     from matplotlib.collections import PathCollection
 
-    dots = [
-        part
-        for ax in fig.axes
-        for part in ax.collections
-        if isinstance(part, PathCollection)
-    ]
-    many = sum(np.shape(part.get_offsets())[0] for part in dots) > MANY_DOTS
-    for part in dots if many else ():
-        part.set_rasterized(True)
-    return many
+    scatters = []
+    dots = 0
+    for ax in fig.axes:
+        for part in ax.collections:
+            if isinstance(part, PathCollection):
+                scatters.append(part)
+                dots += len(part.get_offsets())
+    if dots <= MANY_DOTS:
+        return False
+    for scatter in scatters:
+        scatter.set_rasterized(True)
+    return True
 
 
 def show(fig: Any, png: bytes, name: str) -> None:
@@ -198,11 +195,12 @@ def show(fig: Any, png: bytes, name: str) -> None:
     The figure is closed: left to the notebook, it would be laid out and drawn once more
     at the end of the cell.
     """
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None or not hasattr(shell, "kernel"):
+    ipython = sys.modules.get("IPython")
+    if ipython is None or not hasattr(ipython.get_ipython(), "kernel"):
         return
     import matplotlib.pyplot as plt
     from IPython.display import Image, display
 
     plt.close(fig)
-    display(Image(png, width=round(fig.get_figwidth() * _RC["figure.dpi"]), alt=name))
+    pixels = round(fig.get_figwidth() * _RC["figure.dpi"])
+    display(Image(png, width=pixels, alt=name))

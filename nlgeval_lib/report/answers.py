@@ -6,7 +6,7 @@ saved results bear out is shown: `notebooks/readings.csv` has a line for each nu
 comparison. `said`: words of the section Reading; `value`: the number as it is written,
 a bound (`>0`, `<=.05`) or a text, nothing where no result is needed; `file`: a result;
 `where` and `take`: which of its rows and what of them, in pandas' query language; `of`:
-what makes one of several rows.
+how several rows become one value.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def base(entry: Entry, mode: str = "full") -> str:
     """The name under which an output's result is saved, without an ending:
     `results/[quick|mini/]<paper>/<id>`.
     """
-    folder = "quick" if mode == "quick" else "mini" if entry.route == "mini" else ""
+    folder = saving.folder(mode, entry.route)
     return "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
 
 
@@ -77,15 +77,21 @@ class Answer:
         code and tables aside.
         """
         cells = json.loads(self.entry.path.read_text(encoding="utf-8"))["cells"]
-        found: dict[str, str] = {}
-        for text in (
-            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
-        ):
+        sections: dict[str, list[str]] = {}
+        name = ""
+        for cell in cells:
+            if cell["cell_type"] != "markdown":
+                continue
+            text = "".join(cell["source"])
             heading = _HEADING.match(text)
-            name = "" if not found else heading[1] if heading else next(reversed(found))
-            body = text[heading.end() :].strip() if heading else text
-            found[name] = "\n\n".join(filter(None, [found.get(name, ""), body]))
-        return found
+            if heading:
+                text = text[heading.end() :].strip()
+                if sections:  # the first heading is the title
+                    name = heading[1]
+            sections.setdefault(name, []).append(text)
+        return {
+            name: "\n\n".join(filter(None, texts)) for name, texts in sections.items()
+        }
 
     @property
     def title(self) -> str:
@@ -100,12 +106,16 @@ class Answer:
     @cached_property
     def reading(self) -> str:
         """What the result means: Markdown, only what the saved numbers bear out."""
-        said = self._sections.get("Reading", "")
-        return backed(said, self.entry.notebook, self.record.get("mode", "full"))
+        text = self._sections.get("Reading", "")
+        return backed(text, self.entry.notebook, self.record.get("mode", "full"))
 
     def _files(self, end: str) -> list[str]:
-        there = (name for name in self.record.get("files", ()) if name.endswith(end))
-        return [name for name in there if files.located(name).is_file()]
+        """The files of the record with this ending that are there."""
+        names = []
+        for name in self.record.get("files", ()):
+            if name.endswith(end) and files.located(name).is_file():
+                names.append(name)
+        return names
 
     @property
     def figures(self) -> list[str]:
@@ -117,7 +127,8 @@ class Answer:
         """The compared cells as `papers.compare` gave them; None where nothing is
         printed.
         """
-        return next(map(saved_cells, self._files(f"/{self.entry.id}.csv")), None)
+        names = self._files(f"/{self.entry.id}.csv")
+        return saved_cells(names[0]) if names else None
 
     @property
     def verdict(self) -> str:
@@ -133,34 +144,26 @@ class Answer:
         """
         if self.cells is not None:
             return [tables.comparison(self.cells)]
-        made = []
+        saved_tables = []
         for name in self._files(".csv"):
             frame = _read(files.located(name))
-            one = [
-                column
-                for column in frame
-                if len(frame) > 1 and frame[column].nunique(dropna=False) == 1
-            ]
-            caption = (
-                posixpath.basename(name)
-                .removeprefix(f"{self.entry.id}__")
-                .removesuffix(".csv")
+            if len(frame) > 1:
+                frame = frame.loc[:, frame.nunique(dropna=False) != 1]
+            label = posixpath.basename(name).removesuffix(".csv")
+            label = label.removeprefix(f"{self.entry.id}__")
+            saved_tables.append(
+                tables.show(frame, label.replace("_", " ").capitalize())
             )
-            made.append(
-                tables.show(
-                    frame.drop(columns=one), caption.replace("_", " ").capitalize()
-                )
-            )
-        return made
+        return saved_tables
 
     @property
     def missing(self) -> list[str]:
         """What is not there, each with its reason, and what makes it where something
         does.
         """
-        said = [
-            f"{one['what']}: {one['reason']}" for one in self.record.get("missing", ())
-        ]
+        lines = []
+        for gap in self.record.get("missing", ()):
+            lines.append(f"{gap['what']}: {gap['reason']}")
         if self.cells is not None:
             gaps = self.cells[self.cells["verdict"] == "missing"]
             places = r" on \S+ \(.*\)(?=; to make them)"
@@ -168,18 +171,18 @@ class Answer:
             counted = Counter(zip(gaps["gap"], reasons, strict=True))
             for (kind, reason), count in counted.most_common():
                 name = "" if reason.startswith(kind) else f"{kind}: "
-                said.append(f"{count} printed numbers: {name}{reason}")
-        return list(dict.fromkeys(said))
+                lines.append(f"{count} printed numbers: {name}{reason}")
+        return list(dict.fromkeys(lines))
 
 
 def markdown(answer: Answer) -> str:
     """The answer as a page for a code host, beside the result."""
     entry = answer.entry
     record = answer.record
-    here = posixpath.dirname(base(entry))
+    folder = posixpath.dirname(base(entry))
 
-    def link(name: str, text: str = "") -> str:
-        return f"[{text or posixpath.basename(name)}]({posixpath.relpath(name, here)})"
+    def link(name: str, text: str) -> str:
+        return f"[{text}]({posixpath.relpath(name, folder)})"
 
     parts = [
         f"# {answer.title}",
@@ -187,40 +190,36 @@ def markdown(answer: Answer) -> str:
         f"**Verdict.** {tables.for_markdown(answer.verdict)}",
     ]
     for table in answer.shown[:1]:
-        notes = "\n".join(f"- {tables.for_markdown(note)}" for note in table.notes)
-        parts += [table.markdown, folded("Signs, reasons, signatures", notes)]
-    parts += [
-        f"!{link(name, posixpath.basename(name).removesuffix('.png'))}"
-        for name in answer.figures
-    ]
-    parts += ["## Reading", answer.reading] if answer.reading else []
-    parts += [
-        folded(table.markdown.partition("\n")[0].strip("*"), table.markdown)
-        for table in answer.shown[1:]
-    ]
-    lines = [f"- {tables.for_markdown(line)}" for line in answer.missing]
-    parts += ["## What is missing", "\n".join(lines[:12])] if lines else []
-    parts.append(
-        folded(f"{len(lines) - 12} further reasons", "\n".join(lines[12:]))
-        if lines[12:]
-        else ""
-    )
-    made = [
+        parts.append(table.markdown)
+        parts.append(folded("Signs, reasons, signatures", _bullets(table.notes)))
+    for name in answer.figures:
+        text = posixpath.basename(name).removesuffix(".png")
+        parts.append("!" + link(name, text))
+    if answer.reading:
+        parts += ["## Reading", answer.reading]
+    for table in answer.shown[1:]:
+        caption = table.markdown.partition("\n")[0]
+        parts.append(folded(caption.strip("*"), table.markdown))
+    if answer.missing:
+        parts += ["## What is missing", _bullets(answer.missing[:12])]
+        further = answer.missing[12:]
+        parts.append(folded(f"{len(further)} further reasons", _bullets(further)))
+    sources = [
         link(record["notebook"], "notebook"),
         f"again by `nlgeval run {entry.id} --force`",
     ]
-    made += [
-        link(name)
-        for name in [
-            f"{here}/{entry.id}.json",
-            *(n for n in record["files"] if n.endswith(".csv")),
-        ]
-    ]
-    parts += [
-        "## How it was made",
-        f"Route {record['route']}, mode {record['mode']}; {', '.join(made)}.",
-    ]
+    for name in [f"{folder}/{entry.id}.json", *record["files"]]:
+        if name.endswith((".json", ".csv")):
+            sources.append(link(name, posixpath.basename(name)))
+    parts.append("## How it was made")
+    route = f"Route {record['route']}, mode {record['mode']}"
+    parts.append(f"{route}; {', '.join(sources)}.")
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    """A list in Markdown."""
+    return "\n".join(f"- {tables.for_markdown(line)}" for line in lines)
 
 
 def saved_cells(name: str) -> pd.DataFrame | None:
@@ -239,13 +238,13 @@ def saved_cells(name: str) -> pd.DataFrame | None:
             na_values=dict.fromkeys(_TYPES, ""),
             dtype=types,
         )
-        if lacking := [column for column in _CELL if column not in cells.columns]:
-            raise ValueError(f"no column {lacking[0]!r}")
+        for column in _CELL:
+            if column not in cells:
+                raise ValueError(f"no column {column!r}")
         if "kind" not in cells:
             cells = papers.described(cells)
-        for row, verdict in cells.loc[
-            ~cells["verdict"].isin(papers.VERDICTS), "verdict"
-        ].items():
+        unknown = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
+        for row, verdict in unknown.items():
             raise ValueError(f"row {row + 2}: verdict {verdict!r}")
     except (OSError, ValueError) as error:
         raise ValueError(f"{name} is damaged ({error}); {saving.AGAIN}") from None
@@ -259,79 +258,68 @@ def folded(title: str, text: str) -> str:
     """Markdown that a code host shows when its title is clicked; nothing where there
     is no text.
     """
-    return (
-        f"<details><summary>{title}</summary>\n\n{text}\n\n</details>" if text else ""
-    )
+    if not text:
+        return ""
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
     """The page of every saved output by its name beside the result:
     `results/<paper>/<id>.md`.
     """
-    told = [
-        Answer(entry, record)
-        for entry in entries
-        if (record := saving.read_json(f"{base(entry)}.json"))
-    ]
-    return {f"{base(one.entry)}.md": markdown(one).encode() for one in told}
+    contents = {}
+    for entry in entries:
+        record = saving.read_json(f"{base(entry)}.json")
+        if record:
+            page = markdown(Answer(entry, record))
+            contents[f"{base(entry)}.md"] = page.encode()
+    return contents
 
 
 # -- what backs a reading
 
-_SAID = re.compile(r"([<>]=?)?(.*)", re.DOTALL)
+# Signs of two characters come first: the first that a value begins with is its own.
 _BOUNDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _ONE: dict[str, Callable[[pd.Series], Any]] = {
     "": lambda values: values.item(),
     "count": len,
     "distinct": lambda values: values.nunique(),
-    "gap": lambda values: (
-        values.iloc[0] - values.iloc[-1]
-    ),  # the first row less the last
+    # The first row less the last.
+    "gap": lambda values: values.iloc[0] - values.iloc[-1],
     **{name: operator.methodcaller(name) for name in ("min", "max", "mean", "sum")},
 }
 
 
 def backing(notebook: str = "") -> list[dict[str, str]]:
     """What backs the reading of a notebook (its path below `notebooks/`), or of all."""
-    return [
-        line
-        for line in _lines(files.notebooks() / "readings.csv")
-        if notebook in ("", line["notebook"])
-    ]
+    lines = _lines(files.notebooks() / "readings.csv")
+    return [line for line in lines if notebook in ("", line["notebook"])]
 
 
 @functools.lru_cache(maxsize=2)
 def _lines(path: Path) -> list[dict[str, str]]:
-    return (
-        pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-        if path.is_file()
-        else []
-    )
+    if not path.is_file():
+        return []
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
     """Whether these rows give what `line` says of them, to the digits that it says."""
+    values: Any = frame
     try:
-        rows = (
-            frame.query(line["where"], engine="python", local_dict={})
-            if line["where"]
-            else frame
-        )
-        found = _ONE[line["of"]](
-            rows.eval(line["take"], engine="python", local_dict={})
-            if line["take"]
-            else rows
-        )
+        if line["where"]:
+            values = values.query(line["where"], engine="python", local_dict={})
+        if line["take"]:
+            values = values.eval(line["take"], engine="python", local_dict={})
+        value = _ONE[line["of"]](values)
     except (ValueError, IndexError):  # no such row, or several
         return False
-    sign, number = _SAID.fullmatch(line["value"]).groups()  # type: ignore[union-attr]  # it matches any text
-    if isinstance(found, str):
-        return found == line["value"]
-    return (
-        bool(_BOUNDS[sign](found, float(number)))
-        if sign
-        else papers.agrees(found, number)
-    )
+    if isinstance(value, str):
+        return value == line["value"]
+    for sign, holds_for in _BOUNDS.items():
+        if line["value"].startswith(sign):
+            return bool(holds_for(value, float(line["value"].removeprefix(sign))))
+    return papers.agrees(value, line["value"])
 
 
 def backed(text: str, notebook: str, mode: str = "full") -> str:
@@ -340,29 +328,28 @@ def backed(text: str, notebook: str, mode: str = "full") -> str:
     """
     points = text.split("\n- ")
     lines = [line for line in backing(notebook) if line["value"]]
-    kept = [
-        part
-        for part in points
-        if all(_saved(line, mode) for line in lines if line["said"] in part)
-    ]
-    left = len(points) - len(kept)
-    more = (
-        f"\n\n({left} further points are left out: the saved numbers do not bear them out.)"
-        if left
-        else ""
-    )
-    return "\n- ".join(kept) + more
+    backed_points = []
+    for point in points:
+        claims = [line for line in lines if line["said"] in point]
+        if all(_saved(line, mode) for line in claims):
+            backed_points.append(point)
+    backed_text = "\n- ".join(backed_points)
+    omitted = len(points) - len(backed_points)
+    if omitted:
+        backed_text += (
+            f"\n\n({omitted} further points are left out: the saved numbers do not "
+            "bear them out.)"
+        )
+    return backed_text
 
 
 def _saved(line: Mapping[str, str], mode: str) -> bool:
-    name = (
-        line["file"].replace("results/", "results/quick/", 1)
-        if mode == "quick"
-        else line["file"]
-    )
-    return files.located(name).is_file() and holds(
-        line, saved_table(name, files.located(name).stat().st_mtime_ns)
-    )
+    """Whether the saved result gives what a line of `readings.csv` says of it."""
+    name = line["file"]
+    if mode == "quick":
+        name = name.replace("results/", "results/quick/", 1)
+    path = files.located(name)
+    return path.is_file() and holds(line, saved_table(name, path.stat().st_mtime_ns))
 
 
 @functools.lru_cache(maxsize=256)

@@ -18,7 +18,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,35 +89,37 @@ class Explorer:
         """The documents, linked to each other by `names` (as many as `parts`) and to
         `home` where they are given.
         """
-        made = []
+        documents = []
         for number in range(self.parts):
-            part = self.frame.iloc[number * PART : (number + 1) * PART]
-            said: dict[str, Any] = {
-                "title": self.title,
-                "note": self.note,
-                "number": number,
-                "names": names,
-            }
-            said |= {
-                "first": number * PART + 1,
-                "last": number * PART + len(part),
-                "total": len(self.frame),
-            }
-            content = web.render("explorer.html", data=packed(part), **said)
-            made.append(web.page(self.title, content, ("explorer.js",), home=home))
-        return made
+            start = number * PART
+            part = self.frame.iloc[start : start + PART]
+            content = web.render(
+                "explorer.html",
+                data=packed(part),
+                title=self.title,
+                note=self.note,
+                number=number,
+                names=names,
+                first=start + 1,
+                last=start + len(part),
+                total=len(self.frame),
+            )
+            page = web.page(self.title, content, ("explorer.js",), home=home)
+            documents.append(page)
+        return documents
 
     @property
     def parts(self) -> int:
         """How many pages there are."""
-        return -(-len(self.frame) // PART)
+        return math.ceil(len(self.frame) / PART)
 
     def _repr_html_(self) -> str:
         """The first page in a frame of its own, in which nothing but its script
         runs.
         """
         page = html.escape(self.pages()[0], quote=True)
-        look = f'title="{html.escape(self.title)}" style="width:100%;height:{_HEIGHT}px;border:1px solid #d0d0d0"'
+        style = f"width:100%;height:{_HEIGHT}px;border:1px solid #d0d0d0"
+        look = f'title="{html.escape(self.title)}" style="{style}"'
         return f'<iframe sandbox="allow-scripts" {look} srcdoc="{page}"></iframe>'
 
     def __repr__(self) -> str:
@@ -132,64 +134,59 @@ def packed(frame: pd.DataFrame) -> str:
     reason, gap, input, reference, output, [[about, prompt, answer, marks, trace],
     ...]], ...]}; input to output, prompt, answer and trace are places in texts.
     """
-    texts: dict[str, int] = {}
+    places: dict[str, int] = {}
 
-    def at(text: str) -> int:
-        return texts.setdefault(text, len(texts))
+    def place(text: str) -> int:
+        return places.setdefault(text, len(places))
 
     rows = []
-    for one in frame.astype(object).where(frame.notna(), None).itertuples(index=False):
-        turns = [
-            [t.about, at(t.prompt), at(t.text), t.marks, at("\n".join(t.trace))]
-            for t in one.turns
-        ]
-        shown = [
-            str(one.input_id),
-            str(one.system_id),
-            str(one.aspect),
-            one.human,
-            one.value,
-            one.status,
-            one.reason,
-        ]
-        rows.append(
-            [*shown, one.gap, at(one.input), at(one.reference), at(one.output), turns]
-        )
-    told = json.dumps(
-        {"texts": list(texts), "rows": rows}, ensure_ascii=False, separators=(",", ":")
+    judgments = frame.astype(object).where(frame.notna(), None)
+    for row in judgments.itertuples(index=False):
+        turns = []
+        for turn in row.turns:
+            prompt = place(turn.prompt)
+            answer = place(turn.text)
+            trace = place("\n".join(turn.trace))
+            turns.append([turn.about, prompt, answer, turn.marks, trace])
+        ids = [str(row.input_id), str(row.system_id), str(row.aspect)]
+        scores = [row.human, row.value, row.status, row.reason, row.gap]
+        texts = [place(row.input), place(row.reference), place(row.output)]
+        rows.append([*ids, *scores, *texts, turns])
+    block = json.dumps(
+        {"texts": list(places), "rows": rows}, ensure_ascii=False, separators=(",", ":")
     )
-    return base64.b64encode(gzip.compress(told.encode(), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(block.encode(), mtime=0)).decode()
 
 
 # -- the catalogue's judges, and any other
 
 
 def of_question(
-    output: str, name: str, *, mode: str = "full", **asked: Any
+    output: str, name: str, *, mode: str = "full", **options: Any
 ) -> Explorer:
-    """The judgments of the judge that a catalogue's output reads as `name`; asked: as
-    `study.judge_scores` takes it.
+    """The judgments of the judge that a catalogue's output reads as `name`; options: as
+    `study.judge_scores` takes them.
 
     Raises: Unavailable where the store lacks some; what `study.judge_scores` raises.
     """
     question = catalogue.load().question(output, name)
-    found = judges.judge_scores(output, name, mode=mode, **asked)
-    if not found.available:
-        raise judges.Unavailable(found.why)
-    store = files.state("completions")
-    model = asked.get("model", "")
-    options = EngineOptions("replay", model, found.revision, store=store, mode=mode)
-    job = judges.job(question, options, aspects=asked.get("aspects", ()))
-    job.engine.refused = judges.refusals(
-        job.store.folder, job.engine.model, job.engine.revision
+    scores = judges.judge_scores(output, name, mode=mode, **options)
+    if not scores.available:
+        raise judges.Unavailable(scores.why)
+    engine_options = EngineOptions(
+        "replay",
+        options.get("model", ""),
+        scores.revision,
+        store=files.state("completions"),
+        mode=mode,
     )
-    who = f"{question.judge.evaluator} ({name}), {found.model} on {job.data.name}, route {found.route}"
-    return Explorer(
-        who,
-        _framed(
-            found.frame, _heard(job.evaluator, found.frame, job.engine, job.store)[1]
-        ),
-    )
+    job = judges.job(question, engine_options, aspects=options.get("aspects", ()))
+    engine = job.engine
+    engine.refused = judges.refusals(job.store.folder, engine.model, engine.revision)
+    _, turns = _asked(job.evaluator, scores.frame, engine, job.store)
+    judge = f"{question.judge.evaluator} ({name}), {scores.model}"
+    title = f"{judge} on {job.data.name}, route {scores.route}"
+    return Explorer(title, _framed(scores.frame, turns))
 
 
 def of(
@@ -198,60 +195,49 @@ def of(
     """The judgments of any evaluator that asks a language model, about the rows of a
     frame with its texts.
     """
-    made, turns = _heard(judge, frame, engine, store)
-    return Explorer(
-        judge.name, _framed(frame.join(judge.framed(frame.index, made, engine)), turns)
-    )
+    judgments, turns = _asked(judge, frame, engine, store)
+    scored = frame.join(judge.framed(frame.index, judgments, engine))
+    return Explorer(judge.name, _framed(scored, turns))
 
 
-def _heard(
+def _asked(
     judge: Any, frame: pd.DataFrame, engine: Engine, store: Store | None
 ) -> tuple[Any, list[list[Turn]]]:
-    """What the stages come to; what was asked and said about each row, in their
-    order.
-    """
+    """What the judge's stages come to, and the turns of each row in their order."""
     judge = judge.for_engine(engine)
     samples = judge.given(frame)
-    about: dict[str, list[Turn]] = defaultdict(list)
-    known = {sample.id: sample for sample in samples}
+    samples_by_id = {sample.id: sample for sample in samples}
+    turns: dict[str, list[Turn]] = defaultdict(list)
 
     def answer(stage: Stage) -> Sequence[Draws]:
-        found = (
-            complete(engine, stage.requests, stage.sampling, store)
-            if stage.requests
-            else []
-        )
-        for request, draws in zip(stage.requests, found, strict=True):
+        if not stage.requests:
+            return []
+        answers = complete(engine, stage.requests, stage.sampling, store)
+        for request, draws in zip(stage.requests, answers, strict=True):
             row, _, part = request.id.partition("#")
-            read = (
-                _parser(judge, known[row])
-                if stage.name in PARSED and row in known
-                else None
-            )
+            read = None
+            if stage.name in PARSED and row in samples_by_id:
+                read = _parser(judge, samples_by_id[row])
+            about = " ".join(filter(None, [stage.name, part]))
             prompt = request.text()
-            named = " ".join(filter(None, [stage.name, part]))
-            about[row] += [
-                _turn(named, prompt, one.text or f"({one.error})", read)
-                for one in draws
-            ]
-        return found
+            for draw in draws:
+                text = draw.text or f"({draw.error})"
+                turns[row].append(_turn(about, prompt, text, read))
+        return answers
 
-    unfitted = (
-        getattr(judge, "aggregator", None) is not None and not judge.aggregator.fitted
-    )
-    made = drive(
-        judge.criteria_stages(samples, judge.used())
-        if unfitted
-        else judge.stages(samples),
-        answer,
-    )
-    outputs = {
-        row.rpartition("/")[0]: turns for row, turns in about.items()
-    }  # criteria are asked once for all aspects
-    return made, [
-        about.get(one.id) or outputs.get(one.id.rpartition("/")[0], [])
-        for one in samples
-    ]
+    aggregator = getattr(judge, "aggregator", None)
+    if aggregator is not None and not aggregator.fitted:
+        stages = judge.criteria_stages(samples, judge.used())
+    else:
+        stages = judge.stages(samples)
+    judgments = drive(stages, answer)
+    # Criteria are asked once for all aspects of an output; ids end with the aspect.
+    by_output = {row.rpartition("/")[0]: listed for row, listed in turns.items()}
+    by_sample = []
+    for sample in samples:
+        output = sample.id.rpartition("/")[0]
+        by_sample.append(turns.get(sample.id) or by_output.get(output, []))
+    return judgments, by_sample
 
 
 def _parser(judge: Any, sample: Sample) -> Callable[[str], Parsed] | None:
@@ -270,7 +256,8 @@ def _parser(judge: Any, sample: Sample) -> Callable[[str], Parsed] | None:
     elif hasattr(task, "low"):
         low = task.low
         high = task.high
-        label = task.target(sample.aspect).name if hasattr(task, "target") else None
+        if hasattr(task, "target"):
+            label = task.target(sample.aspect).name
     else:
         return None
     if getattr(judge, "feedback", False):
@@ -287,9 +274,9 @@ def of_recording(name: str, judge: str = "", **options: Any) -> Explorer:
 
     Raises: ValueError.
     """
-    for one in recorded(name, **options):
-        if one.title.startswith(f"{name}: {judge}"):
-            return one
+    for explorer in recorded(name, **options):
+        if explorer.title.startswith(f"{name}: {judge}"):
+            return explorer
     raise ValueError(f"{name} has no judge {judge!r}")
 
 
@@ -301,77 +288,76 @@ def recorded(name: str, **options: Any) -> Iterator[Explorer]:
     publisher's. Raises: DataError.
     """
     texts = recordings.load(name, **options)
-    items = [
-        datasets.load(one) for one in texts["dataset"].unique() if one in datasets.NAMES
-    ]
-    scale = {
-        aspect: ends for one in items for aspect, ends in one.attrs["scale"].items()
-    }
+    items = []
+    scales = {}
+    for dataset in texts["dataset"].unique():
+        if dataset in datasets.NAMES:
+            items.append(datasets.load(dataset))
+            scales.update(items[-1].attrs["scale"])
     try:
-        said = recordings.prompts(name, **options)
+        requests = recordings.prompts(name, **options)
     except (ValueError, DataUnavailable):
-        said = texts.assign(prompt="")
-    asked = (
-        said.drop_duplicates([*KEYS, *_BY]).set_index([*_BY, *KEYS])["prompt"].to_dict()
-    )
+        requests = texts.assign(prompt="")
+    place = [*_BY, *KEYS]
+    prompts = requests.drop_duplicates(place).set_index(place)["prompt"].to_dict()
+    note = f"Recorded: {recordings.spec(name).source}."
+    if _hashed(texts.get("text", ())):
+        note += _NOT_HERE
     for by, part in texts.groupby(_BY, sort=False):
         judge, form = map(str, by)
         rows = []
         for key, draws in part.groupby(KEYS, sort=False):
-            read = _recorded_parser(name, form, *scale.get(str(key[2]), (1, 5)))
-            turns = [
-                _turn("", asked.get((*by, *key), ""), text, read)
-                for text in draws.get("text", ())
-            ]
-            found = _found(read, list(draws["text"])) if read else []
-            values = (
-                [one.value for one in found if one.ok]
-                if read
-                else list(draws["value"].dropna())
-            )
-            lost = [one for one in found if not one.ok]
-            reason = (
-                f"{lost[0].reason}"
-                if lost
-                else ""
-                if values
-                else "no value is published"
-            )
-            reason = (
-                f"{len(lost)} of {len(found)} draws: {reason}"
-                if lost and len(found) > 1
-                else reason
-            )
-            status = "ok" if values else lost[0].status.value if lost else "unavailable"
-            rows.append(
-                (
-                    *key,
-                    sum(values) / len(values) if values else math.nan,
-                    status,
-                    reason,
-                    turns,
-                )
-            )
-        frame = pd.DataFrame(
-            rows, columns=[*KEYS, "value", "status", "reason", "turns"]
-        )
-        frame = _with_texts(frame, items) if items else frame
-        who = f"{name}: {judge}" + f", {form}" * (form != "unknown")
-        yield Explorer(
-            who,
-            _framed(frame, frame["turns"]),
-            f"Recorded: {recordings.spec(name).source}.{_NOT_HERE * _hashed(texts)}",
-        )
+            low, high = scales.get(str(key[2]), (1, 5))
+            read = _recorded_parser(name, form, low, high)
+            prompt = prompts.get((*by, *key), "")
+            rows.append((*key, *_recorded_judgment(draws, prompt, read)))
+        columns = [*KEYS, "value", "status", "reason", "turns"]
+        frame = pd.DataFrame(rows, columns=columns)
+        if items:
+            frame = _with_texts(frame, items)
+        title = f"{name}: {judge}"
+        if form != "unknown":
+            title += f", {form}"
+        yield Explorer(title, _framed(frame, frame["turns"]), note)
 
 
-def _hashed(texts: pd.DataFrame) -> bool:
+def _recorded_judgment(
+    draws: pd.DataFrame, prompt: str, read: Callable[[str], Parsed] | None
+) -> tuple[float, str, str, list[Turn]]:
+    """Value, status, reason and turns of the recorded draws of one judgment.
+
+    read: the parser; where it is None, the value is the publisher's.
+    """
+    texts = list(draws.get("text", ()))
+    turns = [_turn("", prompt, text, read) for text in texts]
+    failed = []
+    reason = ""
+    if read is None:
+        values = list(draws["value"].dropna())
+    else:
+        readings = _readings(read, texts)
+        values = [reading.value for reading in readings if reading.ok]
+        failed = [reading for reading in readings if not reading.ok]
+    if failed:
+        reason = failed[0].reason
+        if len(texts) > 1:
+            reason = f"{len(failed)} of {len(texts)} draws: {reason}"
+    elif not values:
+        reason = "no value is published"
+    if values:
+        return sum(values) / len(values), "ok", reason, turns
+    status = failed[0].status if failed else Status.UNAVAILABLE
+    return math.nan, status.value, reason, turns
+
+
+def _hashed(texts: Iterable[Any]) -> bool:
     """Whether the texts of a recording are not here, but their hashes."""
-    return "text" in texts and any(isinstance(one, HashedText) for one in texts["text"])
+    return any(isinstance(text, HashedText) for text in texts)
 
 
-def _found(read: Callable[[str], Any], texts: Sequence[Any]) -> list[Any]:
+def _readings(read: Callable[[str], Any], texts: Sequence[Any]) -> list[Any]:
     """What a parser reads in texts; of those that are not here, what is saved of it."""
-    if not any(isinstance(text, HashedText) for text in texts):
+    if not _hashed(texts):
         return [read(text) for text in texts]
     settings: tuple[Any, ...] = ()
     parser = read
@@ -381,17 +367,19 @@ def _found(read: Callable[[str], Any], texts: Sequence[Any]) -> list[Any]:
     try:
         return recorded_judges.readings(texts, parser, *settings)
     except TextNotHere:
-        gone = Parsed(None, Status.UNAVAILABLE, "the text is not here (make data)")
-        return [gone] * len(texts)
+        unread = Parsed(None, Status.UNAVAILABLE, "the text is not here (make data)")
+        return [unread] * len(texts)
 
 
 def _with_texts(frame: pd.DataFrame, items: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The frame with the texts that were judged, and the ratings of its aspects."""
-    whole = pd.concat(items)
-    texts = [name for name in ("reference", "output", *_INPUT) if name in whole]
-    about = whole[[*KEYS[:2], *texts]].drop_duplicates(KEYS[:2])
-    rated = whole[[*KEYS, "human"]].drop_duplicates(KEYS)
-    return frame.merge(about, how="left", on=KEYS[:2]).merge(rated, how="left", on=KEYS)
+    rated = pd.concat(items)
+    output = KEYS[:2]
+    columns = ("reference", "output", *_INPUT)
+    texts = rated[[*output, *(name for name in columns if name in rated)]]
+    frame = frame.merge(texts.drop_duplicates(output), how="left", on=output)
+    ratings = rated[[*KEYS, "human"]].drop_duplicates(KEYS)
+    return frame.merge(ratings, how="left", on=KEYS)
 
 
 def _recorded_parser(
@@ -404,39 +392,34 @@ def _recorded_parser(
         if form.endswith("mcq"):
             return functools.partial(parsers.multiple_choice, choices=_LETTERS)
         return functools.partial(parsers.rating, low=low, high=high)
-    readers = {
-        "tigerscore_outputs": parsers.error_analysis,
-        "instructscore_": parsers.instructscore,
-    }
-    return next(
-        (read for start, read in readers.items() if name.startswith(start)), None
-    )
+    if name.startswith("tigerscore_outputs"):
+        return parsers.error_analysis
+    if name.startswith("instructscore_"):
+        return parsers.instructscore
+    return None
 
 
 def of_miniature() -> Iterator[Explorer]:
     """What the miniature judge said when it was measured, by form: of error analyses
     what was read, no texts.
     """
-    said, analyses = mini.read()
+    judgments, analyses = mini.read()
     items = datasets.load("mini_judge")
-    told = {
-        (one["input_id"], one["system_id"]): [
-            f"{error['kind']}: {error['location']!r}, penalty {error['penalty']:g}"
-            for error in one["errors"]
-        ]
-        for one in analyses
-    }
-    for form, part in said.groupby("form", sort=False):
-        frame = _with_texts(part, [items]).assign(
-            reason=part["status"].where(part["status"] != "ok", "").to_numpy()
-        )
+    errors = {}
+    for analysis in analyses:
+        lines = []
+        for error in analysis["errors"]:
+            place = f"{error['location']!r}, penalty {error['penalty']:g}"
+            lines.append(f"{error['kind']}: {place}")
+        errors[analysis["input_id"], analysis["system_id"]] = "\n".join(lines)
+    for form, part in judgments.groupby("form", sort=False):
+        frame = _with_texts(part, [items])
+        frame["reason"] = part["status"].replace("ok", "").to_numpy()
         frame["human"] = part["gold"].to_numpy()
-        keys = frame[KEYS[:2]].itertuples(index=False, name=None)
-        read = ["\n".join(told.get(key, ())) or "none" for key in keys]
-        turns = [
-            [Turn("errors as they were read", "", text)] * (form == "error analysis")
-            for text in read
-        ]
+        turns = []
+        for key in frame[KEYS[:2]].itertuples(index=False, name=None):
+            turn = Turn("errors as they were read", "", errors.get(key) or "none")
+            turns.append([turn] if form == "error analysis" else [])
         note = "Route mini: for exercise; compared with no paper."
         yield Explorer(f"miniature judge, {form}", _framed(frame, turns), note)
 
@@ -447,26 +430,24 @@ def of_miniature() -> Iterator[Explorer]:
 def _framed(frame: pd.DataFrame, turns: Sequence[list[Turn]]) -> pd.DataFrame:
     """The frame as the explorer shows it."""
     frame = frame.reset_index(drop=True).assign(turns=list(turns))
-    inputs = [name for name in _INPUT if name in frame]
-    texts = frame[inputs].map(_shown).to_dict("records")
-    frame["input"] = [
-        "\n\n".join(f"[{name}] {text}" for name, text in row.items() if text)
-        for row in texts
-    ]
+    columns = [name for name in _INPUT if name in frame]
+    inputs = []
+    for texts in frame[columns].map(_as_text).to_dict("records"):
+        parts = [f"[{name}] {text}" for name, text in texts.items() if text]
+        inputs.append("\n\n".join(parts))
+    frame["input"] = inputs
     for name, default in (("value", math.nan), ("human", math.nan), ("aspect", "")):
-        frame[name] = frame.get(name, default)
+        if name not in frame:
+            frame[name] = default
     for name in ("reference", "output", "status", "reason"):
-        frame[name] = frame[name].map(_shown) if name in frame else ""
-    both = (
-        frame[frame["value"].notna() & frame["human"].notna()]
-        .groupby("aspect")[["value", "human"]]
-        .rank(pct=True)
-    )
-    frame["gap"] = (both["value"] - both["human"]).abs().round(3)
+        frame[name] = frame[name].map(_as_text) if name in frame else ""
+    rated = frame[frame["value"].notna() & frame["human"].notna()]
+    ranks = rated.groupby("aspect")[["value", "human"]].rank(pct=True)
+    frame["gap"] = (ranks["value"] - ranks["human"]).abs().round(3)
     return frame[[*COLUMNS]]
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """A text as it is shown; the hash of one that is not here; nothing for a gap."""
     if isinstance(value, str | HashedText):
         return str(value)
@@ -479,61 +460,49 @@ def _turn(
     """An answer with the places that its parser read, and the parser's trace."""
     if read is None or isinstance(text, HashedText):
         return Turn(about, prompt, str(text))
-    found = read(text)
+    reading = read(text)
+    lines = []
     if isinstance(read, functools.partial) and read.func is parsers.rating:
-        lines = [
-            line
-            for line in parsers.trace(text, **read.keywords)
-            if not line.startswith("text ")
-        ]
+        for line in parsers.trace(text, **read.keywords):
+            if not line.startswith("text "):
+                lines.append(line)
     else:
-        own = {
-            field.name: getattr(found, field.name)
-            for field in dataclasses.fields(found)
-        }
-        own.pop("feedback", None)
-        lines = [
-            f"{name:9}{value}"
-            for name, value in own.items()
-            if value not in (None, "", ())
-        ]
-    return Turn(about, prompt, text, _marks(text, found), tuple(lines))
+        for field in dataclasses.fields(reading):
+            value = getattr(reading, field.name)
+            if field.name != "feedback" and value not in (None, "", ()):
+                lines.append(f"{field.name:9}{value}")
+    return Turn(about, prompt, text, _marks(text, reading), tuple(lines))
 
 
-def _marks(text: str, found: Parsed) -> tuple[tuple[int, int], ...]:
+def _marks(text: str, reading: Parsed) -> tuple[tuple[int, int], ...]:
     """Where the text has what was read; nothing where it does not stand there word
     for word.
     """
-    if errors := getattr(found, "errors", ()):
-        starts = {
-            place: text.find(place)
-            for place in (error.location for error in errors)
-            if place
-        }
-        return tuple(
-            sorted(
-                (start, start + len(place))
-                for place, start in starts.items()
-                if start >= 0
-            )
-        )
-    if not found.ok:
+    errors = getattr(reading, "errors", ())
+    if errors:
+        spans = set()
+        for error in errors:
+            if error.location and error.location in text:
+                start = text.index(error.location)
+                spans.add((start, start + len(error.location)))
+        return tuple(sorted(spans))
+    if not reading.ok:
         return ()
-    value = getattr(found, "choice", "") or (
-        f"{found.value:g}" if isinstance(found.value, float) else ""
-    )
-    begin = len(getattr(found, "feedback", ""))
+    begin = len(getattr(reading, "feedback", ""))
     end = len(text)
-    words = getattr(found, "matched", "").split()
-    around = (
-        re.search(r"\s+".join(map(re.escape, words)), text, re.I) if words else None
-    )
-    begin, end = around.span() if around else (begin, end)
-    inside = (
-        [*re.finditer(rf"(?<![\w.]){re.escape(value)}(?!\w)", text[begin:end], re.I)]
-        if value
-        else []
-    )
-    if inside:
-        return ((begin + inside[-1].start(), begin + inside[-1].end()),)
-    return (around.span(),) if around else ()
+    spans_around = []
+    words = getattr(reading, "matched", "").split()
+    if words:
+        around = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
+        if around:
+            begin, end = around.span()
+            spans_around = [around.span()]
+    value = getattr(reading, "choice", "")
+    if not value and isinstance(reading.value, float):
+        value = f"{reading.value:g}"
+    if value:
+        pattern = rf"(?<![\w.]){re.escape(value)}(?!\w)"
+        inside = [*re.finditer(pattern, text[begin:end], re.IGNORECASE)]
+        if inside:
+            return ((begin + inside[-1].start(), begin + inside[-1].end()),)
+    return tuple(spans_around)

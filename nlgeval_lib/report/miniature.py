@@ -8,9 +8,9 @@ enters a comparison with printed numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 from scipy import stats
@@ -22,27 +22,35 @@ from nlgeval_lib.study.judges import JudgeScores, checkpoint
 
 WHAT = "the miniature judge or a stand-in was asked"
 NOTE = (
-    "Route mini: a model of a few million weights, on made-up texts with errors put in. For exercise; "
-    "it says nothing about the paper's judge."
+    "Route mini: a model of a few million weights, on made-up texts with errors put "
+    "in. For exercise; it says nothing about the paper's judge."
 )
-STAND_IN = "Route mini: a tiny model stands in for the judge, to exercise the run. Its scores mean nothing."
+STAND_IN = (
+    "Route mini: a tiny model stands in for the judge, to exercise the run. Its scores "
+    "mean nothing."
+)
 RULES = {
     "zero": "no error at all (score 0)",
     "above_minus_2": "next to none (score above -2)",
 }
 
 
-def was_asked(made: Mapping[str, JudgeScores] | JudgeScores) -> bool:
+def was_asked(judged: Mapping[str, JudgeScores] | JudgeScores) -> bool:
     """Whether a judge's scores, or any of several, have the route `mini`: of the
     miniature judge or a stand-in.
     """
-    several = [made] if isinstance(made, JudgeScores) else made.values()
-    return any(one.available and one.route == "mini" for one in several)
+    return any(scores.route == "mini" for scores in _available(judged))
+
+
+def _available(judged: Mapping[str, JudgeScores] | JudgeScores) -> list[JudgeScores]:
+    """The scores that there are, of one judge or of several."""
+    judges = [judged] if isinstance(judged, JudgeScores) else judged.values()
+    return [scores for scores in judges if scores.available]
 
 
 def show(
     out: Output,
-    made: Mapping[str, JudgeScores],
+    judged: Mapping[str, JudgeScores],
     base: str = "",
     *,
     coef: str = "kendall-b",
@@ -57,135 +65,119 @@ def show(
     """
     from IPython.display import display
 
-    mini = {variant: one for variant, one in made.items() if was_asked(one)}
+    mini = {variant: scores for variant, scores in judged.items() if was_asked(scores)}
     if not mini:
         return False
     set_apart(out, mini)
-    groups: dict[
-        str, list[str]
-        # one variant for all that asked the same: they would repeat each other's rows
-    ] = {}
-    for variant, one in mini.items():
-        groups.setdefault(one.signature, []).append(variant)
-    alike = {
-        names[0]: f" (and {len(names) - 1} asked alike)" if names[1:] else ""
-        for names in groups.values()
-    }
-    found = variant_tests.on_shared_items(
-        {variant + more: mini[variant] for variant, more in alike.items()}
-    )
-    for variant, why in found.lacking.items():
-        out.missing(f"miniature judge, {variant}", why)
-    if not found.scores:
+    shared = variant_tests.on_shared_items(_asked_alike(mini))
+    for variant, reason in shared.lacking.items():
+        out.missing(f"miniature judge, {variant}", reason)
+    if not shared.scores:
         return True
-    first = next(
-        (label for label in found.scores if label.split(" (and ")[0] == base),
-        next(iter(found.scores)),
-    )
-    table, tests = variant_tests.compare(found.items, found.scores, first, coef=coef)
-    table = table.assign(scored=table["variant"].map(found.coverage), route="mini")
-    title = f"The miniature judge on its own texts: {coef} with the ratings that they were made with"
-    display(out.frame(table, name, title))
+    first = next(iter(shared.scores))
+    for label in shared.scores:
+        if label.partition(" (and ")[0] == base:
+            first = label
+    table, tests = variant_tests.compare(shared.items, shared.scores, first, coef=coef)
+    table = table.assign(scored=table["variant"].map(shared.coverage), route="mini")
+    title = f"The miniature judge on its own texts: {coef} with the ratings that they "
+    display(out.frame(table, name, title + "were made with"))
     if len(tests):
-        display(
-            out.frame(
-                tests.assign(route="mini"),
-                f"{name}_tests",
-                f"Each against {first}, paired, Holm",
-            )
-        )
-        out.figure(
-            variant_tests.figure(table, tests, "The miniature judge (mini)"), name
-        )
-    out.record(signatures=list(found.signatures.values()))
+        title = f"Each against {first}, paired, Holm"
+        display(out.frame(tests.assign(route="mini"), f"{name}_tests", title))
+        title = "The miniature judge (mini)"
+        out.figure(variant_tests.figure(table, tests, title), name)
+    out.record(signatures=list(shared.signatures.values()))
     return True
 
 
+def _asked_alike(mini: Mapping[str, JudgeScores]) -> dict[str, JudgeScores]:
+    """One variant for all that asked the same: they would repeat each other's rows."""
+    variants: dict[str, list[str]] = {}
+    for variant, scores in mini.items():
+        variants.setdefault(scores.signature, []).append(variant)
+    alike = {}
+    for first, *further in variants.values():
+        label = f"{first} (and {len(further)} asked alike)" if further else first
+        alike[label] = mini[first]
+    return alike
+
+
 def set_apart(
-    out: Output, made: Mapping[str, JudgeScores] | JudgeScores, instead: bool = False
+    out: Output, judged: Mapping[str, JudgeScores] | JudgeScores, instead: bool = False
 ) -> None:
     """Say that what follows is the miniature judge's, and save the run apart.
 
     instead: it stands in the place of what the notebook shows otherwise, so that the
     whole run has the route `mini`.
     """
-    several = [made] if isinstance(made, JudgeScores) else made.values()
-    own = any(
-        set(one.frame.get("dataset", ())) == {"mini_judge"}
-        for one in several
-        if one.available
-    )
-    note = NOTE if own else STAND_IN
+    note = STAND_IN
+    for scores in _available(judged):
+        if set(scores.frame.get("dataset", ())) == {"mini_judge"}:
+            note = NOTE
     out.aside(WHAT)
     out.note(note)
     if instead:
         out.route = "mini"
-    more = (
-        " It stands below in the place of recorded scores, which the text at the end is about."
-        if instead
-        else ""
-    )
-    print(note + more)
+        note += (
+            " It stands below in the place of recorded scores, which the text at the "
+            "end is about."
+        )
+    print(note)
 
 
-def perfect_shares(made: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
+def perfect_shares(judged: JudgeScores, confidence: float = 0.95) -> pd.DataFrame:
     """How many texts an error-listing judge finds perfect, or nearly so, each text
     once: Table 6's two shares.
 
-    made: `judge_scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high`
+    judged: `judge_scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high`
     (Wilson's interval), `n`, `unscored`, `route, signature`. Source: TIGERScore,
     section 4.5, Table 6.
     """
-    found = gold_shares(
-        made.frame.drop_duplicates(
-            [name for name in ("input_id", "output") if name in made.frame]
-        )
-    )
-    n = int(found["n"])
+    text = [name for name in ("input_id", "output") if name in judged.frame]
+    shares = gold_shares(judged.frame.drop_duplicates(text))
+    n = int(shares["n"])
     rows = []
     for key, rule in RULES.items():
-        row: dict[str, Any] = {
-            "rule": rule,
-            "percent": found[key],
-            "ci_low": float("nan"),
-            "ci_high": float("nan"),
-        }
+        percent = shares[key]
+        low = math.nan
+        high = math.nan
         if n:
-            ends = stats.binomtest(round(found[key] * n / 100), n).proportion_ci(
-                confidence, method="wilson"
-            )
-            row |= {"ci_low": 100 * ends.low, "ci_high": 100 * ends.high}
-        rows.append(
-            row | {"n": n, "unscored": int(found["n_missing"]), "route": made.route}
-        )
-    return pd.DataFrame(rows).assign(signature=made.signature)
+            test = stats.binomtest(round(percent * n / 100), n)
+            interval = test.proportion_ci(confidence, method="wilson")
+            low = 100 * interval.low
+            high = 100 * interval.high
+        rows.append((rule, percent, low, high, n))
+    frame = pd.DataFrame(rows, columns=["rule", "percent", "ci_low", "ci_high", "n"])
+    unscored = int(shares["n_missing"])
+    return frame.assign(
+        unscored=unscored, route=judged.route, signature=judged.signature
+    )
 
 
 def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     """What the miniature judge said of its held-out outputs when it was measured, read
     and not asked again.
 
-    form: one of its card's, such as "error analysis". like: scores just asked for; the same inputs, model and revision
-    are taken. Raises: Unavailable without its checkpoint; ValueError for another form.
+    form: one of its card's, such as "error analysis". like: scores just asked for,
+    which give the inputs, the model and the revision.
+    Raises: Unavailable without its checkpoint; ValueError for another form.
     """
     from nlgeval_lib.training import mini
 
     if not like.available:
         return like
     judgments, _ = mini.read(checkpoint())
-    found = judgments[
-        (judgments["form"] == form)
-        & judgments["input_id"].isin(set(like.frame["input_id"]))
-    ]
-    if found.empty:
-        raise ValueError(
-            f"no judgments of the form {form!r}; forms: {', '.join(judgments['form'].unique())}"
-        )
-    found = found.assign(output=found["system_id"]).reset_index(drop=True)
-    count = int((found["status"] == "ok").sum())
+    same_inputs = judgments["input_id"].isin(set(like.frame["input_id"]))
+    measured = judgments[same_inputs & (judgments["form"] == form)]
+    if measured.empty:
+        forms = ", ".join(judgments["form"].unique())
+        raise ValueError(f"no judgments of the form {form!r}; forms: {forms}")
+    frame = measured.assign(output=measured["system_id"]).reset_index(drop=True)
+    count = int((frame["status"] == "ok").sum())
     return replace(
         like,
-        frame=found,
-        coverage=f"{count:,} of {len(found):,}",
+        frame=frame,
+        coverage=f"{count:,} of {len(frame):,}",
         signature=f"{like.signature}|measured",
     )

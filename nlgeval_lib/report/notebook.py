@@ -19,13 +19,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from nlgeval_lib import files
 from nlgeval_lib.names import meant
 
-_NAMED: dict[str, Any] = {
-    "int": int,
-    "float": float,
-    "str": str,
-    "bool": bool,
-    "list": list,
-    "dict": dict,
+_TYPES: dict[str, Any] = {
+    kind.__name__: kind for kind in (int, float, str, bool, list, dict)
 }
 
 
@@ -46,17 +41,16 @@ class Parameter:
 
         Raises: NotebookRefused with the type wanted and the type given.
         """
+        adapter = TypeAdapter(self.kind, config=ConfigDict(strict=True))
         try:
-            return TypeAdapter(
-                self.kind, config=ConfigDict(strict=True)
-            ).validate_python(value)
+            return adapter.validate_python(value)
         except ValidationError:
-            wanted = (
-                self.kind.__name__ if isinstance(self.kind, type) else str(self.kind)
-            )
+            kind = str(self.kind)
+            if isinstance(self.kind, type):
+                kind = self.kind.__name__
             raise NotebookRefused(
                 f"parameter {self.name!r} is {value!r} ({type(value).__name__}); "
-                f"its default {self.default!r} asks for {wanted}"
+                f"its default {self.default!r} asks for {kind}"
             ) from None
 
     def read(self, text: str) -> Any:
@@ -81,25 +75,24 @@ class Source:
     parameters: Mapping[str, Parameter]
 
     def resolve(
-        self, given: Mapping[str, Any], automatic: Mapping[str, Any] | None = None
+        self, chosen: Mapping[str, Any], automatic: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """`given`, checked, and what of `automatic` the notebook has a parameter for.
+        """`chosen`, checked, and what of `automatic` the notebook has a parameter for.
 
         Raises: NotebookRefused.
         """
         faults = []
         values: dict[str, Any] = {}
-        for name, value in {**(automatic or {}), **given}.items():
+        for name, value in {**(automatic or {}), **chosen}.items():
             if name in self.parameters:
                 try:
                     values[name] = self.parameters[name].accept(value)
                 except NotebookRefused as error:
                     faults.append(str(error))
-            elif name in given:
-                known = ", ".join(self.parameters) or "none"
-                faults.append(
-                    f"unknown parameter {name!r}{meant(name, self.parameters, '.')} Known: {known}"
-                )
+            elif name in chosen:
+                hint = meant(name, self.parameters, ".")
+                names = ", ".join(self.parameters) or "none"
+                faults.append(f"unknown parameter {name!r}{hint} Known: {names}")
         if faults:
             raise NotebookRefused(f"{shown(self.path)}: " + "; ".join(faults))
         return values
@@ -107,12 +100,10 @@ class Source:
 
 def shown(path: Path) -> str:
     """`path` relative to the checkout where it lies in it."""
-    whole = path.resolve()
-    return (
-        whole.relative_to(files.root()).as_posix()
-        if whole.is_relative_to(files.root())
-        else str(path)
-    )
+    resolved = path.resolve()
+    if resolved.is_relative_to(files.root()):
+        return resolved.relative_to(files.root()).as_posix()
+    return str(path)
 
 
 def read(path: Path) -> Source:
@@ -127,34 +118,27 @@ def read(path: Path) -> Source:
         raise NotebookRefused(f"{name}: there is no such notebook") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise NotebookRefused(f"{name}: not a notebook: {error}") from None
-    if (
-        not isinstance(document, dict)
-        or document.get("nbformat") != 4
-        or not isinstance(document.get("cells"), list)
-    ):
+    listed = document.get("cells") if isinstance(document, dict) else None
+    if not isinstance(listed, list) or document.get("nbformat") != 4:
         raise NotebookRefused(
             f"{name}: not a notebook of format 4; open and save it in JupyterLab"
         )
-    cells = tuple(
-        (
-            cell["cell_type"],
-            "".join(cell["source"]),
-            tuple(cell["metadata"].get("tags", ())),
-        )
-        for cell in document["cells"]
-    )
-    tagged = [
-        source
-        for kind, source, tags in cells
-        if "parameters" in tags and kind == "code"
-    ]
+    cells = []
+    tagged = []
+    for cell in listed:
+        kind = cell["cell_type"]
+        source = "".join(cell["source"])
+        tags = tuple(cell["metadata"].get("tags", ()))
+        cells.append((kind, source, tags))
+        if kind == "code" and "parameters" in tags:
+            tagged.append(source)
     if len(tagged) != 1:
         raise NotebookRefused(
-            f"{name}: {len(tagged) or 'no'} code cell is tagged 'parameters'; tag the one that assigns mode and seed "
-            "(JupyterLab: property inspector, cell tags)"
+            f"{name}: {len(tagged) or 'no'} code cell is tagged 'parameters'; tag the "
+            "one that assigns mode and seed (JupyterLab: property inspector, cell tags)"
         )
     try:
-        return Source(path, cells, _parameters(ast.parse(tagged[0])))
+        return Source(path, tuple(cells), _parameters(ast.parse(tagged[0])))
     except SyntaxError as error:
         raise NotebookRefused(
             f"{name}: parameters cell, line {error.lineno}: {error.msg}"
@@ -162,8 +146,11 @@ def read(path: Path) -> Source:
 
 
 def _parameters(tree: ast.Module) -> dict[str, Parameter]:
-    """Raises: SyntaxError with the line that breaks a rule."""
-    found: dict[str, Parameter] = {}
+    """The assignments of the parameters cell, by name.
+
+    Raises: SyntaxError with the line that breaks a rule.
+    """
+    parameters: dict[str, Parameter] = {}
     for node in tree.body:
         try:
             match node:
@@ -181,40 +168,41 @@ def _parameters(tree: ast.Module) -> dict[str, Parameter]:
                     raise ValueError(
                         "only plain assignments `name = value` stand in this cell"
                     )
-            found[name] = Parameter(name, default, kind)
-            found[name].accept(default)
+            parameters[name] = Parameter(name, default, kind)
+            parameters[name].accept(default)
         except ValueError as error:
             raise SyntaxError(str(error), ("", node.lineno, 0, "")) from None
-    return found
+    return parameters
 
 
 def _kind(default: Any) -> Any:
+    """The type that a default asks for; ints among floats count as floats."""
     if default is None:
         return Any
     if isinstance(default, list) and default:
-        kinds = {
-            float if type(part) is int and float in map(type, default) else type(part)
-            for part in default
-        }
+        kinds = set(map(type, default))
+        if float in kinds:
+            kinds.discard(int)
         return list if len(kinds) > 1 else list[kinds.pop()]  # type: ignore[misc]  # made at run time
-    if type(default) not in _NAMED.values():
+    if type(default) not in _TYPES.values():
         raise ValueError(
-            f"a parameter is one of {', '.join(_NAMED)} or None, not {default!r}"
+            f"a parameter is one of {', '.join(_TYPES)} or None, not {default!r}"
         )
     return type(default)
 
 
 def _annotated(node: ast.expr) -> Any:
+    """The type that an annotation names."""
     match node:
-        case ast.Name(id=name) if name in _NAMED:
-            return _NAMED[name]
+        case ast.Name(id=name) if name in _TYPES:
+            return _TYPES[name]
         case ast.Constant(value=None):
             return None
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _annotated(left) | _annotated(right)
-        case ast.Subscript(value=ast.Name(id="list"), slice=part):
-            return list[_annotated(part)]  # type: ignore[misc]  # made at run time
-    allowed = f"{', '.join(_NAMED)} or None, joined by |"
+        case ast.BinOp(left=first, op=ast.BitOr(), right=second):
+            return _annotated(first) | _annotated(second)
+        case ast.Subscript(value=ast.Name(id="list"), slice=item):
+            return list[_annotated(item)]  # type: ignore[misc]  # made at run time
+    allowed = f"{', '.join(_TYPES)} or None, joined by |"
     raise ValueError(
         f"annotation {ast.unparse(node)!r} is not understood; use {allowed}"
     )

@@ -46,29 +46,30 @@ class Output:
         route: catalogue.Route | None = None,
         scratch: bool = False,
     ) -> None:
-        for name, value, allowed in (
-            ("mode", mode, MODES),
-            ("route", route, (None, *catalogue.ROUTES)),
-        ):
-            if value not in allowed:
-                raise ValueError(
-                    f"{name} is {value!r}; allowed: {', '.join(filter(None, allowed))}"
-                )
+        if mode not in MODES:
+            raise ValueError(f"mode is {mode!r}; allowed: {', '.join(MODES)}")
+        if route is not None and route not in catalogue.ROUTES:
+            allowed = ", ".join(catalogue.ROUTES)
+            raise ValueError(f"route is {route!r}; allowed: {allowed}")
         if scratch:
             if route is None or not re.fullmatch(r"[a-z0-9_]+", id):
                 raise ValueError(
-                    "a scratch output needs a route and an id of lower-case letters, digits, underscores"
+                    "a scratch output needs a route and an id of lower-case letters, "
+                    "digits, underscores"
                 )
             self.entry = catalogue.Entry(
                 id=id, paper=catalogue.META, notebook="scratch.ipynb", route=route
             )
         else:
             self.entry = catalogue.load()[id]
-        self.id, self.paper, self.mode = id, self.entry.paper, mode
+        self.id = id
+        self.paper = self.entry.paper
+        self.mode = mode
         self.route = route or self.entry.route
         self.parameters = dict(parameters or {})
-        self._apart = "it is a scratch output" if scratch else ""
+        self._why_apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
+        # By the printed table, the frame's name and the figure's name.
         self._cells: dict[str, pd.DataFrame] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._figures: dict[str, dict[str, bytes]] = {}
@@ -77,23 +78,22 @@ class Output:
         self._missing: list[dict[str, str]] = []
 
     def answer(self) -> tables.Table:
-        """What was saved last, verdict and first table: what a notebook begins with;
-        its own run's follow below.
+        """What was saved last: the verdict and the first table. A notebook begins with
+        it; what its own run gives follows below.
         """
         record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
         if record is None:
-            return tables.joined(
-                [],
-                [
-                    f"Nothing is saved yet, mode {self.mode}: what this run gives stands below."
-                ],
-            )
+            note = f"Nothing is saved yet, mode {self.mode}: "
+            return tables.joined([], [note + "what this run gives stands below."])
         saved = answers.Answer(self.entry, record)
-        said = f"As saved on {record['date'][:10]}: {saved.verdict}"
-        parts = [tables.joined([], [said]), *saved.shown[:1]]
-        return tables.Table(
-            "".join(part.html for part in parts), "\n".join(part.text for part in parts)
+        answer = tables.joined(
+            [], [f"As saved on {record['date'][:10]}: {saved.verdict}"]
         )
+        for table in saved.shown[:1]:
+            answer = tables.Table(
+                answer.html + table.html, f"{answer.text}\n{table.text}"
+            )
+        return answer
 
     def compare(
         self,
@@ -118,7 +118,8 @@ class Output:
         if table is None:
             if len(self.entry.covers) != 1:
                 raise ValueError(
-                    f"{self.id} covers {list(self.entry.covers)}; say which: out.compare(ours, table=...)"
+                    f"{self.id} covers {list(self.entry.covers)}; say which: "
+                    "out.compare(ours, table=...)"
                 )
             table = self.entry.covers[0]
         cells = papers.compare(
@@ -130,19 +131,11 @@ class Output:
             route=self.route,
         )
         cells["reason"] = cells["reason"].map(provenance.without_places)
-        here = cells[cells["ours"].notna()]
-        if wrong := sorted({*here["route"]} - {*catalogue.ROUTES}):
-            raise ValueError(
-                f"{self.id}: unknown route {wrong}; allowed: {', '.join(catalogue.ROUTES)}"
-            )
-        if (here["route"] == "mini").any():
-            raise ValueError(
-                f"{self.id}: mini numbers are never compared with a paper; show them with out.frame()"
-            )
-        _signed(here, f"{self.id}, {table}")
-        self._cells.pop(
-            table, None
-        )  # a cell of the notebook that is run again replaces what it gave before
+        filled = cells[cells["ours"].notna()]
+        _check_routes(filled, self.id)
+        _check_signatures(filled, f"{self.id}, {table}")
+        # A cell of the notebook that runs again replaces what it gave, and comes last.
+        self._cells.pop(table, None)
         self._cells[table] = cells
         return cells
 
@@ -153,11 +146,9 @@ class Output:
 
         layout: auto, wide, long.
         """
-        notes = (
-            ["Quick mode: computed on a share of the data."]
-            if self.mode == "quick"
-            else []
-        )
+        notes = []
+        if self.mode == "quick":
+            notes.append("Quick mode: computed on a share of the data.")
         return tables.comparison(cells, caption or self.entry.title, notes, layout)
 
     def frame(
@@ -167,17 +158,18 @@ class Output:
 
         Raises: ValueError for a bad name, or no row.
         """
-        _named(name)
+        _check_file_name(name)
         if frame.empty:
             raise ValueError(
-                f"{self.id}: the frame {name!r} is empty; say out.missing({name!r}, 'why') instead"
+                f"{self.id}: the frame {name!r} is empty; "
+                f"say out.missing({name!r}, 'why') instead"
             )
         self._frames[name] = frame.copy()
         return tables.show(frame, caption, digits, rows=60)
 
     def audit(self) -> tables.Table:
-        """What of the covered tables contradicts, and how many relations were checked
-        (`papers.audit`); both are saved.
+        """The contradictions within the covered tables, and how many relations were
+        checked (`papers.audit`); both are saved.
 
         Raises: ValueError where the output covers no table.
         """
@@ -185,22 +177,21 @@ class Output:
             raise ValueError(
                 f"{self.id} covers no printed table: there is nothing to audit"
             )
-        found = papers.audit(self.paper, tables=self.entry.covers, data=public_data)
-        shown, self._facts["audit"] = tables.audit(found, self.entry.covers)
-        return shown
+        relations = papers.audit(self.paper, tables=self.entry.covers, data=public_data)
+        contradictions, facts = tables.audit(relations, self.entry.covers)
+        self._facts["audit"] = facts
+        return contradictions
 
     def figure(self, fig: Any, name: str = "") -> None:
         """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, and show it;
         it is finished and closed.
         """
+        text = self.entry.title or self.id
         if name:
-            _named(name)
+            _check_file_name(name)
+            text += f": {name}"
         self._figures[name] = figures.render(fig)
-        figures.show(
-            fig,
-            self._figures[name]["png"],
-            f"{self.entry.title or self.id}{name and ': '}{name}",
-        )
+        figures.show(fig, self._figures[name]["png"], text)
 
     def note(self, text: str) -> None:
         """A sentence that belongs to the result; saved with it."""
@@ -216,10 +207,10 @@ class Output:
         self._missing.append({"what": what, "reason": reason})
 
     def aside(self, why: str) -> None:
-        """Save this run to `results/partial/`: `why` it shows something else than
+        """Save this run to `results/partial/`; `why`: what it shows instead of what
         the catalogue's entry promises.
         """
-        self._apart = why
+        self._why_apart = why
 
     def record(self, **facts: Any) -> None:
         """Facts for the provenance: `model`, `revision`, `prompts={name: hash}`,
@@ -233,28 +224,27 @@ class Output:
         """
         cells = self._all_cells()
         place = self._place(cells)
-        rows = [("cells", tables.summary(cells))] if cells is not None else []
-        rows += [("signature", text) for text in self._signatures(cells)] + [
-            ("note", text) for text in self._notes
-        ]
+        rows = []
         if cells is not None:
-            gaps = cells[cells["verdict"] == "missing"].groupby("reason", sort=False)
-            rows += [(f"missing ({len(part)} cells)", reason) for reason, part in gaps]
-        rows += [
-            ("missing", f"{gap['what']}: {gap['reason']}") for gap in self._missing
-        ]
-        rows += [
-            (f"kept from {place.since}", f"{loss}; not made by this run")
-            for loss in place.losses
-        ]
+            rows.append(("cells", tables.summary(cells)))
+        for text in self._signatures(cells):
+            rows.append(("signature", text))
+        for text in self._notes:
+            rows.append(("note", text))
+        if cells is not None:
+            gaps = cells[cells["verdict"] == "missing"]
+            for reason, part in gaps.groupby("reason", sort=False):
+                rows.append((f"missing ({len(part)} cells)", str(reason)))
+        for gap in self._missing:
+            rows.append(("missing", f"{gap['what']}: {gap['reason']}"))
+        for loss in place.losses:
+            rows.append((f"kept from {place.since}", f"{loss}; not made by this run"))
         if place.why:
-            rows.append(
-                (
-                    "set apart",
-                    f"this run is in {self._name('results', place.folder)}: {place.why}",
-                )
-            )
-        frame = pd.DataFrame(rows or [("missing", "nothing")], columns=["", "what"])
+            name = self._name("results", place.folder)
+            rows.append(("set apart", f"this run is in {name}: {place.why}"))
+        if not rows:
+            rows.append(("missing", "nothing"))
+        frame = pd.DataFrame(rows, columns=["", "what"])
         return tables.show(frame, f"{self.id}, mode {self.mode}, route {self.route}")
 
     def save(self) -> None:
@@ -269,167 +259,160 @@ class Output:
         cells = self._all_cells()
         if cells is None and not self._frames and not self._figures:
             raise ValueError(
-                f"{self.id}: nothing to save; call out.compare(), out.frame() or out.figure() first"
+                f"{self.id}: nothing to save; call out.compare(), out.frame() or "
+                "out.figure() first"
             )
         place = self._place(cells)
         contents = dict(sorted(self._contents(cells, place.folder).items()))
         record = self._provenance(cells) | {"files": [*contents]}
-        proof = self._name("results", place.folder, ".json")
-        old = saving.read_json(proof)
-        changed = {
-            name: content
-            for name, content in contents.items()
-            if not saving.same_file(name, content, contents)
-        }
-        without = bundle.used()
-        new = bool(changed) or old is None or not saving.same_record(old, record)
-        if without and not changed and old is not None:
-            new = False  # equal to the last digit: the record made from texts stands
-        if new:
+        record_name = self._name("results", place.folder, ".json")
+        saved = saving.read_json(record_name)
+        changed = saving.changed(contents)
+        if saved is None or changed:
+            is_new = True
+        elif bundle.used():
+            is_new = False  # equal to the last digit: the record made from texts stands
+        else:
+            is_new = not saving.same_record(saved, record)
+        fresh = {}
+        if is_new:
             text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-            saving.write(
-                {proof: text.encode(), **changed},
-                {*(old or {}).get("files", ())} - {*contents},
-            )
-        said = [tables.summary(cells).rstrip(".")] if cells is not None else []
-        if signatures := self._signatures(cells):
-            said.append(
-                signatures[0]
-                + (f" (+{len(signatures) - 1})" if len(signatures) > 1 else "")
-            )
-        said.append(
-            f"{'saved' if new else 'unchanged'}: {self._name('results', place.folder)}"
-        )
-        said[-1] += f" because {place.why}" if place.why else ""
-        if without:
-            commit = bundle.about()["commit"][:9]
-            said.append(f"from saved scores of {commit}; texts not here")
-        line = "; ".join(
-            [*said, *([f"the result of {place.since} is kept"] if place.since else [])]
-        )
-        kept = Counter[str]()
+            fresh = {record_name: text.encode(), **changed}
+            obsolete = {*(saved or {}).get("files", ())} - {*contents}
+            saving.write(fresh, obsolete)
+        line = self._closing_line(cells, place, is_new)
+        self._leave_trace(place, line, [record_name, *contents], [*fresh])
+        print(f"{self.id}: {line}")
+
+    def _leave_trace(
+        self, place: saving.Place, line: str, names: list[str], fresh: list[str]
+    ) -> None:
+        """Write down what was saved: for the runner where it asks for it, else for
+        whoever runs the notebook alone.
+
+        names: all files of the result. fresh: those that were written.
+        """
+        losses = Counter[str]()
         for loss in place.losses:
-            kept[loss.kind] += loss.count
-        told: dict[str, Any] = {
+            losses[loss.kind] += loss.count
+        trace = {
             "id": self.id,
             "folder": place.folder,
             "why": place.why,
             "since": place.since,
-        }
-        told |= {
-            "kept": kept,
-            "without_texts": without,
-            "changed": new,
+            "kept": losses,
+            "without_texts": bundle.used(),
+            "changed": bool(fresh),
             "line": line,
-            "files": [proof, *contents],
-            "written": [proof, *changed] if new else [],
+            "files": names,
+            "written": fresh,
             "modules": provenance.modules(),
         }
-        # for the runner, or a trace for whoever runs the notebook alone
-        given = os.environ.get("NLGEVAL_RECORD")
-        if not given and place.folder in ("", "mini"):
-            seal.renew(told["files"], told["written"])
-        files.write_text(
-            given or files.state("saved", self.mode, f"{self.id}.json"),
-            json.dumps(told),
-        )
-        print(f"{self.id}: {line}")
+        path = os.environ.get("NLGEVAL_RECORD")
+        if not path:
+            path = files.state("saved", self.mode, f"{self.id}.json")
+            if place.folder in ("", "mini"):
+                seal.renew(names, fresh)
+        files.write_text(path, json.dumps(trace))
+
+    def _closing_line(
+        self, cells: pd.DataFrame | None, place: saving.Place, is_new: bool
+    ) -> str:
+        """What was saved and where, in the one line that `save` prints."""
+        clauses = []
+        if cells is not None:
+            clauses.append(tables.summary(cells).rstrip("."))
+        signatures = self._signatures(cells)
+        if signatures:
+            further = f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""
+            clauses.append(signatures[0] + further)
+        outcome = "saved" if is_new else "unchanged"
+        where = f"{outcome}: {self._name('results', place.folder)}"
+        if place.why:
+            where += f" because {place.why}"
+        clauses.append(where)
+        if bundle.used():
+            commit = bundle.about()["commit"][:9]
+            clauses.append(f"from saved scores of {commit}; texts not here")
+        if place.since:
+            clauses.append(f"the result of {place.since} is kept")
+        return "; ".join(clauses)
 
     def _place(self, cells: pd.DataFrame | None) -> saving.Place:
         """Where this run is saved: its own folder, or apart, and why."""
-        folder = (
-            "quick" if self.mode == "quick" else "mini" if self.route == "mini" else ""
-        )
-        trial = "it is a trial" if os.environ.get("NLGEVAL_TRIAL") else ""
-        why = self._apart or saving.others(self.entry, self.parameters) or trial
-        if why:
-            return saving.Place("partial", why)
-        old = (
-            None
-            if folder == "quick"
-            else saving.read_json(self._name("results", folder, ".json"))
-        )
-        if old is None or os.environ.get("NLGEVAL_REPLACE"):
+        folder = saving.folder(self.mode, self.route)
+        reason = self._why_apart or saving.others(self.entry, self.parameters)
+        if not reason and os.environ.get("NLGEVAL_TRIAL"):
+            reason = "it is a trial"
+        if reason:
+            return saving.Place("partial", reason)
+        saved = None
+        if folder != "quick":
+            saved = saving.read_json(self._name("results", folder, ".json"))
+        if saved is None or os.environ.get("NLGEVAL_REPLACE"):
             return saving.Place(folder)
-        if bundle.used() and self._differs(cells, folder):
-            why = "it is from saved scores, and the result there, from texts, differs"
-            return saving.Place("partial", why, (), str(old.get("date", ""))[:10])
-        losses = saving.lost(old, self._contents(cells, folder))
-        new = {"output": self.id, "route": self.route, "parameters": self.parameters}
-        why = saving.lesser(
-            old, new, losses, alone=not os.environ.get("NLGEVAL_RECORD")
-        )
-        since = str(old.get("date", ""))[:10]
-        return (
-            saving.Place("partial", why, tuple(losses), since)
-            if why
-            else saving.Place(folder)
-        )
-
-    def _differs(self, cells: pd.DataFrame | None, folder: str) -> bool:
+        since = str(saved.get("date", ""))[:10]
         contents = self._contents(cells, folder)
-        return not all(
-            saving.same_file(name, content, contents)
-            for name, content in contents.items()
-        )
+        if bundle.used() and saving.changed(contents):
+            reason = (
+                "it is from saved scores, and the result there, from texts, differs"
+            )
+            return saving.Place("partial", reason, (), since)
+        losses = saving.lost(saved, contents)
+        ours = {"output": self.id, "route": self.route, "parameters": self.parameters}
+        alone = not os.environ.get("NLGEVAL_RECORD")
+        reason = saving.lesser(saved, ours, losses, alone)
+        if reason:
+            return saving.Place("partial", reason, tuple(losses), since)
+        return saving.Place(folder)
 
     def _name(self, top: str, folder: str, end: str = "") -> str:
-        return "/".join(filter(None, [top, folder, self.paper, f"{self.id}{end}"]))
+        """The name of a file of this output below `top`, "results" or "figures"."""
+        return "/".join(filter(None, [top, folder, self.paper, self.id + end]))
 
     def _all_cells(self) -> pd.DataFrame | None:
-        return (
-            pd.concat(list(self._cells.values()), ignore_index=True)
-            if self._cells
-            else None
-        )
+        """The cells of every compared table; None where nothing was compared."""
+        if not self._cells:
+            return None
+        return pd.concat(list(self._cells.values()), ignore_index=True)
 
     def _signatures(self, cells: pd.DataFrame | None) -> list[str]:
-        found = list(self._facts.get("signatures", ()))
+        """The distinct signatures of the facts, the cells and the frames."""
+        signatures = list(self._facts.get("signatures", ()))
         for frame in [cells, *self._frames.values()]:
             if frame is not None and "signature" in frame:
-                found += [
-                    text
-                    for text in frame["signature"]
-                    if isinstance(text, str) and text
-                ]
-        return list(dict.fromkeys(found))
+                texts = [text for text in frame["signature"] if isinstance(text, str)]
+                signatures += filter(None, texts)
+        return list(dict.fromkeys(signatures))
 
     def _contents(self, cells: pd.DataFrame | None, folder: str) -> dict[str, bytes]:
-        frames = ({} if cells is None else {"": cells}) | {
-            f"__{name}": frame for name, frame in self._frames.items()
-        }
-        made = {
-            self._name("results", folder, f"{end}.csv"): saving.csv_text(one)
-            for end, one in frames.items()
-        }
-        drawn = {
-            self._name(
-                "figures", folder, (f"__{name}" if name else "") + f".{form}"
-            ): content
-            for name, forms in self._figures.items()
-            for form, content in forms.items()
-        }
-        return {name: text.encode() for name, text in made.items()} | drawn
+        """The tables and figures of this run by the names of their files."""
+        contents = {}
+        if cells is not None:
+            name = self._name("results", folder, ".csv")
+            contents[name] = saving.csv_text(cells).encode()
+        for label, frame in self._frames.items():
+            name = self._name("results", folder, f"__{label}.csv")
+            contents[name] = saving.csv_text(frame).encode()
+        for label, drawings in self._figures.items():
+            end = f"__{label}" if label else ""
+            for form, drawing in drawings.items():
+                contents[self._name("figures", folder, f"{end}.{form}")] = drawing
+        return contents
 
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
-        coverage: dict[str, Any]
-        if cells is None:
-            coverage = {
-                "printed": 0,
-                "numbers": sum(
-                    int(frame.count().sum()) for frame in self._frames.values()
-                ),
-            }
-        else:
-            numbers = (cells["ours"].notna() & (cells["verdict"] != "extra")).sum()
-            coverage = papers.counts(cells) | {"numbers": int(numbers)}
-            coverage["kinds"] = _tallied(cells)
-        more = {"notes": list(dict.fromkeys(self._notes)), "missing": self._missing}
-        facts = self._facts | {name: said for name, said in more.items() if said}
-        if without := bundle.used():
+        """The record that is saved beside the results."""
+        facts = {**self._facts}
+        facts.pop("signatures", None)
+        if self._notes:
+            facts["notes"] = list(dict.fromkeys(self._notes))
+        if self._missing:
+            facts["missing"] = self._missing
+        sets = bundle.used()
+        if sets:
             commit = bundle.about()["commit"]
-            said = f"from saved scores of {commit}; texts not here"
-            facts |= {"numbers": {"origin": said, "sets": without}}
+            origin = f"from saved scores of {commit}; texts not here"
+            facts["numbers"] = {"origin": origin, "sets": sets}
         return provenance.collect(
             output=self.id,
             paper=self.paper,
@@ -438,88 +421,116 @@ class Output:
             mode=self.mode,
             parameters=self.parameters,
             inputs=self.entry.inputs,
-            coverage=coverage,
+            coverage=self._coverage(cells),
             signatures=self._signatures(cells),
             seconds=time.monotonic() - self._began,
-            facts={name: said for name, said in facts.items() if name != "signatures"},
+            facts=facts,
         )
 
+    def _coverage(self, cells: pd.DataFrame | None) -> dict[str, Any]:
+        """How many numbers this run gives; of compared cells, the counts by kind that
+        are not nought, too.
+        """
+        if cells is None:
+            sizes = [int(frame.count().sum()) for frame in self._frames.values()]
+            return {"printed": 0, "numbers": sum(sizes)}
+        numbers = cells["ours"].notna() & (cells["verdict"] != "extra")
+        kinds = {}
+        for row in papers.by_kind(cells).to_dict("records"):
+            counts = {name: row[name] for name in papers.COUNTS if row[name]}
+            kinds[str(row["kind"])] = counts
+        return papers.counts(cells) | {"numbers": int(numbers.sum()), "kinds": kinds}
 
-def _tallied(cells: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """The counts by kind that are not nought."""
-    found = {}
-    for row in papers.by_kind(cells).to_dict("records"):
-        counted = {name: row[name] for name in papers.COUNTS if row[name]}
-        found[str(row["kind"])] = counted
-    return found
 
-
-def _named(name: str) -> None:
+def _check_file_name(name: str) -> None:
+    """Raises: ValueError for a name that is not fit for a file."""
     if not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", name):
         raise ValueError(
-            f"{name!r} names a file: lower-case letters and digits joined by single underscores"
+            f"{name!r} names a file: lower-case letters and digits joined by single "
+            "underscores"
         )
 
 
 def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
-    """Cells that another than the paper's judge gave, in rows of their own; the
-    printed ones say who that is.
+    """The cells with those that another judge than the paper's gave in rows of their
+    own; the printed cells say whose they are.
     """
-    ours = ours.reset_index(drop=True)  # tables joined by concat
-    signatures = (
-        ours.get("signature", pd.Series("", ours.index)).astype("string").fillna("")
-    )
-    who = signatures.str.extract(
-        re.escape(catalogue.JUDGED_BY) + r"([^|]+)", expand=False
-    )
-    moved = ours[who.notna()]
-    if moved.empty:
+    ours = ours.reset_index(drop=True)  # tables joined by concat repeat their index
+    if "signature" not in ours:
         return ours
-    apart = moved.assign(row=moved["row"] + ", judged by " + who, extra=True)
-    said = "judged by " + who + ", in a row of its own"
-    printed = (
-        ~moved["extra"].eq(True) if "extra" in moved else slice(None)
-    )  # what no table prints leaves no gap
-    gaps = moved.loc[printed, ["row", "column", "statistic"]].assign(
-        value=math.nan, reason=said
+    signatures = ours["signature"].astype("string").fillna("")
+    pattern = re.escape(catalogue.JUDGED_BY) + r"([^|]+)"
+    judge = signatures.str.extract(pattern, expand=False)
+    judged = ours[judge.notna()]
+    if judged.empty:
+        return ours
+    apart = judged.assign(row=judged["row"] + ", judged by " + judge, extra=True)
+    printed = judged
+    if "extra" in judged:  # what no table prints leaves no gap
+        printed = judged[~judged["extra"].eq(True)]
+    gaps = printed[["row", "column", "statistic"]].assign(
+        value=math.nan, reason="judged by " + judge + ", in a row of its own"
     )
-    return pd.concat([ours[who.isna()], apart, gaps], ignore_index=True)
+    return pd.concat([ours[judge.isna()], apart, gaps], ignore_index=True)
 
 
-def _signed(cells: pd.DataFrame, where: str) -> None:
-    """Refuse a computed correlation without signature, n and interval, and what a
-    judge gave without the judge's.
+def _check_routes(cells: pd.DataFrame, where: str) -> None:
+    """Refuse routes that there are not, and the miniature judge's.
+
+    Raises: ValueError.
     """
-    judged = cells[
-        (cells["route"] == "run") & ~cells["signature"].str.contains("model:|judge:")
-    ]
-    part = cells[
-        cells["statistic"].str.contains("|".join(_CORRELATIONS))
-        & cells["route"].isin(_COMPUTED)
-    ]
-    bare = part[(part["signature"] == "") | part["n"].isna()]
-    open_ended = part[
-        (part["ci_low"].isna() | part["ci_high"].isna()) & (part["reason"] == "")
-    ]
-    way = "; pass signature=result.signature() and n=result.n with each value"
-    for wrong, first, then in (
-        (judged, "", " has the route run, and its signature names no judge"),
-        (bare, f"{len(bare)} correlations without signature or n, first ", way),
-        (
-            open_ended,
-            f"{len(open_ended)} correlations without an interval, first ",
-            "; pass ci_low and ci_high, or a reason why there is none",
-        ),
-    ):
-        for one in wrong.head(1).itertuples():
-            raise ValueError(f"{where}: {first}{one.row!r}, {one.column!r}{then}")
+    unknown = sorted({*cells["route"]} - {*catalogue.ROUTES})
+    if unknown:
+        allowed = ", ".join(catalogue.ROUTES)
+        raise ValueError(f"{where}: unknown route {unknown}; allowed: {allowed}")
+    if (cells["route"] == "mini").any():
+        raise ValueError(
+            f"{where}: mini numbers are never compared with a paper; "
+            "show them with out.frame()"
+        )
+
+
+def _check_signatures(cells: pd.DataFrame, where: str) -> None:
+    """Refuse a judge's number whose signature names no judge, and a computed
+    correlation without signature, n and interval.
+
+    Raises: ValueError.
+    """
+    signatures = cells["signature"]
+    nameless = (cells["route"] == "run") & ~signatures.str.contains("model:|judge:")
+    correlations = cells["statistic"].str.contains("|".join(_CORRELATIONS))
+    computed = correlations & cells["route"].isin(_COMPUTED)
+    bare = computed & ((signatures == "") | cells["n"].isna())
+    no_interval = cells["ci_low"].isna() | cells["ci_high"].isna()
+    unexplained = computed & no_interval & (cells["reason"] == "")
+    if nameless.any():
+        raise ValueError(
+            f"{where}: {_first_cell(cells[nameless])} has the route run, "
+            "and its signature names no judge"
+        )
+    if bare.any():
+        raise ValueError(
+            f"{where}: {bare.sum()} correlations without signature or n, first "
+            f"{_first_cell(cells[bare])}; pass signature=result.signature() and "
+            "n=result.n with each value"
+        )
+    if unexplained.any():
+        raise ValueError(
+            f"{where}: {unexplained.sum()} correlations without an interval, first "
+            f"{_first_cell(cells[unexplained])}; pass ci_low and ci_high, or a reason "
+            "why there is none"
+        )
+
+
+def _first_cell(cells: pd.DataFrame) -> str:
+    """The row and column of the first cell."""
+    first = cells.iloc[0]
+    return f"{first['row']!r}, {first['column']!r}"
 
 
 @functools.lru_cache(maxsize=4)
 def public_data(name: str, **options: Any) -> pd.DataFrame | None:
-    """A public data set for the audit's counts; None where its files are not at
-    hand.
-    """
+    """A public data set for the audit's counts; None where its files are not here."""
     from nlgeval_lib import datasets
 
     try:

@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from nlgeval_lib.report import (
 )
 from nlgeval_lib.report.explorer import Explorer
 from nlgeval_lib.study import catalogue
-from nlgeval_lib.study.catalogue import META, PAPERS, Catalogue, Entry
+from nlgeval_lib.study.catalogue import META, PAPERS, Catalogue, Entry, Question
 from nlgeval_lib.study.judges import Unavailable
 
 JUDGMENTS = "judgments"  # the folder of the judges' pages
@@ -40,8 +40,8 @@ JUDGMENTS = "judgments"  # the folder of the judges' pages
 
 @dataclass(frozen=True)
 class Built:
-    """What a build came to: the index, the pages by output, the outputs that show a
-    saved result and no run, judges.
+    """What a build wrote: the index, the pages by output, the outputs that show a
+    saved result and no run, and how many judges have pages.
     """
 
     index: Path
@@ -64,109 +64,145 @@ def build(
     folder = folder or files.results() / ("quick" if mode == "quick" else "") / "report"
     _own(folder)
     listed = catalogue.load()
+    entries = [*listed.outputs]
     last = catalogue.scoreboard_entry()
-    entries = [*listed.outputs, *([last] if last.path.exists() else [])]
-    pages = {entry.id: folder / entry.paper / f"{entry.id}.html" for entry in entries}
-    named = {entry.id: entry.title or entry.id for entry in entries} | {
-        catalogue.SCOREBOARD: "Scoreboard"
-    }
+    if last.path.exists():
+        entries.append(last)
     judged, behind = _write_judgments(folder, listed) if explorers else ([], {})
+    pages = {}
+    summaries = {}
     unrun = []
-    said = {}
     for entry in entries:
-        answer = answers.Answer(
-            entry, saving.read_json(f"{answers.base(entry, mode)}.json") or {}
-        )
+        saved = saving.read_json(f"{answers.base(entry, mode)}.json")
+        answer = answers.Answer(entry, saved or {})
         executed = _executed(entry, mode)
-        content = web.render(
-            "output.html",
-            entry=entry,
-            mode=mode,
-            record=answer.record,
-            executed=executed is not None,
-            answer=answer,
-            prose=web.prose,
-            table="".join(_bare(one) for one in answer.shown[:1]),
-            notes=answer.shown[0].notes if answer.shown else (),
-            pictures=[
-                web.picture(files.located(name).read_bytes(), Path(name).stem)
-                for name in answer.figures
-            ],
-            notebook=web.notebook_body(
-                executed or _read(entry.path), below=bool(answer.record)
-            ),
-            about=_about(entry, answer.record),
-            judges=behind.get(entry.id, ()),
-        )
-        trail = f"{scoreboard.TITLES[entry.paper]}: {entry.id}"
-        files.write_text(
-            pages[entry.id],
-            web.page(named[entry.id], content, home="../index.html", trail=trail),
-        )
-        unrun += [entry.id] if executed is None else []
-        facts = [
-            answer.record.get("route", entry.route),
-            _counted(answer.record),
-            "" if executed else "not run here",
-        ]
-        said[entry.id] = "; ".join(filter(None, facts))
-    shared = {
+        pages[entry.id] = folder / entry.paper / f"{entry.id}.html"
+        page = _output_page(answer, executed, mode, behind.get(entry.id, ()))
+        files.write_text(pages[entry.id], page)
+        clauses = [answer.record.get("route", entry.route), _counted(answer.record)]
+        if executed is None:
+            unrun.append(entry.id)
+        if not executed:
+            clauses.append("not run here")
+        summaries[entry.id] = "; ".join(filter(None, clauses))
+    common = {
         "entries": entries,
-        "named": named,
-        "said": said,
+        "named": {entry.id: _title(entry) for entry in entries},
+        "said": summaries,
         "heads": list(_brief(board).columns[1:]),
+        "titles": scoreboard.TITLES,
+        "papers": (*PAPERS, META),
     }
-    shared |= {"titles": scoreboard.TITLES, "papers": (*PAPERS, META)}
-    judgments = scoreboard.claims("claims")
     kinds = scoreboard.kinds(mode)
-    for paper, title in scoreboard.TITLES.items():
-        mine = board[board["paper"] == paper]
-        claims = {}
-        headline = scoreboard.headline(kinds[kinds["paper"] == paper])
-        if len(judgments):
-            for verdict, part in judgments[judgments["paper"] == paper].groupby(
-                "verdict", sort=False
-            ):
-                shown = tables.show(
-                    part[["place", "claim", "verdict", "evidence", "inference"]]
-                )
-                claims[verdict] = len(part), _bare(shown)
-        told = {
-            "headline": headline if len(mine) else "",
-            "rows": _board(mine, ""),
-            "claims": claims,
-        }
-        content = web.render("paper.html", paper=paper, **told, **shared)
-        files.write_text(
-            folder / paper / "index.html",
-            web.page(title, content, home="../index.html", trail=title),
-        )
-    counted = scoreboard.claims()
-    content = web.render(
-        "index.html",
-        headline=scoreboard.headline(kinds),
-        reading=scoreboard.READING,
-        mode=mode,
-        unrun=unrun,
-        totals=_bare(tables.show(scoreboard.totals(kinds))),
-        rows=[
-            row
-            for paper in PAPERS
-            for row in _board(board[board["paper"] == paper], f"{paper}/")
-        ],
-        claims=_bare(tables.show(counted)) if len(counted) else "",
-        judged=judged,
-        **shared,
-    )
+    for paper in scoreboard.TITLES:
+        page = _paper_page(paper, board, kinds, **common)
+        files.write_text(folder / paper / "index.html", page)
+    content = _index(board, kinds, mode=mode, unrun=unrun, judged=judged, **common)
     files.write_text(folder / "index.html", web.page("Results", content))
     return Built(folder / "index.html", pages, tuple(unrun), len(judged))
 
 
+def _title(entry: Entry) -> str:
+    """An output's name for readers."""
+    if entry.id == catalogue.SCOREBOARD:
+        return "Scoreboard"
+    return entry.title or entry.id
+
+
+def _output_page(
+    answer: answers.Answer,
+    executed: dict[str, Any] | None,
+    mode: str,
+    judges: Sequence[dict[str, str]],
+) -> str:
+    """The page of one output: its answer, and below it the notebook.
+
+    executed: the executed copy of the notebook, if any. judges: titles and pages of the
+    judges that the output reads.
+    """
+    entry = answer.entry
+    table = ""
+    notes: tuple[str, ...] = ()
+    if answer.shown:
+        table = _bare(answer.shown[0])
+        notes = answer.shown[0].notes
+    pictures = []
+    for name in answer.figures:
+        pictures.append(web.picture(files.located(name).read_bytes(), Path(name).stem))
+    cells = executed or _read(entry.path)
+    content = web.render(
+        "output.html",
+        entry=entry,
+        mode=mode,
+        record=answer.record,
+        executed=executed is not None,
+        answer=answer,
+        prose=web.prose,
+        table=table,
+        notes=notes,
+        pictures=pictures,
+        notebook=web.notebook_body(cells, below=bool(answer.record)),
+        about=_about(entry, answer.record),
+        judges=judges,
+    )
+    trail = f"{scoreboard.TITLES[entry.paper]}: {entry.id}"
+    return web.page(_title(entry), content, home="../index.html", trail=trail)
+
+
+def _paper_page(
+    paper: str, board: pd.DataFrame, kinds: pd.DataFrame, **values: Any
+) -> str:
+    """The page of one paper; `values`: what else its template takes."""
+    rows = board[board["paper"] == paper]
+    headline = ""
+    if len(rows):
+        headline = scoreboard.headline(kinds[kinds["paper"] == paper])
+    content = web.render(
+        "paper.html",
+        paper=paper,
+        headline=headline,
+        rows=_board(rows, ""),
+        claims=_claims(paper),
+        **values,
+    )
+    title = scoreboard.TITLES[paper]
+    return web.page(title, content, home="../index.html", trail=title)
+
+
+def _claims(paper: str) -> dict[str, tuple[int, str]]:
+    """How many claims of a paper have each verdict, and a table of them."""
+    claims = scoreboard.claims("claims")
+    if claims.empty:
+        return {}
+    by_verdict = {}
+    of_paper = claims[claims["paper"] == paper]
+    for verdict, part in of_paper.groupby("verdict", sort=False):
+        table = tables.show(part[scoreboard.CLAIM_COLUMNS])
+        by_verdict[str(verdict)] = (len(part), _bare(table))
+    return by_verdict
+
+
+def _index(board: pd.DataFrame, kinds: pd.DataFrame, **values: Any) -> str:
+    """The first page; `values`: what else its template takes."""
+    rows = []
+    for paper in PAPERS:
+        rows += _board(board[board["paper"] == paper], f"{paper}/")
+    claims = scoreboard.claims()
+    return web.render(
+        "index.html",
+        headline=scoreboard.headline(kinds),
+        reading=scoreboard.READING,
+        totals=_bare(tables.show(scoreboard.totals(kinds))),
+        rows=rows,
+        claims=_bare(tables.show(claims)) if len(claims) else "",
+        **values,
+    )
+
+
 def _bare(table: tables.Table) -> str:
     """A table without its notes and style: the page has them elsewhere."""
-    return table.html.replace(tables.STYLE, "").partition(
-        '<div class="nlgeval-notes">'
-    )[0]
+    html = table.html.replace(tables.STYLE, "")
+    return html.partition('<div class="nlgeval-notes">')[0]
 
 
 # -- judges
@@ -175,29 +211,34 @@ def _bare(table: tables.Table) -> str:
 def _write_judgments(
     folder: Path, listed: Catalogue
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, str]]]]:
-    """The pages of every judge whose judgments are here: what the index says of
-    each, and the judges of each output.
+    """Write the pages of every judge whose judgments are here: what the index says of
+    each judge, and the judges of each output.
     """
-    told = []
+    judges = []
     behind = defaultdict(list)
-    for outputs, one in _explorers(listed):
-        slug = re.sub(r"[^a-z0-9]+", "_", one.title.lower()).strip("_")[:80]
-        names = [
-            f"{slug}{f'__{number + 1}' if number else ''}.html"
-            for number in range(one.parts)
-        ]
-        for name, page in zip(
-            names, one.pages(names, home="../index.html"), strict=True
-        ):
-            files.write_text(folder / JUDGMENTS / name, page)
-        about = {"title": one.title, "page": f"{JUDGMENTS}/{names[0]}"}
-        ok = int((one.frame["status"] == "ok").sum())
-        told.append(
-            about | {"n": len(one.frame), "ok": ok, "gap": one.frame["gap"].mean()}
+    for outputs, judge in _explorers(listed):
+        slug = re.sub(r"[^a-z0-9]+", "_", judge.title.lower())
+        slug = slug.strip("_")[:80]
+        names = [f"{slug}.html"]
+        for number in range(2, judge.parts + 1):
+            names.append(f"{slug}__{number}.html")
+        documents = judge.pages(names, home="../index.html")
+        for name, document in zip(names, documents, strict=True):
+            files.write_text(folder / JUDGMENTS / name, document)
+        page = f"{JUDGMENTS}/{names[0]}"
+        frame = judge.frame
+        judges.append(
+            {
+                "title": judge.title,
+                "page": page,
+                "n": len(frame),
+                "ok": int((frame["status"] == "ok").sum()),
+                "gap": frame["gap"].mean(),
+            }
         )
         for output in outputs:
-            behind[output].append(about | {"page": f"../{about['page']}"})
-    return told, behind
+            behind[output].append({"title": judge.title, "page": f"../{page}"})
+    return judges, behind
 
 
 def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
@@ -205,29 +246,36 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
     those of the store.
     """
     for name in recordings.NAMES:
-        about = {name, *recordings.spec(name).dataset.split(", ")}
-        naming = [entry.id for entry in listed.outputs if name in entry.inputs]
-        outputs = naming or [
-            entry.id for entry in listed.outputs if about & {*entry.inputs}
-        ]
-        at_hand = datasets.available(name)[0] or datasets.numbers.has(name)
-        if outputs and at_hand:
-            yield from ((outputs, one) for one in explorer.recorded(name))
-    outputs = [entry.id for entry in listed.outputs if "mini_judge" in entry.inputs]
+        outputs = _outputs_of(listed, {name}) or _outputs_of(
+            listed, set(recordings.spec(name).dataset.split(", "))
+        )
+        if not outputs:
+            continue
+        if datasets.available(name)[0] or datasets.numbers.has(name):
+            for judge in explorer.recorded(name):
+                yield outputs, judge
+    outputs = _outputs_of(listed, {"mini_judge"})
     if outputs and datasets.available("mini_judge")[0]:
-        yield from ((outputs, one) for one in explorer.of_miniature())
-    asked: dict[Any, list[str]] = defaultdict(list)
+        for judge in explorer.of_miniature():
+            yield outputs, judge
+    questions = defaultdict[Any, list[Question]](list)
     for question in listed.questions:
         entry = listed[question.output]
-        own = notebook.read(entry.path).parameters.get("model")
-        model = str(entry.parameters.get("model", own.default if own else ""))
-        asked[question.asked, model] += [question.output, question.name]
-    for (_, model), (output, name, *others) in asked.items():
+        parameter = notebook.read(entry.path).parameters.get("model")
+        default = parameter.default if parameter else ""
+        model = str(entry.parameters.get("model", default))
+        questions[question.asked, model].append(question)
+    for (_, model), same in questions.items():
         try:
-            found = explorer.of_question(output, name, model=model)
+            judge = explorer.of_question(same[0].output, same[0].name, model=model)
         except (Unavailable, datasets.DataError, EngineError):
             continue
-        yield [output, *others[::2]], found
+        yield [question.output for question in same], judge
+
+
+def _outputs_of(listed: Catalogue, inputs: set[str]) -> list[str]:
+    """The outputs that read any of these inputs."""
+    return [entry.id for entry in listed.outputs if inputs & {*entry.inputs}]
 
 
 def _own(folder: Path) -> None:
@@ -250,41 +298,33 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _executed(entry: Entry, mode: str) -> dict[str, Any] | None:
     """The executed copy that the last run left; None where there is none."""
-    folder = (
-        files.results()
-        / "executed"
-        / ("quick" if mode == "quick" else "")
-        / entry.paper
-    )
+    folder = files.results() / "executed"
+    if mode == "quick":
+        folder /= "quick"
     try:
-        return _read(folder / f"{entry.id}.ipynb")
+        return _read(folder / entry.paper / f"{entry.id}.ipynb")
     except (OSError, ValueError):
         return None
 
 
 def _about(entry: Entry, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows = [
-        ("notebook", f"notebooks/{entry.notebook}"),
-        ("route", record.get("route", entry.route)),
-    ]
-    if record:
-        commit = str(record.get("git", {}).get("commit") or "")[:12]
-        said = [
-            record["date"][:10],
-            f"mode {record['mode']}",
-            f"commit {commit}" if commit else "",
-        ]
-        rows.append(("saved", ", ".join(filter(None, said))))
-        if counted := _counted(record):
-            rows.append(
-                ("printed numbers", f"{record['coverage']['printed']}; {counted}")
-            )
-        rows += (
-            [("model", f"{record['model']} {record.get('revision', '')}")]
-            if record.get("model")
-            else []
-        )
-        rows += [("signature", text) for text in record.get("signatures", ())[:8]]
+    """What a page says of an output's making, in lines of two columns."""
+    route = record.get("route", entry.route)
+    rows = [("notebook", f"notebooks/{entry.notebook}"), ("route", route)]
+    if not record:
+        return rows
+    saved = f"{record['date'][:10]}, mode {record['mode']}"
+    commit = record.get("git", {}).get("commit")
+    if commit:
+        saved += f", commit {commit[:12]}"
+    rows.append(("saved", saved))
+    counted = _counted(record)
+    if counted:
+        rows.append(("printed numbers", f"{record['coverage']['printed']}; {counted}"))
+    if record.get("model"):
+        rows.append(("model", f"{record['model']} {record.get('revision', '')}"))
+    for text in record.get("signatures", ())[:8]:
+        rows.append(("signature", text))
     return rows
 
 
@@ -294,9 +334,9 @@ def _counted(record: Mapping[str, Any]) -> str:
     if not kinds:
         return ""
     rows = [{"kind": kind, **counted} for kind, counted in kinds.items()]
-    own = kinds.get(papers.OWN, {})
-    tested = own.get("recomputed", 0)
-    parts = [f"own method tested: {tested} of {own.get('printed', 0)}"]
+    own_method = kinds.get(papers.OWN, {})
+    tested = own_method.get("recomputed", 0)
+    parts = [f"own method tested: {tested} of {own_method.get('printed', 0)}"]
     for count in ("recomputed", "consistent"):
         words = papers.kinds_in_words(rows, count)
         if words:
@@ -305,31 +345,26 @@ def _counted(record: Mapping[str, Any]) -> str:
 
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
-    return scoreboard.brief(rows).drop(
-        columns=["largest difference", "saved", "reason"]
-    )
+    """The scoreboard's columns that fit a page."""
+    aside = ["largest difference", "saved", "reason"]
+    return scoreboard.brief(rows).drop(columns=aside)
 
 
 def _board(rows: pd.DataFrame, folder: str) -> list[dict[str, Any]]:
     """A paper's rows of the scoreboard: the name of each, its page where it has one,
     and its texts by column.
     """
-    made = []
-    for row, texts in zip(
-        rows.to_dict("records"), _brief(rows).to_dict("records"), strict=True
-    ):
+    lines = []
+    texts = _brief(rows).to_dict("records")
+    for row, row_texts in zip(rows.to_dict("records"), texts, strict=True):
         output = str(row["output"]).partition(",")[0]
-        told = {
+        line = {
             "name": row["id"].replace("_", " ").capitalize(),
             "page": f"{folder}{output}.html" if output else "",
+            "paper": scoreboard.TITLES[row["paper"]] if folder else "",
+            "texts": row_texts,
+            "reason": row["reason"],
+            "numbers": row["status"] in scoreboard.COMPARED,
         }
-        told["paper"] = scoreboard.TITLES[row["paper"]] if folder else ""
-        made.append(
-            told
-            | {
-                "texts": texts,
-                "reason": row["reason"],
-                "numbers": row["status"] in scoreboard.COMPARED,
-            }
-        )
-    return made
+        lines.append(line)
+    return lines

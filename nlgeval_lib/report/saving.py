@@ -22,6 +22,7 @@ from nlgeval_lib.study.catalogue import RESERVED, Entry
 
 AGAIN = "delete it or restore it, then run again"
 TOLERANCE = 1e-6  # absolute for values up to 1, relative above
+# What of a record differs without a new result.
 VOLATILE = (
     "date",
     "library",
@@ -30,15 +31,20 @@ VOLATILE = (
     "hardware",
     "python",
     "packages",
-)  # differ without a new result
+)
 _SVG_TOLERANCE = 0.02  # points; far below what an eye sees
-_CLIP = re.compile(
-    r'(?<=[#"])p[0-9a-f]{10}\b'
-)  # matplotlib names a clip path after its coordinates, noise included
+# matplotlib names a clip path after its coordinates, noise included.
+_CLIP = re.compile(r'(?<=[#"])p[0-9a-f]{10}\b')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
-_TEXT = re.compile(
-    r"<!-- ([^\d<>]{2,}) -->"
-)  # matplotlib draws letters as paths, and names the text before them
+# matplotlib draws letters as paths, and names the text before them.
+_TEXT = re.compile(r"<!-- ([^\d<>]{2,}) -->")
+
+
+def folder(mode: str, route: str) -> str:
+    """The folder below results/ of a mode and route; empty for full results."""
+    if mode == "quick":
+        return "quick"
+    return "mini" if route == "mini" else ""
 
 
 def read_json(name: str) -> dict[str, Any] | None:
@@ -47,14 +53,12 @@ def read_json(name: str) -> dict[str, Any] | None:
     Raises: ValueError naming a damaged file.
     """
     try:
-        found = json.loads(files.located(name).read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError(f"{type(found).__name__} where an object is needed")
-        return found
-    except (
-        FileNotFoundError,
-        NotADirectoryError,
-    ):  # the latter is told when it comes to writing
+        record = json.loads(files.located(name).read_text(encoding="utf-8"))
+        if not isinstance(record, dict):
+            raise ValueError(f"{type(record).__name__} where an object is needed")
+        return record
+    except (FileNotFoundError, NotADirectoryError):
+        # A file where a folder is needed is reported when results are written.
         return None
     except ValueError as error:
         raise ValueError(f"{name} is damaged ({error}); {AGAIN}") from None
@@ -65,32 +69,32 @@ def csv_text(frame) -> str:
     return frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
 
 
-def same_value(old: Any, new: Any, exact: bool = False) -> bool:
+def same_value(first: Any, second: Any, exact: bool = False) -> bool:
     """Are two JSON-like values or CSV cells equal, numbers (and texts of numbers)
     within the tolerance?
 
     exact: without a tolerance, and a text is no number. 1 and 1.0 are equal, 1 and True
     are not.
     """
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return old.keys() == new.keys() and all(
-            same_value(old[key], new[key], exact) for key in old
-        )
-    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
-        return len(old) == len(new) and all(
-            same_value(*pair, exact) for pair in zip(old, new, strict=True)
-        )
-    if isinstance(old, bool) or isinstance(new, bool):
-        return old is new
-    if exact or old == new:
-        return bool(old == new)
-    first = _number(old)
-    second = _number(new)
-    if first is None or second is None:
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        if first.keys() != second.keys():
+            return False
+        return all(same_value(first[key], second[key], exact) for key in first)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        if len(first) != len(second):
+            return False
+        return all(same_value(*pair, exact) for pair in zip(first, second, strict=True))
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if exact or first == second:
+        return bool(first == second)
+    x = _number(first)
+    y = _number(second)
+    if x is None or y is None:
         return False
-    return abs(first - second) <= TOLERANCE * max(1.0, abs(first), abs(second)) or (
-        first != first and second != second
-    )
+    if math.isnan(x) and math.isnan(y):
+        return True
+    return abs(x - y) <= TOLERANCE * max(1.0, abs(x), abs(y))
 
 
 def _number(value: Any) -> float | None:
@@ -100,33 +104,35 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def csv_differences(old: str, new: str, limit: int = 20) -> list[str]:
+def csv_differences(first_text: str, second_text: str, limit: int = 20) -> list[str]:
     """Where two CSV texts differ, numbers by more than the tolerance, in words; at
     most `limit` places.
     """
-    first, second = (list(csv.reader(io.StringIO(text))) for text in (old, new))
-    if first[:1] != second[:1] or not first:
-        return [] if first == second else [f"columns {first[:1]} became {second[:1]}"]
+    first = list(csv.reader(io.StringIO(first_text)))
+    second = list(csv.reader(io.StringIO(second_text)))
+    if first == second:
+        return []
+    if first[:1] != second[:1]:
+        return [f"columns {first[:1]} became {second[:1]}"]
     if len(first) != len(second):
         return [f"{len(first) - 1} rows became {len(second) - 1}"]
-    found = []
-    for number, lines in enumerate(zip(first[1:], second[1:], strict=True), 1):
-        cells = itertools.zip_longest(first[0], *lines, fillvalue="")
-        found += [
-            f"row {number}, {name}: {a!r} became {b!r}"
-            for name, a, b in cells
-            if not same_value(a, b)
-        ]
-    return found[:limit]
+    differences = []
+    header = first[0]
+    for number, rows in enumerate(zip(first[1:], second[1:], strict=True), 1):
+        for name, a, b in itertools.zip_longest(header, *rows, fillvalue=""):
+            if not same_value(a, b):
+                differences.append(f"row {number}, {name}: {a!r} became {b!r}")
+    return differences[:limit]
 
 
-def same_svg(old: bytes, new: bytes) -> bool:
+def same_svg(first_svg: bytes, second_svg: bytes) -> bool:
     """Do two SVG files draw the same, apart from rounding?"""
-    texts = [_CLIP.sub("clip", svg.decode("utf-8", "replace")) for svg in (old, new)]
-    if len({_NUMBER.sub("#", text) for text in texts}) > 1:
+    first = _CLIP.sub("clip", first_svg.decode("utf-8", "replace"))
+    second = _CLIP.sub("clip", second_svg.decode("utf-8", "replace"))
+    if _NUMBER.sub("#", first) != _NUMBER.sub("#", second):
         return False
-    pairs = zip(*map(_NUMBER.findall, texts), strict=True)
-    return all(a == b or abs(float(a) - float(b)) <= _SVG_TOLERANCE for a, b in pairs)
+    pairs = zip(_NUMBER.findall(first), _NUMBER.findall(second), strict=True)
+    return all(abs(float(a) - float(b)) <= _SVG_TOLERANCE for a, b in pairs)
 
 
 def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
@@ -134,28 +140,38 @@ def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
     `contents`: all that is to be saved.
     """
     try:
-        there = files.located(name).read_bytes()
+        saved = files.located(name).read_bytes()
     except OSError:
         return False
     drawing = name.removesuffix(".png") + ".svg"
-    if (
-        name.endswith(".png") and drawing in contents
-    ):  # pixels hang on the machine; a drawing is judged by its SVG
+    if name.endswith(".png") and drawing in contents:
+        # Pixels depend on the machine; a drawing is judged by its SVG.
         return same_file(drawing, contents[drawing], contents)
     if name.endswith(".csv"):
-        return not csv_differences(there.decode("utf-8", "replace"), content.decode())
-    return there == content or (name.endswith(".svg") and same_svg(there, content))
+        return not csv_differences(saved.decode("utf-8", "replace"), content.decode())
+    return saved == content or (name.endswith(".svg") and same_svg(saved, content))
 
 
-def same_record(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def changed(contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The contents that differ from the files of their names, by more than rounding."""
+    return {
+        name: content
+        for name, content in contents.items()
+        if not same_file(name, content, contents)
+    }
+
+
+def same_record(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Do two provenance records say the same about the result, whenever and wherever
     it was made?
     """
-    stable = [
-        {key: value for key, value in record.items() if key not in VOLATILE}
-        for record in (old, new)
-    ]
-    return same_value(*(json.loads(json.dumps(part)) for part in stable))
+    return same_value(_stable(first), _stable(second))
+
+
+def _stable(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says of the result, as it is read back from a file."""
+    stable = {key: value for key, value in record.items() if key not in VOLATILE}
+    return json.loads(json.dumps(stable))
 
 
 def write(contents: Mapping[str, bytes], obsolete: Iterable[str] = ()) -> None:
@@ -167,16 +183,16 @@ def write(contents: Mapping[str, bytes], obsolete: Iterable[str] = ()) -> None:
     try:
         with contextlib.ExitStack() as stack:
             for name, content in contents.items():
-                stack.enter_context(files.replacing(files.located(name))).write_bytes(
-                    content
-                )
+                path = stack.enter_context(files.replacing(files.located(name)))
+                path.write_bytes(content)
         for name in obsolete:
             files.located(name).unlink(missing_ok=True)
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{error.strerror or error}; nothing was saved. Free the disk, make the folder writable, or set "
-            "NLGEVAL_RESULTS and NLGEVAL_FIGURES to other folders",
+            f"{error.strerror or error}; nothing was saved. Free the disk, make the "
+            "folder writable, or set NLGEVAL_RESULTS and NLGEVAL_FIGURES to other "
+            "folders",
         ) from error
 
 
@@ -218,127 +234,144 @@ def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
     sense.
     """
     try:
-        own = notebook.read(entry.path).parameters
+        defaults = notebook.read(entry.path).parameters
     except notebook.NotebookRefused as error:
         return f"the catalogue's parameters cannot be read: {error}"
-    wanted = {name: one.default for name, one in own.items()} | dict(entry.parameters)
-    said = [
-        f"{name} is not passed to Output" for name in wanted if name not in parameters
-    ]
-    for name, value in parameters.items():
-        if name not in wanted:
-            said.append(f"{name} is no parameter of {entry.notebook}")
-        elif not same_value(wanted[name], value, exact=True):
-            said.append(f"{name} is {value!r}, the catalogue's is {wanted[name]!r}")
-    return "; ".join(
-        sorted(one for one in said if one.partition(" ")[0] not in RESERVED)
-    )
+    expected = {name: parameter.default for name, parameter in defaults.items()}
+    expected |= entry.parameters
+    differences = []
+    for name in {*expected, *parameters} - {*RESERVED}:
+        if name not in parameters:
+            differences.append(f"{name} is not passed to Output")
+        elif name not in expected:
+            differences.append(f"{name} is no parameter of {entry.notebook}")
+        elif not same_value(expected[name], parameters[name], exact=True):
+            value = f"{parameters[name]!r}, the catalogue's is {expected[name]!r}"
+            differences.append(f"{name} is {value}")
+    return "; ".join(sorted(differences))
 
 
 def lesser(
-    old: Mapping[str, Any], new: Mapping[str, Any], losses: list[Loss], alone: bool
+    saved: Mapping[str, Any], fresh: Mapping[str, Any], losses: list[Loss], alone: bool
 ) -> str:
-    """Why a result with the record `new`, lacking `losses`, must not replace that of
-    `old`; empty where it may.
+    """Why a result with the record `fresh`, lacking `losses`, must not replace that of
+    `saved`; empty where it may.
 
     alone: without the runner. An editor saves a changed parameters cell by itself: its
     defaults say nothing then.
     """
-    if old.get("route") == "run" and new["route"] != "run":
-        return f"the result there was made by running the judge, this one is {new['route']!r}"
+    command = f"nlgeval run {fresh['output']}"
+    if saved.get("route") == "run" and fresh["route"] != "run":
+        reason = "the result there was made by running the judge"
+        return f"{reason}, this one is {fresh['route']!r}"
     if losses:
-        return f"{', '.join(map(str, losses))} would be lost (nlgeval run {new['output']} --replace lets it shrink)"
-    before = old.get("parameters", {})
-    moved = [
-        f"{name} {before[name]!r}, here {value!r}"
-        for name, value in new["parameters"].items()
-        if alone and name in before and not same_value(before[name], value, exact=True)
-    ]
-    also = f" (nlgeval run {new['output']} publishes this one)"
-    return f"the result there was made with {', '.join(moved)}{also}" if moved else ""
+        listed = ", ".join(map(str, losses))
+        return f"{listed} would be lost ({command} --replace lets it shrink)"
+    if not alone:
+        return ""
+    saved_values = saved.get("parameters", {})
+    changes = []
+    for name, value in fresh["parameters"].items():
+        if name in saved_values and not same_value(
+            saved_values[name], value, exact=True
+        ):
+            changes.append(f"{name} {saved_values[name]!r}, here {value!r}")
+    if not changes:
+        return ""
+    reason = f"the result there was made with {', '.join(changes)}"
+    return f"{reason} ({command} publishes this one)"
 
 
-def lost(old: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
+def lost(saved: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
     """What the files of the saved result hold that `contents` does not.
 
-    old: the saved record. contents: what this run would write, by name. Rows are known
+    saved: the saved record. contents: what this run would write, by name. Rows are known
     by their first columns of text, as many as tell them apart. A drawing has less where
     fewer names stand in it. Other texts and values are no loss.
     """
-    found = []
-    for name in old.get("files", ()):
+    losses = []
+    for name in saved.get("files", ()):
         try:
-            there = files.located(name).read_bytes()
+            saved_text = files.located(name).read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
         file = name.rpartition("/")[2]
-        here = contents.get(name)
-        texts = [text.decode("utf-8", "replace") for text in (there, here or b"")]
-        if name.endswith(".csv") and (rows := _rows_lost(*texts)):
-            kind = "rows" if "__" in file else "cells"
-            count = sum(rows.values())
-            said = f"{count} {kind if count > 1 else kind[:-1]} of {file}{_some([key for key in rows if key])}"
-            found.append(Loss(file, kind, count, said))
-        elif name.endswith(".svg"):
-            before, now = (
-                set(_TEXT.findall(text)) for text in texts
-            )  # one name put for another is no loss
-            if here is None:
-                found.append(Loss(file, "figures", 1, file))
-            elif len(before) > len(now):
-                found.append(
-                    Loss(file, "figures", 1, file + _some(sorted(before - now)))
+        content = contents.get(name, b"").decode("utf-8", "replace")
+        if name.endswith(".csv"):
+            rows = _rows_lost(saved_text, content)
+            if rows:
+                kind = "rows" if "__" in file else "cells"
+                count = sum(rows.values())
+                unit = kind if count > 1 else kind.removesuffix("s")
+                listed = _in_brackets(list(filter(None, rows)))
+                losses.append(
+                    Loss(file, kind, count, f"{count} {unit} of {file}{listed}")
                 )
-    return found
+        elif name.endswith(".svg"):
+            saved_names = set(_TEXT.findall(saved_text))
+            names = set(_TEXT.findall(content))
+            if name not in contents:
+                losses.append(Loss(file, "figures", 1, file))
+            elif len(saved_names) > len(names):  # one name put for another is no loss
+                listed = _in_brackets(sorted(saved_names - names))
+                losses.append(Loss(file, "figures", 1, file + listed))
+    return losses
 
 
-def _some(names: list[str], most: int = 3) -> str:
-    more = "; …" if len(names) > most else ""
-    return f" ({'; '.join(names[:most])}{more})" if names else ""
+def _in_brackets(names: list[str], most: int = 3) -> str:
+    """The first of these names; nothing where there is none."""
+    if not names:
+        return ""
+    listed = "; ".join(names[:most])
+    return f" ({listed}; …)" if len(names) > most else f" ({listed})"
 
 
-def _rows_lost(old: str, new: str) -> Counter[str]:
+def _rows_lost(saved_text: str, text: str) -> Counter[str]:
     """How often a row of this name is gone, or lacks a number."""
-    before, after = (list(csv.DictReader(io.StringIO(text))) for text in (old, new))
-    labels: list[
-        str
-        # the leading columns of text that tell rows apart; fewer where one of numbers
-        # comes
-        # first
-    ] = []
-    for column in before[0] if before else ():
-        known = {tuple(row[name] for name in labels) for row in before}
-        if (labels and len(known) == len(before)) or all(
-            _is_number(row[column]) for row in before if row[column]
-        ):
+    saved = list(csv.DictReader(io.StringIO(saved_text)))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    labels = _label_columns(saved)
+    varying = [len({row[name] for row in saved}) > 1 for name in labels]
+    losses: Counter[str] = Counter()
+    for (key, _), count in (_tally(saved, labels) - _tally(rows, labels)).items():
+        name = ", ".join(itertools.compress(key, varying))
+        losses[name] = max(losses[name], count)
+    return losses
+
+
+def _label_columns(rows: list[dict[str, str]]) -> list[str]:
+    """The leading columns of text that tell rows apart; fewer where one of numbers
+    comes first.
+    """
+    labels: list[str] = []
+    for column in rows[0] if rows else ():
+        keys = {_key(row, labels) for row in rows}
+        if labels and len(keys) == len(rows):
+            break
+        if all(_is_number(row[column]) for row in rows if row[column]):
             break
         labels.append(column)
-    telling = [len({row[name] for row in before}) > 1 for name in labels]
-    rows: Counter[str] = Counter()
-    for (key, _), count in (_tally(before, labels) - _tally(after, labels)).items():
-        name = ", ".join(itertools.compress(key, telling))
-        rows[name] = max(rows[name], count)
-    return rows
+    return labels
+
+
+def _key(row: Mapping[str, str], labels: list[str]) -> tuple[str, ...]:
+    return tuple(row.get(name, "") for name in labels)
 
 
 def _tally(
     rows: list[dict[str, str]], labels: list[str]
 ) -> Counter[tuple[tuple[str, ...], str]]:
     """How many rows there are of each key, and how many numbers by key and column."""
-    found: Counter[tuple[tuple[str, ...], str]] = Counter()
+    counts: Counter[tuple[tuple[str, ...], str]] = Counter()
     for row in rows:
-        numbers = [
-            name
-            for name, cell in row.items()
-            if name not in labels and _is_number(cell)
-        ]
-        found.update(
-            (tuple(row.get(name, "") for name in labels), name)
-            for name in ["", *numbers]
-        )
-    return found
+        key = _key(row, labels)
+        counts[key, ""] += 1
+        for name, cell in row.items():
+            if name not in labels and _is_number(cell):
+                counts[key, name] += 1
+    return counts
 
 
 def _is_number(text: str | None) -> bool:
-    found = _number(text)
-    return found is not None and not math.isnan(found)
+    number = _number(text)
+    return number is not None and not math.isnan(number)

@@ -1,5 +1,5 @@
 """One row a printed table or figure of the five papers: what was compared, what is
-equal, and why the rest is not.
+equal, and why the others are not.
 
 A row's status follows from its printed numbers (those of `data/paper_tables`):
 
@@ -21,7 +21,7 @@ import json
 import os
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -62,18 +62,10 @@ COLUMNS = (
     "output",
     "notebook",
 )
-COMPARED = (
-    "reproduced",
-    "partly",
-    "differs",
-)  # of a printed table that has numbers to compare
-_ROUTES = (
-    "run",
-    "public",
-    "published",
-    "recorded",
-    "mini",
-)  # as a table's routes are told
+# The statuses of a printed table that has numbers to compare.
+COMPARED = ("reproduced", "partly", "differs")
+# The order in which a table's routes are named.
+_ROUTES = ("run", "public", "published", "recorded", "mini")
 READING = (
     "Each printed number has a kind (data/paper_tables/kinds.csv): the paper's own "
     "method, its ablation, another LLM judge, a learned metric, a lexical metric, "
@@ -100,6 +92,7 @@ _INTEGERS = {
     if not name.endswith("shuffled")
 }
 CLAIMS = "results/meta/meta_claims__{}.csv"
+CLAIM_COLUMNS = ["place", "claim", "verdict", "evidence", "inference"]
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
@@ -116,10 +109,9 @@ def build(mode: str = "full") -> pd.DataFrame:
     Raises: ValueError for an unknown mode; CatalogueError.
     """
     stated = {(row.paper, row.id): row for row in catalogue.load().rows}
-    rows = [
-        _row(one, stated.get((one.printed.paper, one.printed.id)))
-        for one in _gathered(mode)
-    ]
+    rows = []
+    for item in _gathered(mode):
+        rows.append(_row(item, stated.get((item.printed.paper, item.printed.id))))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype(_INTEGERS | {"largest_difference": float})
 
@@ -130,10 +122,18 @@ def cells(mode: str = "full") -> pd.DataFrame:
 
     Raises: ValueError for an unknown mode; CatalogueError.
     """
-    made = [one.cells for one in _gathered(mode) if one.cells is not None]
-    return pd.concat(
-        made or [pd.DataFrame(columns=papers.comparison.RESULT)], ignore_index=True
-    )
+    frames = [item.cells for item in _gathered(mode) if item.cells is not None]
+    if not frames:
+        return pd.DataFrame(columns=papers.comparison.RESULT)
+    return pd.concat(frames, ignore_index=True)
+
+
+class _Saved(NamedTuple):
+    """An output with its record and its compared cells."""
+
+    entry: Entry
+    record: dict[str, Any]
+    cells: pd.DataFrame | None
 
 
 class _Printed(NamedTuple):
@@ -143,37 +143,41 @@ class _Printed(NamedTuple):
 
     printed: Any
     entries: list[Entry]
-    made: list[tuple[Entry, dict[str, Any]]]  # with its record and cells
+    saved: list[_Saved]
     cells: pd.DataFrame | None  # one a printed cell and route, of all outputs
 
 
 def _gathered(mode: str) -> Iterator[_Printed]:
+    """Every printed table and figure with what was saved for it, in the papers' order.
+
+    Raises: ValueError for an unknown mode or a damaged file.
+    """
     if mode not in ("full", "quick"):
         raise ValueError(f"mode is {mode!r}; allowed: full, quick")
-    covering: dict[tuple[str, str], list[tuple[Entry, dict[str, Any] | None]]] = (
-        defaultdict(list)
-    )
+    entries = defaultdict[tuple[str, str], list[Entry]](list)
+    results = defaultdict[tuple[str, str], list[_Saved]](list)
     for entry in catalogue.load().outputs:
-        base = answers.base(entry, mode)
-        if record := saving.read_json(f"{base}.json"):
-            record["cells"] = answers.saved_cells(f"{base}.csv")
-        if record is not None and (
-            lacking := [
-                key for key in ("route", "date") if not isinstance(record.get(key), str)
-            ]
-        ):
-            raise ValueError(
-                f"{base}.json is damaged (no {lacking[0]!r}); {saving.AGAIN}"
-            )
+        saved = _saved(entry, mode)
         for name in entry.covers:
-            covering[entry.paper, name].append((entry, record))
+            entries[entry.paper, name].append(entry)
+            if saved is not None:
+                results[entry.paper, name].append(saved)
     for printed in papers.index().itertuples(index=False):
-        there = covering[str(printed.paper), str(printed.id)]
-        made = [(entry, record) for entry, record in there if record is not None]
-        frames = [record["cells"] for _, record in made if record["cells"] is not None]
-        yield _Printed(
-            printed, [entry for entry, _ in there], made, _cells(printed, frames)
-        )
+        place = (str(printed.paper), str(printed.id))
+        cells = _cells(printed, results[place])
+        yield _Printed(printed, entries[place], results[place], cells)
+
+
+def _saved(entry: Entry, mode: str) -> _Saved | None:
+    """What an output saved; None where it saved nothing."""
+    base = answers.base(entry, mode)
+    record = saving.read_json(f"{base}.json")
+    if record is None:
+        return None
+    for key in ("route", "date"):
+        if not isinstance(record.get(key), str):
+            raise ValueError(f"{base}.json is damaged (no {key!r}); {saving.AGAIN}")
+    return _Saved(entry, record, answers.saved_cells(f"{base}.csv"))
 
 
 def kinds(mode: str = "full") -> pd.DataFrame:
@@ -185,21 +189,23 @@ def kinds(mode: str = "full") -> pd.DataFrame:
     printed = papers.printed_cells()
     compared = cells(mode)
     rows = []
+    counts = [*papers.COUNTS, *papers.EVIDENCE]
     for paper, part in printed.groupby("paper", sort=False):
-        found = papers.by_kind(compared[compared["paper"] == paper])
-        found = found.set_index("kind")
+        by_kind = papers.by_kind(compared[compared["paper"] == paper])
+        by_kind = by_kind.set_index("kind")
         for kind in papers.ROW_KINDS:
-            many = int((part["kind"] == kind).sum())
-            if not many:
+            size = int((part["kind"] == kind).sum())
+            if not size:
                 continue
-            empty = dict.fromkeys((*papers.COUNTS, *papers.EVIDENCE), 0)
-            counted = found.loc[kind].to_dict() if kind in found.index else empty
-            unlisted = many - counted["printed"]
-            counted |= {"printed": many, "missing": counted["missing"] + unlisted}
-            rows.append({"paper": paper, "kind": kind} | counted)
-    columns = ["paper", "kind", *papers.COUNTS, *papers.EVIDENCE]
-    exact = [name for name in columns[2:] if not name.endswith("shuffled")]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(exact, int))
+            row = dict.fromkeys(counts, 0)
+            if kind in by_kind.index:
+                row |= by_kind.loc[kind].to_dict()
+            row["missing"] += size - row["printed"]
+            row["printed"] = size
+            rows.append({"paper": paper, "kind": kind} | row)
+    exact = [name for name in counts if not name.endswith("shuffled")]
+    frame = pd.DataFrame(rows, columns=["paper", "kind", *counts])
+    return frame.astype(dict.fromkeys(exact, int))
 
 
 def totals(counted: pd.DataFrame) -> pd.DataFrame:
@@ -208,9 +214,9 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
     counted: as `kinds` gives them, of all papers or some.
     """
     rows = []
-    for one in counted[counted["kind"] == papers.OWN].to_dict("records"):
-        name = papers.own_method(one["paper"])[0]
-        rows.append({"what": f"own method: {name}"} | _in_columns(one))
+    for row in counted[counted["kind"] == papers.OWN].to_dict("records"):
+        name = papers.own_method(row["paper"])[0]
+        rows.append({"what": f"own method: {name}"} | _in_columns(row))
     for kind in papers.ROW_KINDS[1:]:
         part = counted[counted["kind"] == kind]
         if len(part):
@@ -219,26 +225,26 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _in_columns(found: Mapping[str, Any]) -> dict[str, Any]:
+def _in_columns(counts: Mapping[str, Any]) -> dict[str, Any]:
     """The counts of one kind as a reader meets them in a table."""
     sorts = []
     for sort in papers.EVIDENCE:
-        if found[sort]:
-            sorts.append(f"{int(found[sort])} {sort}")
-    tested = ""
-    if found["recomputed"]:
-        tested = papers.outcome(found, "recomputed")
+        if counts[sort]:
+            sorts.append(f"{int(counts[sort])} {sort}")
+    tested = "not tested"
+    if counts["recomputed"]:
+        tested = papers.outcome(counts, "recomputed")
     consistent = ""
-    if found["consistent"]:
-        consistent = papers.outcome(found, "consistent")
+    if counts["consistent"]:
+        consistent = papers.outcome(counts, "consistent")
     return {
-        "printed": int(found["printed"]),
-        "recomputed": tested or "not tested",
+        "printed": int(counts["printed"]),
+        "recomputed": tested,
         "the equal ones": ", ".join(sorts),
         "consistent": consistent,
-        "for orientation": int(found["orientation"]),
-        "by construction": int(found["construction"]),
-        "nothing beside": int(found["missing"]),
+        "for orientation": int(counts["orientation"]),
+        "by construction": int(counts["construction"]),
+        "nothing beside": int(counts["missing"]),
     }
 
 
@@ -247,14 +253,15 @@ def headline(counted: pd.DataFrame) -> str:
 
     counted: as `kinds` gives them, of all papers or some.
     """
-    own = counted[counted["kind"] == papers.OWN]
-    parts = []
-    for one in own.itertuples():
-        name = papers.own_method(one.paper)[0]
-        parts.append(f"{name} {one.recomputed:,} of {one.printed:,}")
-    tested = int(own["recomputed"].sum())
-    said = f"Printed numbers of the papers' own methods that were tested: {tested:,}"
-    said += f" ({', '.join(parts)})" if parts else ""
+    own_rows = counted[counted["kind"] == papers.OWN]
+    methods = []
+    for row in own_rows.itertuples():
+        name = papers.own_method(row.paper)[0]
+        methods.append(f"{name} {row.recomputed:,} of {row.printed:,}")
+    tested = int(own_rows["recomputed"].sum())
+    text = f"Printed numbers of the papers' own methods that were tested: {tested:,}"
+    if methods:
+        text += f" ({', '.join(methods)})"
     columns = [*papers.COUNTS, *papers.EVIDENCE]
     sums = counted.groupby("kind", sort=False)[columns].sum().reset_index()
     order = sums["kind"].map(papers.ROW_KINDS.index)
@@ -262,49 +269,48 @@ def headline(counted: pd.DataFrame) -> str:
     for count in ("recomputed", "consistent"):
         words = papers.kinds_in_words(rows, count)
         if words:
-            said += f". {count.capitalize()}: {words}"
-    oriented = _some_of(rows, "orientation")
+            text += f". {count.capitalize()}: {words}"
+    oriented = []
+    for row in rows:
+        if row["orientation"]:
+            oriented.append(f"{PLURALS[row['kind']]} {int(row['orientation']):,}")
     if oriented:
-        said += f". For orientation, without a verdict: {oriented}"
-    return said
-
-
-def _some_of(rows: list[dict[str, Any]], count: str) -> str:
-    """How many cells of each kind a count has, where it has any."""
-    parts = []
-    for one in rows:
-        if one[count]:
-            parts.append(f"{PLURALS[one['kind']]} {int(one[count]):,}")
-    return "; ".join(parts)
+        text += f". For orientation, without a verdict: {'; '.join(oriented)}"
+    return text
 
 
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers: what was tested of the paper's own method, then
     the counts by kind.
     """
-    shown = frame[["id", "title", "own"]].rename(
-        columns={"title": "what", "own": "own method"}
-    )
-    shown["recomputed"] = frame["recomputed_by_kind"]
-    shown["consistent"] = frame["consistent_by_kind"]
-    shown["for orientation"] = frame["orientation"].replace(0, "").astype(str)
-    shown["status"] = frame["status"]
-    shown["largest difference"] = [
-        f"{gap:.4g}" if gap == gap else "" for gap in frame["largest_difference"]
-    ]
-    return shown.join(frame[["route", "saved", "reason"]])
+    gaps = frame["largest_difference"]
+    columns = {
+        "id": frame["id"],
+        "what": frame["title"],
+        "own method": frame["own"],
+        "recomputed": frame["recomputed_by_kind"],
+        "consistent": frame["consistent_by_kind"],
+        "for orientation": frame["orientation"].replace(0, "").astype(str),
+        "status": frame["status"],
+        "largest difference": ["" if pd.isna(gap) else f"{gap:.4g}" for gap in gaps],
+    }
+    return pd.DataFrame(columns).join(frame[["route", "saved", "reason"]])
 
 
 def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     """The scoreboard, or its totals, as a styled table."""
-    shades = {"reproduced": "equal", "partly": "near", "differs": "off"}
-    shades |= dict.fromkeys(("needs GPU", "no public data"), "missing")
-    return tables.show(
-        frame,
-        caption,
-        4,
-        classes=lambda name, said: shades.get(said) if name == "status" else None,
-    )
+    shades = {
+        "reproduced": "equal",
+        "partly": "near",
+        "differs": "off",
+        "needs GPU": "missing",
+        "no public data": "missing",
+    }
+
+    def shade(column: str, value: Any) -> str | None:
+        return shades.get(value) if column == "status" else None
+
+    return tables.show(frame, caption, digits=4, classes=shade)
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
@@ -319,13 +325,9 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     folder = "quick/" if mode == "quick" else ""
     counted = kinds(mode)
     contents = texts(frame, mode)
-    for end, drawn in figures.render(figures.scoreboard(frame, TITLES)).items():
-        contents[f"figures/{folder}scoreboard.{end}"] = drawn
-    changed = {
-        name: content
-        for name, content in contents.items()
-        if not saving.same_file(name, content, contents)
-    }
+    for end, drawing in figures.render(figures.scoreboard(frame, TITLES)).items():
+        contents[f"figures/{folder}scoreboard.{end}"] = drawing
+    changed = saving.changed(contents)
     saving.write(changed)
     line = headline(counted)
     if not folder and files.results() == files.root() / "results":
@@ -334,14 +336,16 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
             files.write_text(files.root() / "README.md", text)
         blocks = [f"README.md#{mark}" for mark in seal.BLOCKS if seal.block(mark)]
         seal.renew([*contents, *blocks], [*changed, *blocks])
-    if given := os.environ.get("NLGEVAL_RECORD"):
+    record_path = os.environ.get("NLGEVAL_RECORD")
+    if record_path:
         report = {
             "id": catalogue.SCOREBOARD,
             "folder": folder.rstrip("/"),
             "line": line,
             "files": list(contents),
+            "modules": provenance.modules(),
         }
-        files.write_text(given, json.dumps(report | {"modules": provenance.modules()}))
+        files.write_text(record_path, json.dumps(report))
     print(line)
     return list(contents)
 
@@ -379,14 +383,15 @@ def readme(counted: pd.DataFrame) -> str:
     """
     text = _readme_text()
     line = textwrap.fill(f"{headline(counted)}.", 119)
-    for mark, content in (
-        ("counts", f"{line}\n\n{_md_table(totals(counted))}"),
-        ("claims", _md_table(claims())),
-    ):
-        before, opened, rest = text.partition(f"<!-- {mark} -->\n")
-        _, closed, after = rest.partition(f"<!-- /{mark} -->")
-        if content and closed:
-            text = f"{before}{opened}{content}\n{closed}{after}"
+    blocks = {
+        "counts": f"{line}\n\n{_md_table(totals(counted))}",
+        "claims": _md_table(claims()),
+    }
+    for mark, content in blocks.items():
+        above, start, inner = text.partition(f"<!-- {mark} -->\n")
+        _, end, below = inner.partition(f"<!-- /{mark} -->")
+        if content and end:
+            text = f"{above}{start}{content}\n{end}{below}"
     return text
 
 
@@ -396,104 +401,94 @@ def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
 
     counted: as `kinds` gives them.
     """
-    lines = [
+    paragraphs = [
         "# Scoreboard",
-        "",
         headline(counted) + ".",
-        "",
         _md_table(totals(counted)),
-        "",
+        answers.folded("How to read the counts", READING),
     ]
-    lines += [answers.folded("How to read the counts", READING)]
     for paper, part in frame.groupby("paper", sort=False):
-        numbers = part["status"].isin(COMPARED)
-        shown = brief(part).assign(id=[_linked(row) for row in part.to_dict("records")])
-        rest = shown.loc[~numbers, ["id", "what", "status", "route", "reason"]]
-        lines += ["", f"## {TITLES[paper]}", ""]
-        if numbers.any():
-            lines += [
-                _md_table(shown[numbers].drop(columns=["reason"])),
-                "",
-            ]
-        many = f"{len(rest)} further tables and figures, without a number to compare"
-        lines += [answers.folded(many, _md_table(rest))]
-    if len(counted := claims()):
-        lines += [
-            "",
-            "## Claims, by verdict",
-            "",
-            "More on [the page of claims](meta/meta_claims.md).",
-            "",
-        ]
-        lines += [_md_table(counted)]
+        rows = brief(part)
+        rows["id"] = [_linked(row) for row in part.to_dict("records")]
+        compared = part["status"].isin(COMPARED)
+        further = rows.loc[~compared, ["id", "what", "status", "route", "reason"]]
+        paragraphs.append(f"## {TITLES[paper]}")
+        if compared.any():
+            paragraphs.append(_md_table(rows[compared].drop(columns="reason")))
+        title = "further tables and figures, without a number to compare"
+        folded = answers.folded(f"{len(further)} {title}", _md_table(further))
+        paragraphs.append(folded)
+    verdicts = claims()
+    if len(verdicts):
+        paragraphs.append("## Claims, by verdict")
+        paragraphs.append("More on [the page of claims](meta/meta_claims.md).")
+        paragraphs.append(_md_table(verdicts))
         for paper, part in claims("claims").groupby("paper", sort=False):
-            shown = part[["place", "claim", "verdict", "evidence", "inference"]]
-            lines += [
-                "",
-                answers.folded(
-                    f"{TITLES[paper]}: each claim with its arithmetic", _md_table(shown)
-                ),
-            ]
-    return "\n".join(lines) + "\n"
+            title = f"{TITLES[paper]}: each claim with its arithmetic"
+            paragraphs.append(answers.folded(title, _md_table(part[CLAIM_COLUMNS])))
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _linked(row: Mapping[str, Any]) -> str:
     """A printed table's name, with the page of the first output that covers it."""
     page = f"{row['paper']}/{row['output'].partition(',')[0]}"
-    return (
-        f"[{row['id']}]({page}.md)"
-        if files.located(f"results/{page}.json").exists()
-        else row["id"]
-    )
+    if files.located(f"results/{page}.json").exists():
+        return f"[{row['id']}]({page}.md)"
+    return row["id"]
 
 
 def _md_table(frame: pd.DataFrame) -> str:
+    """A frame as a table in Markdown; nothing where it has no row."""
+    if frame.empty:
+        return ""
     cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
-    return (
-        files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
-        if len(frame)
-        else ""
-    )
+    rows = cells.itertuples(index=False, name=None)
+    return files.markdown_table(frame.columns, rows)
 
 
-def _row(one: _Printed, stated: Row | None) -> dict[str, Any]:
-    printed = one.printed
-    cells = one.cells
-    found = (
-        papers.counts(cells) if cells is not None else dict.fromkeys(papers.COUNTS, 0)
-    )
-    gaps = pd.Series(dtype=float)
-    routes = dict.fromkeys(record["route"] for _, record in one.made)
-    if cells is not None and cells["ours"].notna().any():
-        compared = cells["verdict"].isin(papers.COMPARED) & (
-            cells["route"] != "recorded"
-        )
-        gaps = cells.loc[compared, "difference"].abs()
-        routes = {route: None for route in _ROUTES if (cells["route"] == route).any()}
-    status, reason = _status(one, found, stated)
+def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
+    """The scoreboard's row of a printed table; `stated`: what the catalogue says of
+    it.
+    """
+    printed = item.printed
+    cells = item.cells
+    counts = dict.fromkeys(papers.COUNTS, 0)
     tallied: list[dict[str, Any]] = []
+    gaps = pd.Series(dtype=float)
+    routes = [result.record["route"] for result in item.saved]
     if cells is not None:
+        counts = papers.counts(cells)
         tallied = papers.by_kind(cells).to_dict("records")
-    named = [entry for entry, _ in one.made] or one.entries
+        if cells["ours"].notna().any():
+            gaps = cells.loc[_beside(cells, papers.COMPARED), "difference"].abs()
+            routes = [route for route in _ROUTES if (cells["route"] == route).any()]
+    status, reason = _status(item, counts, stated)
+    entries = [result.entry for result in item.saved] or item.entries
+    days = [result.record["date"][:10] for result in item.saved]
     return {
-        name: getattr(printed, name) for name in ("paper", "id", "title", "kind")
-    } | {
-        "route": ", ".join(routes),
+        "paper": printed.paper,
+        "id": printed.id,
+        "title": printed.title,
+        "kind": printed.kind,
+        "route": ", ".join(dict.fromkeys(routes)),
         **_own(printed, tallied),
         "recomputed_by_kind": papers.kinds_in_words(tallied, "recomputed"),
         "consistent_by_kind": papers.kinds_in_words(tallied, "consistent"),
-        **found,
+        **counts,
         "printed": int(printed.cells),
-        "missing": int(printed.cells) - found["printed"] + found["missing"],
+        "missing": int(printed.cells) - counts["printed"] + counts["missing"],
         "largest_difference": gaps.max(),
         "status": status,
         "reason": reason,
-        "saved": ", ".join(
-            dict.fromkeys(record["date"][:10] for _, record in one.made)
-        ),
-        "output": ", ".join(entry.id for entry in named),
-        "notebook": named[0].notebook if named else "",
+        "saved": ", ".join(dict.fromkeys(days)),
+        "output": ", ".join(entry.id for entry in entries),
+        "notebook": entries[0].notebook if entries else "",
     }
+
+
+def _beside(cells: pd.DataFrame, verdicts: Sequence[str]) -> pd.Series:
+    """Which cells have one of these verdicts by more than a recorded number."""
+    return cells["verdict"].isin(verdicts) & (cells["route"] != "recorded")
 
 
 def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
@@ -501,116 +496,121 @@ def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
 
     tallied: the table's counts by kind.
     """
-    many = papers.own_numbers(printed.paper, printed.id)
+    numbers = papers.own_numbers(printed.paper, printed.id)
     counted: dict[str, Any] = {}
-    for one in tallied:
-        if one["kind"] == papers.OWN:
-            counted = one
+    for row in tallied:
+        if row["kind"] == papers.OWN:
+            counted = row
     tested = counted.get("recomputed", 0)
     words = ""
     if tested:
         words = papers.outcome(counted, "recomputed")
-    elif many:
+    elif numbers:
         needs = papers.own_method(printed.paper, printed.id)[1]
-        words = f"not tested (0 of {many}; needs {needs})"
+        words = f"not tested (0 of {numbers}; needs {needs})"
     return {
-        "own_printed": many,
+        "own_printed": numbers,
         "own_recomputed": tested,
         "own_equal": counted.get("recomputed_equal", 0),
         "own": words,
     }
 
 
-def _cells(printed: Any, frames: list[pd.DataFrame]) -> pd.DataFrame | None:
+def _cells(printed: Any, results: list[_Saved]) -> pd.DataFrame | None:
     """The compared cells of one printed table from all outputs that cover it, one a
     printed cell and route.
 
     Where two outputs give the same, a number goes before none, then the first of them;
     never the nearer value.
     """
-    frames = [
-        part[(part["paper"] == printed.paper) & (part["table"] == printed.id)]
-        for part in frames
-    ]
-    frames = [part[part["verdict"] != "extra"] for part in frames if len(part)]
+    frames = []
+    for result in results:
+        if result.cells is not None:
+            cells = result.cells
+            of_table = (cells["paper"] == printed.paper) & (
+                cells["table"] == printed.id
+            )
+            if of_table.any():
+                frames.append(cells[of_table & (cells["verdict"] != "extra")])
     if not frames:
         return None
     joined = pd.concat(frames, ignore_index=True)
     order = joined["ours"].isna().sort_values(kind="stable").index
-    kept = joined.loc[order].drop_duplicates([*papers.KEY, "route"])
-    return kept[kept["ours"].notna() | ~kept.duplicated([*papers.KEY])].sort_index()
+    distinct = joined.loc[order].drop_duplicates([*papers.KEY, "route"])
+    first = ~distinct.duplicated([*papers.KEY])
+    return distinct[distinct["ours"].notna() | first].sort_index()
 
 
 def _unequal(cells: pd.DataFrame) -> str:
     """How many compared numbers of each kind are not equal, in words."""
-    parts = []
-    for one in papers.by_kind(cells).to_dict("records"):
-        many = one["recomputed"] + one["consistent"]
-        gone = many - one["recomputed_equal"] - one["consistent_equal"]
-        if gone:
-            near = one["recomputed_spread"]
-            also = f", {near} {papers.comparison.SPREAD}" if near else ""
-            parts.append(f"{PLURALS[one['kind']]} {gone} of {many}{also}")
-    return ", ".join(parts)
+    clauses = []
+    for row in papers.by_kind(cells).to_dict("records"):
+        compared = row["recomputed"] + row["consistent"]
+        unequal = compared - row["recomputed_equal"] - row["consistent_equal"]
+        if unequal:
+            clause = f"{PLURALS[row['kind']]} {unequal} of {compared}"
+            if row["recomputed_spread"]:
+                clause += f", {row['recomputed_spread']} {papers.comparison.SPREAD}"
+            clauses.append(clause)
+    return ", ".join(clauses)
 
 
 def _status(
-    one: _Printed, found: Mapping[str, int], stated: Row | None
+    item: _Printed, counts: Mapping[str, int], stated: Row | None
 ) -> tuple[str, str]:
     """A row's status, and why it is no better."""
-    cells = one.cells
-    kind = one.printed.kind
-    whole = int(one.printed.cells)
-    compared, equal = (
-        found[f"recomputed{end}"] + found[f"consistent{end}"] for end in ("", "_equal")
-    )
-    if cells is not None and compared:
-        why = [stated.reason] if stated else []
-        near = found["recomputed_spread"]
-        unequal = _unequal(cells)
-        if unequal:
-            why.insert(0, f"not equal: {unequal}")
-        gaps = cells[cells["verdict"] == "missing"]
-        why += [
-            f"{len(part)} missing: {reason}"
-            for reason, part in gaps.groupby("reason", sort=False)
-        ]
-        if (unlisted := whole - found["printed"]) > 0:
-            why.append(f"{unlisted} printed numbers are in no output")
-        beside = cells[
-            cells["verdict"].isin((*papers.COMPARED, "construction"))
-            & (cells["route"] != "recorded")
-        ]
-        if equal == compared and len(beside.drop_duplicates([*papers.KEY])) >= whole:
-            return "reproduced", ""
-        return ("partly" if 2 * (equal + near) >= compared else "differs"), "; ".join(
-            why
-        )
+    cells = item.cells
+    if cells is not None and counts["recomputed"] + counts["consistent"]:
+        reasons = [stated.reason] if stated else []
+        return _compared_status(item.printed, cells, counts, reasons)
     if stated:
-        told = cells["reason"].unique() if cells is not None else ()
-        return stated.status, "; ".join(
-            [stated.reason, *(why for why in told if why.startswith("judged by "))]
-        )
-    if not whole and (one.made or kind in _WORDLESS):
-        shown = (
-            f"shown by {', '.join(entry.id for entry, _ in one.made)}"
-            if one.made
-            else ""
-        )
-        said = _WORDLESS.get(kind, "prints no value that could be compared")
-        place = (one.printed.paper, one.printed.id)
-        prompt = printed_prompts.verdicts().get(place, "")
-        return "no numbers", "; ".join(
-            filter(None, [prompt, said, one.printed.note, shown])
-        )
+        reasons = [stated.reason]
+        if cells is not None:
+            for reason in cells["reason"].unique():
+                if reason.startswith("judged by "):
+                    reasons.append(reason)
+        return stated.status, "; ".join(reasons)
+    printed = item.printed
+    if not int(printed.cells) and (item.saved or printed.kind in _WORDLESS):
+        prompt = printed_prompts.verdicts().get((printed.paper, printed.id), "")
+        prints = _WORDLESS.get(printed.kind, "prints no value that could be compared")
+        reasons = [prompt, prints, printed.note]
+        if item.saved:
+            outputs = ", ".join(result.entry.id for result in item.saved)
+            reasons.append(f"shown by {outputs}")
+        return "no numbers", "; ".join(filter(None, reasons))
     if cells is not None:
-        return (
-            "not built yet",
-            f"no number compared: {'; '.join(filter(None, cells['reason'].unique()))}",
-        )
-    named = (
-        f"no result saved yet: nlgeval run {one.entries[0].id}"
-        if one.entries
-        else "no notebook yet"
-    )
-    return "not built yet", named
+        reasons = filter(None, cells["reason"].unique())
+        return "not built yet", f"no number compared: {'; '.join(reasons)}"
+    if item.entries:
+        command = f"nlgeval run {item.entries[0].id}"
+        return "not built yet", f"no result saved yet: {command}"
+    return "not built yet", "no notebook yet"
+
+
+def _compared_status(
+    printed: Any, cells: pd.DataFrame, counts: Mapping[str, int], stated: list[str]
+) -> tuple[str, str]:
+    """The status of a table some of whose numbers were compared.
+
+    stated: the reason that the catalogue gives, if any.
+    """
+    compared = counts["recomputed"] + counts["consistent"]
+    equal = counts["recomputed_equal"] + counts["consistent_equal"]
+    size = int(printed.cells)
+    beside = cells[_beside(cells, (*papers.COMPARED, "construction"))]
+    if equal == compared and len(beside.drop_duplicates([*papers.KEY])) >= size:
+        return "reproduced", ""
+    reasons = []
+    unequal = _unequal(cells)
+    if unequal:
+        reasons.append(f"not equal: {unequal}")
+    reasons += stated
+    gaps = cells[cells["verdict"] == "missing"]
+    for reason, part in gaps.groupby("reason", sort=False):
+        reasons.append(f"{len(part)} missing: {reason}")
+    if size > counts["printed"]:
+        reasons.append(f"{size - counts['printed']} printed numbers are in no output")
+    near = equal + counts["recomputed_spread"]
+    status = "partly" if 2 * near >= compared else "differs"
+    return status, "; ".join(reasons)

@@ -18,7 +18,7 @@ import hashlib
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from nlgeval_lib import files
@@ -36,7 +36,14 @@ _ENDINGS = {
 }
 _BY_HAND = ("data/registry.csv", "data/paper_claims.csv")
 _RESULT = re.compile(
-    r"(?:results|figures)/(?P<folder>(?:mini/)?[a-z]+)/(?P<id>[a-z0-9_]+?)(?:__\w+)?\.\w+"
+    r"""
+    (?:results|figures)/
+    (?P<folder>(?:mini/)?[a-z]+)/   # the paper
+    (?P<id>[a-z0-9_]+?)             # the output
+    (?:__\w+)?                      # the name of a further table or figure
+    \.\w+
+    """,
+    re.VERBOSE,
 )
 
 
@@ -61,7 +68,8 @@ def read() -> dict[str, Line]:
     path = files.located(MANIFEST)
     if not path.exists():
         return {}
-    header, *rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
+    text = io.StringIO(path.read_text(encoding="utf-8"))
+    header, *rows = csv.reader(text)
     if tuple(header) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
         raise ValueError(f"{MANIFEST} is damaged; git checkout -- {MANIFEST}")
     return {name: Line(sha256, origin) for name, sha256, origin in rows}
@@ -71,27 +79,25 @@ def sealed_files() -> list[str]:
     """The files that there are to seal, by name; the README's blocks as
     `README.md#counts`.
     """
-    found = []
+    names = {name for name in _BY_HAND if files.located(name).is_file()}
     for top, endings in _ENDINGS.items():
         folder = files.located(top)
         for path in folder.rglob("*"):
             inner = path.relative_to(folder).as_posix()
             name = f"{top}/{inner}"
             if path.is_file() and name.endswith(endings) and not _is_apart(name):
-                found.append(name)
-    found += [name for name in _BY_HAND if files.located(name).is_file()]
-    found += [f"README.md#{mark}" for mark in BLOCKS if block(mark) is not None]
-    return sorted({*found} - {MANIFEST})
-
-
-_FOLDERS = tuple(
-    f"{top}/{folder}/" for top in ("results", "figures") for folder in _APART
-)
+                names.add(name)
+    for mark in BLOCKS:
+        if block(mark) is not None:
+            names.add(f"README.md#{mark}")
+    return sorted(names - {MANIFEST})
 
 
 def _is_apart(name: str) -> bool:
     """Whether a file is in a folder that is not committed."""
-    return name.startswith(_FOLDERS)
+    top, _, inner = name.partition("/")
+    folders = tuple(f"{folder}/" for folder in _APART)
+    return top in ("results", "figures") and inner.startswith(folders)
 
 
 def block(mark: str, text: str | None = None) -> str | None:
@@ -99,9 +105,9 @@ def block(mark: str, text: str | None = None) -> str | None:
     if text is None:
         readme = files.root() / "README.md"
         text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-    _, opened, rest = text.partition(f"<!-- {mark} -->\n")
-    content, closed, _ = rest.partition(f"<!-- /{mark} -->")
-    return content if opened and closed else None
+    _, start, below = text.partition(f"<!-- {mark} -->\n")
+    content, end, _ = below.partition(f"<!-- /{mark} -->")
+    return content if start and end else None
 
 
 def digest(name: str) -> str:
@@ -119,15 +125,16 @@ def output_of(name: str) -> str:
     """The id of the output that a result, figure or page is named after; empty where
     a file is none.
     """
-    found = _RESULT.fullmatch(name)
-    return found["id"] if found else ""
+    match = _RESULT.fullmatch(name)
+    return match["id"] if match else ""
 
 
 def by_hand(name: str) -> bool:
     """Whether people or a tool write this file, and no run does."""
-    return name.startswith("data/") or (
-        len(PurePosixPath(name).parts) == 2 and name.endswith(".json")
-    )
+    if name.startswith("data/"):
+        return True
+    # A record that lies right below results/ is no output's.
+    return name.count("/") == 1 and name.endswith(".json")
 
 
 def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
@@ -135,22 +142,22 @@ def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
 
     covers: the printed tables of each output, as `covered` gives them.
     """
-    found = _RESULT.fullmatch(name)
-    if not found:
+    match = _RESULT.fullmatch(name)
+    if not match:
         return []
-    record = f"results/{found['folder']}/{found['id']}.json"
+    record = f"results/{match['folder']}/{match['id']}.json"
     if name != record:
         return [record]
-    return [table for table in covers.get(found["id"], ()) if digest(table)]
+    return [table for table in covers.get(match["id"], ()) if digest(table)]
 
 
 def covered() -> dict[str, list[str]]:
     """The files of the printed tables that each output of the catalogue covers."""
-    found = {}
+    tables = {}
     for entry in catalogue.load().outputs:
         folder = f"data/paper_tables/{entry.paper}"
-        found[entry.id] = [f"{folder}/{table}.csv" for table in entry.covers]
-    return found
+        tables[entry.id] = [f"{folder}/{table}.csv" for table in entry.covers]
+    return tables
 
 
 def line(name: str, covers: Mapping[str, Collection[str]]) -> Line:
@@ -191,56 +198,62 @@ def add(names: Iterable[str]) -> None:
     since it made them.
     """
     if applies():
-        known = read()
-        fresh = [name for name in names if name not in known]
+        sealed = read()
+        fresh = [name for name in names if name not in sealed]
         if fresh:
             renew(fresh, fresh, gone=False)
 
 
 def adopt(names: Iterable[str]) -> list[str]:
-    """Take in what people wrote, by name (a folder: all below it), and what of it is
-    gone; returns what was taken in.
+    """Seal files that people wrote, by name (a folder: all below it); files of these
+    names that are no more lose their lines. Returns the names of all these files.
 
     Raises: ValueError for a file that a run makes, and for one that is not sealed.
     """
-    taken = []
-    lines = read()
-    there = {*sealed_files(), *lines}
+    adopted = []
+    sealed = {*sealed_files(), *read()}
     for name in names:
         name = Path(name).as_posix().rstrip("/")
-        chosen = [one for one in there if one == name or one.startswith(f"{name}/")]
+        chosen = []
+        for file in sorted(sealed):
+            if file == name or file.startswith(f"{name}/"):
+                chosen.append(file)
         if not chosen:
             raise ValueError(f"{name}: no file of the seal; they are in {MANIFEST}")
-        made = sorted(one for one in chosen if not by_hand(one))
-        if made:
-            way = f"nlgeval run {output_of(made[0])} --force" if made else ""
-            raise ValueError(f"{made[0]} is made by a run, never by hand: {way}")
-        taken += chosen
+        for file in chosen:
+            if not by_hand(file):
+                command = f"nlgeval run {output_of(file)} --force"
+                raise ValueError(f"{file} is made by a run, never by hand: {command}")
+        adopted += chosen
     with _locked():
         lines = read()
         covers = covered()
-        for name in taken:
+        for name in adopted:
             lines[name] = line(name, covers)
             if not lines[name].sha256:
                 del lines[name]
         _write(lines)
-    return sorted(taken)
+    return sorted(adopted)
 
 
 def _write(lines: Mapping[str, Line]) -> None:
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(COLUMNS)
-    out.writerows((name, *lines[name]) for name in sorted(lines))
+    """Write the manifest, unless it holds these lines already."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name in sorted(lines):
+        writer.writerow((name, *lines[name]))
+    text = buffer.getvalue()
     path = files.located(MANIFEST)
-    if not path.exists() or path.read_text(encoding="utf-8") != text.getvalue():
-        files.write_text(path, text.getvalue())
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        files.write_text(path, text)
 
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
+    """No other process writes the manifest meanwhile."""
     path = files.state("manifest.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with open(path, "w", encoding="utf-8") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield

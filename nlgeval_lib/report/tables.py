@@ -59,6 +59,20 @@ class _Cell(NamedTuple):
     html: str
 
 
+class _Drawn(NamedTuple):
+    """The parts of a table: its column names for a terminal, its head as HTML, and the
+    lines below them.
+    """
+
+    heads: list[str]
+    top: str
+    body: list[list[_Cell]]
+
+
+# The distinct reasons and their numbers, for marks in the cells and lines below.
+_Reasons = dict[str, int]
+
+
 def esc(value: Any) -> str:
     """`value` as text that HTML shows and never runs."""
     return html.escape("" if value is None else str(value), quote=True)
@@ -66,7 +80,8 @@ def esc(value: Any) -> str:
 
 def for_markdown(text: str) -> str:
     """The text on one line with what Markdown or HTML would read as a mark escaped."""
-    return re.sub(r"([\\`*\[\]|~])", r"\\\1", html.escape(printable(text), quote=False))
+    escaped = html.escape(printable(text), quote=False)
+    return re.sub(r"([\\`*\[\]|~])", r"\\\1", escaped)
 
 
 def show(
@@ -84,34 +99,32 @@ def show(
     far, missing, or None. rows: at most so many are shown, and a note says how many are
     not.
     """
-    more = (
-        [f"{len(frame) - rows} further rows are not shown."]
-        if len(frame) > rows
-        else []
-    )
     names = [str(column) for column in frame.columns]
-    body: list[list[_Cell]] = []
+    body = []
     for values in frame.iloc[:rows].itertuples(index=False, name=None):
-        body.append([])
+        line = []
         for name, value in zip(names, values, strict=True):
-            missing = pd.api.types.is_scalar(value) and pd.isna(value)
-            number = isinstance(value, float | np.floating)
-            text = "–" if missing else f"{value:,.{digits}f}" if number else str(value)
-            form = (
-                ("text" if len(value) > 24 else "word")
-                if isinstance(value, str)
-                else ""
-            )
-            kinds = " ".join(filter(None, [form, classes(name, value)]))
-            body[-1].append(
-                _Cell(
-                    text,
-                    f'<td class="{kinds}">{esc(text)}</td>'
-                    if kinds
-                    else f"<td>{esc(text)}</td>",
-                )
-            )
-    return joined([_drawn(names, _head(names), body, caption)], [*notes, *more])
+            line.append(_plain_cell(value, digits, classes(name, value)))
+        body.append(line)
+    below = [*notes]
+    if len(frame) > rows:
+        below.append(f"{len(frame) - rows} further rows are not shown.")
+    return joined([_table(_Drawn(names, _head(names), body), caption)], below)
+
+
+def _plain_cell(value: Any, digits: int, shade: str | None) -> _Cell:
+    """A value of any frame; texts, long ones and words, are set apart from numbers."""
+    form = ""
+    if isinstance(value, str):
+        form = "text" if len(value) > 24 else "word"
+    text = str(value)
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        text = "–"
+    elif isinstance(value, float | np.floating):
+        text = f"{value:,.{digits}f}"
+    kinds = " ".join(filter(None, [form, shade]))
+    attribute = f' class="{kinds}"' if kinds else ""
+    return _Cell(text, f"<td{attribute}>{esc(text)}</td>")
 
 
 def comparison(
@@ -134,202 +147,224 @@ def comparison(
     reasons: _Reasons = {}
     parts = []
     for (paper, table), printed in cells.groupby(["paper", "table"], sort=False):
-        title = (
-            caption
-            if cells["table"].nunique() == 1
-            else f"{caption} {paper} {table}".strip()
-        )
-        # the statistics of a table apart where no row has two of them: differences
-        # below coefficients, say
-        blocks = [block for _, block in printed.groupby("statistic", sort=False)]
-        apart = printed["row"].nunique() == sum(
-            block["row"].nunique() for block in blocks
-        )
-        for part in blocks if apart else [printed]:
-            columns = len(part[["column", "statistic"]].drop_duplicates())
-            fits = columns <= 16 and len(part) >= 0.4 * part["row"].nunique() * columns
-            wide = layout == "wide" or (layout == "auto" and fits)
-            parts.append(_drawn(*(_wide if wide else _long)(part, reasons), title))
+        title = caption
+        if cells["table"].nunique() > 1:
+            title = f"{caption} {paper} {table}".strip()
+        for block in _blocks(printed):
+            if layout == "wide" or (layout == "auto" and _fits_wide(block)):
+                drawn = _wide(block, reasons)
+            else:
+                drawn = _long(block, reasons)
+            parts.append(_table(drawn, title))
             title = ""
-    numbered = [f"({number}) {reason}" for reason, number in reasons.items()]
-    found = [text for text in dict.fromkeys(cells["signature"]) if text]
-    signatures = [f"signature: {text}" for text in found[:4]]
-    signatures += (
-        [f"and {len(found) - 4} further signatures, in the CSV file"]
-        if len(found) > 4
-        else []
-    )
-    return joined(
-        parts, [LEGEND, summary(cells), *numbered, *signatures, *notes], "\n\n"
-    )
+    below = [LEGEND, summary(cells)]
+    below += [f"({number}) {reason}" for reason, number in reasons.items()]
+    signatures = list(filter(None, cells["signature"].unique()))
+    below += [f"signature: {text}" for text in signatures[:4]]
+    if len(signatures) > 4:
+        below.append(f"and {len(signatures) - 4} further signatures, in the CSV file")
+    return joined(parts, [*below, *notes], "\n\n")
 
 
-_Reasons = dict[
-    str, int
-]  # the distinct reasons and their numbers, for marks in the cells and lines below
-_Lines = tuple[
-    list[str], str, list[list[_Cell]]
-]  # heads as texts, heads as HTML, and the lines below them
+def _blocks(printed: pd.DataFrame) -> list[pd.DataFrame]:
+    """The cells of a printed table by statistic where no row has two of them, such as
+    differences below coefficients; else all of them together.
+    """
+    blocks = [block for _, block in printed.groupby("statistic", sort=False)]
+    rows = sum(block["row"].nunique() for block in blocks)
+    return blocks if rows == printed["row"].nunique() else [printed]
 
 
-def _wide(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
-    keys = list(
-        part[["column", "statistic"]]
-        .drop_duplicates()
-        .itertuples(index=False, name=None)
-    )
-    several = part["statistic"].nunique() > 1
-    heads = [
-        [*column.split(" | "), *[statistic] * several] for column, statistic in keys
-    ]
-    labels = {row: row.split(" | ") for row in part["row"]}
-    depth = max(map(len, heads))
+def _fits_wide(block: pd.DataFrame) -> bool:
+    """Whether the printed rows and columns are few and full enough to be repeated."""
+    columns = len(block[["column", "statistic"]].drop_duplicates())
+    return columns <= 16 and len(block) >= 0.4 * block["row"].nunique() * columns
+
+
+def _wide(block: pd.DataFrame, reasons: _Reasons) -> _Drawn:
+    """The printed table's own rows and columns, with its groups of both."""
+    columns = block[["column", "statistic"]].drop_duplicates()
+    keys = list(columns.itertuples(index=False, name=None))
+    several = block["statistic"].nunique() > 1
+    heads = []
+    for column, statistic in keys:
+        head = column.split(" | ")
+        if several:
+            head.append(statistic)
+        heads.append(head)
+    labels = {row: row.split(" | ") for row in block["row"]}
     width = max(map(len, labels.values()))
-    heads = [head[:-1] + [""] * (depth - len(head)) + head[-1:] for head in heads]
-    at: dict[tuple[str, ...], list[Any]] = {}
-    for one in part.itertuples(index=False):
-        at.setdefault((one.row, one.column, one.statistic), []).append(one)
-    corners = [*[""] * (depth - 1), "" if several else keys[0][1]]
-    top = ""
-    for level, corner in enumerate(corners, 1):
-        groups = [
-            [*same] for _, same in itertools.groupby(head[:level] for head in heads)
-        ]
-        spans = [(corner, width), *((same[0][-1], len(same)) for same in groups)]
-        top += (
-            "<tr>"
-            + "".join(f'<th colspan="{size}">{esc(name)}</th>' for name, size in spans)
-            + "</tr>"
-        )
+    corner = "" if several else keys[0][1]
+    cells: dict[tuple[str, ...], list[Any]] = {}
+    for cell in block.itertuples(index=False):
+        cells.setdefault((cell.row, cell.column, cell.statistic), []).append(cell)
     body = []
-    before: list[str] = []
+    line_above: list[str] = []
     for row, label in labels.items():
-        *above, name = label
-        shown = [
-            group if label[: i + 1] != before[: i + 1] else ""
-            for i, group in enumerate(above)
-        ]
-        before = label
-        names = [_Cell(group, f"<th>{esc(group)}</th>") for group in shown]
-        names.append(
-            _Cell(name, f'<th colspan="{width - len(above)}">{esc(name)}</th>')
-        )
-        names += [_Cell("", "")] * (width - len(label))
-        body.append(
-            [*names, *[_beside(at.get((row, *key), ()), reasons) for key in keys]]
-        )
-    return (
-        [
-            *[""] * (width - 1),
-            corners[-1],
-            *[" ".join(filter(None, head)) for head in heads],
-        ],
-        top,
-        body,
-    )
+        line = _row_names(label, line_above, width)
+        line_above = label
+        for key in keys:
+            line.append(_beside(cells.get((row, *key), ()), reasons))
+        body.append(line)
+    names = [""] * (width - 1) + [corner]
+    names += [" ".join(filter(None, head)) for head in heads]
+    return _Drawn(names, _grouped_head(heads, corner, width), body)
 
 
-def _long(part: pd.DataFrame, reasons: _Reasons) -> _Lines:
+def _grouped_head(heads: list[list[str]], corner: str, width: int) -> str:
+    """The head of a wide table: a line a level, equal groups as one cell.
+
+    corner: what stands below all levels over the rows' names, `width` columns of them.
+    """
+    depth = max(map(len, heads))
+    filled = []
+    for head in heads:
+        filled.append(head[:-1] + [""] * (depth - len(head)) + head[-1:])
+    top = ""
+    for level in range(1, depth + 1):
+        spans = [(corner if level == depth else "", width)]
+        for path, group in itertools.groupby(head[:level] for head in filled):
+            spans.append((path[-1], len(list(group))))
+        line = [f'<th colspan="{size}">{esc(name)}</th>' for name, size in spans]
+        top += f"<tr>{''.join(line)}</tr>"
+    return top
+
+
+def _row_names(label: list[str], line_above: list[str], width: int) -> list[_Cell]:
+    """The groups of a row and its name, `width` cells; a group that the line above is
+    in already stays empty.
+    """
+    cells = []
+    *groups, name = label
+    for level, group in enumerate(groups, 1):
+        text = "" if label[:level] == line_above[:level] else group
+        cells.append(_Cell(text, f"<th>{esc(text)}</th>"))
+    span = width - len(groups)
+    cells.append(_Cell(name, f'<th colspan="{span}">{esc(name)}</th>'))
+    return cells + [_Cell("", "")] * (width - len(label))
+
+
+def _long(block: pd.DataFrame, reasons: _Reasons) -> _Drawn:
+    """A line a cell."""
     names = ["row", "column", "statistic", "printed", "ours", "n", "interval", "route"]
     body = []
-    for one in part.itertuples(index=False):
-        texts = [
-            _Cell(text, f'<td class="text">{esc(text)}</td>')
-            for text in (one.row, one.column, one.statistic)
-        ]
-        ends = ["" if pd.isna(one.n) else str(one.n), _interval(one), one.route]
-        first, *rest = [
-            _Cell(text, f"<td>{esc(text)}</td>") for text in (one.printed, *ends)
-        ]
-        body.append([*texts, first, _cell(one, reasons, below=False), *rest])
-    return names, _head(names), body
+    for cell in block.itertuples(index=False):
+        line = []
+        for text in (cell.row, cell.column, cell.statistic):
+            line.append(_Cell(text, f'<td class="text">{esc(text)}</td>'))
+        line.append(_bare(cell.printed))
+        line.append(_cell(cell, reasons, below=False))
+        line.append(_bare("" if pd.isna(cell.n) else str(cell.n)))
+        line.append(_bare(_interval(cell)))
+        line.append(_bare(cell.route))
+        body.append(line)
+    return _Drawn(names, _head(names), body)
 
 
-def _beside(ones: Sequence[Any], reasons: _Reasons) -> _Cell:
+def _bare(text: str) -> _Cell:
+    return _Cell(text, f"<td>{esc(text)}</td>")
+
+
+def _beside(cells: Sequence[Any], reasons: _Reasons) -> _Cell:
     """All that we have for a printed number: what was derived or recorded, and below
     it the run.
     """
-    if not ones:
-        return _Cell("", "<td></td>")
-    first = _cell(ones[0], reasons)
-    more = [f"{one.route}: {_ours(one)} {_look(one)[0]}" for one in ones[1:]]
-    ends = "".join(f"<br><small>{esc(text)}</small>" for text in more)
-    return _Cell(
-        "; ".join([first.text, *more]),
-        first.html.removesuffix("</td>") + f"{ends}</td>",
-    )
+    if not cells:
+        return _bare("")
+    text, shown_html = _cell(cells[0], reasons)
+    shown_html = shown_html.removesuffix("</td>")
+    for cell in cells[1:]:
+        line = f"{cell.route}: {_ours(cell)} {_look(cell)[0]}"
+        text += f"; {line}"
+        shown_html += f"<br><small>{esc(line)}</small>"
+    return _Cell(text, f"{shown_html}</td>")
 
 
-def _cell(one: Any, reasons: _Reasons, below: bool = True) -> _Cell:
-    """Ours with its mark; `below`: and the printed number below it."""
-    small = f"<br><small>{esc(one.printed)}</small>" if below else ""
-    said = f" ({one.printed})" if below and one.printed else ""
-    why = ""
-    if one.reason or one.verdict == "missing":
-        why = str(reasons.setdefault(one.reason or "no reason given", len(reasons) + 1))
-    if one.verdict == "missing":
-        shown = f'<td class="missing" title="{esc(one.reason)}">– <sup>{why}</sup>{small}</td>'
-        return _Cell(f"- [{why}]{said}", shown)
-    hints = [
-        one.signature,
-        f"n {one.n}" if not pd.isna(one.n) else "",
-        _interval(one),
-        one.route,
-        one.reason,
-    ]
-    title, ours, (mark, kind) = (
-        esc("; ".join(filter(None, hints))),
-        _ours(one),
-        _look(one),
-    )
-    signed = f" <small>{esc(mark)}</small>" if len(mark) > 1 else f" {mark}".rstrip()
-    raised = f" <sup>{why}</sup>" if why else ""
-    shown = (
-        f'<td class="{kind}" title="{title}">{esc(ours)}{signed}{raised}{small}</td>'
-    )
-    return _Cell(f"{ours} {mark}".rstrip() + (f" [{why}]" if why else "") + said, shown)
+def _cell(cell: Any, reasons: _Reasons, below: bool = True) -> _Cell:
+    """Ours with its mark and the number of its reason.
+
+    below: with the printed number below it, too.
+    """
+    below_it = ""
+    printed = ""
+    if below:
+        below_it = f"<br><small>{esc(cell.printed)}</small>"
+        printed = f" ({cell.printed})" if cell.printed else ""
+    if cell.verdict == "missing":
+        number = _reason_number(cell.reason or "no reason given", reasons)
+        attributes = f'class="missing" title="{esc(cell.reason)}"'
+        inner = f"– <sup>{number}</sup>{below_it}"
+        return _Cell(f"- [{number}]{printed}", f"<td {attributes}>{inner}</td>")
+    ours = _ours(cell)
+    mark, shade = _look(cell)
+    n = "" if pd.isna(cell.n) else f"n {cell.n}"
+    hints = [cell.signature, n, _interval(cell), cell.route, cell.reason]
+    attributes = f'class="{shade}" title="{esc("; ".join(filter(None, hints)))}"'
+    text = f"{ours} {mark}".rstrip()
+    inner = esc(ours)
+    if len(mark) > 1:
+        inner += f" <small>{esc(mark)}</small>"
+    elif mark:
+        inner += f" {mark}"
+    if cell.reason:
+        number = _reason_number(cell.reason, reasons)
+        text += f" [{number}]"
+        inner += f" <sup>{number}</sup>"
+    return _Cell(text + printed, f"<td {attributes}>{inner}{below_it}</td>")
 
 
-def _look(one: Any) -> tuple[str, str]:
+def _reason_number(reason: str, reasons: _Reasons) -> int:
+    """The number of a reason, the next one where it is met first."""
+    return reasons.setdefault(reason, len(reasons) + 1)
+
+
+def _look(cell: Any) -> tuple[str, str]:
     """What a cell is, in one sign, or by how much it differs; and its shade."""
-    steps = abs(one.difference) / float(papers.parse(one.printed).unit)
-    size = "near" if steps <= 5 else "off" if steps <= 50 else "far"
-    gap = (
-        f"{one.difference:+.{_decimals(one) + 1}f}".rstrip("0").rstrip(".")
-        if one.difference
-        else "0"
-    )
+    steps = abs(cell.difference) / float(papers.parse(cell.printed).unit)
+    if steps <= 5:
+        shade = "near"
+    elif steps <= 50:
+        shade = "off"
+    else:
+        shade = "far"
+    gap = "0"
+    if cell.difference:
+        digits = f"{cell.difference:+.{_decimals(cell) + 1}f}"
+        gap = digits.rstrip("0").rstrip(".")
+    if cell.verdict == "equal":
+        return ("≙", "follows") if cell.route == "published" else ("=", "equal")
     looks = {
-        "equal": ("≙", "follows") if one.route == "published" else ("=", "equal"),
         "extra": ("", "extra"),
-    }
-    looks |= {
         "construction": ("≡", "construction"),
         papers.comparison.SPREAD: ("∈", "near"),
-        papers.comparison.APART: ("∉", size),
-        papers.comparison.UNKNOWN: (f"{gap}?", size),
+        papers.comparison.APART: ("∉", shade),
+        papers.comparison.UNKNOWN: (f"{gap}?", shade),
+        papers.comparison.ORIENTATION: (f"○{gap}", "orientation"),
     }
-    if one.verdict == papers.comparison.ORIENTATION:
-        return f"○{gap}", "orientation"
-    return looks.get(one.verdict, (gap, size))
+    return looks.get(cell.verdict, (gap, shade))
 
 
-def _decimals(one: Any) -> int:
-    number = papers.parse(one.printed)
+def _decimals(cell: Any) -> int:
+    """The decimals of the printed number; 3 where no number is printed."""
+    number = papers.parse(cell.printed)
     return 3 if number.value is None else max(0, number.decimals)
 
 
-def _ours(one: Any) -> str:
-    whole = not one.printed and float(one.ours).is_integer()
-    text = f"{one.ours:,.{0 if whole else _decimals(one)}f}"
-    bare = one.printed.lstrip("+-−").startswith(".") and abs(one.ours) < 1
-    return text.replace("0.", ".", 1) if bare else text
+def _ours(cell: Any) -> str:
+    """Our number as the paper would print it."""
+    is_count = not cell.printed and float(cell.ours).is_integer()
+    decimals = 0 if is_count else _decimals(cell)
+    text = f"{cell.ours:,.{decimals}f}"
+    starts_with_point = cell.printed.lstrip("+-−").startswith(".")
+    if starts_with_point and abs(cell.ours) < 1:
+        return text.replace("0.", ".", 1)
+    return text
 
 
-def _interval(one: Any) -> str:
-    if pd.isna(one.ci_low) or pd.isna(one.ci_high):
+def _interval(cell: Any) -> str:
+    if pd.isna(cell.ci_low) or pd.isna(cell.ci_high):
         return ""
-    return f"[{one.ci_low:.3f}, {one.ci_high:.3f}]"
+    return f"[{cell.ci_low:.3f}, {cell.ci_high:.3f}]"
 
 
 def summary(cells: pd.DataFrame) -> str:
@@ -349,110 +384,123 @@ def summary(cells: pd.DataFrame) -> str:
 
 
 def _head(names: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<th>{esc(name)}</th>' for name in names)}</tr>"
+    cells = [f"<th>{esc(name)}</th>" for name in names]
+    return f"<tr>{''.join(cells)}</tr>"
 
 
-def _drawn(heads: list[str], top: str, body: list[list[_Cell]], caption: str) -> Table:
-    """One table without its notes."""
-    title = f"<caption>{esc(caption)}</caption>" if caption else ""
-    rows = "".join(f"<tr>{''.join(cell.html for cell in row)}</tr>" for row in body)
-    inner = f"{title}<thead>{top}</thead><tbody>{rows}</tbody>"
-    grid = [
-        [printable(text) for text in line]
-        for line in (heads, *[[cell.text for cell in row] for row in body])
-    ]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+def _table(drawn: _Drawn, caption: str) -> Table:
+    """One table without its notes, in its three forms."""
+    rows = ""
+    grid = [[printable(head) for head in drawn.heads]]
+    for line in drawn.body:
+        cells = "".join(cell.html for cell in line)
+        rows += f"<tr>{cells}</tr>"
+        grid.append([printable(cell.text) for cell in line])
+    widths = []
+    for column in zip(*grid, strict=True):
+        widths.append(max(map(len, column)))
     aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in grid]
-    text = "\n".join([caption, *aligned] if caption else aligned)
-    head, *lines = [[for_markdown(text) for text in line] for line in grid]
-    named = [f"**{for_markdown(caption)}**", ""] if caption else []
-    markdown = "\n".join([*named, files.markdown_table(head, lines)])
-    return Table(
-        f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>',
-        text,
-        markdown,
-    )
+    head, *lines = [list(map(for_markdown, line)) for line in grid]
+    markdown = files.markdown_table(head, lines)
+    title = ""
+    if caption:
+        title = f"<caption>{esc(caption)}</caption>"
+        aligned.insert(0, caption)
+        markdown = f"**{for_markdown(caption)}**\n\n{markdown}"
+    inner = f"{title}<thead>{drawn.top}</thead><tbody>{rows}</tbody>"
+    table = f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>'
+    return Table(table, "\n".join(aligned), markdown)
 
 
 def joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
     """Tables, and sentences below them."""
-    foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
-    below = f'<div class="nlgeval-notes">{foot}</div>' if notes else ""
+    joined_html = STYLE + "".join(part.html for part in parts)
+    if notes:
+        foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
+        joined_html += f'<div class="nlgeval-notes">{foot}</div>'
     text = between.join(part.text for part in parts)
-    shown = STYLE + "".join(part.html for part in parts) + below
     markdown = "\n\n".join(part.markdown for part in parts)
-    return Table(shown, "\n".join(filter(None, [text, *notes])), markdown, tuple(notes))
+    return Table(
+        joined_html, "\n".join(filter(None, [text, *notes])), markdown, tuple(notes)
+    )
 
 
 # ---- what the printed tables contradict
 
 
-def audit(found: pd.DataFrame, names: Sequence[str]) -> tuple[Table, dict[str, Any]]:
+def audit(
+    all_relations: pd.DataFrame, names: Sequence[str]
+) -> tuple[Table, dict[str, Any]]:
     """The contradictions of these tables (`papers.audit`) to show, and {table: what
     was checked and found} to save.
     """
     facts: dict[str, Any] = {}
-    said = []
+    notes = []
     rows = []
     for name in names:
-        part = found[found["table"] == name]
-        wrong, untold = (
-            part[part["verdict"] == verdict] for verdict in (CONTRADICTS, UNTOLD)
-        )
-        separate = wrong["finding"].nunique()
-        joint = f" ({separate} separate findings)" if separate < len(wrong) else ""
-        what = f"{len(wrong)} contradict{joint}" if len(wrong) else "nothing found"
-        what += f": {len(part)} relations among the printed numbers checked"
-        told = [
-            what
-            if len(part)
-            else "no relation among its printed numbers is known to check"
-        ]
-        told += [
-            f"cannot be told: {one.place}: {one.relation} ({one.note})"
-            for one in untold.itertuples()
-        ]
-        said += [f"{name}: {line}" if len(names) > 1 else line for line in told]
-        facts[name] = {"checked": len(part), "contradictions": []} | (
-            {"untold": len(untold)} if len(untold) else {}
-        )
-        for one in wrong.itertuples():
-            low, high, recomputed = map(
-                _written, (one.allowed_low, one.allowed_high, one.recomputed)
-            )
-            allows = low if low == high else f"{low} to {high}"
-            shown = {
-                "recomputed": recomputed,
-                "rounding allows": allows,
-                "note": one.note,
-            }
-            rows.append(
-                {
-                    name: getattr(one, name)
-                    for name in ("table", "place", "relation", "printed")
-                }
-                | shown
-            )
-            more = (f", recomputed {recomputed}" if recomputed else "") + (
-                f" ({one.note})" if one.note else ""
-            )
-            facts[name]["contradictions"].append(
-                f"{one.place}: {one.relation}: printed {one.printed}{more}"
-            )
+        relations = all_relations[all_relations["table"] == name]
+        wrong = relations[relations["verdict"] == CONTRADICTS]
+        untold = relations[relations["verdict"] == UNTOLD]
+        lines = [_checked(relations, wrong)]
+        for relation in untold.itertuples():
+            text = f"{relation.place}: {relation.relation} ({relation.note})"
+            lines.append(f"cannot be told: {text}")
+        prefix = f"{name}: " if len(names) > 1 else ""
+        notes += [prefix + line for line in lines]
+        contradictions = []
+        for relation in wrong.itertuples():
+            row, text = _contradiction(relation)
+            rows.append(row)
+            contradictions.append(text)
+        facts[name] = {"checked": len(relations), "contradictions": contradictions}
+        if len(untold):
+            facts[name]["untold"] = len(untold)
     if not rows:
-        return joined([], said), facts
+        return joined([], notes), facts
     frame = pd.DataFrame(rows)
-    frame = frame.drop(
-        columns=["table"] * (len(names) == 1) + ["note"] * (not frame["note"].any())
-    )
-    return show(frame, "Printed numbers that contradict each other", notes=said), facts
+    if len(names) == 1:
+        frame = frame.drop(columns="table")
+    if not frame["note"].any():
+        frame = frame.drop(columns="note")
+    return show(frame, "Printed numbers that contradict each other", notes=notes), facts
+
+
+def _checked(relations: pd.DataFrame, wrong: pd.DataFrame) -> str:
+    """How many relations of one table were checked, and how many contradict."""
+    if relations.empty:
+        return "no relation among its printed numbers is known to check"
+    result = "nothing found"
+    if len(wrong):
+        result = f"{len(wrong)} contradict"
+        separate = wrong["finding"].nunique()
+        if separate < len(wrong):
+            result += f" ({separate} separate findings)"
+    return f"{result}: {len(relations)} relations among the printed numbers checked"
+
+
+def _contradiction(relation: Any) -> tuple[dict[str, str], str]:
+    """A relation that does not hold, as a row to show and a text to save."""
+    low = _written(relation.allowed_low)
+    high = _written(relation.allowed_high)
+    recomputed = _written(relation.recomputed)
+    row = {
+        "table": relation.table,
+        "place": relation.place,
+        "relation": relation.relation,
+        "printed": relation.printed,
+        "recomputed": recomputed,
+        "rounding allows": low if low == high else f"{low} to {high}",
+        "note": relation.note,
+    }
+    text = f"{relation.place}: {relation.relation}: printed {relation.printed}"
+    if recomputed:
+        text += f", recomputed {recomputed}"
+    if relation.note:
+        text += f" ({relation.note})"
+    return row, text
 
 
 def _written(value: float) -> str:
-    return (
-        ""
-        if math.isnan(value)
-        else f"{value:,.10g}"
-        if abs(value) >= 1000
-        else f"{value:.6g}"
-    )
+    if math.isnan(value):
+        return ""
+    return f"{value:,.10g}" if abs(value) >= 1000 else f"{value:.6g}"

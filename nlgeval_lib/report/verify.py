@@ -42,8 +42,8 @@ class Finding(NamedTuple):
             return f"{back}; or, where it was meant: nlgeval verify --adopt {self.file}"
         name = self.file.partition("#")[0]
         output = seal.output_of(name)
-        again = f"nlgeval run {output} --force" if output else "nlgeval scoreboard"
-        return f"git checkout -- {name}; or delete it and make it again: {again}"
+        command = f"nlgeval run {output} --force" if output else "nlgeval scoreboard"
+        return f"git checkout -- {name}; or delete it and make it again: {command}"
 
     def __str__(self) -> str:
         return f"{self.file}: {self.message}. Way out: {self.way_out}"
@@ -53,27 +53,29 @@ def findings() -> list[Finding]:
     """Every file that was edited by hand, with what is wrong; none where all is as it
     was made.
     """
-    found: dict[Finding, None] = {}
+    faults: list[Finding] = []
     for check in CHECKS:
         try:
-            found |= dict.fromkeys(check())
+            faults += list(check())
         except (ValueError, OSError, KeyError, TypeError) as error:
             message = str(error)
             name = message.partition(" ")[0].strip(":,")
-            known = name if "/" in name else "results"
-            found[Finding(known, f"cannot be read: {message}")] = None
-    return list(found)
+            file = name if "/" in name else "results"
+            faults.append(Finding(file, f"cannot be read: {message}"))
+    return list(dict.fromkeys(faults))
 
 
 def manifest_faults() -> Iterator[Finding]:
-    """What the manifest knows otherwise, lacks, or has too many."""
+    """The files that the manifest knows otherwise or lacks, and those that only it
+    has.
+    """
     lines = seal.read()
     covers = seal.covered()
-    there = seal.sealed_files()
-    for name in sorted({*there} | {*lines}):
+    names = seal.sealed_files()
+    for name in sorted({*names, *lines}):
         if name not in lines:
             yield Finding(name, "is not in the manifest: no run made it")
-        elif name not in there:
+        elif name not in names:
             yield Finding(name, "is in the manifest and is gone")
         else:
             fresh = seal.line(name, covers)
@@ -106,15 +108,16 @@ def result_faults() -> Iterator[Finding]:
 
 def listing_faults() -> Iterator[Finding]:
     """The results and figures that no output of the catalogue and no record lists."""
-    known = {entry.id: entry for entry in catalogue.load().outputs}
-    listed = {f"{answers.base(entry)}.md" for entry in known.values()}
-    for entry in known.values():
-        name = f"{answers.base(entry)}.json"
-        record = saving.read_json(name)
-        listed |= {name, *(record or {}).get("files", ())}
+    ids = set()
+    listed = set()
+    for entry in catalogue.load().outputs:
+        ids.add(entry.id)
+        base = answers.base(entry)
+        record = saving.read_json(f"{base}.json") or {}
+        listed |= {f"{base}.json", f"{base}.md", *record.get("files", ())}
     for name in seal.sealed_files():
         output = seal.output_of(name)
-        if output and output not in known:
+        if output and output not in ids:
             yield Finding(name, "is of no output of the catalogue")
         elif output and name not in listed:
             yield Finding(name, "is in no record: no run made it")
@@ -161,8 +164,8 @@ def _record_faults(entry: Entry, cells: pd.DataFrame | None) -> Iterator[Finding
         counted = papers.counts(cells)
         for count, value in record.get("coverage", {}).items():
             if count in counted and counted[count] != value:
-                said = f"coverage says {count} {value}, its result gives"
-                yield Finding(name, f"{said} {counted[count]}")
+                wrong = f"coverage says {count} {value}, its result gives"
+                yield Finding(name, f"{wrong} {counted[count]}")
     yield from _input_faults(name, record)
 
 
@@ -170,12 +173,14 @@ def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
     """The inputs of a record whose sha256 is not the registry's."""
     path = files.data() / "registry.csv"
     with open(path, encoding="utf-8", newline="") as handle:
-        known = {row["path"]: row["sha256"] for row in csv.DictReader(handle)}
+        registered = {row["path"]: row["sha256"] for row in csv.DictReader(handle)}
     for inputs in record.get("inputs", {}).values():
-        for file, sha256 in inputs.items() if isinstance(inputs, dict) else ():
-            if known.get(file, sha256) != sha256:
-                said = f"was made from another {file} than data/registry.csv names"
-                yield Finding(name, said)
+        if not isinstance(inputs, dict):
+            continue
+        for file, sha256 in inputs.items():
+            if registered.get(file, sha256) != sha256:
+                message = f"was made from another {file} than data/registry.csv names"
+                yield Finding(name, message)
 
 
 def claim_faults() -> Iterator[Finding]:
@@ -187,12 +192,13 @@ def claim_faults() -> Iterator[Finding]:
     for name in sorted({*rows["id"]} ^ {*saved["id"]}):
         yield Finding(CLAIMS, f"claim {name} is not in both it and the list of claims")
     judged = claims.judge(rows[rows["kind"] != PUBLIC_DATA])
-    wanted = judged.set_index("id").to_dict("index")
-    for one in saved.to_dict("records"):
-        for column, value in wanted.get(one["id"], {}).items():
-            if str(value) != one[column]:
-                said = f"claim {one['id']}, {column}: {one[column]!r} is saved"
-                yield Finding(CLAIMS, f"{said}, {str(value)!r} follows")
+    judged_by_id = judged.set_index("id").to_dict("index")
+    for claim in saved.to_dict("records"):
+        for column, value in judged_by_id.get(claim["id"], {}).items():
+            if str(value) != claim[column]:
+                place = f"claim {claim['id']}, {column}"
+                outcome = f"{claim[column]!r} is saved, {str(value)!r} follows"
+                yield Finding(CLAIMS, f"{place}: {outcome}")
     counted = saving.csv_text(claims.counts(saved).reset_index())
     text = files.located(BY_PAPER).read_text(encoding="utf-8")
     for message in saving.csv_differences(text, counted):
@@ -212,10 +218,10 @@ def text_faults() -> Iterator[Finding]:
             saved = path.read_text(encoding="utf-8", errors="replace")
             where = _first_difference(saved, content.decode())
             yield Finding(name, f"does not say what the results say: {where}")
-    wanted = scoreboard.readme(scoreboard.kinds())
+    readme = scoreboard.readme(scoreboard.kinds())
     for mark in seal.BLOCKS:
         saved = seal.block(mark) or ""
-        follows = seal.block(mark, wanted) or ""
+        follows = seal.block(mark, readme) or ""
         if saved != follows:
             where = _first_difference(saved, follows)
             name = f"README.md#{mark}"
@@ -224,22 +230,18 @@ def text_faults() -> Iterator[Finding]:
 
 def _first_difference(saved: str, follows: str) -> str:
     """The first line in which two texts differ, in words."""
-    lines = io.StringIO(saved).readlines()
-    wanted = io.StringIO(follows).readlines()
-    for number, (line, other) in enumerate(zip(lines, wanted, strict=False), 1):
-        if line != other:
-            place = next(
-                (
-                    at
-                    for at, (a, b) in enumerate(zip(line, other, strict=False))
-                    if a != b
-                ),
-                min(len(line), len(other)),
-            )
-            first = max(0, place - 30)
-            parts = (line[first : place + 30], other[first : place + 30])
-            return f"line {number}, {parts[0]!r} is saved, {parts[1]!r} follows"
-    return f"{len(lines)} lines are saved, {len(wanted)} follow"
+    saved_lines = io.StringIO(saved).readlines()
+    following = io.StringIO(follows).readlines()
+    pairs = zip(saved_lines, following, strict=False)
+    for number, (line, expected) in enumerate(pairs, 1):
+        if line != expected:
+            place = 0
+            while line[place : place + 1] == expected[place : place + 1]:
+                place += 1
+            around = slice(max(0, place - 30), place + 30)
+            differ = f"{line[around]!r} is saved, {expected[around]!r} follows"
+            return f"line {number}, {differ}"
+    return f"{len(saved_lines)} lines are saved, {len(following)} follow"
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (

@@ -89,9 +89,8 @@ _DROPPED = re.compile(
     r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-_MARK = re.compile(
-    r"xpicture(\d+)x"
-)  # what stands for a picture until the page is clean: they are long, and made here
+# What stands for a picture until the page is clean: pictures are long, and made here.
+_MARK = re.compile(r"xpicture(\d+)x")
 _HEADING = re.compile(r"<(/?)h([1-5])\b")
 # the code of a notebook is folded
 _CODE = """{% extends "basic/index.html.j2" %}{% block input %}
@@ -109,20 +108,23 @@ def page(
     """A whole document. content: HTML; scripts: files of `site/`; home: the link to
     the index, with `trail` beside.
     """
-    codes = [(_SITE / name).read_text(encoding="utf-8") for name in scripts]
-    hashes = [
-        base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-        for code in codes
-    ]
-    given = {
-        "title": title,
-        "content": content,
-        "scripts": codes,
-        "hashes": hashes,
-        "home": home,
-        "trail": trail,
-    }
-    return render("frame.html", style=_stylesheet(), **given)
+    codes = []
+    hashes = []
+    for name in scripts:
+        code = (_SITE / name).read_text(encoding="utf-8")
+        digest = hashlib.sha256(code.encode()).digest()
+        codes.append(code)
+        hashes.append(base64.b64encode(digest).decode())
+    return render(
+        "frame.html",
+        style=_stylesheet(),
+        title=title,
+        content=content,
+        scripts=codes,
+        hashes=hashes,
+        home=home,
+        trail=trail,
+    )
 
 
 def render(template: str, **values: Any) -> str:
@@ -138,18 +140,21 @@ def render(template: str, **values: Any) -> str:
 
 @functools.cache
 def _stylesheet() -> str:
+    """The styles of pages, of tables and of code."""
     from pygments.formatters import HtmlFormatter
 
-    own = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
-    shared = (_SITE / "page.css").read_text(encoding="utf-8")
-    return shared + own + HtmlFormatter(style="bw").get_style_defs(".highlight")
+    of_tables = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
+    of_pages = (_SITE / "page.css").read_text(encoding="utf-8")
+    of_code = HtmlFormatter(style="bw").get_style_defs(".highlight")
+    return of_pages + of_tables + of_code
 
 
 def prose(text: str) -> str:
     """Markdown as HTML in which nothing runs."""
-    import nbformat.v4 as made
+    from nbformat import v4
 
-    return notebook_body(made.new_notebook(cells=[made.new_markdown_cell(text)]))
+    cell = v4.new_markdown_cell(text)
+    return notebook_body(v4.new_notebook(cells=[cell]))
 
 
 def notebook_body(document: dict[str, Any], below: bool = False) -> str:
@@ -160,31 +165,24 @@ def notebook_body(document: dict[str, Any], below: bool = False) -> str:
 
     exporter, cleaner = _converters()
     parsed = nbformat.reads(json.dumps(document), as_version=4)
-    pictures: list[str] = []
-    for output in (
-        output
-        for cell in parsed.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-    ):
-        data = output.get("data", {})
-        if "image/png" in data:
-            told = output.metadata.get("image/png", {})
-            alt = told.get("alt") or data.get("text/plain", "")
-            pictures.append(picture(data["image/png"], alt, told.get("width")))
-            data["text/html"] = f"xpicture{len(pictures) - 1}x"
-        for mime in [mime for mime in data if mime not in ("text/html", "text/plain")]:
-            del data[mime]
+    pictures: dict[str, str] = {}
+    for cell in parsed.cells:
+        for output in cell.outputs if cell.cell_type == "code" else ():
+            data = output.get("data", {})
+            if "image/png" in data:
+                about = output.metadata.get("image/png", {})
+                alt = about.get("alt") or data.get("text/plain", "")
+                mark = f"xpicture{len(pictures)}x"
+                pictures[mark] = picture(data["image/png"], alt, about.get("width"))
+                data["text/html"] = mark
+            for mime in list(data):
+                if mime not in ("text/html", "text/plain"):
+                    del data[mime]
     body, _ = exporter.from_notebook_node(parsed)
     body = cleaner.clean(_DROPPED.sub("", body))
     if below:
-        body = _HEADING.sub(lambda found: f"<{found[1]}h{int(found[2]) + 1}", body)
-    return _MARK.sub(
-        lambda found: (
-            pictures[int(found[1])] if int(found[1]) < len(pictures) else found[0]
-        ),
-        body,
-    )
+        body = _HEADING.sub(lambda match: f"<{match[1]}h{int(match[2]) + 1}", body)
+    return _MARK.sub(lambda match: pictures.get(match[0], match[0]), body)
 
 
 @functools.cache
@@ -211,19 +209,17 @@ def _converters() -> tuple[Any, Any]:
 def _allowed(tag: str, name: str, value: str) -> bool:
     """Links may lead elsewhere; nothing is loaded."""
     if tag == "a" and name == "href":
-        return (
-            value.startswith(("http://", "https://", "mailto:", "#"))
-            or ":" not in value.partition("/")[0]
-        )
+        is_relative = ":" not in value.partition("/")[0]
+        return is_relative or value.startswith(("http://", "https://", "mailto:", "#"))
     return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
 
 
 def picture(png: str | bytes, alt: str, width: Any = None) -> str:
     """A PNG, its bytes or base64, as an element of the page itself."""
-    data = (
-        base64.b64encode(png).decode()
-        if isinstance(png, bytes)
-        else "".join(png.split())
-    )
-    wide = f' width="{width}"' if isinstance(width, int) else ""
-    return f'<img alt="{html.escape(alt)}"{wide} src="data:image/png;base64,{data}">'
+    if isinstance(png, bytes):
+        encoded = base64.b64encode(png).decode()
+    else:
+        encoded = "".join(png.split())
+    size = f' width="{width}"' if isinstance(width, int) else ""
+    source = f"data:image/png;base64,{encoded}"
+    return f'<img alt="{html.escape(alt)}"{size} src="{source}">'

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,8 @@ LINE = [
     "seconds",
 ]
 KEYS = ["input_id", "system_id", "aspect"]
-KNOWN = (
-    "careful",
-    "misread",
-    "terse",
-    "chatty",
-)  # systems of the held-out set whose outputs the real channel has
+# The systems of the held-out set whose outputs the real channel has.
+KNOWN = ("careful", "misread", "terse", "chatty")
 NEW_RUBRIC = "relevance"  # the aspect whose rubric no fine-tuning shows
 ONE_TASK = "one task"  # whichever domain's arm is asked about its own domain
 MEAN = "mean"
@@ -59,11 +56,8 @@ def folder() -> Path:
 
 def path(study: str, arm: str, seed: int, folder: Path) -> Path:
     """Where the judgments of a run lie."""
-    return (
-        folder
-        / study
-        / f"{re.sub(r'[^a-z0-9]+', '-', arm.lower()).strip('-')}-{seed}.csv"
-    )
+    slug = re.sub(r"[^a-z0-9]+", "-", arm.lower()).strip("-")
+    return folder / study / f"{slug}-{seed}.csv"
 
 
 def sha(file: Path) -> str:
@@ -79,14 +73,14 @@ def runs(where: Path | None = None) -> pd.DataFrame:
     file = (where or folder()) / RUNS
     if not file.is_file():
         return pd.DataFrame(columns=LINE)
-    found = pd.read_csv(
-        file, dtype={"digest": str, "base": str, "heldout": str, "judgments": str}
-    )
-    if list(found.columns) != LINE:
+    hashes = ("digest", "base", "heldout", "judgments")
+    table = pd.read_csv(file, dtype=dict.fromkeys(hashes, str))
+    if list(table.columns) != LINE:
         raise ValueError(
-            f"{file}: columns {', '.join(found.columns)}, not {', '.join(LINE)}; delete it and run again"
+            f"{file}: columns {', '.join(table.columns)}, not {', '.join(LINE)}; "
+            "delete it and run again"
         )
-    return found
+    return table
 
 
 def read(study: str, where: Path | None = None) -> pd.DataFrame:
@@ -97,16 +91,18 @@ def read(study: str, where: Path | None = None) -> pd.DataFrame:
     held-out set; FileNotFoundError that names the command.
     """
     where = where or folder()
-    found = []
+    judgments = []
     for line in runs(where).query("study == @study").itertuples():
         file = path(study, line.arm, line.seed, where)
         if not file.is_file() or sha(file) != line.judgments:
             raise ValueError(
-                f"{file} is not what its run wrote; restore it, or `make mini-ablations` makes it again"
+                f"{file} is not what its run wrote; restore it, or "
+                "`make mini-ablations` makes it again"
             )
         if line.heldout != sha(mini_judge.path()):
             raise ValueError(
-                f"{file} judges another held-out set; `make mini-ablations` judges this one"
+                f"{file} judges another held-out set; `make mini-ablations` judges "
+                "this one"
             )
         rows = pd.read_csv(
             file,
@@ -115,12 +111,12 @@ def read(study: str, where: Path | None = None) -> pd.DataFrame:
             dtype={"value": float},
             float_precision="round_trip",
         )
-        found.append(rows.assign(arm=line.arm, seed=line.seed))
-    if not found:
+        judgments.append(rows.assign(arm=line.arm, seed=line.seed))
+    if not judgments:
         raise FileNotFoundError(
             f"no run of a study {study!r} under {where}; `make mini-ablations` runs it"
         )
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(judgments, ignore_index=True)
 
 
 def load(study: str, records: int = 0, where: Path | None = None) -> pd.DataFrame:
@@ -132,15 +128,13 @@ def load(study: str, records: int = 0, where: Path | None = None) -> pd.DataFram
     """
     rows = with_gold(read(study, where), study)
     if records:
-        rows = rows[
-            rows["input_id"].isin(
-                datasets.load("mini_judge")["input_id"].unique()[:records]
-            )
-        ]
-    known = rows["system_id"].isin(KNOWN)
-    new = rows["aspect"] == NEW_RUBRIC
+        inputs = datasets.load("mini_judge")["input_id"].unique()
+        rows = rows[rows["input_id"].isin(inputs[:records])]
+    known_systems = rows["system_id"].isin(KNOWN)
+    known_rubrics = rows["aspect"] != NEW_RUBRIC
     return rows.assign(
-        system=np.where(known, "known", "new"), rubric=np.where(new, "new", "known")
+        system=np.where(known_systems, "known", "new"),
+        rubric=np.where(known_rubrics, "known", "new"),
     )
 
 
@@ -149,10 +143,9 @@ def with_gold(rows: pd.DataFrame, study: str) -> pd.DataFrame:
     penalties, or the aspect's score.
     """
     frame = datasets.load("mini_judge")
-    right = frame[[*KEYS, "domain", "kinds"]].assign(
-        gold=frame["human"] if study == "grading" else -frame["penalty"]
-    )
-    return rows.merge(right, on=KEYS, how="left", validate="many_to_one")
+    gold = frame["human"] if study == "grading" else -frame["penalty"]
+    facts = frame[[*KEYS, "domain", "kinds"]].assign(gold=gold)
+    return rows.merge(facts, on=KEYS, how="left", validate="many_to_one")
 
 
 def trained(study: str, where: Path | None = None) -> pd.DataFrame:
@@ -176,20 +169,16 @@ def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
     frame = datasets.load("mini_judge")
     tables = []
     for (arm, _), part in rows.groupby(["arm", "seed"], sort=False):
-        told = [
-            [{"kind": kind, "location": ""} for kind in kinds.split()]
-            for kinds in part["told"]
-        ]
-        said = part[["input_id", "system_id"]].assign(errors=told).to_dict("records")
-        tables.append(mini.by_kind(frame, said).assign(arm=arm))
-    table = (
-        pd.concat(tables)
-        .groupby(["arm", "kind"], sort=False)[["errors", "found", "false"]]
-        .sum()
-        .reset_index()
-    )
+        analyses = part[["input_id", "system_id", "told"]].to_dict("records")
+        for analysis in analyses:
+            kinds = analysis.pop("told").split()
+            analysis["errors"] = [{"kind": kind, "location": ""} for kind in kinds]
+        tables.append(mini.by_kind(frame, analyses).assign(arm=arm))
+    groups = pd.concat(tables).groupby(["arm", "kind"], sort=False)
+    table = groups[["errors", "found", "false"]].sum().reset_index()
+    recall = table["found"] / table["errors"]
     precision = table["found"] / (table["found"] + table["false"])
-    return table.assign(recall=table["found"] / table["errors"], precision=precision)
+    return table.assign(recall=recall, precision=precision)
 
 
 # -- what they say
@@ -200,7 +189,7 @@ def arms(rows: pd.DataFrame) -> list[str]:
     return list(rows["arm"].unique())
 
 
-def _wide(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def _matrices(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Values and gold as matrices `X[seed and system, input]`."""
     wide = rows.pivot(
         index=["seed", "system_id"], columns="input_id", values=["value", "gold"]
@@ -222,41 +211,40 @@ def correlations(
     reason`; replicates by arm; and the values of the seeds by arm.
     """
     table = []
-    drawn = {}
+    replicates = {}
     points = {}
-    how: dict[str, Any] = {
-        "coef": coef,
-        "ci": "boot-inputs",
-        "n_boot": n_boot,
-        "seed": seed,
-    }
-    for arm, mine in rows.groupby("arm", sort=False):
-        seeds = mine.groupby("seed")
-        points[arm], drawn[arm] = [np.nan] * len(seeds), np.full(n_boot, np.nan)
-        signature = ""
-        reason = "a seed with fewer than 3 judgments that could be read"
+    for arm, of_arm in rows.groupby("arm", sort=False):
+        seeds = of_arm.groupby("seed")
+        results = []
         if seeds["value"].count().min() >= 3:
-            results = [meta.correlate(*_wide(part), **how) for _, part in seeds]
-            points[arm] = [one.value for one in results]
-            drawn[arm] = np.mean([one.replicates for one in results], axis=0)
-            lost, total = (
-                sum(getattr(one, name) for one in results)
-                for name in ("n_missing", "total")
-            )
-            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{coef}|nan:drop({lost}/{total})"
+            for _, part in seeds:
+                result = meta.correlate(
+                    *_matrices(part), coef, ci="boot-inputs", n_boot=n_boot, seed=seed
+                )
+                results.append(result)
+        if results:
+            points[arm] = [result.value for result in results]
+            replicates[arm] = np.mean([result.replicates for result in results], axis=0)
+            missing = sum(result.n_missing for result in results)
+            total = sum(result.total for result in results)
+            signature = f"mean-of-seeds:{len(results)}|level:dataset|coef:{coef}"
+            signature += f"|nan:drop({missing}/{total})"
             signature += f"|ci:boot-inputs/{n_boot}|seed:{seed}"
-            reason = next((one.reason for one in results if np.isnan(one.value)), "")
-        counts = {
-            "seeds": len(seeds),
-            "parsed": (mine["status"] == "ok").mean(),
-            "n": seeds.size().min(),
-        }
-        table.append(
-            _line(arm, points[arm], drawn[arm])
-            | counts
-            | {"signature": signature, "reason": reason}
-        )
-    return pd.DataFrame(table), drawn, points
+            reasons = [result.reason for result in results if np.isnan(result.value)]
+            reason = reasons[0] if reasons else ""
+        else:
+            points[arm] = [np.nan] * len(seeds)
+            replicates[arm] = np.full(n_boot, np.nan)
+            signature = ""
+            reason = "a seed with fewer than 3 judgments that could be read"
+        row = _arm_row(arm, points[arm], replicates[arm])
+        row["seeds"] = len(seeds)
+        row["parsed"] = (of_arm["status"] == "ok").mean()
+        row["n"] = seeds.size().min()
+        row["signature"] = signature
+        row["reason"] = reason
+        table.append(row)
+    return pd.DataFrame(table), replicates, points
 
 
 def against(
@@ -275,9 +263,8 @@ def against(
     t over the differences seed by seed. `p_holm` is over these pairs; `holds`: p_holm
     below .05 and 0 outside of both intervals.
     """
-    return _corrected(
-        _tests(rows, correlations(rows, coef, n_boot, seed), pairs, coef, n_perm, seed)
-    )
+    _, replicates, points = correlations(rows, coef, n_boot, seed)
+    return _corrected(_tests(rows, replicates, points, pairs, coef, n_perm, seed))
 
 
 def by_group(
@@ -299,58 +286,55 @@ def by_group(
     tables = []
     tests = []
     points = {}
-    drawn: dict[str, list[np.ndarray]] = {}
-    for number, (group, part) in enumerate(
-        rows.groupby(column, sort=False), start=seed
-    ):
+    replicates = defaultdict[str, list[np.ndarray]](list)
+    groups = rows.groupby(column, sort=False)
+    for number, (group, part) in enumerate(groups, start=seed):
         part = part.assign(arm=part["arm"].where(part["arm"] != group, ONE_TASK))
-        measured = correlations(part, coef, n_boot, number)
-        tables.append(measured[0].assign(group=group))
-        tests.append(
-            _tests(part, measured, pairs, coef, n_perm, number).assign(group=group)
-        )
-        for arm, replicates in measured[1].items():
-            drawn.setdefault(arm, []).append(replicates)
-            points[group, arm] = measured[2][arm]
+        table, drawn, values = correlations(part, coef, n_boot, number)
+        tests_of_group = _tests(part, drawn, values, pairs, coef, n_perm, number)
+        tables.append(table.assign(group=group))
+        tests.append(tests_of_group.assign(group=group))
+        for arm in drawn:
+            replicates[arm].append(drawn[arm])
+            points[group, arm] = values[arm]
     table = pd.concat(tables, ignore_index=True)
     tested = _corrected(pd.concat(tests, ignore_index=True))
-
-    means = []
+    means = {}
+    rows_of_means = []
+    for arm, of_groups in replicates.items():
+        if len(of_groups) < len(tests):
+            continue
+        means[arm] = np.mean(of_groups, axis=0)
+        of_arm = table[table["variant"] == arm]
+        values = [points[group, arm] for group in of_arm["group"]]
+        points[MEAN, arm] = list(np.mean(values, axis=0))
+        row = _arm_row(arm, points[MEAN, arm], means[arm])
+        rows_of_means.append(row | _joint_facts(of_arm))
     gaps = []
-    whole = {
-        arm: np.mean(each, axis=0)
-        for arm, each in drawn.items()
-        if len(each) == len(tests)
+    for variant, base in pairs:
+        first = np.array(points[MEAN, variant])
+        second = np.array(points[MEAN, base])
+        drawn_gaps = means[variant] - means[base]
+        gaps.append(_gap((variant, base), first, second, first - second, drawn_gaps))
+    return _with_means(table, rows_of_means), _with_means(tested, gaps), points
+
+
+def _joint_facts(of_arm: pd.DataFrame) -> dict[str, Any]:
+    """What the row of an arm's mean over groups takes from its rows of the groups."""
+    return {
+        "seeds": of_arm["seeds"].min(),
+        "parsed": of_arm["parsed"].mean(),
+        "n": of_arm["n"].sum(),
+        "signature": f"mean-of-groups:{len(of_arm)}|{of_arm['signature'].iloc[0]}",
+        "reason": "",
     }
-    for arm, replicates in whole.items():
-        mine = table[table["variant"] == arm]
-        points[MEAN, arm] = list(
-            np.mean([points[group, arm] for group in mine["group"]], axis=0)
-        )
-        counts = {
-            "seeds": mine["seeds"].min(),
-            "parsed": mine["parsed"].mean(),
-            "n": mine["n"].sum(),
-        }
-        signature = f"mean-of-groups:{len(mine)}|{mine['signature'].iloc[0]}"
-        line = (
-            _line(arm, points[MEAN, arm], replicates)
-            | counts
-            | {"signature": signature, "reason": ""}
-        )
-        means.append(line | {"group": MEAN})
-    for pair in pairs:
-        one, two = (np.array(points[MEAN, arm]) for arm in pair)
-        gaps.append(
-            _gap(pair, one, two, one - two, whole[pair[0]] - whole[pair[1]])
-            | {"group": MEAN}
-        )
-    wholes = (
-        pd.concat([each, pd.DataFrame(mean)], ignore_index=True)
-        for each, mean in ((table, means), (tested, gaps))
-    )
-    table, tested = (each[["group", *each.columns.drop("group")]] for each in wholes)
-    return table, tested, points
+
+
+def _with_means(table: pd.DataFrame, means: list[dict[str, Any]]) -> pd.DataFrame:
+    """The table with rows of the mean over its groups below; `group` comes first."""
+    below = pd.DataFrame(means).assign(group=MEAN)
+    joined = pd.concat([table, below], ignore_index=True)
+    return joined[["group", *joined.columns.drop("group")]]
 
 
 def reading(tests: pd.DataFrame) -> str:
@@ -358,116 +342,121 @@ def reading(tests: pd.DataFrame) -> str:
     holds, over records and seeds.
     """
     lines = []
-    for one in tests.to_dict("records"):
-        tested = not np.isnan(one["p_holm"])
-        verdict = (
-            ("holds" if one["holds"] else "cannot be told") if tested else "not tested"
-        )
-        spread = f"{one['difference']:+.2f} [{one['ci_low']:+.2f}, {one['ci_high']:+.2f}] over records"
-        spread += f", [{one['seeds_low']:+.2f}, {one['seeds_high']:+.2f}] over seeds"
-        place = f"{one['group']}, " if "group" in one else ""
-        lines.append(
-            f"{place}{one['variant']} against {one['base']}: {verdict}: {spread}"
-        )
+    for test in tests.to_dict("records"):
+        verdict = "cannot be told"
+        if np.isnan(test["p_holm"]):
+            verdict = "not tested"
+        elif test["holds"]:
+            verdict = "holds"
+        records = f"[{test['ci_low']:+.2f}, {test['ci_high']:+.2f}] over records"
+        seeds = f"[{test['seeds_low']:+.2f}, {test['seeds_high']:+.2f}] over seeds"
+        pair = f"{test['variant']} against {test['base']}"
+        if "group" in test:
+            pair = f"{test['group']}, {pair}"
+        gap = f"{test['difference']:+.2f}"
+        lines.append(f"{pair}: {verdict}: {gap} {records}, {seeds}")
     return "\n".join(lines)
 
 
 def _tests(
     rows: pd.DataFrame,
-    measured: tuple,
+    replicates: dict[str, np.ndarray],
+    points: dict[str, list[float]],
     pairs: Sequence[tuple[str, str]],
     coef: str,
     n_perm: int,
     seed: int,
 ) -> pd.DataFrame:
-    """A line a pair, uncorrected; measured: what `correlations` gives."""
-    _, drawn, points = measured
-    of_seed = {
-        arm: dict(zip(sorted(mine["seed"].unique()), points[arm], strict=True))
-        for arm, mine in rows.groupby("arm")
-    }
+    """A line a pair, uncorrected; replicates, points: what `correlations` gives."""
+    by_seed = {}
+    for arm, part in rows.groupby("arm"):
+        seeds = sorted(part["seed"].unique())
+        by_seed[arm] = dict(zip(seeds, points[arm], strict=True))
     lines = []
-    for pair in pairs:
-        one, two = (of_seed[arm] for arm in pair)
-        shared = [number for number in one if number in two]
-        gaps = np.array([one[number] - two[number] for number in shared])
-        # all seeds as one: their systems stand below each other, inputs change places
-        # whole
-        (x, y), (z, _) = (
-            _wide(rows[(rows["arm"] == arm) & rows["seed"].isin(shared)])
-            for arm in pair
-        )
+    for variant, base in pairs:
+        shared = [number for number in by_seed[variant] if number in by_seed[base]]
+        first = np.array([by_seed[variant][number] for number in shared])
+        second = np.array([by_seed[base][number] for number in shared])
+        # All seeds are taken as one: their systems stand below each other, and inputs
+        # change places as a whole.
+        in_both = rows[rows["seed"].isin(shared)]
+        x, gold = _matrices(in_both[in_both["arm"] == variant])
+        y, _ = _matrices(in_both[in_both["arm"] == base])
         p = np.nan
         signature = ""
-        if (~np.isnan(x) & ~np.isnan(z)).sum() >= 3:
-            tested = meta.compare(
-                x, z, y, coef=coef, units="inputs", n_perm=n_perm, seed=seed
+        if (~np.isnan(x) & ~np.isnan(y)).sum() >= 3:
+            test = meta.compare(
+                x, y, gold, coef=coef, units="inputs", n_perm=n_perm, seed=seed
             )
-            p = tested.p
-            signature = f"seeds-stacked:{len(shared)}|{tested.signature()}"
+            p = test.p
+            signature = f"seeds-stacked:{len(shared)}|{test.signature()}"
         line = _gap(
-            pair,
-            points[pair[0]],
-            points[pair[1]],
-            gaps,
-            drawn[pair[0]] - drawn[pair[1]],
+            (variant, base),
+            points[variant],
+            points[base],
+            first - second,
+            replicates[variant] - replicates[base],
         )
-        lines.append(
-            line | {"p": p, "p_holm": np.nan, "holds": False, "signature": signature}
-        )
+        line |= {"p": p, "p_holm": np.nan, "holds": False, "signature": signature}
+        lines.append(line)
     return pd.DataFrame(lines)
 
 
-def _line(arm: str, values: Sequence[float], drawn: np.ndarray) -> dict[str, Any]:
+def _arm_row(
+    arm: str, values: Sequence[float], replicates: np.ndarray
+) -> dict[str, Any]:
     """An arm's mean over seeds with its interval and the spread between seeds."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     return {
         "variant": arm,
         "value": float(np.mean(values)),
-        **_ends(drawn),
+        **_ends(replicates),
         "seed_sd": spread,
     }
 
 
 def _gap(
-    pair: tuple[str, str], first: Any, second: Any, gaps: np.ndarray, drawn: np.ndarray
+    pair: tuple[str, str],
+    first: Any,
+    second: Any,
+    gaps: np.ndarray,
+    replicates: np.ndarray,
 ) -> dict[str, Any]:
-    """A difference with the interval of the records and that of the seeds."""
-    spread = (
-        stats.sem(gaps) * stats.t.ppf(0.975, len(gaps) - 1) if len(gaps) > 1 else np.nan
-    )
+    """A difference with the interval of the records and that of the seeds.
+
+    gaps: seed by seed. replicates: of the difference, records drawn again.
+    """
+    reach = np.nan
+    if len(gaps) > 1:
+        reach = stats.sem(gaps) * stats.t.ppf(0.975, len(gaps) - 1)
     mean = float(np.mean(gaps))
-    means = {
-        "variant": pair[0],
-        "base": pair[1],
+    variant, base = pair
+    return {
+        "variant": variant,
+        "base": base,
         "first": np.mean(first),
         "second": np.mean(second),
-    }
-    seeds = {
-        "seeds_low": mean - spread,
-        "seeds_high": mean + spread,
+        "difference": mean,
+        **_ends(replicates),
+        "seeds_low": mean - reach,
+        "seeds_high": mean + reach,
         "seeds": len(gaps),
     }
-    return {**means, "difference": mean, **_ends(drawn), **seeds}
 
 
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:
     """The tests corrected over the table (Holm), and which differences hold."""
-    adjusted = np.asarray(
-        meta.correct(table["p"].tolist(), "holm").adjusted, dtype=float
-    )
-    clear = (table["ci_low"] * table["ci_high"] > 0) & (
-        table["seeds_low"] * table["seeds_high"] > 0
-    )
-    return table.assign(p_holm=adjusted, holds=clear & (adjusted < 0.05))
+    corrected = meta.correct(table["p"].tolist(), "holm")
+    adjusted = np.asarray(corrected.adjusted, dtype=float)
+    over_records = table["ci_low"] * table["ci_high"] > 0
+    over_seeds = table["seeds_low"] * table["seeds_high"] > 0
+    holds = over_records & over_seeds & (adjusted < 0.05)
+    return table.assign(p_holm=adjusted, holds=holds)
 
 
 def _ends(replicates: np.ndarray) -> dict[str, float]:
     """The middle 95 % of the replicates, NaN where most of them have no value."""
-    few = np.isnan(replicates).mean() > 0.5
-    low, high = (
-        (np.nan, np.nan)
-        if few
-        else map(float, np.nanquantile(replicates, [0.025, 0.975]))
-    )
-    return {"ci_low": low, "ci_high": high}
+    if np.isnan(replicates).mean() > 0.5:
+        return {"ci_low": np.nan, "ci_high": np.nan}
+    low, high = np.nanquantile(replicates, [0.025, 0.975])
+    return {"ci_low": float(low), "ci_high": float(high)}

@@ -17,7 +17,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.engines import Request, ScriptedEngine
 from nlgeval_lib.evaluators.tigerscore import find_task
 
-# kind of the mini set -> the task whose prompts and aspects it gets
+# A kind of the mini set -> the task whose prompts and aspects it gets.
 TASKS = {
     "summary": "Summ",
     "dialogue": "Instruct",
@@ -26,20 +26,13 @@ TASKS = {
     "arithmetic": "MathQA",
 }
 SLIPS = ("cut", "location", "severity", "aspect", "reference", "unreasonable")
-_ASKED = re.compile(r"^\d+\. An error of (?P<aspect>[^:\n]+):", re.M)
+_ASKED = re.compile(r"^\d+\. An error of (?P<aspect>[^:\n]+):", re.MULTILINE)
 _WRONG: dict[str, dict[str, Any]] = {
     "location": {"error_location": "words that nobody wrote"},
     "severity": {"severity": "Minor", "score_reduction": 5},
     "aspect": {"error_aspect": "Charm"},
     "reference": {"explanation": "The reference output says something else."},
 }
-_FIELDS = (
-    "error_location",
-    "error_aspect",
-    "explanation",
-    "severity",
-    "score_reduction",
-)
 
 
 def mini_inputs(
@@ -49,19 +42,17 @@ def mini_inputs(
     of some `systems` or all.
     """
     frame = datasets.load("mini")
-    frame = frame[
-        frame["system_id"].isin(frame["system_id"] if systems is None else systems)
-    ]
-    return frame.assign(task=frame["kind"].map(TASKS), dataset="mini").reset_index(
-        drop=True
-    )[:n]
+    if systems is not None:
+        frame = frame[frame["system_id"].isin(systems)]
+    frame = frame.assign(task=frame["kind"].map(TASKS), dataset="mini")
+    return frame.reset_index(drop=True)[:n]
 
 
 class MiniTeacher:
     """Answers MetricInstruct's questions about the rows of `real` and `synthetic` from
     their constructed errors.
 
-    every: each so manyth row has a slip, in turn one of `SLIPS`; 0 for none. Call
+    every: one of so many rows has a slip, in turn one of `SLIPS`; 0 for none. Call
     `.engine()` for the engine.
     """
 
@@ -86,11 +77,9 @@ class MiniTeacher:
         """Which slip the row at this place gets, empty for none; one that changes
         errors needs a row with errors.
         """
-        return (
-            SLIPS[place // self.every % len(SLIPS)]
-            if self.every and place % self.every == 0
-            else ""
-        )
+        if not self.every or place % self.every:
+            return ""
+        return SLIPS[place // self.every % len(SLIPS)]
 
     def answer(self, request: Request, draw: int) -> str:
         """What the teacher says to one request; the request's id names the row."""
@@ -98,80 +87,80 @@ class MiniTeacher:
         place = int(request.id.rsplit("#", 1)[1])
         row = self.frames[channel].iloc[place]
         slip = self.slip(place)
-        asked = _asked(request)
-        if 'Answer me "yes" or "no" only' in asked:
+        prompt = _prompt(request)
+        if 'Answer me "yes" or "no" only' in prompt:
             return "No" if slip == "unreasonable" else "Yes"
-        if asked.startswith("For each error identified"):
+        if prompt.startswith("For each error identified"):
             return _analysis(row, slip)
-        if "generate an incorrect" in asked:
-            return _spoiled(row, asked, slip)
-        return (
-            "; ".join(
-                f"{error['type']} ({error['severity']})" for error in row["errors"]
-            )
-            or "There is no error."
-        )
+        if "generate an incorrect" in prompt:
+            return _spoiled(row, prompt, slip)
+        errors = [f"{error['type']} ({error['severity']})" for error in row["errors"]]
+        return "; ".join(errors) or "There is no error."
 
 
-def _asked(request: Request) -> str:
-    return (request.messages or ({"content": ""},))[-1]["content"]
+def _prompt(request: Request) -> str:
+    """The last message of a request; empty where it has none."""
+    return request.messages[-1]["content"] if request.messages else ""
+
+
+def _error(slip: str, **fields: Any) -> dict[str, Any]:
+    """An error in the fields of an analysis, wrong in one of them where the row slips
+    in it.
+    """
+    return fields | _WRONG.get(slip, {})
 
 
 def _analysis(row: pd.Series, slip: str) -> str:
+    """The row's errors as an analysis in JSON."""
     aspects = list(find_task(row["task"]).aspects)
     errors = {}
     for number, error in enumerate(row["errors"], start=1):
-        advice = (
-            f"write {error['correction']!r} in its place"
-            if error["correction"]
-            else "leave it out"
-        )
+        advice = "leave it out"
+        if error["correction"]:
+            advice = f"write {error['correction']!r} in its place"
+        # Any rule that gives equal types the same aspect will do.
         aspect = aspects[sum(map(ord, error["type"])) % len(aspects)]
-        why = f"This is a {error['type'].replace('_', ' ')}; {advice}."
-        values = (
-            error["location"],
-            aspect,
-            why,
-            error["severity"].capitalize(),
-            error["penalty"],
+        kind = error["type"].replace("_", " ")
+        errors[f"error_{number}"] = _error(
+            slip,
+            error_location=error["location"],
+            error_aspect=aspect,
+            explanation=f"This is a {kind}; {advice}.",
+            severity=error["severity"].capitalize(),
+            score_reduction=error["penalty"],
         )
-        errors[f"error_{number}"] = dict(
-            zip(_FIELDS, values, strict=True)
-        ) | _WRONG.get(slip, {})
     text = json.dumps({"errors": errors}, ensure_ascii=False)
     return text[: len(text) * 2 // 3] if slip == "cut" and errors else text
 
 
-def _spoiled(row: pd.Series, asked: str, slip: str) -> str:
-    chosen = _ASKED.findall(asked)
-    head = (
-        ""
-        if chosen
-        else "Possible error aspects: Tone, Focus, Detail, Length, Form\n\n"
-    )
-    aspects = chosen or ["Tone", "Focus"]
-    additions = [
-        f"It rained on day {number} of the {aspect.lower()}."
-        for number, aspect in enumerate(aspects, 1)
-    ]
-    if slip == "cut":
-        return f"Generated incorrect output:\n{row['reference']} {additions[0]}"
-    lines = [
-        f"{head}Generated incorrect output:",
-        " ".join([row["reference"], *additions]),
-    ]
-    why = "Nothing before it speaks of rain; leave the sentence out."
-    for number, (aspect, addition) in enumerate(
-        zip(aspects, additions, strict=True), start=1
-    ):
-        error = dict(
-            zip(_FIELDS, (addition, aspect, why, "major", 3), strict=True)
-        ) | _WRONG.get(slip, {})
-        lines += [
-            f"{name.replace('_', ' ').capitalize()} {number}: {value}"
-            for name, value in error.items()
-        ]
-    return "\n".join(lines)
+def _spoiled(row: pd.Series, prompt: str, slip: str) -> str:
+    """The reference with a sentence too many for each aspect asked for, and the
+    analysis of these errors.
+    """
+    aspects = _ASKED.findall(prompt)
+    head = ""
+    if not aspects:
+        aspects = ["Tone", "Focus"]
+        head = "Possible error aspects: Tone, Focus, Detail, Length, Form\n\n"
+    output = row["reference"]
+    lines = []
+    for number, aspect in enumerate(aspects, start=1):
+        addition = f"It rained on day {number} of the {aspect.lower()}."
+        output += f" {addition}"
+        if slip == "cut":
+            return f"Generated incorrect output:\n{output}"
+        error = _error(
+            slip,
+            error_location=addition,
+            error_aspect=aspect,
+            explanation="Nothing before it speaks of rain; leave the sentence out.",
+            severity="major",
+            score_reduction=3,
+        )
+        for name, value in error.items():
+            label = name.replace("_", " ").capitalize()
+            lines.append(f"{label} {number}: {value}")
+    return "\n".join([f"{head}Generated incorrect output:", output, *lines])
 
 
 # -- the feedback collection
@@ -209,16 +198,13 @@ class FeedbackTeacher:
     """Answers the feedback collection's questions from the mini set: a source is a
     problem, its outputs are responses.
 
-    every: each so manyth rubric and problem has a slip, and half as many responses; 0
+    every: one of so many rubrics and problems has a slip, and half as many responses; 0
     for none. Call `.engine()`.
     """
 
     def __init__(self, *, every: int = 5) -> None:
-        frame = datasets.load("mini")
-        self.sources = [
-            group.set_index("system_id")
-            for _, group in frame.groupby("input_id", sort=False)
-        ]
+        frame = datasets.load("mini").set_index("system_id")
+        self.sources = [group for _, group in frame.groupby("input_id", sort=False)]
         self.every = every
 
     def engine(self) -> ScriptedEngine:
@@ -232,61 +218,68 @@ class FeedbackTeacher:
         """
         rubric, *response = request.id.split("/")
         kind, number = rubric.split("-")[:2]
-        place = (
-            int(number)
-            if kind == "seed"
-            else 100 + 2 * int(number) + rubric.endswith("-p")
-        )
+        place = int(number)
+        if kind != "seed":
+            place = 100 + 2 * place + rubric.endswith("-p")
         if response:
-            return self._graded(
-                place * 7 + int(response[0]), response[1].removeprefix("score-")
-            )
-        problem = "generate a new novel problem" in _asked(request)
-        return self._problem(place * 7 + draw) if problem else self._rubric(place)
+            response_draw, score = response
+            number = place * 7 + int(response_draw)
+            return self._graded(number, score.removeprefix("score-"))
+        if "generate a new novel problem" in _prompt(request):
+            return self._problem(place * 7 + draw)
+        return self._rubric(place)
 
     def _slip(self, kind: str, number: int) -> str:
+        """Which slip a piece of this kind has, empty for none."""
         every = self.every * 2 + 1 if kind == "response" else self.every
         if not self.every or number % every != every - 1:
             return ""
-        return PIECE_SLIPS[kind][number // every % len(PIECE_SLIPS[kind])]
+        slips = PIECE_SLIPS[kind]
+        return slips[number // every % len(slips)]
 
     def _rubric(self, number: int) -> str:
-        slip, (new, again) = self._slip("rubric", number), divmod(number - 100, 2)
-        topic = _TOPICS[new % len(_TOPICS)]
-        quality = _QUALITIES[new // len(_TOPICS) % len(_QUALITIES)]
-        asks = f"Is the {topic} that the reply offers {quality} enough for its readers?"
-        if again:
-            asks = f"Would those who read it find the offered {topic} sufficiently {quality}?"
+        """A rubric in JSON; odd numbers are paraphrases of the number below."""
+        slip = self._slip("rubric", number)
+        question, is_paraphrase = divmod(number - 100, 2)
+        topic = _TOPICS[question % len(_TOPICS)]
+        quality = _QUALITIES[question // len(_TOPICS) % len(_QUALITIES)]
+        criteria = f"Is the {topic} that the reply offers {quality} enough for its "
+        criteria += "readers?"
+        if is_paraphrase:
+            criteria = f"Would those who read it find the offered {topic} sufficiently "
+            criteria += f"{quality}?"
+        if slip == "empty":
+            criteria = ""
+        record = {"criteria": criteria}
         degrees = ("not at all", "hardly", "in part", "mostly", "entirely")
-        record = {"criteria": "" if slip == "empty" else asks}
-        record |= {
-            f"score{score}_description": f"It is {quality} {how}."
-            for score, how in enumerate(degrees, 1)
-        }
+        for score, degree in enumerate(degrees, 1):
+            record[f"score{score}_description"] = f"It is {quality} {degree}."
         if slip == "levels":
             del record["score4_description"]
         text = json.dumps(record)
         return text[: len(text) // 2] if slip == "cut" else f"{text}\n[END]"
 
     def _problem(self, number: int) -> str:
+        """A problem and its reference answer."""
         slip = self._slip("problem", number)
         source = self.sources[number % len(self.sources)].iloc[0]
-        asked = (
-            "" if slip == "empty" else f"{source['instruction']}\n{source['source']}"
-        )
+        problem = f"{source['instruction']}\n{source['source']}"
+        if slip == "empty":
+            problem = ""
         between = " " if slip == "next" else " [NEXT] "
-        return f"Problem: {asked}{between}Response: {source['reference']} [END]"
+        return f"Problem: {problem}{between}Response: {source['reference']} [END]"
 
     def _graded(self, number: int, score: str) -> str:
+        """A response of this score and the feedback to it."""
         slip = self._slip("response", number * 6 + int(score))
-        row = self.sources[number % len(self.sources)]
-        row = row.loc[GRADES[score]]
-        response = row["output"] * 4 if slip == "length" else row["output"]
-        said = int(score) % 5 + 1 if slip == "score" else score
-        faults = (
-            "; ".join(error["type"].replace("_", " ") for error in row["errors"])
-            or "nothing to mend"
-        )
-        feedback = f"The response to {row['input_id']} shows: {faults}. So the overall score is {said}."
+        row = self.sources[number % len(self.sources)].loc[GRADES[score]]
+        response = row["output"]
+        if slip == "length":
+            response *= 4
+        verdict = int(score) % 5 + 1 if slip == "score" else score
+        faults = [error["type"].replace("_", " ") for error in row["errors"]]
+        listed = "; ".join(faults) or "nothing to mend"
+        feedback = f"The response to {row['input_id']} shows: {listed}. "
+        feedback += f"So the overall score is {verdict}."
         between = " " if slip == "next" else " [NEXT] "
         return f"Response: {response}{between}Feedback: {feedback} [END]"

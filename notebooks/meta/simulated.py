@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,28 +32,22 @@ WORLDS = {
     "con-power": "con, .6 of the second judge with noise of its kind: r .56 and .34",
     "coh-power": "coh, the same",
 }
-DEFAULT = (
-    "auto",
-    "williams",
-    "fisher",
-)  # measured as they are, in all simulations; williams and fisher cost nothing
-FEW = {
-    "sims": 200,
-    "n_perm": 99,
-    "n_boot": 200,
-}  # the most for other methods, which are many fits each
+# Measured as they are, in all simulations; williams and fisher cost nothing.
+DEFAULT = ("auto", "williams", "fisher")
+# The most for other methods, which are many fits each.
+FEW = {"sims": 200, "n_perm": 99, "n_boot": 200}
 COLUMNS = ["world", "size", "level", "coef", "method", "what", "rate", "se", "width"]
 COLUMNS += ["one_system", "one_system_covered", "sims", "seed"]
 
 
-def symmetric(own: float, between: float, human: float, rating: float) -> Floats:
+def symmetric(judge: float, between: float, human: float, rating: float) -> Floats:
     """Covariance of (judge, judge, ratings), the judges alike."""
     return np.array(
-        [[own, between, human], [between, own, human], [human, human, rating]]
+        [[judge, between, human], [between, judge, human], [human, human, rating]]
     )
 
 
-# between systems, between inputs, left over; the total variance of each side is 1
+# Between systems, between inputs, left over; each side has a total variance of 1.
 SUMMEVAL = {
     "con": (
         symmetric(0.385, 0.373, 0.349, 0.348),
@@ -69,20 +64,19 @@ SUMMEVAL = {
 
 def components(world: str) -> list[Floats]:
     """Covariances between systems, between inputs and left over."""
-    parts = [
-        part.copy() for part in SUMMEVAL["coh" if world.startswith("coh") else "con"]
-    ]
+    base = "coh" if world.startswith("coh") else "con"
+    parts = [part.copy() for part in SUMMEVAL[base]]
     if world.endswith("-power"):
         for part in parts:
             part[1, [0, 2]] *= 0.6
             part[[0, 2], 1] *= 0.6
     if world.startswith("struct"):
-        for part, tracks in zip(parts, (0, None, 1), strict=True):
+        covariance = 0.33 if world == "struct-strong" else 0.25
+        for part, judge in zip(parts, (0, None, 1), strict=True):
             part[:] = np.diag(np.diag(part))
-            if tracks is not None:
-                part[tracks, 2] = part[2, tracks] = (
-                    0.33 if world == "struct-strong" else 0.25
-                )
+            if judge is not None:
+                part[judge, 2] = covariance
+                part[2, judge] = covariance
     return parts
 
 
@@ -92,26 +86,26 @@ def draw(
     """First judge, second judge and ratings, each `[system, input]`, or flat where
     the size is a number of rows.
     """
-    shapes = (size,) * 3 if len(size) == 1 else ((size[0], 1), (1, size[1]), size)
+    shapes: list[tuple[int, ...]] = [size, size, size]
+    if len(size) == 2:
+        systems, inputs = size
+        shapes = [(systems, 1), (1, inputs), size]
     data = np.zeros((*size, 3))
-    for number, (part, shape) in enumerate(zip(components(world), shapes, strict=True)):
+    for number, part in enumerate(components(world)):
+        shape = shapes[number]
         values, vectors = np.linalg.eigh(part)
-        effect = (
-            rng.normal(size=(*shape, 3))
-            @ (vectors * np.sqrt(np.clip(values, 0, None))).T
-        )
+        root = vectors * np.sqrt(np.clip(values, 0, None))
+        effect = rng.normal(size=(*shape, 3)) @ root.T
         if world == "heavy" and number == 0:
             effect /= np.sqrt(rng.chisquare(3, (*shape, 1)))  # t of the same variance
         data += effect
     first, second, ratings = np.moveaxis(data, -1, 0)
     if world == "ord":
-        first, second = (
-            np.digitize(side, (-1.5, -0.5, 0.5, 1.5)).astype(float)
-            for side in (first, second)
-        )
-        ratings = np.digitize(
-            ratings, (-2.2, -1.9, -1.65, -1.4, -1.25, -1.1, -0.954)
-        ).astype(float)
+        judged = (-1.5, -0.5, 0.5, 1.5)
+        rated = (-2.2, -1.9, -1.65, -1.4, -1.25, -1.1, -0.954)
+        first = np.digitize(first, judged).astype(float)
+        second = np.digitize(second, judged).astype(float)
+        ratings = np.digitize(ratings, rated).astype(float)
     return first, second, ratings
 
 
@@ -124,29 +118,22 @@ def truth(world: str, coef: str, level: str = "dataset", inputs: int = 100) -> f
     """
     if world == "ord" or (world == "heavy" and coef != "pearson"):
         rng = np.random.default_rng(99)
-        drawn = (draw(world, (1000, inputs), rng) for _ in range(12))
-        return float(
-            np.mean(
-                [
-                    meta.correlate(first, ratings, coef, level).value
-                    for first, _, ratings in drawn
-                ]
-            )
-        )
-    weights = {"dataset": (1, 1, 1), "input": (1, 0, 1), "system": (1, 0, 1 / inputs)}[
-        level
-    ]
-    whole = np.sum(
-        [
-            weight * part
-            for weight, part in zip(weights, components(world), strict=True)
-        ],
-        axis=0,
-    )
-    r = whole[0, 2] / math.sqrt(whole[0, 0] * whole[2, 2])
-    return {"pearson": r, "spearman": 6 / math.pi * math.asin(r / 2)}.get(
-        coef, 2 / math.pi * math.asin(r)
-    )
+        values = []
+        for _ in range(12):
+            first, _, ratings = draw(world, (1000, inputs), rng)
+            values.append(meta.correlate(first, ratings, coef, level).value)
+        return float(np.mean(values))
+    weights = {"dataset": (1, 1, 1), "input": (1, 0, 1), "system": (1, 0, 1 / inputs)}
+    weighted = []
+    for weight, part in zip(weights[level], components(world), strict=True):
+        weighted.append(weight * part)
+    covariance = np.sum(weighted, axis=0)
+    r = covariance[0, 2] / math.sqrt(covariance[0, 0] * covariance[2, 2])
+    if coef == "pearson":
+        return r
+    if coef == "spearman":
+        return 6 / math.pi * math.asin(r / 2)
+    return 2 / math.pi * math.asin(r)
 
 
 def measure(
@@ -163,79 +150,94 @@ def measure(
     A row a method, of `COLUMNS`.
 
     size: "16x100", systems and inputs, or "60", rows. tests, cis: as `units=` and
-    `ci=`; "williams" too. what: level (equal judges), power, or coverage. se: of the
-    rate, by the number of simulations. width: mean of the interval.
-    one_system: share of jackknife intervals to which one system gives more than half of
-    the variance over systems;
-    one_system_covered: share that are such and hold the truth. sims: how many; `FEW` of
-    the methods that take long. A p or an interval that is not defined rejects and holds
-    nothing.
+    `ci=`; "williams" too. sims: how many; `FEW` of the methods that take long. what:
+    level (equal judges), power, or coverage. A p or an interval that is not defined
+    rejects and holds nothing. The columns that are measured: `_Rate`.
     """
     shape = tuple(map(int, size.split("x")))
     rng = np.random.default_rng([seed, *shape, list(WORLDS).index(world)])
-    cis = () if world.endswith("-power") else cis
-    target = (
-        truth(world, coef, level, shape[-1] if level == "system" else 100)
-        if cis
-        else math.nan
-    )
-    hits: dict[tuple[str, str], list[bool]] = {}
-    ends: dict[str, list[tuple[float, float]]] = {}
-    differ = world.endswith("-power") or (
-        level == "system" and world.startswith("struct")
-    )
+    if world.endswith("-power"):
+        cis = ()
+    rejected: dict[str, list[bool]] = defaultdict(list)
+    intervals: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for number in range(sims):
         first, second, ratings = draw(world, shape, rng)
-        wanted = DEFAULT if number >= FEW["sims"] else (*tests, *cis)
-        for name in set(tests) & set(wanted):
+        methods = DEFAULT if number >= FEW["sims"] else (*tests, *cis)
+        for name in set(tests) & set(methods):
             p = _p_value(name, first, second, ratings, coef, level, number)
-            hits.setdefault((name, "power" if differ else "level"), []).append(
-                p <= LEVEL
-            )
-        for name in set(cis) & set(wanted):
+            rejected[name].append(p <= LEVEL)
+        for name in set(cis) & set(methods):
             n_boot = 1000 if name == "auto" else FEW["n_boot"]
-            found = meta.correlate(
+            interval = meta.correlate(
                 first, ratings, coef, level, "drop", name, n_boot, number, CONFIDENCE
             )
-            hits.setdefault((name, "coverage"), []).append(
-                bool(found.low <= target <= found.high)
-            )
-            ends.setdefault(name, []).append(
-                (found.high - found.low, _hangs_on_one(found))
-            )
+            ends = (interval.low, interval.high, _hangs_on_one(interval))
+            intervals[name].append(ends)
+    rates = {}
+    for name, outcomes in rejected.items():
+        rates[name, _rejection(world, level)] = _rate(outcomes)
+    if intervals:
+        target = truth(world, coef, level, shape[-1] if level == "system" else 100)
+        for name, listed in intervals.items():
+            rates[name, "coverage"] = _coverage(listed, target)
     rows = []
-    for (name, what), hit in sorted(hits.items()):
-        rate = float(np.mean(hit))
-        n = len(hit)
-        row = [
-            world,
-            size,
-            level,
-            coef,
-            name,
-            what,
-            rate,
-            math.sqrt(rate * (1 - rate) / n),
-        ]
-        width = math.nan
-        one = math.nan
-        held = math.nan
-        if what == "coverage":
-            widths, ones = np.array(ends[name]).T
-            width = np.mean(widths)
-            one = np.mean(ones)
-            held = np.mean(ones * hit)
-        rows.append(dict(zip(COLUMNS, [*row, width, one, held, n, seed], strict=True)))
+    for (name, measured), rate in sorted(rates.items()):
+        row = [world, size, level, coef, name, measured, *rate, seed]
+        rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
 
 
-def _hangs_on_one(found: meta.Correlation) -> float:
+def _rejection(world: str, level: str) -> str:
+    """What a test's rejections measure: its power where the judges differ in truth,
+    else its level.
+    """
+    if world.endswith("-power"):
+        return "power"
+    differ = level == "system" and world.startswith("struct")
+    return "power" if differ else "level"
+
+
+class _Rate(NamedTuple):
+    """The columns of a row that are measured; the middle three of intervals alone."""
+
+    rate: float
+    se: float  # of the rate, by the number of simulations
+    width: float  # the mean
+    one_system: float  # the share with one system of more than half of the variance
+    one_system_covered: float  # the share of such that hold the truth
+    sims: int
+
+
+def _rate(outcomes: Sequence[bool] | npt.NDArray[np.bool_]) -> _Rate:
+    """The share of simulations with the outcome, and its standard error."""
+    n = len(outcomes)
+    rate = float(np.mean(outcomes))
+    se = math.sqrt(rate * (1 - rate) / n)
+    return _Rate(rate, se, math.nan, math.nan, math.nan, n)
+
+
+def _coverage(intervals: Sequence[tuple[float, float, float]], target: float) -> _Rate:
+    """How often the intervals hold the target, and how wide they are.
+
+    intervals: of each simulation low, high and what `_hangs_on_one` says.
+    """
+    low, high, one_system = np.array(intervals).T
+    covered = (low <= target) & (target <= high)
+    return _rate(covered)._replace(
+        width=float(np.mean(high - low)),
+        one_system=np.mean(one_system),
+        one_system_covered=np.mean(one_system * covered),
+    )
+
+
+def _hangs_on_one(interval: meta.Correlation) -> float:
     """Does one system make more than half of the jackknife variance over systems?
     NaN for another interval.
     """
-    if not isinstance(found.replicates, tuple) or found.replicates[1].units == "rows":
+    replicates = interval.replicates
+    if not isinstance(replicates, tuple) or replicates[1].units == "rows":
         return math.nan
-    values = found.replicates[0].without("systems")
+    values = replicates[0].without("systems")
     squares = (values - np.nanmean(values)) ** 2
     return float(np.nanmax(squares) > np.nansum(squares) / 2)
 
@@ -249,12 +251,13 @@ def _p_value(
     level: str,
     seed: int,
 ) -> float:
+    """The p-value of one test that the judges correlate alike with the ratings."""
     if name == "williams":
-        pairs = (first, ratings), (second, ratings), (first, second)
-        found = [meta.correlate(*pair, coef, level) for pair in pairs]
-        return meta.williams(
-            *(one.value for one in found), found[0].n_units, coef=coef
-        ).p
+        judged = meta.correlate(first, ratings, coef, level)
+        values = [judged.value]
+        for pair in ((second, ratings), (first, second)):
+            values.append(meta.correlate(*pair, coef, level).value)
+        return meta.williams(*values, judged.n_units, coef=coef).p
     n_perm = 1000 if name == "auto" else FEW["n_perm"]
     return meta.compare(first, second, ratings, coef, level, name, n_perm, seed).p
 
@@ -263,6 +266,5 @@ def committed() -> Any:
     """The long run's rows, made by `make levels`: a frame of `COLUMNS`."""
     import pandas as pd
 
-    return pd.read_csv(
-        files.data() / "simulated" / "meta_inference.csv", dtype={"size": str}
-    )
+    path = files.data() / "simulated" / "meta_inference.csv"
+    return pd.read_csv(path, dtype={"size": str})
