@@ -5,12 +5,12 @@ holds no text, and serves where the files of a set are not on this machine.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
@@ -78,8 +78,10 @@ def rows(name: str) -> pd.DataFrame:
         if f"{kind}:" == TEXT:
             columns[label] = pd.Series([texts[at] for at in values], dtype=object)
         elif f"{kind}:" == TEXTS:
-            listed = [tuple(texts[at] for at in places) for places in values]
-            columns[label] = pd.Series(listed, dtype=object)
+            of_rows = []
+            for places in values:
+                of_rows.append(tuple(texts[at] for at in places))
+            columns[label] = pd.Series(of_rows, dtype=object)
         else:
             columns[str(column)] = values
     return pd.DataFrame(columns)
@@ -93,19 +95,21 @@ def _texts(name: str) -> list[HashedText | str]:
     if not path.is_file():
         return []
     table = parquet.ParquetFile(path).read()
-    # a recording's texts are known by their places
-    hashes = (
-        table["sha256"].to_pylist()
-        if "sha256" in table.column_names
-        else [digest_of(f"{name}/{at}") for at in range(len(table))]
-    )
-    about = [table[column].to_pylist() for column in ("characters", "words", "shape")]
-    found: list[HashedText | str] = []
-    rows = enumerate(zip(hashes, *about, strict=True))
-    for at, (digest, characters, words, shape) in rows:
-        made = HashedText(name, at, digest, characters, words, SHAPES[shape])
-        found.append(made if characters else "")
-    return found
+    if "sha256" in table.column_names:
+        hashes = table["sha256"].to_pylist()
+    else:
+        # a recording's texts are known by their places
+        hashes = [digest_of(f"{name}/{at}") for at in range(len(table))]
+    lengths = [table[column].to_pylist() for column in ("characters", "words", "shape")]
+    texts: list[HashedText | str] = []
+    entries = enumerate(zip(hashes, *lengths, strict=True))
+    for at, (digest, characters, words, shape) in entries:
+        if characters:
+            text = HashedText(name, at, digest, characters, words, SHAPES[shape])
+            texts.append(text)
+        else:
+            texts.append("")
+    return texts
 
 
 def saved_scores(
@@ -116,15 +120,13 @@ def saved_scores(
     rule: a metric's settings and part, or a parser and its scale. items: tuples of
     texts of one set each.
     """
-    listed = list(items)
-    found: dict[tuple[HashedText, ...], tuple[float, str]] = {}
-    for name in dict.fromkeys(item[0].name for item in listed):
-        known = _scores(name, rule)
-        for item in listed:
-            key = tuple(text.at for text in item)
-            if item[0].name == name and key in known:
-                found[item] = known[key]
-    return found
+    saved: dict[tuple[HashedText, ...], tuple[float, str]] = {}
+    for item in items:
+        scores = _scores(item[0].name, rule)
+        key = tuple(text.at for text in item)
+        if key in scores:
+            saved[item] = scores[key]
+    return saved
 
 
 @functools.lru_cache(maxsize=64)
@@ -144,14 +146,13 @@ def _scores(name: str, rule: str) -> Mapping[tuple[int, ...], tuple[float, str]]
 
 def _places(column: Any) -> list[tuple[int, ...]]:
     lists = column.combine_chunks()
-    flat = lists.flatten().to_numpy().tolist()
-    ends = np.cumsum(lists.value_lengths().to_numpy()).tolist()
-    starts = [0, *ends][:-1]
-    return [tuple(flat[a:b]) for a, b in zip(starts, ends, strict=True)]
+    flat = iter(lists.flatten().to_numpy().tolist())
+    lengths = lists.value_lengths().to_numpy().tolist()
+    return [tuple(itertools.islice(flat, length)) for length in lengths]
 
 
 def lacking(rule: str, items: Sequence[tuple[HashedText, ...]]) -> TextNotHere:
     """The error for items without a saved score."""
-    short = rule.partition("|")[0]
-    said = f"{short}: {len(items):,} of its values are not among the saved ones"
-    return TextNotHere(f"{said}; {without_texts(items[0][0].name)}")
+    metric = rule.partition("|")[0]
+    problem = f"{metric}: {len(items):,} of its values are not among the saved ones"
+    return TextNotHere(f"{problem}; {without_texts(items[0][0].name)}")

@@ -77,7 +77,9 @@ def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
     columns: dict[str, Any] = {}
     for column, values in loaded.items():
         if column == "references":
-            columns[f"{TEXTS}{column}"] = [[*map(places.at, many)] for many in values]
+            columns[f"{TEXTS}{column}"] = [
+                list(map(places.at, texts)) for texts in values
+            ]
         elif column in PROSE:
             at = [places.at(text) for text in values]
             columns[f"{TEXT}{column}"] = np.array(at, dtype=np.int32)
@@ -90,48 +92,45 @@ def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
 
 
 def put_scores(
-    folder: Path, name: str, places: Places, asked: Mapping[str, Items]
+    folder: Path, name: str, places: Places, scores: Mapping[str, Items]
 ) -> int:
     """Write the values that outputs asked for of a set's texts; how many these are."""
-    found: list[tuple[str, list[int], float, str]] = []
-    for rule in sorted(asked):
-        mine = []
-        for item, (value, reason) in asked[rule].items():
+    rows: list[tuple[str, list[int], float, str]] = []
+    for rule in sorted(scores):
+        rows_of_rule = []
+        for item, (value, reason) in scores[rule].items():
             if all(digest in places.of for digest in item):
                 at = [places.of[digest] for digest in item]
-                mine.append((rule, at, value, reason))
-        found += sorted(mine, key=lambda row: row[1])
-    if found:
-        table = pd.DataFrame(found, columns=["rule", "item", "value", "reason"])
+                rows_of_rule.append((rule, at, value, reason))
+        rows += sorted(rows_of_rule, key=lambda row: row[1])
+    if rows:
+        table = pd.DataFrame(rows, columns=["rule", "item", "value", "reason"])
         _write(folder / f"{name}.scores.parquet", table, split=["value"])
-    return len(found)
+    return len(rows)
 
 
 def _write_texts(path: Path, places: Places, hashes: bool) -> None:
     import pyarrow
 
     digests, characters, words, shapes = zip(*places.rows, strict=True)
-    kept = {"sha256": pyarrow.array(digests, pyarrow.binary(32))} if hashes else {}
-    table = pyarrow.table(
-        {
-            **kept,
-            "characters": pyarrow.array(characters, pyarrow.int32()),
-            "words": pyarrow.array(words, pyarrow.int32()),
-            "shape": pyarrow.array(shapes, pyarrow.uint8()),
-        }
-    )
-    _save(path, table)
+    columns = {}
+    if hashes:
+        columns["sha256"] = pyarrow.array(digests, pyarrow.binary(32))
+    columns["characters"] = pyarrow.array(characters, pyarrow.int32())
+    columns["words"] = pyarrow.array(words, pyarrow.int32())
+    columns["shape"] = pyarrow.array(shapes, pyarrow.uint8())
+    _save(path, pyarrow.table(columns))
 
 
 def _write(path: Path, table: pd.DataFrame, split: list[str] | None = None) -> None:
     import pyarrow
 
-    made = pyarrow.Table.from_pandas(table, preserve_index=False)
-    for number, field in enumerate(made.schema):
+    columns = pyarrow.Table.from_pandas(table, preserve_index=False)
+    for number, field in enumerate(columns.schema):
         if pyarrow.types.is_list(field.type):
-            cast = made[field.name].cast(pyarrow.list_(pyarrow.int32()))
-            made = made.set_column(number, field.name, cast)
-    _save(path, made, split)
+            cast = columns[field.name].cast(pyarrow.list_(pyarrow.int32()))
+            columns = columns.set_column(number, field.name, cast)
+    _save(path, columns, split)
 
 
 def _save(path: Path, table: Any, split: list[str] | None = None) -> None:
@@ -154,19 +153,18 @@ def describe(folder: Path, counts: Mapping[str, int], commit: str) -> None:
     rows = []
     for name in [*SETS, *RECORDINGS, *LEFT_OUT]:
         entries = [registry.entry(path) for path in datasets.files(name)]
-        kept = name not in LEFT_OUT
-        hashes = "\n".join(f"{one.sha256}  {one.path}" for one in entries)
+        hashes = "\n".join(f"{entry.sha256}  {entry.path}" for entry in entries)
         rows.append(
             {
                 "set": name,
-                "kept": "yes" if kept else "no",
-                "left out": "all texts" if kept else LEFT_OUT[name],
+                "kept": "no" if name in LEFT_OUT else "yes",
+                "left out": LEFT_OUT.get(name, "all texts"),
                 "scores": counts.get(name, 0),
                 "files": len(entries),
                 "sha256 of the list of files": _sha256(hashes),
-                "repositories": _joined(one.repository for one in entries),
-                "commits": _joined(one.commit for one in entries),
-                "licence": _joined(one.licence for one in entries),
+                "repositories": _joined(entry.repository for entry in entries),
+                "commits": _joined(entry.commit for entry in entries),
+                "licence": _joined(entry.licence for entry in entries),
             }
         )
     text = pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")

@@ -33,12 +33,14 @@ def read(folder: Path) -> dict[str, dict[tuple[bytes, ...], tuple[float, str]]]:
 
     Raises: ValueError where two outputs were given different values for one item.
     """
-    found: dict[str, dict[tuple[bytes, ...], tuple[float, str]]] = {}
+    by_rule: dict[str, dict[tuple[bytes, ...], tuple[float, str]]] = {}
     for path in sorted(folder.glob("*.pickle")):
         with open(path, "rb") as file:
             rule, scores = pickle.load(file)  # our own file of the same run
-        known = found.setdefault(rule, {})
-        for item, one in scores.items():
-            if repr(known.setdefault(item, one)) != repr(one):
-                raise ValueError(f"{rule}: {known[item]} and {one} for one item")
-    return found
+        of_rule = by_rule.setdefault(rule, {})
+        for item, score in scores.items():
+            first = of_rule.setdefault(item, score)
+            # as texts, so that NaN is equal to NaN
+            if repr(first) != repr(score):
+                raise ValueError(f"{rule}: {first} and {score} for one item")
+    return by_rule

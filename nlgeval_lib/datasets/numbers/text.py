@@ -54,17 +54,17 @@ class HashedText:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, HashedText) and self.digest == other.digest
+    def __eq__(self, text: object) -> bool:
+        return isinstance(text, HashedText) and self.digest == text.digest
 
-    def __lt__(self, other: HashedText | str) -> bool:
+    def __lt__(self, text: HashedText | str) -> bool:
         # beside hashes the only text is the empty one, which comes first
-        return isinstance(other, HashedText) and self.digest < other.digest
+        return isinstance(text, HashedText) and self.digest < text.digest
 
     def __repr__(self) -> str:
         return f"sha256:{self.digest.hex()}"
 
-    def __format__(self, how: str) -> str:
+    def __format__(self, spec: str) -> str:
         raise TextNotHere(self.missing())
 
     def __getattr__(self, name: str) -> Any:
