@@ -260,22 +260,22 @@ class CoAScore(LLMScore):
 
     def read_chain(self, completion: Completion) -> Chain:
         """The first n aspects of a list, each name once. Never raises on any text."""
-        found = aspects(completion.text)
+        listing = aspects(completion.text)
         listed: dict[str, Aspect] = {}
-        if found.ok:
-            for item in found.value or ():
-                # Stage II's scores are found by the name without punctuation.
+        if listing.ok:
+            for item in listing.value or ():
+                # Stage II's scores are listing by the name without punctuation.
                 if normal(item.name):
                     aspect = Aspect(item.name, item.definition)
                     listed.setdefault(normal(item.name), aspect)
-        if self.n == 1 and found.status is Status.UNPARSED:
+        if self.n == 1 and listing.status is Status.UNPARSED:
             lone = _LONE_NAME.fullmatch(completion.text.strip(" \n.*"))
             if lone:
                 listed[normal(lone[0])] = Aspect(lone[0], "")
         chosen = tuple(listed.values())[: self.n]
         missing = failed(completion)
-        if missing is None and not listed and not found.ok:
-            missing = Judgment.missing(found.status, found.reason)
+        if missing is None and not listed and not listing.ok:
+            missing = Judgment.missing(listing.status, listing.reason)
         elif missing is None and len(chosen) < self.n and self.few == "missing":
             reason = f"{len(chosen)} listed, {self.n} asked for"
             missing = cut(completion, Judgment.missing(Status.UNPARSED, reason))
@@ -310,18 +310,18 @@ class CoAScore(LLMScore):
             return dict.fromkeys(names, failure)
         low = self.task.low
         high = self.task.high
-        found = aspect_scores(completion.text, names, low, high)
+        scored = aspect_scores(completion.text, names, low, high)
         judged: dict[str, Judgment] = {}
         for name in names:
-            if name not in found.reasons:
-                judged[name] = Judgment(found.scores[name])
+            if name not in scored.reasons:
+                judged[name] = Judgment(scored.scores[name])
             elif len(names) == 1:
                 # Its score may stand alone, without the name.
                 judged[name] = rating(completion.text, low, high, name).judgment()
             else:
-                all_missing = len(found.reasons) == len(names)
-                status = found.status if all_missing else Status.UNPARSED
-                judged[name] = Judgment.missing(status, found.reasons[name])
+                all_missing = len(scored.reasons) == len(names)
+                status = scored.status if all_missing else Status.UNPARSED
+                judged[name] = Judgment.missing(status, scored.reasons[name])
         return judged
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:

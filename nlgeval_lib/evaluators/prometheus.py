@@ -342,8 +342,8 @@ class Prometheus(Judge):
         low, high = self.common_scale if sample is None else self.scale(sample)
         if not self.feedback:
             return rating(completion.text, low, high).judgment()
-        found = read_feedback(completion.text, low, high, self.parser)
-        return found.judgment(feedback=found.feedback)
+        verdict = read_feedback(completion.text, low, high, self.parser)
+        return verdict.judgment(feedback=verdict.feedback)
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A feedback that leaves room for the verdict, then a score of the common

@@ -84,12 +84,12 @@ class Task:
     name: str
     aspects: dict[str, str]
 
-    def aspect(self, written: str) -> str:
+    def aspect(self, label: str) -> str:
         """The aspect that a judge wrote, as the paper spells it whatever its case
         and hyphens; empty for another.
         """
         for name in self.aspects:
-            if plain(name) == plain(written):
+            if plain(name) == plain(label):
                 return name
         return ""
 
@@ -185,21 +185,21 @@ def read_analysis(
     text: str, task: Task | None = None, decoder: str = "sum"
 ) -> Judgment:
     """An error analysis as a judgment, with the details that `TigerScore` names."""
-    found = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
+    analysis = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
     details: dict[str, Any] = {
-        "errors": found.errors,
-        "header_errors": found.header_errors,
-        "header_total": found.header_total,
-        "agrees": found.agrees,
-        "n_errors": len(found.errors),
+        "errors": analysis.errors,
+        "header_errors": analysis.header_errors,
+        "header_total": analysis.header_total,
+        "agrees": analysis.agrees,
+        "n_errors": len(analysis.errors),
     }
     if task is not None:
         sums = dict.fromkeys(task.aspects, 0.0)
-        for error in found.errors:
+        for error in analysis.errors:
             aspect = task.aspect(error.aspect) or "other"
             sums[aspect] = sums.get(aspect, 0.0) + error.penalty
         details["aspects"] = sums
-    return found.judgment(**details)
+    return analysis.judgment(**details)
 
 
 def _has_text(draw: Completion) -> bool:
