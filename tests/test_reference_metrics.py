@@ -195,7 +195,7 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     references = [f"the cat {i} sat" for i in range(40)]
     one, two = (Rouge("rouge2", stemmer=True, cache=False) for _ in range(2))
     expected = one.score(outputs, references)["value"].tolist()
-    monkeypatch.setattr(metrics_module, "_BIG", 1)
+    monkeypatch.setattr(metrics_module, "_PARALLEL_FROM", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     two.chunk = 7
     assert two.score(outputs, references)["value"].tolist() == expected

@@ -60,8 +60,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _BY_CLASS:
         return get(_BY_CLASS[name])
+    present = ", ".join(sorted(__all__))
     raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(__all__))}"
+        f"module {__name__!r} has no attribute {name!r}; it has {present}"
     )
 
 

@@ -24,9 +24,8 @@ class Unavailable(RuntimeError):
     """
 
 
-_registry: dict[
-    str, tuple[str, str | Callable[..., Any]]
-] = {}  # name -> its place, and what is there
+# name -> where the evaluator is defined, and the class or where to import it from
+_registry: dict[str, tuple[str, str | Callable[..., Any]]] = {}
 
 
 def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
@@ -38,18 +37,16 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
     """
     if target is None:
         return lambda cls: register(name, cls)
-    place = (
-        target
-        if isinstance(target, str)
-        else f"{target.__module__}:{target.__qualname__}"
-    )
-    known, _ = _registry.setdefault(name, (place, target))
-    if known != place:
-        raise ValueError(f"evaluator {name!r} is {known} already; choose another name")
-    _registry[name] = (
-        place,
-        target,
-    )  # a cell that is run again brings a newer class of the same name
+    place = target
+    if not isinstance(target, str):
+        place = f"{target.__module__}:{target.__qualname__}"
+    registered, _ = _registry.get(name, (place, target))
+    if registered != place:
+        raise ValueError(
+            f"evaluator {name!r} is {registered} already; choose another name"
+        )
+    # A cell that is run again brings a newer class of the same name.
+    _registry[name] = (place, target)
     return target
 
 
@@ -59,9 +56,8 @@ def get(name: str) -> Callable[..., Any]:
     Raises: ValueError with the nearest names.
     """
     if name not in _registry:
-        raise ValueError(
-            f"no evaluator {name!r}{meant(name, _registry, '.', n=3)} Known: {', '.join(names())}"
-        )
+        nearest = meant(name, _registry, ".", n=3)
+        raise ValueError(f"no evaluator {name!r}{nearest} Known: {', '.join(names())}")
     _, target = _registry[name]
     return pkgutil.resolve_name(target) if isinstance(target, str) else target
 
@@ -78,31 +74,39 @@ def signature(name: str, **settings: Any) -> str:
     Raises: ValueError where a value holds the separator.
     """
     parts = [name]
-    for setting, value in (
-        (key, value) for key, value in settings.items() if value is not None
-    ):
-        text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
+    for setting, value in settings.items():
+        if value is None:
+            continue
+        text = str(value)
+        if isinstance(value, bool):
+            text = "yes" if value else "no"
         if "|" in text or "\n" in text:
             raise ValueError(
-                f"signature: {setting} is {text!r}; '|' and line breaks cannot be in a part"
+                f"signature: {setting} is {text!r}; "
+                "'|' and line breaks cannot be in a part"
             )
         parts.append(f"{setting}:{text}")
     return "|".join(parts)
 
 
-def choose(what: str, given: Any, allowed: Iterable[Any]) -> Any:
-    """`given` if it is one of `allowed`. Raises: ValueError that lists them."""
-    if given not in (known := tuple(allowed)):
-        raise ValueError(f"{what} is {given!r}; allowed: {', '.join(map(repr, known))}")
-    return given
+def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
+    """The value of a setting if it is one of `allowed`. Raises: ValueError that lists
+    them.
+    """
+    allowed = tuple(allowed)
+    if value not in allowed:
+        options = ", ".join(map(repr, allowed))
+        raise ValueError(f"{setting} is {value!r}; allowed: {options}")
+    return value
 
 
 # field of a sample -> the columns it is read from, the first that the frame has
-FIELDS = {
-    **{
-        field: (field,)
-        for field in ("output", "instruction", "context", "rubric", "aspect")
-    },
+FIELDS: dict[str, tuple[str, ...]] = {
+    "output": ("output",),
+    "instruction": ("instruction",),
+    "context": ("context",),
+    "rubric": ("rubric",),
+    "aspect": ("aspect",),
     "source": ("source", "input"),
     "references": ("references", "reference"),
 }
@@ -117,58 +121,54 @@ def samples(
     sample's go into `extra`. name: for errors. Raises: ValueError naming a missing
     column, or the first row or sample without a text that is needed.
     """
-    needs = ("output", *needs)
-    given = (
-        _of_frame(data, needs, name) if isinstance(data, pd.DataFrame) else list(data)
-    )
-    for position, sample in enumerate(given):
+    is_frame = isinstance(data, pd.DataFrame)
+    needs = tuple(needs)
+    if is_frame:
+        listed = _of_frame(data, ("output", *needs), name)
+    else:
+        listed = list(data)
+    for position, sample in enumerate(listed):
         for field in needs:
-            if field != "output" and not (
-                getattr(sample, field) if field in FIELDS else sample.extra.get(field)
-            ):
-                which = (
-                    row_name(position, data.index)
-                    if isinstance(data, pd.DataFrame)
-                    else f"sample {sample.id!r}"
-                )
-                raise ValueError(f"{which}: {field} is empty; {name} needs it")
-    return given
+            if field in FIELDS:
+                text = getattr(sample, field)
+            else:
+                text = sample.extra.get(field)
+            if not text and field != "output":
+                place = f"sample {sample.id!r}"
+                if is_frame:
+                    place = row_name(position, data.index)
+                raise ValueError(f"{place}: {field} is empty; {name} needs it")
+    return listed
 
 
-def _of_frame(frame: pd.DataFrame, needs: Iterable[str], name: str) -> list[Sample]:
-    held: dict[str, list[Any]] = {}
+def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Sample]:
+    """One sample a row, with the fields that the frame has or must have."""
+    texts: dict[str, list[Any]] = {}
     for field in dict.fromkeys((*FIELDS, *needs)):
         columns = FIELDS.get(field, (field,))
-        if field in needs or any(column in frame.columns for column in columns):
-            texts = cells(frame, columns, name, gaps=field != "output")
-            # a single empty text is no reference
-            held[field] = (
-                [t if any(t) else () for t in texts]
-                if field == "references"
-                else [t[0] if t else "" for t in texts]
-            )
-    keys = [
-        frame[key].astype(str).tolist()
-        for key in ("input_id", "system_id")
-        if key in frame.columns
-    ]
-    keys += [held["aspect"]] if keys and "aspect" in held else []
-    ids = (
-        ["/".join(parts) for parts in zip(*keys, strict=True)]
-        if keys
-        else list(map(str, frame.index))
-    )
-    fields, extra = (
-        [field for field in held if (field in FIELDS) is own] for own in (True, False)
-    )
-    return [
-        Sample(
-            id=id,
-            extra={key: held[key][row] for key in extra},
-            **{key: held[key][row] for key in fields},
-        )
-        for row, id in enumerate(ids)
-    ]
+        present = any(column in frame.columns for column in columns)
+        if not present and field not in needs:
+            continue
+        groups = cells(frame, columns, name, gaps=field != "output")
+        if field == "references":
+            # A single empty text is no reference.
+            texts[field] = [group if any(group) else () for group in groups]
+        else:
+            texts[field] = [next(iter(group), "") for group in groups]
+    keys = []
+    for column in ("input_id", "system_id"):
+        if column in frame.columns:
+            keys.append(frame[column].astype(str).tolist())
+    if keys and "aspect" in texts:
+        keys.append(texts["aspect"])
+    ids = map("/".join, zip(*keys, strict=True)) if keys else map(str, frame.index)
+    extra_fields = [field for field in texts if field not in FIELDS]
+    rows = []
+    for row, id in enumerate(ids):
+        fields = {field: column[row] for field, column in texts.items()}
+        extra = {field: fields.pop(field) for field in extra_fields}
+        rows.append(Sample(id=id, extra=extra, **fields))
+    return rows
 
 
 def cells(
@@ -180,33 +180,36 @@ def cells(
     Raises: ValueError naming a missing column, or the first row with anything but
     texts, or with a gap unless `gaps`.
     """
-    column = next((one for one in columns if one in frame.columns), None)
-    if column is None:
-        there = ", ".join(map(str, frame.columns)) or "none"
-        raise ValueError(
-            f"{name} needs a column {' or '.join(map(repr, columns))}; the frame has {there}"
-        )
+    present = [column for column in columns if column in frame.columns]
+    if not present:
+        needed = " or ".join(map(repr, columns))
+        existing = ", ".join(map(str, frame.columns)) or "none"
+        raise ValueError(f"{name} needs a column {needed}; the frame has {existing}")
+    column = present[0]
     if isinstance(frame[column], pd.DataFrame):
         raise ValueError(f"the frame has column {column} more than once")
-    found = []
+    groups = []
     for position, value in enumerate(frame[column]):
-        listed = column in FIELDS["references"] and isinstance(
-            value, Sequence | np.ndarray
-        )
-        texts = (
-            tuple(value) if listed and not isinstance(value, str | bytes) else (value,)
-        )
+        texts = (value,)
+        if column in FIELDS["references"] and _is_list(value):
+            texts = tuple(value)
         if gaps and pd.api.types.is_scalar(value) and pd.isna(value):
             texts = ()
         for text in texts:
             if not isinstance(text, str | HashedText):
-                what = f"{type(text).__name__} {str(text)[:40]!r}"
-                which = row_name(position, frame.index)
                 raise ValueError(
-                    f"{which}: {column} is {what}; a text is needed ('' if there is none)"
+                    f"{row_name(position, frame.index)}: {column} is "
+                    f"{type(text).__name__} {str(text)[:40]!r}; "
+                    "a text is needed ('' if there is none)"
                 )
-        found.append(texts)
-    return found
+        groups.append(texts)
+    return groups
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, str | bytes):
+        return False
+    return isinstance(value, Sequence | np.ndarray)
 
 
 def field_of(sample: Sample, field: str) -> str:
@@ -215,9 +218,9 @@ def field_of(sample: Sample, field: str) -> str:
     """
     if field in FIELDS["references"]:
         return sample.references[0] if sample.references else ""
-    return str(
-        getattr(sample, field) if field in FIELDS else sample.extra.get(field, "")
-    )
+    if field in FIELDS:
+        return str(getattr(sample, field))
+    return str(sample.extra.get(field, ""))
 
 
 def row_name(position: int, index: pd.Index) -> str:
@@ -225,9 +228,9 @@ def row_name(position: int, index: pd.Index) -> str:
     differs.
     """
     label = index.tolist()[position]
-    return (
-        f"row {position}" if label == position else f"row {position} (index {label!r})"
-    )
+    if label == position:
+        return f"row {position}"
+    return f"row {position} (index {label!r})"
 
 
 def score_frame(
@@ -250,7 +253,8 @@ def score_frame(
     for label, judgment in zip(index, judgments, strict=True):
         if math.isinf(judgment.value):
             raise ValueError(
-                f"row {label!r}: value {judgment.value}; a score is a number, or NaN with a reason"
+                f"row {label!r}: value {judgment.value}; "
+                "a score is a number, or NaN with a reason"
             )
         if judgment.status is not Status.OK and not judgment.reason:
             raise ValueError(

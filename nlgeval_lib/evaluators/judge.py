@@ -36,9 +36,8 @@ class ChatFormat:
     """How a prompt reaches a checkpoint, with the system text if there is one.
 
     style: `messages`, to which engine or server apply the checkpoint's own template; or
-    a text without the token that
-    begins one: `raw`, the prompt after the system text; `llama2`, `mistral`, with
-    [INST] as these models take it.
+    a text without the token that begins one: `raw`, the prompt after the system text;
+    `llama2`, `mistral`, with [INST] as these models take it.
     """
 
     style: str = "messages"
@@ -52,9 +51,10 @@ class ChatFormat:
         """
         if isinstance(chat, ChatFormat):
             return chat
-        if chat not in (*_STYLES, *_CHECKPOINTS):
+        names = (*_STYLES, *_CHECKPOINTS)
+        if chat not in names:
             raise ValueError(
-                f"chat {chat!r}; allowed: {', '.join([*_STYLES, *_CHECKPOINTS])}, or a ChatFormat"
+                f"chat {chat!r}; allowed: {', '.join(names)}, or a ChatFormat"
             )
         return cls(*_CHECKPOINTS.get(chat, (chat,)))
 
@@ -67,17 +67,14 @@ class ChatFormat:
 
     def text(self, prompt: str) -> str:
         """The one text of the styles that are text."""
-        marked = (
-            f"<<SYS>>\n{self.system}\n<</SYS>>"
-            if self.style == "llama2"
-            else self.system
-        )
-        system = f"{marked}\n\n" if self.system else ""
-        return (
-            system + prompt
-            if self.style == "raw"
-            else f"[INST] {system}{prompt} [/INST]"
-        )
+        if self.system:
+            system = self.system
+            if self.style == "llama2":
+                system = f"<<SYS>>\n{system}\n<</SYS>>"
+            prompt = f"{system}\n\n{prompt}"
+        if self.style == "raw":
+            return prompt
+        return f"[INST] {prompt} [/INST]"
 
     def request(self, prompt: str, id: str = "") -> Request:
         """What the engine is asked for this prompt; `id` names it where it fails."""
@@ -100,9 +97,8 @@ class Judge:
     name = "judge"
     version = "0.1"
     needs: tuple[str, ...] = ("output",)  # fields or columns that must hold text
-    template: Template | None = (
-        None  # the prompt, where there is one alone: its hash is in the signature
-    )
+    # The prompt, where there is one alone: its hash is in the signature.
+    template: Template | None = None
     defaults: Mapping[str, Any] = MappingProxyType(
         {"temperature": 0.0, "max_tokens": 256}
     )
@@ -122,12 +118,16 @@ class Judge:
     ) -> None:
         if missing not in ("drop", "all") and not _FILL.fullmatch(missing):
             raise ValueError(
-                f"missing policy {missing!r}; allowed: 'drop', 'all', 'fill:<number>' as in 'fill:0'"
+                f"missing policy {missing!r}; allowed: 'drop', 'all', "
+                "'fill:<number>' as in 'fill:0'"
             )
-        self.engine, self.store, self.progress = engine, store, progress
+        self.engine = engine
+        self.store = store
+        self.progress = progress
         self.sampling = make_sampling(self.defaults, sampling)
         self.chat = ChatFormat.named(chat)
-        self.missing, self.structured = missing, structured
+        self.missing = missing
+        self.structured = structured
 
     def render(self, sample: Sample) -> str:
         """The prompt of one sample."""
@@ -147,16 +147,9 @@ class Judge:
         """What is asked, and one judgment a sample in the end: each `Stage` is sent
         a list of draws a request.
         """
-        answers = yield Stage(
-            "score",
-            [self.request(one) for one in samples],
-            self.shaped(),
-            self.stand_in,
-        )
-        return [
-            self.judged(draws, sample)
-            for draws, sample in zip(answers, samples, strict=True)
-        ]
+        requests = [self.request(sample) for sample in samples]
+        answers = yield Stage("score", requests, self.shaped(), self.stand_in)
+        return list(map(self.judged, answers, samples))
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
         """What `structured` holds a completion to: {"choice": choices}, {"regex": ...}
@@ -167,7 +160,8 @@ class Judge:
         if self.choices:
             return {"choice": self.choices}
         raise ValueError(
-            f"{self.name} has no form for the completions of stage {stage!r}; leave structured off"
+            f"{self.name} has no form for the completions of stage {stage!r}; "
+            "leave structured off"
         )
 
     def settings(self) -> Mapping[str, Any]:
@@ -192,12 +186,11 @@ class Judge:
         """The sampling settings of a stage (default: the evaluator's), with its form
         where `structured` is set.
         """
-        sampling = self.sampling if sampling is None else sampling
-        return (
-            dataclasses.replace(sampling, **self.form(stage))
-            if self.structured
-            else sampling
-        )
+        if sampling is None:
+            sampling = self.sampling
+        if self.structured:
+            return dataclasses.replace(sampling, **self.form(stage))
+        return sampling
 
     def read(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """`parse`; FAILED where there is no completion, TRUNCATED where it was cut
@@ -211,9 +204,8 @@ class Judge:
         """One judgment from its draws: the mean of what each says, by the missing
         policy.
         """
-        return combine(
-            [self.read(completion, sample) for completion in draws], self.missing
-        )
+        judgments = [self.read(completion, sample) for completion in draws]
+        return combine(judgments, self.missing)
 
     def given(self, data: Any) -> list[Sample]:
         """The samples of a frame, one a row, or a list of them.
@@ -238,36 +230,32 @@ class Judge:
             raise ValueError(
                 f"{self.name}: no engine; pass engine=... (see nlgeval_lib.engines)"
             )
-        return staged.run(
-            stages,
-            engine,
-            self.store if store is None else store,
-            progress or self.progress,
-        )
+        if store is None:
+            store = self.store
+        return staged.run(stages, engine, store, progress or self.progress)
 
-    def judge(self, data: Any, **ways: Any) -> list[Judgment]:
-        """One judgment a row or sample. `ways`: engine, store, progress, in place of
-        the evaluator's.
+    def judge(self, data: Any, **resources: Any) -> list[Judgment]:
+        """One judgment a row or sample. `resources`: engine, store, progress, in place
+        of the evaluator's.
 
         Raises: ValueError without an engine, or for a frame without what the prompt
         needs.
         """
-        return self.run(
-            self.for_engine(ways.get("engine")).stages(self.given(data)), **ways
-        )
+        bound = self.for_engine(resources.get("engine"))
+        return self.run(bound.stages(self.given(data)), **resources)
 
-    def score(self, data: Any, **ways: Any) -> pd.DataFrame:
+    def score(self, data: Any, **resources: Any) -> pd.DataFrame:
         """`value, status, reason, details` for each row of a frame, or each of a list
         of samples (index: their ids).
 
-        `attrs` hold the signature and the counts. `ways` and Raises: as `judge`.
+        `attrs` hold the signature and the counts. `resources` and Raises: as `judge`.
         """
-        index = (
-            data.index
-            if isinstance(data, pd.DataFrame)
-            else pd.Index([sample.id for sample in data], dtype=object)
-        )
-        return self.framed(index, self.judge(data, **ways), ways.get("engine"))
+        if isinstance(data, pd.DataFrame):
+            index = data.index
+        else:
+            index = pd.Index([sample.id for sample in data], dtype=object)
+        judgments = self.judge(data, **resources)
+        return self.framed(index, judgments, resources.get("engine"))
 
     def framed(
         self,
@@ -279,10 +267,11 @@ class Judge:
         judgments of each status.
         """
         tally = Counter(judgment.status.value for judgment in judgments)
-        ok = tally.pop(Status.OK.value, 0)
         n = len(judgments)
-        details = {"n": n, "n_ok": ok, "coverage": ok / n if n else None, **tally}
-        frame = score_frame(index, judgments, self.signature(engine), details)
+        n_ok = tally.pop(Status.OK.value, 0)
+        coverage = n_ok / n if n else None
+        counts = {"n": n, "n_ok": n_ok, "coverage": coverage, **tally}
+        frame = score_frame(index, judgments, self.signature(engine), counts)
         return frame.assign(details=[dict(judgment.details) for judgment in judgments])
 
     def plan(
@@ -292,34 +281,40 @@ class Judge:
         answers to come are not `exact`.
         """
         stages = self.for_engine(engine).stages(self.given(data))
-        return staged.plan(
-            stages, engine or self.engine, self.store if store is None else store
-        )
+        if store is None:
+            store = self.store
+        return staged.plan(stages, engine or self.engine, store)
 
     def signature(self, engine: Engine | None = None) -> str:
         """Everything that determines a score but the texts: prompt, parser, engine,
         model, sampling, policies.
         """
-        engine, bound = engine or self.engine, self.for_engine(engine)
-        hashes = "+".join(template.sha[:8] for template in bound.templates()) or None
-        head = _signature(
-            self.name, **bound.settings(), prompt=hashes, chat=bound.chat.label
+        engine = engine or self.engine
+        bound = self.for_engine(engine)
+        hashes = "+".join(template.sha[:8] for template in bound.templates())
+        parts = (
+            _signature(
+                self.name,
+                **bound.settings(),
+                prompt=hashes or None,
+                chat=bound.chat.label,
+            ),
+            "engine:none" if engine is None else engine.signature(),
+            bound.sampling.signature(),
+            _signature(
+                f"missing:{self.missing}",
+                structured=self.structured or None,
+                v=self.version,
+            ),
         )
-        judge = "engine:none" if engine is None else engine.signature()
-        tail = _signature(
-            f"missing:{self.missing}",
-            structured=self.structured or None,
-            v=self.version,
-        )
-        return f"{head}|{judge}|{bound.sampling.signature()}|{tail}"
+        return "|".join(parts)
 
 
 def failed(completion: Completion) -> Judgment | None:
     """FAILED with the reason where there is no completion, else None."""
     if completion.finish_reason == "error" or completion.error:
-        return Judgment.missing(
-            Status.FAILED, completion.error or "the engine gave no completion"
-        )
+        reason = completion.error or "the engine gave no completion"
+        return Judgment.missing(Status.FAILED, reason)
     return None
 
 
@@ -327,13 +322,11 @@ def cut(completion: Completion, judgment: Judgment) -> Judgment:
     """The judgment; TRUNCATED where its completion was cut at the token limit and
     gives nothing.
     """
-    if (
-        judgment.status not in (Status.UNPARSED, Status.EMPTY)
-        or completion.finish_reason != "length"
-    ):
-        return judgment
-    reason = f"cut at the token limit; {judgment.reason}"
-    return dataclasses.replace(judgment, status=Status.TRUNCATED, reason=reason)
+    gives_nothing = judgment.status in (Status.UNPARSED, Status.EMPTY)
+    if gives_nothing and completion.finish_reason == "length":
+        reason = f"cut at the token limit; {judgment.reason}"
+        return dataclasses.replace(judgment, status=Status.TRUNCATED, reason=reason)
+    return judgment
 
 
 def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
@@ -349,60 +342,60 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
         return Judgment.missing(
             Status.FAILED, "no completion came back", n=0, n_missing=0
         )
-    lost = [judgment for judgment in judgments if judgment.status is not Status.OK]
-    details: dict[str, Any] = dict(judgments[0].details) if len(judgments) == 1 else {}
-    details |= {"n": len(judgments), "n_missing": len(lost)}
+    values = [j.value for j in judgments if j.status is Status.OK]
+    without = [j for j in judgments if j.status is not Status.OK]
+    counts = {"n": len(judgments), "n_missing": len(without)}
+    if len(judgments) == 1:
+        details: dict[str, Any] = {**judgments[0].details, **counts}
+    else:
+        details = {
+            **counts,
+            "values": tuple(judgment.value for judgment in judgments),
+            "statuses": tuple(judgment.status.value for judgment in judgments),
+            "draws": tuple(judgment.details for judgment in judgments),
+        }
+    fill = _FILL.fullmatch(missing)
+    if fill:
+        for judgment in without:
+            # Where there is no completion there is nothing to count as an answer.
+            if judgment.status not in (Status.FAILED, Status.UNAVAILABLE):
+                values.append(float(fill[1]))
+    if values and not (missing == "all" and without):
+        mean = statistics.fmean(values)
+        return Judgment(mean, Status.OK, "", MappingProxyType(details))
+    status, reason = most_frequent(without)
     if len(judgments) > 1:
-        details["values"] = tuple(judgment.value for judgment in judgments)
-        details["statuses"] = tuple(judgment.status.value for judgment in judgments)
-        details["draws"] = tuple(judgment.details for judgment in judgments)
-    values = [judgment.value for judgment in judgments if judgment.status is Status.OK]
-    if fill := _FILL.fullmatch(
-        missing
-    ):  # where there is no completion there is nothing to count as an answer
-        values += [
-            float(fill[1])
-            for one in lost
-            if one.status not in (Status.FAILED, Status.UNAVAILABLE)
-        ]
-    if values and not (missing == "all" and lost):
-        return Judgment(
-            statistics.fmean(values), Status.OK, "", MappingProxyType(details)
-        )
-    status, reason = most_frequent(lost)
-    reason = (
-        f"{len(lost)} of {len(judgments)} draws missing: {reason}"
-        if len(judgments) > 1
-        else reason
-    )
+        reason = f"{len(without)} of {len(judgments)} draws missing: {reason}"
     return Judgment(math.nan, status, reason, MappingProxyType(details))
 
 
-def most_frequent(lost: Sequence[Judgment]) -> tuple[Status, str]:
+def most_frequent(missing: Sequence[Judgment]) -> tuple[Status, str]:
     """The most frequent status of judgments without a number, and the first reason
     given for it.
     """
-    status = Counter(judgment.status for judgment in lost).most_common(1)[0][0]
-    return status, next(
-        judgment.reason for judgment in lost if judgment.status is status
-    )
+    statuses = [judgment.status for judgment in missing]
+    [(status, _)] = Counter(statuses).most_common(1)
+    return status, missing[statuses.index(status)].reason
 
 
 def make_sampling(
-    defaults: Mapping[str, Any], given: Sampling | Mapping[str, Any] | None
+    defaults: Mapping[str, Any], settings: Sampling | Mapping[str, Any] | None
 ) -> Sampling:
-    """The evaluator's sampling settings with those that were given in their place.
+    """The evaluator's sampling settings, with `settings` in place of some or all.
 
     Raises: ValueError.
     """
-    if isinstance(given, Sampling):
-        return given
-    known = [f.name for f in dataclasses.fields(Sampling)]
-    if unknown := [name for name in given or () if name not in known]:
+    if isinstance(settings, Sampling):
+        return settings
+    settings = settings or {}
+    names = [field.name for field in dataclasses.fields(Sampling)]
+    unknown = [name for name in settings if name not in names]
+    if unknown:
         raise ValueError(
-            f"sampling has no setting {', '.join(map(repr, unknown))}; settings: {', '.join(known)}"
+            f"sampling has no setting {', '.join(map(repr, unknown))}; "
+            f"settings: {', '.join(names)}"
         )
-    return Sampling(**{**defaults, **(given or {})})
+    return Sampling(**{**defaults, **settings})
 
 
 def short_hash(text: str) -> str:
@@ -417,6 +410,7 @@ def numbers(low: int, high: int) -> tuple[str, ...]:
     """
     if not (isinstance(low, int) and isinstance(high, int) and low < high):
         raise ValueError(
-            f"a scale of whole numbers with low < high is needed, got {low!r} to {high!r}"
+            "a scale of whole numbers with low < high is needed, "
+            f"got {low!r} to {high!r}"
         )
     return tuple(map(str, range(low, high + 1)))

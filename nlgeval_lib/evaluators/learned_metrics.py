@@ -35,7 +35,8 @@ class _Likelihood(Metric):
 
     def __init__(self, model: str, *, batch_size: int = 16, **common: Any) -> None:
         super().__init__(**common)
-        self.model, self.batch_size = model, batch_size
+        self.model = model
+        self.batch_size = batch_size
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -60,8 +61,12 @@ class _Likelihood(Metric):
         (context, text); at most 0.
         """
         contexts, texts = map(list, zip(*pairs, strict=True))
-        found = self._loaded.loglikelihood(contexts, texts, batch_size=self.batch_size)
-        return [_finite(one.mean, one.reason) for one in found]
+        likelihoods = self._loaded.loglikelihood(
+            contexts, texts, batch_size=self.batch_size
+        )
+        return [
+            _finite(likelihood.mean, likelihood.reason) for likelihood in likelihoods
+        ]
 
 
 class BartScore(PairMetric, _Likelihood):
@@ -90,23 +95,24 @@ class BartScore(PairMetric, _Likelihood):
         return {"direction": self.direction, **super().settings()}
 
     def reference_columns(self) -> tuple[str, ...]:
-        return (
-            ("source",) if self.direction == "source" else super().reference_columns()
-        )
+        if self.direction == "source":
+            return ("source",)
+        return super().reference_columns()
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         if self.direction == "recall":
             return self.means(items)
-        precision = self.means([(reference, output) for output, reference in items])
+        precisions = self.means([(reference, output) for output, reference in items])
         if self.direction != "f":
-            return precision
+            return precisions
         values: list[Found] = []
-        for both in zip(precision, self.means(items), strict=True):
-            lost = next((one for one in both if isinstance(one, Judgment)), None)
-            values.append(
-                lost
-                or (statistics.fmean(one[0] for one in both if isinstance(one, tuple)),)
-            )
+        for precision, recall in zip(precisions, self.means(items), strict=True):
+            if isinstance(precision, Judgment):
+                values.append(precision)
+            elif isinstance(recall, Judgment):
+                values.append(recall)
+            else:
+                values.append((statistics.fmean([*precision, *recall]),))
         return values
 
 
@@ -135,40 +141,41 @@ class GPTScore(_Likelihood):
         **common: Any,
     ) -> None:
         super().__init__(model=model, **common)
-        whole = prompts.of_text(prompt) if "{{" in prompt else prompts.template(prompt)
-        self.prompt = whole.bind(**(fixed or {}))
-        if "output" in self.prompt.variables:
+        if "{{" in prompt:
+            template = prompts.of_text(prompt)
+        else:
+            template = prompts.template(prompt)
+        self.prompt = template.bind(**(fixed or {}))
+        slots = self.prompt.variables
+        if "output" in slots:
             raise ValueError(
-                "the prompt has a slot {{output}}; the output is what follows the prompt"
+                "the prompt has a slot {{output}}; "
+                "the output is what follows the prompt"
             )
-        self.needs = [
-            "references" if slot == "reference" else slot
-            for slot in self.prompt.variables
-        ]
-        if both and "reference" not in self.prompt.variables:
+        if both and "reference" not in slots:
             raise ValueError(
                 "both directions need a prompt with the slot {{reference}}"
             )
+        names = {"reference": "references"}
+        self.needs = [names.get(slot, slot) for slot in slots]
         self.both = both
 
     def rules(self) -> dict[str, Any]:
-        return {"prompt": self.prompt.sha} | (
-            {"direction": "both"} if self.both else {}
-        )
+        rules = {"prompt": self.prompt.sha}
+        if self.both:
+            rules["direction"] = "both"
+        return rules
 
     def items(self, sample: Sample) -> list[Item]:
         if not sample.output.strip():
             return []
         slots = {slot: field_of(sample, slot) for slot in self.prompt.variables}
-        found: list[Item] = [(self.prompt.render(**slots), sample.output)]
+        items: list[Item] = [(self.prompt.render(**slots), sample.output)]
         if self.both:
-            found.append(
-                (
-                    self.prompt.render(**slots | {"reference": sample.output}),
-                    slots["reference"],
-                )
-            )
-        return found
+            reference = slots["reference"]
+            slots["reference"] = sample.output
+            items.append((self.prompt.render(**slots), reference))
+        return items
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         return self.means(items)
@@ -202,22 +209,22 @@ class UniEval(Metric):
         **common: Any,
     ) -> None:
         super().__init__(**common)
-        known = prompts.load_definitions("unieval")["tasks"]
-        self.task = choose("task", task, tuple(known))
-        self.aspect = choose("aspect", aspect, tuple(known[task]["aspects"]))
-        self.asked = known[task]["aspects"][aspect]
-        self.model = model if model is not None else known[task]["checkpoint"]
-        self.max_tokens, self.batch_size = max_tokens, batch_size
+        tasks = prompts.load_definitions("unieval")["tasks"]
+        self.task = choose("task", task, tasks)
+        aspects = tasks[task]["aspects"]
+        self.aspect = choose("aspect", aspect, aspects)
+        self.asked = aspects[aspect]
+        self.model = model if model is not None else tasks[task]["checkpoint"]
+        self.max_tokens = max_tokens
+        self.batch_size = batch_size
         self.needs = list(self.asked["shown"])
-        self.sentences = self.asked.get(
-            "sentences"
-        )  # where each sentence is asked about: what their values become
+        # Where each sentence is asked about: what their values become.
+        self.sentences = self.asked.get("sentences")
         self.join = math.fsum if self.sentences == "sum" else statistics.fmean
 
     def settings(self) -> dict[str, Any]:
-        model = encoders.locate(self.model).label
         return {
-            "model": model,
+            "model": encoders.locate(self.model).label,
             "max_tokens": self.max_tokens,
             "transformers": version("transformers"),
         }
@@ -230,27 +237,20 @@ class UniEval(Metric):
         }
 
     def items(self, sample: Sample) -> list[Item]:
-        question = self.asked["question"]
-        called = self.asked["output"]
-        follows = [
-            f"{name}: {field_of(sample, column)}"
-            for column, name in self.asked["shown"].items()
-        ]
-        said = [sample.output] if sample.output.strip() else []
-        if said and self.sentences:
-            import nltk
-
-            try:
-                said = nltk.sent_tokenize(sample.output)
-            except LookupError:
-                way = "fetch it once with `python -m nltk.downloader punkt_tab`"
-                raise Unavailable(
-                    f"nltk's sentence splitter is not on this machine; {way}"
-                ) from None
-        return [
-            (" </s> ".join([f"question: {question}", f"{called}: {one}", *follows]),)
-            for one in said
-        ]
+        if not sample.output.strip():
+            return []
+        texts = [sample.output]
+        if self.sentences:
+            texts = _sentences(sample.output)
+        blocks = []
+        for column, name in self.asked["shown"].items():
+            blocks.append(f"{name}: {field_of(sample, column)}")
+        items: list[Item] = []
+        for text in texts:
+            question = f"question: {self.asked['question']}"
+            output = f"{self.asked['output']}: {text}"
+            items.append((" </s> ".join([question, output, *blocks]),))
+        return items
 
     @functools.cached_property
     def _loaded(self) -> tuple[Any, Any]:
@@ -260,27 +260,43 @@ class UniEval(Metric):
         import torch
 
         tokenizer, model = self._loaded
-        yes, no = (tokenizer(word)["input_ids"][0] for word in ("Yes", "No"))
+        yes = tokenizer("Yes")["input_ids"][0]
+        no = tokenizer("No")["input_ids"][0]
         values: list[Found] = []
         for start in range(0, len(items), self.batch_size):
             texts = [text for (text,) in items[start : start + self.batch_size]]
-            read = tokenizer(
+            encoded = tokenizer(
                 texts,
                 max_length=self.max_tokens,
                 truncation=True,
                 padding=True,
                 return_tensors="pt",
             )
-            first = torch.full((len(texts), 1), model.config.decoder_start_token_id)
+            begin = torch.full((len(texts), 1), model.config.decoder_start_token_id)
             with torch.inference_mode():
-                logits = model(
-                    **read.to(model.device), decoder_input_ids=first.to(model.device)
-                ).logits[:, 0]
-            chances = torch.sigmoid(
-                logits[:, yes] - logits[:, no]
-            )  # p(Yes) / (p(Yes) + p(No))
-            values += [(chance,) for chance in chances.tolist()]
+                output = model(
+                    **encoded.to(model.device),
+                    decoder_input_ids=begin.to(model.device),
+                )
+            logits = output.logits[:, 0]
+            # p(Yes) / (p(Yes) + p(No))
+            probabilities = torch.sigmoid(logits[:, yes] - logits[:, no])
+            for probability in probabilities.tolist():
+                values.append((probability,))
         return values
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text. Raises: Unavailable without nltk's splitter."""
+    import nltk
+
+    try:
+        return nltk.sent_tokenize(text)
+    except LookupError:
+        raise Unavailable(
+            "nltk's sentence splitter is not on this machine; "
+            "fetch it once with `python -m nltk.downloader punkt_tab`"
+        ) from None
 
 
 class Comet(Metric):
@@ -305,10 +321,10 @@ class Comet(Metric):
         **common: Any,
     ) -> None:
         super().__init__(**common)
+        self.model = Path(model)
         folder = Path(encoders.placed(model))
-        self.model = (
-            folder / "checkpoints" / "model.ckpt" if folder.is_dir() else Path(model)
-        )
+        if folder.is_dir():
+            self.model = folder / "checkpoints" / "model.ckpt"
         self.batch_size = batch_size
         self.needs = ("source", "references") if reference else ("source",)
 
@@ -316,8 +332,14 @@ class Comet(Metric):
         package = version(
             "unbabel-comet", "pip install unbabel-comet, in an environment of its own"
         )
-        way = "`python -c \"import comet; print(comet.download_model('Unbabel/wmt22-comet-da'))\"` prints its path"
-        return {"model": _kept(self.model, self.model, way), "unbabel-comet": package}
+        advice = (
+            '`python -c "import comet; '
+            "print(comet.download_model('Unbabel/wmt22-comet-da'))\"` prints its path"
+        )
+        return {
+            "model": _checkpoint_label(self.model, self.model, advice),
+            "unbabel-comet": package,
+        }
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -326,20 +348,21 @@ class Comet(Metric):
         return load_from_checkpoint(str(self.model))
 
     def items(self, sample: Sample) -> list[Item]:
-        texts = (
-            sample.output,
-            sample.source,
-            *sample.references[: len(self.needs) - 1],
-        )
-        return [texts] if sample.output.strip() else []
+        if not sample.output.strip():
+            return []
+        references = sample.references[: len(self.needs) - 1]
+        return [(sample.output, sample.source, *references)]
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        data = [dict(zip(("mt", "src", "ref"), item, strict=False)) for item in items]
-        gpus = int(encoders.device() == "cuda")
-        found = self._loaded.predict(
-            data, batch_size=self.batch_size, gpus=gpus, progress_bar=False
+        names = ("mt", "src", "ref")
+        data = [dict(zip(names, item, strict=False)) for item in items]
+        predicted = self._loaded.predict(
+            data,
+            batch_size=self.batch_size,
+            gpus=int(encoders.device() == "cuda"),
+            progress_bar=False,
         )
-        return [_finite(value) for value in found.scores]
+        return list(map(_finite, predicted.scores))
 
 
 class Bleurt(PairMetric):
@@ -358,15 +381,20 @@ class Bleurt(PairMetric):
         self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any
     ) -> None:
         super().__init__(**common)
-        self.model, self.batch_size = Path(encoders.placed(model)), batch_size
+        self.model = Path(encoders.placed(model))
+        self.batch_size = batch_size
 
     def settings(self) -> dict[str, Any]:
         package = version(
             "BLEURT", "pip install git+https://github.com/google-research/bleurt.git"
         )
-        way = "unpack https://storage.googleapis.com/bleurt-oss-21/BLEURT-20.zip and name the folder"
+        advice = (
+            "unpack https://storage.googleapis.com/bleurt-oss-21/BLEURT-20.zip "
+            "and name the folder"
+        )
+        config = self.model / "bleurt_config.json"
         return {
-            "model": _kept(self.model, self.model / "bleurt_config.json", way),
+            "model": _checkpoint_label(self.model, config, advice),
             "bleurt": package,
         }
 
@@ -378,23 +406,22 @@ class Bleurt(PairMetric):
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         outputs, references = map(list, zip(*items, strict=True))
-        found = self._loaded.score(
+        scores = self._loaded.score(
             references=references, candidates=outputs, batch_size=self.batch_size
         )
-        return [_finite(value) for value in found]
+        return list(map(_finite, scores))
 
 
-def _kept(checkpoint: Path, needed: Path, way: str) -> str:
+def _checkpoint_label(checkpoint: Path, needed: Path, advice: str) -> str:
     """The label of a checkpoint. Raises: Unavailable without the file that it needs."""
     if not needed.is_file():
-        raise Unavailable(f"checkpoint: there is no file {needed}; {way}")
+        raise Unavailable(f"checkpoint: there is no file {needed}; {advice}")
     return f"{checkpoint.name}@{encoders.digest(checkpoint)}"
 
 
 def _finite(value: float, reason: str = "") -> Found:
+    """A value as an item's only part, or that the model gave no finite one."""
     value = float(value)
-    return (
-        (value,)
-        if math.isfinite(value)
-        else Judgment.missing(Status.FAILED, reason or f"the model gave {value}")
-    )
+    if math.isfinite(value):
+        return (value,)
+    return Judgment.missing(Status.FAILED, reason or f"the model gave {value}")

@@ -82,27 +82,24 @@ class RatingTask:
         low, high replace the scale; targets add aspects: {name: definition}. Raises:
         ValueError.
         """
-        known = prompts.load_definitions("coascore_tasks")["tasks"]
-        data = known[choose("task", name, known)]
+        tasks = prompts.load_definitions("coascore_tasks")["tasks"]
+        data = tasks[choose("task", name, tasks)]
         fields = _FIELDS.get(name, {})
-        added = {
-            key: Aspect(key.replace("_", " ").capitalize(), text)
-            for key, text in (targets or {}).items()
-        }
+        inputs = {}
+        for slot, label in data["input_labels"].items():
+            inputs[label] = fields.get(slot, slot)
+        aspects = {}
+        for key, target in data["targets"].items():
+            aspects[key] = Aspect(target["name"], target["definition"])
+        for key, definition in (targets or {}).items():
+            aspects[key] = Aspect(key.replace("_", " ").capitalize(), definition)
         return cls(
             name=name,
             wording={key: data[key] for key in _WORDS},
-            inputs={
-                label: fields.get(slot, slot)
-                for slot, label in data["input_labels"].items()
-            },
+            inputs=inputs,
             low=data["low"] if low is None else low,
             high=data["high"] if high is None else high,
-            targets={
-                key: Aspect(one["name"], one["definition"])
-                for key, one in data["targets"].items()
-            }
-            | added,
+            targets=aspects,
         )
 
     def target(self, aspect: str) -> Aspect:
@@ -111,16 +108,17 @@ class RatingTask:
 
         Raises: ValueError naming the aspects that the task has.
         """
-        wanted = plain(aspect) or "overall"
+        name = plain(aspect) or "overall"
         for key, target in self.targets.items():
-            if wanted in (plain(key), plain(target.name)):
+            if name in (plain(key), plain(target.name)):
                 return target
-        if _ALIASES.get(wanted) in self.targets:
-            return self.targets[_ALIASES[wanted]]
-        asked = aspect or "overall"
+        if _ALIASES.get(name) in self.targets:
+            return self.targets[_ALIASES[name]]
+        aspect = aspect or "overall"
         raise ValueError(
-            f"task {self.name!r} has no aspect {asked!r}; it has {', '.join(self.targets)}. Give its definition as "
-            f'setting targets, {{"{asked}": "..."}}'
+            f"task {self.name!r} has no aspect {aspect!r}; "
+            f"it has {', '.join(self.targets)}. "
+            f'Give its definition as setting targets, {{"{aspect}": "..."}}'
         )
 
     def words(
@@ -129,23 +127,23 @@ class RatingTask:
         """The variables of the prompts that ask for scores of a sample: Table 10,
         with a target Tables 8 and 11.
         """
-        held = {label: field_of(sample, field) for label, field in self.inputs.items()}
-        # in the general task any of the inputs may be empty
-        shown = [
-            f"{label}:\n{text}"
-            for label, text in held.items()
-            if text or self.name != "general"
-        ]
+        blocks = []
+        for label, field in self.inputs.items():
+            text = field_of(sample, field)
+            # In the general task any of the inputs may be empty.
+            if text or self.name != "general":
+                blocks.append(f"{label}:\n{text}")
         words: dict[str, str | int] = {
-            key: text for key, text in self.wording.items() if key != "task_definition"
-        }
-        words |= {
+            **self.wording,
             "low": self.low,
             "high": self.high,
-            "input": "\n\n".join(shown),
+            "input": "\n\n".join(blocks),
             "output": sample.output,
         }
-        return words | (target.words if target else {})
+        words.pop("task_definition", None)
+        if target:
+            words |= target.words
+        return words
 
 
 class LLMScore(Judge):
@@ -175,11 +173,10 @@ class LLMScore(Judge):
         super().__init__(**judge)
         self.task = RatingTask.named(task, low, high, targets)
         self.choices = numbers(self.task.low, self.task.high)
-        # all inputs, but none where any of several may be empty
-        self.needs = (
-            "output",
-            *(() if task == "general" else self.task.inputs.values()),
-        )
+        # All inputs, but none where any of several may be empty.
+        self.needs = ("output",)
+        if task != "general":
+            self.needs += tuple(self.task.inputs.values())
         self.template: Template = prompts.template(self.prompt)
 
     def render(self, sample: Sample) -> str:
@@ -192,7 +189,8 @@ class LLMScore(Judge):
         the sample's is not taken.
         """
         label = None if sample is None else self.task.target(sample.aspect).name
-        return rating(completion.text, self.task.low, self.task.high, label).judgment()
+        score = rating(completion.text, self.task.low, self.task.high, label)
+        return score.judgment()
 
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}
@@ -214,5 +212,6 @@ class LLMScoreCoT(LLMScore):
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         raise ValueError(
-            f"{self.name}: a chain of thought has no form to hold it to; leave structured off"
+            f"{self.name}: a chain of thought has no form to hold it to; "
+            "leave structured off"
         )

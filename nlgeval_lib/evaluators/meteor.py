@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import operator
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -28,11 +29,12 @@ ENDINGS = {
     "adv": "",
 }
 
+# nltk's weights: of precision, and of broken order.
 WEIGHTS = {
     "alpha": 0.9,
     "beta": 3.0,
     "gamma": 0.5,
-}  # nltk's: of precision, and of broken order
+}
 
 
 class Meteor(PairMetric):
@@ -58,39 +60,45 @@ class Meteor(PairMetric):
         **common: Any,
     ) -> None:
         super().__init__(**common)
-        self.synonyms, self.rematch = synonyms, rematch
+        self.synonyms = synonyms
+        self.rematch = rematch
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
 
     def settings(self) -> dict[str, Any]:
-        words = label() if self.synonyms else "none"
-        how = {"wordnet": words, "tok": self.tokenize, "rematch": self.rematch or None}
-        return {**how, **WEIGHTS, "nltk": version("nltk")}
+        return {
+            "wordnet": label() if self.synonyms else "none",
+            "tok": self.tokenize,
+            "rematch": self.rematch or None,
+            **WEIGHTS,
+            "nltk": version("nltk"),
+        }
 
     @functools.cached_property
     def _loaded(self) -> Any:
         from nltk.tokenize import NLTKWordTokenizer
         from nltk.translate.meteor_score import meteor_score
 
+        wordnet: Any = SimpleNamespace(synsets=lambda word: [])
+        if self.synonyms:
+            wordnet = Synonyms()
         score = functools.partial(
             rematching_meteor_score if self.rematch else meteor_score,
             stemmer=RememberingStemmer(),
-            wordnet=Synonyms()
-            if self.synonyms
-            else SimpleNamespace(synsets=lambda word: []),
+            wordnet=wordnet,
         )
-        tokenize = (
-            NLTKWordTokenizer().tokenize if self.tokenize == "word" else str.split
-        )
-        return score, functools.lru_cache(maxsize=4096)(
-            tokenize
-        )  # one reference is compared with many outputs
+        tokenize: Any = str.split
+        if self.tokenize == "word":
+            tokenize = NLTKWordTokenizer().tokenize
+        # One reference is compared with many outputs.
+        return score, functools.lru_cache(maxsize=4096)(tokenize)
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         meteor, tokens = self._loaded
-        return [
-            (float(meteor([tokens(reference)], tokens(output))),)
-            for output, reference in items
-        ]
+        values: list[Found] = []
+        for output, reference in items:
+            value = meteor([tokens(reference)], tokens(output))
+            values.append((float(value),))
+        return values
 
 
 def rematching_meteor_score(
@@ -109,24 +117,28 @@ def rematching_meteor_score(
     from nltk.translate import meteor_score as nltk_meteor
 
     [reference] = references
-    exact, *rest = nltk_meteor.exact_match(hypothesis, reference)
-    left, right = ([position for position, _ in words] for words in rest)
-    words, targets = ([word for _, word in side] for side in rest)
-    by_stem = nltk_meteor.stem_match(words, targets, stemmer)[0]
-    by_synonym = nltk_meteor.wordnetsyn_match(words, targets, wordnet)[
-        0
-    ]  # all that is left, stem matches included
-    again = [(left[i], right[j]) for i, j in [*by_stem, *by_synonym]]
-    matched = sorted(
-        [*exact, *again], key=lambda pair: pair[0]
-    )  # positions in (hypothesis, reference)
+    # Pairs of positions in hypothesis and reference; then the words of both that are
+    # not matched, as (position, word).
+    matched, words, targets = nltk_meteor.exact_match(hypothesis, reference)
+    unmatched = [word for _, word in words]
+    unmatched_targets = [word for _, word in targets]
+    by_stem, *_ = nltk_meteor.stem_match(unmatched, unmatched_targets, stemmer)
+    # It gets all words that are not matched exactly, those matched by stem included.
+    by_synonym, *_ = nltk_meteor.wordnetsyn_match(unmatched, unmatched_targets, wordnet)
+    for word, target in [*by_stem, *by_synonym]:
+        # Both count the unmatched words alone.
+        matched.append((words[word][0], targets[target][0]))
     if not matched:
         return 0.0
+    matched.sort(key=operator.itemgetter(0))
     precision = len(matched) / len(hypothesis)
     recall = len(matched) / len(reference)
     alpha = WEIGHTS["alpha"]
     mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
-    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matched))
+    chunks = 1
+    for (word, target), (next_word, next_target) in pairwise(matched):
+        if (next_word - word, next_target - target) != (1, 1):
+            chunks += 1
     return mean * (1 - gamma * (chunks / len(matched)) ** WEIGHTS["beta"])
 
 
@@ -150,35 +162,30 @@ class Synonyms:
         for endings, lines, exceptions in zip(
             ENDINGS.values(), blocks[::2], blocks[1::2], strict=True
         ):
+            rules = [rule.split(":") for rule in endings.split()]
+            irregular = {}
+            for form, *bases in map(str.split, exceptions.splitlines()):
+                irregular[form] = bases
             groups = defaultdict[str, list[list[str]]](list)
             for words in map(str.split, lines.splitlines()):
                 single = [word for word in words if "_" not in word]
                 for word in words:
                     groups[word.lower()].append(single)
-            irregular = {
-                form: bases for form, *bases in map(str.split, exceptions.splitlines())
-            }
-            self._speeches.append(
-                ([rule.split(":") for rule in endings.split()], irregular, groups)
-            )
+            self._speeches.append((rules, irregular, groups))
         self.synsets = functools.lru_cache(maxsize=1 << 17)(self._look_up)
 
     def _look_up(self, word: str) -> list[SimpleNamespace]:
         form = word.lower()
         names = set[str]()
-        for (
-            rules,
-            irregular,
-            groups,
-        ) in (
-            self._speeches
-        ):  # base forms: the irregular ones if there are any, else by rule
-            bases = irregular.get(form) or [
-                form.removesuffix(old) + new for old, new in rules if form.endswith(old)
-            ]
-            for one in (form, *bases):
-                names.update(*groups.get(one, ()))
-        lemmas = [
-            SimpleNamespace(name=name.__str__) for name in sorted(names)
-        ]  # a name that is called gives itself
+        for rules, irregular, groups in self._speeches:
+            # The base forms: the irregular ones if there are any, else by rule.
+            bases = [form, *irregular.get(form, ())]
+            if not irregular.get(form):
+                for ending, replacement in rules:
+                    if form.endswith(ending):
+                        bases.append(form.removesuffix(ending) + replacement)
+            for base in bases:
+                names.update(*groups.get(base, ()))
+        # In nltk a lemma's name is called: these give themselves.
+        lemmas = [SimpleNamespace(name=name.__str__) for name in sorted(names)]
         return [SimpleNamespace(lemmas=lambda: lemmas)] if lemmas else []

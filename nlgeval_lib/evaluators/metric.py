@@ -7,6 +7,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import importlib.metadata
+import itertools
 import math
 import os
 import statistics
@@ -27,7 +28,7 @@ from nlgeval_lib.records import Judgment, Sample, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on, or their hashes
 Found = Values | Judgment  # an item's values, or why it has none
-_BIG = 20_000  # items from which one process a core pays for its start
+_PARALLEL_FROM = 20_000  # items from which one process a core pays for its start
 
 
 class Metric(abc.ABC):
@@ -39,21 +40,16 @@ class Metric(abc.ABC):
     """
 
     name: ClassVar[str]
-    parts: ClassVar[tuple[str, ...]] = (
-        "value",
-    )  # what one item yields, cached together: the values to choose from
-    revision_of_code: ClassVar[int] = (
-        1  # raised when a change of this project's code changes values
-    )
+    # What one item yields, cached together: the values to choose from.
+    parts: ClassVar[tuple[str, ...]] = ("value",)
+    # Raised when a change of this project's code changes values.
+    revision_of_code: ClassVar[int] = 1
     chunk: ClassVar[int] = 1000  # items computed, then stored, at a time
-    digits: ClassVar[int] = (
-        # decimals that a value is rounded to: further ones hang on what it was computed
-        # beside
-        0
-    )
-    parallel: ClassVar[bool] = (
-        True  # many items are shared out among processes; torch uses the cores itself
-    )
+    # Decimals that a value is rounded to, 0 for no rounding. Further decimals depend on
+    # the texts that an item is computed together with.
+    digits: ClassVar[int] = 0
+    # Whether many items are shared out among processes; torch uses the cores itself.
+    parallel: ClassVar[bool] = True
     needs: Sequence[str] = ()  # the columns beside `output`
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
@@ -109,6 +105,14 @@ class Metric(abc.ABC):
             self.name, value=part, **self.rules(), **settings, v=self.revision_of_code
         )
 
+    def _signature_of_values(self) -> str:
+        """What determines an item's values, as the keys of the cache have it.
+
+        Raises: Unavailable.
+        """
+        settings = self.recalled or self.settings()
+        return base.signature(self.name, **settings, v=self.revision_of_code)
+
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` of each row, same index; `attrs` hold `signature` and
         `details`.
@@ -116,37 +120,44 @@ class Metric(abc.ABC):
         Raises: ValueError naming the column or the row.
         """
         plans = self.plans(frame)
-        values = self.values(
-            [item for plan in plans if isinstance(plan, list) for item in plan]
-        )
-        position = self.parts.index(self.part)
-        judged = []
+        items: list[Item] = []
         for plan in plans:
-            given = (
-                [plan]
-                if isinstance(plan, Judgment)
-                else [values[item] for item in plan]
-            )
-            known = [one[position] for one in given if isinstance(one, tuple)]
-            known = (
-                [round(value, self.digits) for value in known] if self.digits else known
-            )
-            lost = next((one for one in given if isinstance(one, Judgment)), None)
-            judged.append(
-                lost or Judgment(self.join(known) if len(known) > 1 else known[0])
-            )
-        return base.score_frame(frame.index, judged, self.signature(), self.details)
+            if not isinstance(plan, Judgment):
+                items += plan
+        values = self.values(items)
+        judgments = []
+        for plan in plans:
+            if not isinstance(plan, Judgment):
+                plan = self._joined([values[item] for item in plan])
+            judgments.append(plan)
+        return base.score_frame(frame.index, judgments, self.signature(), self.details)
+
+    def _joined(self, outcomes: Sequence[Found]) -> Judgment:
+        """The score of a row from its items' values; the first that is missing counts
+        for all.
+        """
+        position = self.parts.index(self.part)
+        numbers = []
+        for outcome in outcomes:
+            if isinstance(outcome, Judgment):
+                return outcome
+            numbers.append(outcome[position])
+        if self.digits:
+            numbers = [round(number, self.digits) for number in numbers]
+        if len(numbers) == 1:
+            return Judgment(numbers[0])
+        return Judgment(self.join(numbers))
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         """The items whose values make each row's score, or the score where none is
         needed.
         """
-        given = base.samples(frame, self.needs, self.name)
-        nothing = Judgment.missing(Status.EMPTY, "output is empty")
+        samples = base.samples(frame, self.needs, self.name)
+        empty = Judgment.missing(Status.EMPTY, "output is empty")
         try:
-            return [self.items(sample) or nothing for sample in given]
+            return [self.items(sample) or empty for sample in samples]
         except base.Unavailable as error:
-            return [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(given)
+            return [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(samples)
 
     def values(self, items: Sequence[Item]) -> dict[Item, Found]:
         """The values of all `items`: from the cache, else computed and stored chunk by
@@ -154,65 +165,60 @@ class Metric(abc.ABC):
 
         Sets `details`.
         """
-        from tqdm import tqdm
-
         items = list(dict.fromkeys(items))
-        found: dict[Item, Found] = {}
+        values: dict[Item, Found] = {}
         self.details = {"cached": 0, "computed": 0}
         try:
-            prefix = base.signature(
-                self.name, **(self.recalled or self.settings()), v=self.revision_of_code
-            )
-            keys = {item: key(prefix, *item) for item in items}
-            found |= self._stored(keys)
-            found |= self._saved(prefix, [one for one in items if one not in found])
-            if self.recalled and len(found) < len(items):
-                raise base.Unavailable(
-                    f"the metric cache has {len(found):,} of {len(items):,} values"
-                )
-            # neighbours share their last text, and long ones stand together: less to
-            # tokenise and to pad
-            todo = sorted(
-                (item for item in items if item not in found),
-                key=lambda item: (len(item[-1]), item[::-1]),
-            )
-            jobs = (os.cpu_count() or 1) if self.parallel and len(todo) >= _BIG else 1
-            batches = [
-                todo[start : start + self.chunk * jobs]
-                for start in range(0, len(todo), self.chunk * jobs)
-            ]
-            # delay: a short run prints nothing; disable=None: nothing where there is no
-            # terminal
-            with tqdm(
-                total=len(todo),
-                desc=self.name,
-                unit="item",
-                delay=2,
-                leave=False,
-                disable=None,
-            ) as bar:
-                for wait in (
-                    False,
-                    True,
-                    # first what no other process is at, then what the others have made
-                    # or
-                    # left
-                ):
-                    for batch in batches:
-                        if lacking := {
-                            item: keys[item] for item in batch if item not in found
-                        }:
-                            made = self._batch(lacking, jobs, wait)
-                            found |= made
-                            bar.update(len(made))
+            self._add_values(values, items)
         except base.Unavailable as error:
-            gone = Judgment.missing(Status.UNAVAILABLE, str(error))
-            found |= {item: gone for item in items if item not in found}
+            unavailable = Judgment.missing(Status.UNAVAILABLE, str(error))
+            for item in items:
+                values.setdefault(item, unavailable)
         if collected.wanted():
-            self._collect(found)
-        return found
+            self._collect(values)
+        return values
 
-    def _saved(self, prefix: str, items: Sequence[Item]) -> dict[Item, Found]:
+    def _add_values(self, values: dict[Item, Found], items: Sequence[Item]) -> None:
+        """Put the values of `items` into `values`.
+
+        Raises: Unavailable, where `values` has what could be found until then.
+        """
+        from tqdm import tqdm
+
+        signature = self._signature_of_values()
+        keys = {item: key(signature, *item) for item in items}
+        values |= self._stored(keys)
+        values |= self._saved(signature, [item for item in items if item not in values])
+        absent = [item for item in items if item not in values]
+        if self.recalled and absent:
+            raise base.Unavailable(
+                f"the metric cache has {len(values):,} of {len(items):,} values"
+            )
+        # Neighbours share their last text, and long ones stand together: less to
+        # tokenise and to pad.
+        absent.sort(key=lambda item: (len(item[-1]), item[::-1]))
+        jobs = 1
+        if self.parallel and len(absent) >= _PARALLEL_FROM:
+            jobs = os.cpu_count() or 1
+        with tqdm(
+            total=len(absent),
+            desc=self.name,
+            unit="item",
+            delay=2,  # a short run prints nothing
+            leave=False,
+            disable=None,  # nothing is printed where there is no terminal
+        ) as bar:
+            # The first time without the batches that another process is at; then it has
+            # stored them, or has ended without.
+            for wait in (False, True):
+                for batch in _slices(absent, self.chunk * jobs):
+                    todo = {item: keys[item] for item in batch if item not in values}
+                    if todo:
+                        computed = self._batch(todo, jobs, wait)
+                        values |= computed
+                        bar.update(len(computed))
+
+    def _saved(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
         """What `data/numbers` has of those items whose texts are not here.
 
         Raises: TextNotHere where it lacks one.
@@ -220,49 +226,51 @@ class Metric(abc.ABC):
         hashed: list[Any] = [item for item in items if isinstance(item[0], HashedText)]
         if not hashed:
             return {}
-        rule = f"{prefix}#{self.part}"
+        rule = f"{signature}#{self.part}"
         saved: dict[Any, tuple[float, str]] = numbers.saved_scores(rule, hashed)
-        if short := [item for item in hashed if item not in saved]:
-            raise numbers.lacking(rule, short)
+        absent = [item for item in hashed if item not in saved]
+        if absent:
+            raise numbers.lacking(rule, absent)
         self.details["cached"] += len(saved)
-        found: dict[Any, Found] = {}
-        for item, one in saved.items():
-            found[item] = self._as_found(*one)
-        return found
+        values: dict[Any, Found] = {}
+        for item, (value, reason) in saved.items():
+            values[item] = self._as_found(value, reason)
+        return values
 
     def _as_found(self, value: float, reason: str) -> Found:
         """A saved value as one of `parts`, or why there is none."""
         if reason:
-            status, _, why = reason.partition(": ")
-            return Judgment.missing(Status(status), why)
+            status, _, text = reason.partition(": ")
+            return Judgment.missing(Status(status), text)
         return (value,) * len(self.parts)
 
-    def _collect(self, found: dict[Item, Found]) -> None:
+    def _collect(self, values: dict[Item, Found]) -> None:
         """Write down what was asked, for `nlgeval numbers`."""
-        settings = self.recalled or self.settings()
-        prefix = base.signature(self.name, **settings, v=self.revision_of_code)
+        signature = self._signature_of_values()
         position = self.parts.index(self.part)
         scores: dict[tuple[bytes, ...], tuple[float, str]] = {}
-        for item, one in found.items():
+        for item, outcome in values.items():
             digests = tuple(map(numbers.digest_of, item))
-            if isinstance(one, Judgment) and one.status is Status.UNAVAILABLE:
+            if not isinstance(outcome, Judgment):
+                scores[digests] = (outcome[position], "")
+            elif outcome.status is Status.UNAVAILABLE:
                 return
-            if isinstance(one, Judgment):
-                scores[digests] = math.nan, f"{one.status.value}: {one.reason}"
             else:
-                scores[digests] = one[position], ""
-        collected.add(f"{prefix}#{self.part}", scores)
+                reason = f"{outcome.status.value}: {outcome.reason}"
+                scores[digests] = (math.nan, reason)
+        collected.add(f"{signature}#{self.part}", scores)
 
     def _stored(self, keys: dict[Item, bytes]) -> dict[Item, Found]:
         """What the cache has of these items."""
-        there = self.cache.get(keys.values()) if self.cache is not None else {}
-        found: dict[Item, Found] = {
-            i: there[k]
-            for i, k in keys.items()
-            if len(there.get(k, ())) == len(self.parts)
-        }
-        self.details["cached"] += len(found)
-        return found
+        cached: dict[Item, Found] = {}
+        if self.cache is not None:
+            stored = self.cache.get(keys.values())
+            for item, key_of_item in keys.items():
+                values = stored.get(key_of_item, ())
+                if len(values) == len(self.parts):
+                    cached[item] = values
+        self.details["cached"] += len(cached)
+        return cached
 
     def _batch(
         self, keys: dict[Item, bytes], jobs: int, wait: bool
@@ -270,37 +278,36 @@ class Metric(abc.ABC):
         """Computes and stores what is not there; nothing where another process is at
         it and `wait` is off.
         """
-        with (
-            self.cache.alone(keys.values(), wait)
-            if self.cache is not None
-            else contextlib.nullcontext(True) as mine
-        ):
-            if not mine:
+        claim: contextlib.AbstractContextManager[bool] = contextlib.nullcontext(True)
+        if self.cache is not None:
+            claim = self.cache.alone(keys.values(), wait)
+        with claim as alone:
+            if not alone:
                 return {}
-            found = self._stored(keys)
-            todo = [item for item in keys if item not in found]
-            chunks = [
-                todo[start : start + self.chunk]
-                for start in range(0, len(todo), self.chunk)
-            ]
-            if jobs > 1:
-                import joblib
-
-                made = joblib.Parallel(n_jobs=jobs)(
-                    joblib.delayed(self.compute)(chunk) for chunk in chunks
-                )
-            else:
-                made = [self.compute(chunk) for chunk in chunks]
-            computed = [one for values in made for one in values]
-            fresh = {
-                item: one
-                for item, one in zip(todo, computed, strict=True)
-                if isinstance(one, tuple)
-            }
+            stored = self._stored(keys)
+            absent = [item for item in keys if item not in stored]
+            outcomes = self._computed(absent, jobs)
+            computed = dict(zip(absent, outcomes, strict=True))
+            fresh = {}
+            for item, values in computed.items():
+                if isinstance(values, tuple):
+                    fresh[keys[item]] = values
             if self.cache is not None and fresh:
-                self.cache.put({keys[item]: one for item, one in fresh.items()})
+                self.cache.put(fresh)
         self.details["computed"] += len(fresh)
-        return found | dict(zip(todo, computed, strict=True))
+        return stored | computed
+
+    def _computed(self, items: Sequence[Item], jobs: int) -> list[Found]:
+        """The values of items, computed chunk by chunk in so many processes."""
+        chunks = _slices(items, self.chunk)
+        if jobs > 1:
+            import joblib
+
+            compute = joblib.delayed(self.compute)
+            computed = joblib.Parallel(n_jobs=jobs)(map(compute, chunks))
+        else:
+            computed = map(self.compute, chunks)
+        return list(itertools.chain.from_iterable(computed))
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the settings, not the loaded models."""
@@ -329,9 +336,9 @@ class PairMetric(Metric):
         self, *, multi: str | None = None, empty: str = "nan", **common: Any
     ) -> None:
         super().__init__(**common)
-        self.multi = (
-            multi if multi is None else base.choose("multi", multi, self.multi_rules)
-        )
+        if multi is not None:
+            base.choose("multi", multi, self.multi_rules)
+        self.multi = multi
         self.empty = base.choose("empty", empty, self.empty_rules)
         self.join = max if multi == "max" else statistics.fmean
 
@@ -346,11 +353,9 @@ class PairMetric(Metric):
         """The columns of a frame that may hold what the output is compared with, the
         preferred one first.
         """
-        return (
-            ("reference", "references")
-            if self.multi is None
-            else ("references", "reference")
-        )
+        if self.multi is None:
+            return ("reference", "references")
+        return ("references", "reference")
 
     def rules(self) -> dict[str, Any]:
         return {"refs": self.multi or "one", "empty": self.empty}
@@ -375,57 +380,58 @@ class PairMetric(Metric):
             or len(frame) != len(references)
         ):
             raise ValueError(
-                f"{self.name}: give a frame, or a list of outputs and as long a list of references"
+                f"{self.name}: give a frame, or a list of outputs "
+                "and as long a list of references"
             )
-        columns = {"output": frame, self.reference_columns()[0]: references}
-        scored = super().score(
-            pd.DataFrame(
-                {
-                    name: pd.Series(texts, dtype=object)
-                    for name, texts in columns.items()
-                }
-            )
-        )
-        for reason in scored.loc[
-            scored["status"] == Status.UNAVAILABLE.value, "reason"
-        ].unique():
+        columns = {
+            "output": pd.Series(frame, dtype=object),
+            self.reference_columns()[0]: pd.Series(references, dtype=object),
+        }
+        scored = super().score(pd.DataFrame(columns))
+        unavailable = scored["status"] == Status.UNAVAILABLE.value
+        for reason in scored.loc[unavailable, "reason"].unique():
             warnings.warn(f"{self.name}: {reason}", UserWarning, stacklevel=2)
         return scored
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         outputs = base.cells(frame, ("output",), self.name)
         groups = base.cells(frame, self.reference_columns(), self.name)
-        for position, group in enumerate(groups):
-            if self.multi is None and len(group) > 1:
-                row = base.row_name(position, frame.index)
-                rules = ", ".join(self.multi_rules)
+        for position, references in enumerate(groups):
+            if self.multi is None and len(references) > 1:
                 raise ValueError(
-                    f"{row}: {len(group)} references; say what they become, -s multi=RULE: {rules}"
+                    f"{base.row_name(position, frame.index)}: {len(references)} "
+                    "references; say what they become, -s multi=RULE: "
+                    f"{', '.join(self.multi_rules)}"
                 )
         return [
-            self._plan(output, group)
-            for (output,), group in zip(outputs, groups, strict=True)
+            self._plan(output, references)
+            for (output,), references in zip(outputs, groups, strict=True)
         ]
 
-    def _plan(self, output: str, group: tuple[str, ...]) -> list[Item] | Judgment:
+    def _plan(self, output: str, references: Sequence[str]) -> list[Item] | Judgment:
         """The pairs whose values make a row's score, or the score where no pair is
         needed.
         """
-        if not group:
+        if not references:
             return Judgment.missing(Status.EMPTY, "no reference")
-        group = group[:1] if self.multi == "first" else group
-        kept = tuple(one for one in group if not self.blank(numbers.outline(one)))
-        why = self.blank(numbers.outline(output))
-        if why or not kept:
-            first = numbers.outline(group[0])
-            why = f"output {why}" if why else f"reference {self.blank(first)}"
-            zero = Judgment(0.0, reason=f"{why}; counted as 0")
-            return zero if self.empty == "zero" else Judgment.missing(Status.EMPTY, why)
-        return (
-            [(output, *kept)]
-            if self.multi == "joint"
-            else [(output, reference) for reference in kept]
-        )
+        if self.multi == "first":
+            references = references[:1]
+        comparable = []
+        for reference in references:
+            if not self.blank(numbers.outline(reference)):
+                comparable.append(reference)
+        reason = self.blank(numbers.outline(output))
+        if reason:
+            reason = f"output {reason}"
+        elif not comparable:
+            reason = f"reference {self.blank(numbers.outline(references[0]))}"
+        if reason and self.empty == "zero":
+            return Judgment(0.0, reason=f"{reason}; counted as 0")
+        if reason:
+            return Judgment.missing(Status.EMPTY, reason)
+        if self.multi == "joint":
+            return [(output, *comparable)]
+        return [(output, reference) for reference in comparable]
 
 
 def version(package: str, install: str = "") -> str:
@@ -436,5 +442,12 @@ def version(package: str, install: str = "") -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        way = f"install it with `{install}`" if install else extra(package)
-        raise base.Unavailable(f"package {package} is not installed; {way}") from None
+        advice = f"install it with `{install}`" if install else extra(package)
+        raise base.Unavailable(
+            f"package {package} is not installed; {advice}"
+        ) from None
+
+
+def _slices(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    """The items in lists of `size`; the last one may be shorter."""
+    return [items[start : start + size] for start in range(0, len(items), size)]

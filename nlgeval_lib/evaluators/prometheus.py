@@ -9,6 +9,7 @@ import importlib
 import json
 import re
 import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -25,11 +26,11 @@ from nlgeval_lib.records import Completion, Judgment, Sample
 
 # the v1 checkpoints are Llama-2-Chat tuned on the paper's prompt; those of the second
 # paper are Mistral-Instruct
-_FAMILIES = (
-    (re.compile(r"prometheus-\d+b-v1"), "prometheus-v1"),
-    (re.compile(r"prometheus-\d+x?\d*b-v2|prometheus-bgb"), "mistral"),
-    (re.compile(r"llama-?2-.*chat"), "llama2"),
-)
+_FAMILIES = {
+    r"prometheus-\d+b-v1": "prometheus-v1",
+    r"prometheus-\d+x?\d*b-v2|prometheus-bgb": "mistral",
+    r"llama-?2-.*chat": "llama2",
+}
 _SCORE = re.compile(r"(?:score[ _]?)?(-?\d{1,6})(?:_description)?", re.I)
 _HEAD = re.compile(r"\[(?P<criteria>.*?)\]\nScore (?P<low>-?\d{1,6}): ", re.S)
 
@@ -40,8 +41,10 @@ def family(model: str) -> ChatFormat:
 
     Source: Prometheus, appendix J (Llama-2's conversation template).
     """
-    found = (chat for pattern, chat in _FAMILIES if pattern.search(model.lower()))
-    return ChatFormat.named(next(found, "messages"))
+    for pattern, chat in _FAMILIES.items():
+        if re.search(pattern, model.lower()):
+            return ChatFormat.named(chat)
+    return ChatFormat.named("messages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class Rubric:
     def __post_init__(self) -> None:
         if len(self.descriptions) < 2:
             raise ValueError(
-                f"{len(self.descriptions)} score descriptions; a scale has two scores or more"
+                f"{len(self.descriptions)} score descriptions; "
+                "a scale has two scores or more"
             )
 
     @property
@@ -77,9 +81,8 @@ class Rubric:
         """One line a score, `Score 1: ...`, as the prompt has them under the
         criterion.
         """
-        return "\n".join(
-            f"Score {score}: {text}" for score, text in self.levels.items()
-        )
+        lines = [f"Score {score}: {text}" for score, text in self.levels.items()]
+        return "\n".join(lines)
 
     def text(self) -> str:
         """The rubric as it stands in the prompt: `[criteria]`, then the score lines."""
@@ -96,15 +99,15 @@ class Rubric:
         head = _HEAD.match(text)
         if head is None:
             raise ValueError(
-                f"rubric {text[:60]!r}: the form is '[criteria]', then a line 'Score 1: ...' a score"
+                f"rubric {text[:60]!r}: the form is '[criteria]', "
+                "then a line 'Score 1: ...' a score"
             )
         low = int(head["low"])
-        rest = text[head.end() :]
-        parts: list[str] = []
-        while (mark := f"\nScore {low + len(parts) + 1}: ") in rest:
-            part, _, rest = rest.partition(mark)
-            parts.append(part)
-        return cls(head["criteria"], (*parts, rest), low)
+        descriptions = [text[head.end() :]]
+        # The last description so far ends where the line of the next score begins.
+        while (mark := f"\nScore {low + len(descriptions)}: ") in descriptions[-1]:
+            descriptions += descriptions.pop().split(mark, 1)
+        return cls(head["criteria"], tuple(descriptions), low)
 
     @classmethod
     def read(cls, path: str | Path) -> Rubric:
@@ -118,47 +121,56 @@ class Rubric:
         text = Path(path).read_text(encoding="utf-8-sig")
         if kind not in (".toml", ".json", ".yaml", ".yml"):
             return cls.parse(text.strip())
-        load: Any = {".toml": tomllib.loads, ".json": json.loads}.get(
-            kind
-        ) or importlib.import_module("yaml").safe_load
         try:
-            read = load(text)
-        except Exception as error:  # of three readers
+            loaded = _loader(kind)(text)
+        except Exception as error:  # The three readers share no class of errors.
+            reason = " ".join(str(error).split())
             raise ValueError(
-                f"rubric {path}: no {kind[1:].upper()}: {' '.join(str(error).split())}"
+                f"rubric {path}: no {kind[1:].upper()}: {reason}"
             ) from None
-        found = read if isinstance(read, dict) else {}
-        given = found | (
-            found["scores"] if isinstance(found.get("scores"), dict) else {}
-        )
-        scores = {
-            int(named[1]): str(given[key])
-            for key in given
-            if (named := _SCORE.fullmatch(str(key)))
-        }
-        low = min(scores, default=1)
-        if not isinstance(found.get("criteria"), str) or sorted(scores) != [
-            *range(low, low + max(len(scores), 2))
-        ]:
-            there = ", ".join(map(str, found)) or "nothing by name"
-            needs = (
-                "a text 'criteria' and one for each score, such as 1 to 5 without a gap"
-            )
+        entries = loaded if isinstance(loaded, dict) else {}
+        criteria = entries.get("criteria")
+        descriptions = _descriptions(entries)
+        low = min(descriptions, default=1)
+        scale = range(low, low + max(len(descriptions), 2))
+        if not isinstance(criteria, str) or sorted(descriptions) != list(scale):
+            present = ", ".join(map(str, entries)) or "nothing by name"
             raise ValueError(
-                f"rubric {path} needs {needs}; it has {there} (`nlgeval init` writes one)"
+                f"rubric {path} needs a text 'criteria' and one for each score, such "
+                f"as 1 to 5 without a gap; it has {present} (`nlgeval init` writes one)"
             )
-        return cls(
-            found["criteria"].strip(),
-            tuple(scores[score].strip() for score in sorted(scores)),
-            low,
-        )
+        texts = tuple(descriptions[score].strip() for score in scale)
+        return cls(criteria.strip(), texts, low)
 
 
-def _ends(text: str, whole: str) -> bool:
-    """Whether a text stands in another one as a line or an end of its own."""
-    return bool(text) and bool(
-        re.search(rf"(?:^|[\n:] *){re.escape(text.strip())}\s*(?:\n|$)", whole)
-    )
+def _loader(kind: str) -> Callable[[str], Any]:
+    """What reads a text of a file of the kind `.toml`, `.json`, `.yaml` or `.yml`."""
+    if kind == ".toml":
+        return tomllib.loads
+    if kind == ".json":
+        return json.loads
+    return importlib.import_module("yaml").safe_load
+
+
+def _descriptions(entries: Mapping[Any, Any]) -> dict[int, str]:
+    """The text of each score in a rubric file, at its top or below `scores`."""
+    below = entries.get("scores")
+    if isinstance(below, dict):
+        entries = {**entries, **below}
+    descriptions = {}
+    for key, text in entries.items():
+        score = _SCORE.fullmatch(str(key))
+        if score:
+            descriptions[int(score[1])] = str(text)
+    return descriptions
+
+
+def _stands_in(text: str, instruction: str) -> bool:
+    """Whether a text stands in an instruction as a line or an end of its own; no text
+    does not.
+    """
+    pattern = rf"(?:^|[\n:] *){re.escape(text.strip())}\s*(?:\n|$)"
+    return bool(text) and bool(re.search(pattern, instruction))
 
 
 class Prometheus(Judge):
@@ -210,57 +222,69 @@ class Prometheus(Judge):
     ) -> None:
         self.auto_chat = chat == "auto"
         super().__init__(chat="messages" if self.auto_chat else chat, **common)
-        self.reference, self.feedback, self.with_rubric = (
-            reference,
-            feedback,
-            rubric is not False,
-        )
+        self.reference = reference
+        self.feedback = feedback
+        self.with_rubric = rubric is not False
         self.parser = "verbalizer" if verbalizer else "strict"
-        rubric = Rubric.parse(rubric) if isinstance(rubric, str) else rubric
+        if isinstance(rubric, str):
+            rubric = Rubric.parse(rubric)
         self.rubric = rubric if isinstance(rubric, Rubric) else None
-        needed = {
-            "output": True,
-            "instruction": True,
-            "references": reference,
-            "rubric": rubric is True,
-        }
-        self.needs = tuple(field for field, is_needed in needed.items() if is_needed)
-        switches = {
-            "reference": reference,
-            "rubric": self.with_rubric,
-            "feedback": feedback,
-        }
-        left_out = "".join(f"_no_{name}" for name, on in switches.items() if not on)
-        if (
-            choose("wording", wording, ("released", "appendix")) == "appendix"
-            and left_out
-        ):
+        self.needs = ("output", "instruction")
+        if reference:
+            self.needs += ("references",)
+        if rubric is True:
+            self.needs += ("rubric",)
+        self.template: Template = prompts.template(self._template_name(wording))
+        # The scale of all samples, where it is given.
+        self.asked = self._asked_scale(low, high, wording)
+        self.common_scale = self.asked or (1, 5)
+
+    def _template_name(self, wording: str) -> str:
+        """The prompt of a wording, without what is switched off.
+
+        Raises: ValueError.
+        """
+        name = "prometheus/absolute_scale"
+        if not self.reference:
+            name += "_no_reference"
+        if not self.with_rubric:
+            name += "_no_rubric"
+        if not self.feedback:
+            name += "_no_feedback"
+        if choose("wording", wording, ("released", "appendix")) == "released":
+            return name
+        if "_no_" in name:
             raise ValueError(
-                "wording 'appendix' has reference, rubric and feedback; use 'released' for ablations"
+                "wording 'appendix' has reference, rubric and feedback; "
+                "use 'released' for ablations"
             )
-        name = (
-            "absolute_appendix"
-            if wording == "appendix"
-            else f"absolute_scale{left_out}"
-        )
-        self.template: Template = prompts.template(f"prometheus/{name}")
-        if (low is None) != (high is None) or not (
-            low is None or high is None or low < high
-        ):
+        return "prometheus/absolute_appendix"
+
+    def _asked_scale(
+        self, low: int | None, high: int | None, wording: str
+    ) -> tuple[int, int] | None:
+        """The scale that low and high, the rubric or the wording ask for, if any does.
+
+        Raises: ValueError where these differ.
+        """
+        scales = []
+        if low is not None and high is not None and low < high:
+            scales.append((low, high))
+        elif low is not None or high is not None:
             raise ValueError(
-                f"low={low}, high={high}; give both ends of the scale, low < high, or neither"
+                f"low={low}, high={high}; give both ends of the scale, low < high, "
+                "or neither"
             )
-        scales = [(low, high)] if low is not None and high is not None else []
-        scales += [self.rubric.scale] if self.rubric is not None else []
-        scales += [(1, 5)] if wording == "appendix" else []
+        if self.rubric is not None:
+            scales.append(self.rubric.scale)
+        if wording == "appendix":
+            scales.append((1, 5))
         if len(set(scales)) > 1:
             raise ValueError(
-                f"scales {scales} of low and high, rubric and wording {wording!r} differ"
+                f"scales {scales} of low and high, rubric and wording {wording!r} "
+                "differ"
             )
-        self.asked = (
-            scales[0] if scales else None
-        )  # the scale of all samples, where it is given
-        self.common_scale = self.asked or (1, 5)
+        return scales[0] if scales else None
 
     def rubric_of(self, sample: Sample) -> Rubric | None:
         """The rubric that a sample is graded by, None where the prompt has none.
@@ -275,13 +299,11 @@ class Prometheus(Judge):
         except ValueError as error:
             raise ValueError(f"sample {sample.id!r}: {error}") from None
         if (self.asked or self.structured) and rubric.scale != self.common_scale:
-            goes, asked = (
-                " to ".join(map(str, ends))
-                for ends in (rubric.scale, self.common_scale)
-            )
             raise ValueError(
-                f"sample {sample.id!r}: its rubric goes from {goes}, asked is {asked}; without structured, low and "
-                "high, each sample is graded on its rubric's scale"
+                f"sample {sample.id!r}: its rubric goes from "
+                f"{rubric.scale[0]} to {rubric.scale[1]}, asked is "
+                f"{self.common_scale[0]} to {self.common_scale[1]}; without "
+                "structured, low and high, each sample is graded on its rubric's scale"
             )
         return rubric
 
@@ -291,30 +313,26 @@ class Prometheus(Judge):
         return self.common_scale if rubric is None else rubric.scale
 
     def render(self, sample: Sample) -> str:
-        rubric, (low, high) = self.rubric_of(sample), self.scale(sample)
-        # an instruction's input follows it, unless it is in it
-        follow = (
-            text
-            for text in (sample.source, sample.context)
-            if not _ends(text, sample.instruction)
-        )
-        instruction = "\n\n".join(
-            text for text in (sample.instruction, *follow) if text
-        )
+        rubric = self.rubric_of(sample)
+        low, high = self.scale(sample)
+        texts = [sample.instruction]
+        # An instruction's input follows it, unless it is in it.
+        for text in (sample.source, sample.context):
+            if not _stands_in(text, sample.instruction):
+                texts.append(text)
         values: dict[str, Any] = {
             "low": low,
             "high": high,
             "response": sample.output,
-            "instruction": instruction,
+            "instruction": "\n\n".join(filter(None, texts)),
         }
         if self.reference:
             values["reference"] = sample.references[0]
         if rubric is not None:
-            values |= {
-                "criteria": rubric.criteria,
-                "score_descriptions": rubric.score_lines,
-            }
-            values |= {f"score{score}": text for score, text in rubric.levels.items()}
+            values["criteria"] = rubric.criteria
+            values["score_descriptions"] = rubric.score_lines
+            for score, text in rubric.levels.items():
+                values[f"score{score}"] = text
         return self.template.render(
             **{name: values[name] for name in self.template.variables}
         )
@@ -324,41 +342,41 @@ class Prometheus(Judge):
         low, high = self.common_scale if sample is None else self.scale(sample)
         if not self.feedback:
             return rating(completion.text, low, high).judgment()
-        found = read_feedback(completion.text, low, high, self.parser)
-        return found.judgment(feedback=found.feedback)
+        verdict = read_feedback(completion.text, low, high, self.parser)
+        return verdict.judgment(feedback=verdict.feedback)
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A feedback that leaves room for the verdict, then a score of the common
         scale.
         """
         scores = numbers(*self.common_scale)
-        free = max(
-            1, self.sampling.max_tokens - 12 - max(map(len, scores))
-        )  # a token may be a letter
-        feedback = rf"[^\[\]\n]{{1,{free}}}" if self.feedback else ""
-        return {"regex": rf"{feedback}\[RESULT\] ({'|'.join(map(re.escape, scores))})"}
+        pattern = rf"\[RESULT\] ({'|'.join(map(re.escape, scores))})"
+        if self.feedback:
+            # A token may be a single letter; the verdict takes 12 and the score.
+            room = self.sampling.max_tokens - 12 - max(map(len, scores))
+            pattern = rf"[^\[\]\n]{{1,{max(1, room)}}}" + pattern
+        return {"regex": pattern}
 
     def for_engine(self, engine: Engine | None = None) -> Prometheus:
         """This evaluator with the wrapping of the engine's checkpoint; itself where
         `chat` was given.
         """
-        engine = self.engine if engine is None else engine
         if not self.auto_chat:
             return self
+        engine = self.engine if engine is None else engine
         bound = copy.copy(self)
-        bound.auto_chat, bound.chat = (
-            False,
-            family("" if engine is None else engine.model),
-        )
+        bound.auto_chat = False
+        bound.chat = family("" if engine is None else engine.model)
         return bound
 
     def settings(self) -> dict[str, Any]:
+        rubric: bool | str = self.with_rubric
+        if self.rubric is not None:
+            rubric = short_hash(self.rubric.text())
         return {
             "mode": "absolute",
             "ref": self.reference,
-            "rubric": self.with_rubric
-            if self.rubric is None
-            else short_hash(self.rubric.text()),
+            "rubric": rubric,
             "feedback": self.feedback,
             "scale": f"{self.asked[0]}-{self.asked[1]}" if self.asked else None,
             "parser": self.parser if self.feedback else "rating",

@@ -11,11 +11,12 @@ from nlgeval_lib.evaluators.base import Unavailable, choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
+# What package rouge calls them.
 _PYPI = {
     "rouge1": "rouge-1",
     "rouge2": "rouge-2",
     "rougeL": "rouge-l",
-}  # what package rouge calls them
+}
 
 
 class Bleu(PairMetric):
@@ -43,13 +44,11 @@ class Bleu(PairMetric):
         super().__init__(**common)
         from sacrebleu.metrics import BLEU
 
-        self.smooth = choose("smooth", smooth, tuple(BLEU.SMOOTH_DEFAULTS))
-        self.tokenize = choose("tokenize", tokenize, tuple(BLEU.TOKENIZERS))
-        self.smooth_value, self.effective_order, self.lowercase = (
-            smooth_value,
-            effective_order,
-            lowercase,
-        )
+        self.smooth = choose("smooth", smooth, BLEU.SMOOTH_DEFAULTS)
+        self.tokenize = choose("tokenize", tokenize, BLEU.TOKENIZERS)
+        self.smooth_value = smooth_value
+        self.effective_order = effective_order
+        self.lowercase = lowercase
 
     def settings(self) -> dict[str, Any]:
         value = "" if self.smooth_value is None else f"[{self.smooth_value!r}]"
@@ -68,35 +67,30 @@ class Bleu(PairMetric):
         from sacrebleu.metrics import BLEU
 
         if not self.effective_order:
-            logging.getLogger("sacrebleu").setLevel(
-                logging.ERROR
-            )  # it would advise against it once a sentence
+            # It would advise against it once a sentence.
+            logging.getLogger("sacrebleu").setLevel(logging.ERROR)
         try:
-            smoothing = {
-                "smooth_method": self.smooth,
-                "smooth_value": self.smooth_value,
-            }
-            how = {
-                "tokenize": self.tokenize,
-                "effective_order": self.effective_order,
-                **smoothing,
-            }
-            return BLEU(lowercase=self.lowercase, **how)
-        except (
-            ImportError,
-            RuntimeError,
-            OSError,
-        ) as error:  # a tokenizer that wants a package or a download
-            why = " ".join(str(error).split())
+            return BLEU(
+                lowercase=self.lowercase,
+                tokenize=self.tokenize,
+                effective_order=self.effective_order,
+                smooth_method=self.smooth,
+                smooth_value=self.smooth_value,
+            )
+        # A tokenizer may want a package or a download.
+        except (ImportError, RuntimeError, OSError) as error:
+            reason = " ".join(str(error).split())
             raise Unavailable(
-                f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}"
+                f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: "
+                f"{reason}"
             ) from error
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        return [
-            (self._loaded.sentence_score(output, references).score,)
-            for output, *references in items
-        ]
+        values: list[Found] = []
+        for output, *references in items:
+            value = self._loaded.sentence_score(output, references).score
+            values.append((value,))
+        return values
 
 
 class Rouge(PairMetric):
@@ -126,9 +120,9 @@ class Rouge(PairMetric):
     ) -> None:
         super().__init__(part=value, **common)
         self.package = choose("package", package, ("rouge_score", "rouge"))
-        types = ("rouge1", "rouge2", "rougeL") + (
-            ("rougeLsum",) if package == "rouge_score" else ()
-        )
+        types = ["rouge1", "rouge2", "rougeL"]
+        if package == "rouge_score":
+            types.append("rougeLsum")
         self.type = choose("type", type, types)
         if stemmer and package == "rouge":
             raise ValueError(
@@ -137,29 +131,22 @@ class Rouge(PairMetric):
         self.stemmer = stemmer
 
     def settings(self) -> dict[str, Any]:
-        words = (
-            {"stemmer": self.stemmer}
-            if self.package == "rouge_score"
-            else {"case": "kept"}
-        )
-        return {
-            "type": self.type,
-            **words,
-            self.package: version(self.package.replace("_", "-")),
-        }
+        settings: dict[str, Any] = {"type": self.type}
+        if self.package == "rouge_score":
+            settings["stemmer"] = self.stemmer
+        else:
+            settings["case"] = "kept"
+        settings[self.package] = version(self.package.replace("_", "-"))
+        return settings
 
     def blank(self, text: str) -> str:
         if not text.strip():
             return "is empty"
-        if self.package == "rouge":
-            return (
-                "" if text.replace(".", "").strip() else "holds nothing but full stops"
-            )
-        return (
-            ""
-            if re.search("[a-z0-9]", text.lower())
-            else "has no word: package rouge_score keeps only a-z and 0-9"
-        )
+        if self.package == "rouge" and not text.replace(".", "").strip():
+            return "holds nothing but full stops"
+        if self.package == "rouge_score" and not re.search("[a-z0-9]", text.lower()):
+            return "has no word: package rouge_score keeps only a-z and 0-9"
+        return ""
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -171,29 +158,27 @@ class Rouge(PairMetric):
         from rouge_score.tokenize import tokenize
 
         scorer = RougeScorer([self.type])
-        words = functools.partial(
-            tokenize, stemmer=RememberingStemmer() if self.stemmer else None
-        )
-        # run once a text: one reference is compared with many outputs
+        stemmer = RememberingStemmer() if self.stemmer else None
+        words = functools.partial(tokenize, stemmer=stemmer)
+        # It runs once a text: one reference is compared with many outputs.
         scorer._tokenizer.tokenize = functools.lru_cache(maxsize=256)(words)
         return scorer
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        if self.package == "rouge_score":
-            scores = [
-                self._loaded.score(reference, output)[self.type]
-                for output, reference in items
-            ]
-            return [(score.fmeasure, score.precision, score.recall) for score in scores]
-        found: list[Found] = []
+        values: list[Found] = []
         for output, reference in items:
+            if self.package == "rouge_score":
+                score = self._loaded.score(reference, output)[self.type]
+                values.append((score.fmeasure, score.precision, score.recall))
+                continue
             try:
-                score = self._loaded.get_scores(output, reference)[0][_PYPI[self.type]]
-                found.append((score["f"], score["p"], score["r"]))
+                [scores] = self._loaded.get_scores(output, reference)
+                score = scores[_PYPI[self.type]]
+                values.append((score["f"], score["p"], score["r"]))
             except RecursionError:
-                why = f"a sentence is too long for {self.type} of package rouge"
-                found.append(Judgment.missing(Status.FAILED, why))
-        return found
+                reason = f"a sentence is too long for {self.type} of package rouge"
+                values.append(Judgment.missing(Status.FAILED, reason))
+        return values
 
 
 class RememberingStemmer:

@@ -45,19 +45,18 @@ class ValueCache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Values]:
         """The stored values of those `keys` that are there. Raises: CacheError."""
-        wanted = list(dict.fromkeys(keys))
-        found = dict[bytes, Values]()
-        if not wanted or not self.path.exists():
-            return {}
+        distinct = list(dict.fromkeys(keys))
+        stored: dict[bytes, Values] = {}
+        if not distinct or not self.path.exists():
+            return stored
         with self._connection() as connection:
-            for start in range(0, len(wanted), _SLICE):
-                part = wanted[start : start + _SLICE]
-                marks = ",".join("?" * len(part))
-                for stored, blob in connection.execute(
-                    f"SELECT key, value FROM scores WHERE key IN ({marks})", part
-                ):
-                    found[stored] = struct.unpack(f"<{len(blob) // 8}d", blob)
-        return found
+            for start in range(0, len(distinct), _SLICE):
+                block = distinct[start : start + _SLICE]
+                marks = ",".join("?" * len(block))
+                query = f"SELECT key, value FROM scores WHERE key IN ({marks})"
+                for key, blob in connection.execute(query, block):
+                    stored[key] = struct.unpack(f"<{len(blob) // 8}d", blob)
+        return stored
 
     def put(self, values: Mapping[bytes, Sequence[float]]) -> None:
         """Store `values`, all or none of them; a key that is there already is
@@ -65,7 +64,9 @@ class ValueCache:
 
         Raises: CacheError.
         """
-        rows = [(k, struct.pack(f"<{len(v)}d", *v)) for k, v in values.items()]
+        rows = []
+        for key, numbers in values.items():
+            rows.append((key, struct.pack(f"<{len(numbers)}d", *numbers)))
         with self._connection() as connection, connection:
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
@@ -78,19 +79,20 @@ class ValueCache:
         ends, however it ends.
         Raises: CacheError.
         """
-        how = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
-        with self._said():
-            held = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115 - closed below, which frees the locks
-        with held:
+        mode = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
+        with self._cache_errors():
+            # It is closed below, which frees the locks.
+            claims = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115
+        with claims:
+            alone = True
             try:
-                for place in sorted(
-                    int.from_bytes(key[:7], "big") for key in keys
-                ):  # in one order: no two can block
-                    fcntl.lockf(held, how, 1, place)
-                mine = True
+                # Every process locks in the same order, so that no two can block each
+                # other.
+                for place in sorted(int.from_bytes(key[:7], "big") for key in keys):
+                    fcntl.lockf(claims, mode, 1, place)
             except BlockingIOError:
-                mine = False
-            yield mine
+                alone = False
+            yield alone
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -99,27 +101,27 @@ class ValueCache:
         """
         table = "scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
         with (
-            self._said(),
+            self._cache_errors(),
             contextlib.closing(sqlite3.connect(self.path, timeout=120)) as connection,
         ):
             connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
             yield connection
 
     @contextlib.contextmanager
-    def _said(self) -> Iterator[None]:
-        """The folder is made; what goes wrong is a CacheError."""
+    def _cache_errors(self) -> Iterator[None]:
+        """Makes the cache's folder; what goes wrong in the block is a CacheError."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             yield
-        except (
-            sqlite3.OperationalError,
-            OSError,
-        ) as error:  # locked, full, read-only, cannot open
+        # The file is locked or read-only, the disk is full, or it cannot be opened.
+        except (sqlite3.OperationalError, OSError) as error:
             raise CacheError(
-                f"cannot use the metric cache {self.path}: {error}; free the disk, name a writable folder in "
-                "NLGEVAL_HOME, or score with the setting cache=no"
+                f"cannot use the metric cache {self.path}: {error}; free the disk, "
+                "name a writable folder in NLGEVAL_HOME, or score with the setting "
+                "cache=no"
             ) from error
         except (sqlite3.DatabaseError, struct.error) as error:
             raise CacheError(
-                f"the metric cache {self.path} is damaged: {error}; delete it, its numbers are computed again"
+                f"the metric cache {self.path} is damaged: {error}; "
+                "delete it, its numbers are computed again"
             ) from error

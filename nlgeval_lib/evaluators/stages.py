@@ -4,6 +4,7 @@ it scores, without one it plans.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -53,11 +54,12 @@ def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
             answers = answer(stage)
             if len(answers) != len(stage.requests):
                 raise ValueError(
-                    f"stage {stage.name!r}: {len(answers)} answers for {len(stage.requests)} requests"
+                    f"stage {stage.name!r}: {len(answers)} answers "
+                    f"for {len(stage.requests)} requests"
                 )
             stage = stages.send(answers)
-    except StopIteration as done:
-        return done.value
+    except StopIteration as finished:
+        return finished.value
 
 
 def run(
@@ -66,14 +68,13 @@ def run(
     """Run the generator with an engine, through a store if there is one; an empty
     stage asks nothing.
     """
-    return drive(
-        stages,
-        lambda one: (
-            complete(engine, one.requests, one.sampling, store, progress)
-            if one.requests
-            else []
-        ),
-    )
+
+    def answer(stage: Stage) -> Sequence[Draws]:
+        if not stage.requests:
+            return []
+        return complete(engine, stage.requests, stage.sampling, store, progress)
+
+    return drive(stages, answer)
 
 
 def plan(
@@ -88,19 +89,19 @@ def plan(
     def answer(stage: Stage) -> Sequence[Draws]:
         nonlocal exact
         planned.append(replace(stage, requests=tuple(stage.requests), exact=exact))
-        found = _stored(stage, engine, store) if exact else [None] * len(stage.requests)
-        exact = exact and None not in found
-        texts = (
-            [stage.stand_in] * len(found)
-            if isinstance(stage.stand_in, str)
-            else stage.stand_in
-        )
-        return [
-            [Completion(key="", text=text)] * stage.sampling.n
-            if draws is None
-            else draws
-            for draws, text in zip(found, texts, strict=True)
-        ]
+        stored: Sequence[Draws | None] = [None] * len(stage.requests)
+        if exact:
+            stored = _stored(stage, engine, store)
+            exact = None not in stored
+        texts = stage.stand_in
+        if isinstance(texts, str):
+            texts = [texts] * len(stage.requests)
+        answers: list[Draws] = []
+        for draws, text in zip(stored, texts, strict=True):
+            if draws is None:
+                draws = [Completion(key="", text=text)] * stage.sampling.n
+            answers.append(draws)
+        return answers
 
     drive(stages, answer)
     return planned
@@ -113,8 +114,11 @@ def _stored(
     if engine is None or store is None:
         return [None] * len(stage.requests)
     keys = [request.keys(engine, stage.sampling) for request in stage.requests]
-    found = store.get_many(key for draws in keys for key in draws)
-    return [
-        [found[key] for key in draws] if all(key in found for key in draws) else None
-        for draws in keys
-    ]
+    completions = store.get_many(itertools.chain.from_iterable(keys))
+    stored: list[Draws | None] = []
+    for draws in keys:
+        if all(key in completions for key in draws):
+            stored.append([completions[key] for key in draws])
+        else:
+            stored.append(None)
+    return stored

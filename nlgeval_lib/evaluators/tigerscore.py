@@ -38,14 +38,37 @@ FIRST_STEP = {
     "LF-QA": "reference_long_form_qa",
     "Instruct": "reference_instruction_following",
 }
-_STAND_IN = "The output leaves out a detail of the reference (minor) and changes a date (major)."
-_FAULTS = r"(?:factual\s+(?:errors?|inaccurac\w+|mistakes?)|hallucinat\w+|inaccurac\w+)"
-_FREE = re.compile(
-    rf"\b(?:does\s+not|do\s+not|doesn't|don't|did\s+not|didn't)\s+(?:appear\s+to\s+|seem\s+to\s+)?(?:include|contain|have|introduce|show)\b"
-    rf"[^.!?\n]{{0,30}}\b{_FAULTS}|\b(?:no|without|free\s+(?:of|from))\s+(?:any\s+|apparent\s+|obvious\s+)?{_FAULTS}"
+_STAND_IN = (
+    "The output leaves out a detail of the reference (minor) and changes a date "
+    "(major)."
 )
+_FAULTS = r"""
+    (?: factual\s+ (?: errors? | inaccurac\w+ | mistakes? )
+      | hallucinat\w+
+      | inaccurac\w+ )
+"""
+# "does not appear to contain any factual errors", "without any hallucination"
+_FREE = re.compile(
+    rf"""
+    \b (?: does\s+not | do\s+not | doesn't | don't | did\s+not | didn't ) \s+
+       (?: appear\s+to\s+ | seem\s+to\s+ )?
+       (?: include | contain | have | introduce | show ) \b
+       [^.!?\n]{{0,30}} \b {_FAULTS}
+    | \b (?: no | without | free\s+(?:of|from) ) \s+
+         (?: any\s+ | apparent\s+ | obvious\s+ )?
+         {_FAULTS}
+    """,
+    re.VERBOSE,
+)
+# "contains several factual errors"
 _HAS = re.compile(
-    rf"\b(?:includes|contains|has|introduces|shows)\s+(?:a\s+|an\s+|some\s+|several\s+|multiple\s+|many\s+|one\s+|two\s+|at\s+least\s+one\s+)?{_FAULTS}"
+    rf"""
+    \b (?: includes | contains | has | introduces | shows ) \s+
+       (?: a\s+ | an\s+ | some\s+ | several\s+ | multiple\s+ | many\s+
+         | one\s+ | two\s+ | at\s+least\s+one\s+ )?
+       {_FAULTS}
+    """,
+    re.VERBOSE,
 )
 
 
@@ -61,39 +84,40 @@ class Task:
     name: str
     aspects: dict[str, str]
 
-    def aspect(self, written: str) -> str:
+    def aspect(self, label: str) -> str:
         """The aspect that a judge wrote, as the paper spells it whatever its case
         and hyphens; empty for another.
         """
-        return {plain(name): name for name in self.aspects}.get(plain(written), "")
+        for name in self.aspects:
+            if plain(name) == plain(label):
+                return name
+        return ""
 
 
 def tasks() -> dict[str, Task]:
     """Every task with aspects by its label: Summ, Trans, D2T, LF-QA, MathQA,
     Instruct.
     """
-    found = prompts.load_definitions("tigerscore_aspects")["tasks"]
-    return {
-        label: Task(
-            label,
-            entry["name"],
-            {one["name"]: one["definition"] for one in entry["aspects"]},
-        )
-        for label, entry in found.items()
-    }
+    entries = prompts.load_definitions("tigerscore_aspects")["tasks"]
+    by_label = {}
+    for label, entry in entries.items():
+        aspects = {aspect["name"]: aspect["definition"] for aspect in entry["aspects"]}
+        by_label[label] = Task(label, entry["name"], aspects)
+    return by_label
 
 
-def find_task(given: str) -> Task:
+def find_task(name: str) -> Task:
     """A task by its label or its name in prompts.
 
     Raises: ValueError with the labels there are.
     """
-    known = tasks()
-    for one in known.values():
-        if plain(given) in (plain(one.label), plain(one.name)):
-            return one
+    by_label = tasks()
+    for task in by_label.values():
+        if plain(name) in (plain(task.label), plain(task.name)):
+            return task
     raise ValueError(
-        f"no aspects for task {given!r}{meant(given, known, '.')} Tasks with aspects: {', '.join(known)}"
+        f"no aspects for task {name!r}{meant(name, by_label, '.')} "
+        f"Tasks with aspects: {', '.join(by_label)}"
     )
 
 
@@ -129,10 +153,8 @@ class TigerScore(Judge):
         **common: Any,
     ) -> None:
         super().__init__(chat=chat, **common)
-        self.instruction, self.decoder = (
-            instruction,
-            choose("decoder", decoder, ("sum", "authors")),
-        )
+        self.instruction = instruction
+        self.decoder = choose("decoder", decoder, ("sum", "authors"))
         self.task = None if task is None else find_task(task)
         self.needs = ("output",) if instruction else ("output", "instruction")
 
@@ -146,7 +168,7 @@ class TigerScore(Judge):
     def settings(self) -> dict[str, Any]:
         return {
             "decoder": self.decoder,
-            "instruction": short_hash(self.instruction) if self.instruction else None,
+            "instruction": _instruction_hash(self.instruction),
         }
 
     def form(self, stage: str = "score") -> dict[str, Any]:
@@ -159,28 +181,40 @@ class TigerScore(Judge):
         return read_analysis(completion.text, self.task, self.decoder)
 
 
-def read_analysis(text: str, of: Task | None = None, decoder: str = "sum") -> Judgment:
+def read_analysis(
+    text: str, task: Task | None = None, decoder: str = "sum"
+) -> Judgment:
     """An error analysis as a judgment, with the details that `TigerScore` names."""
-    found = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
-    told = ("errors", "header_errors", "header_total", "agrees")
-    details: dict[str, Any] = {name: getattr(found, name) for name in told}
-    details["n_errors"] = len(found.errors)
-    if of is not None:
-        details["aspects"] = sums = dict.fromkeys(of.aspects, 0.0)
-        for error in found.errors:
-            name = of.aspect(error.aspect) or "other"
-            sums[name] = sums.get(name, 0.0) + error.penalty
-    return found.judgment(**details)
+    analysis = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
+    details: dict[str, Any] = {
+        "errors": analysis.errors,
+        "header_errors": analysis.header_errors,
+        "header_total": analysis.header_total,
+        "agrees": analysis.agrees,
+        "n_errors": len(analysis.errors),
+    }
+    if task is not None:
+        sums = dict.fromkeys(task.aspects, 0.0)
+        for error in analysis.errors:
+            aspect = task.aspect(error.aspect) or "other"
+            sums[aspect] = sums.get(aspect, 0.0) + error.penalty
+        details["aspects"] = sums
+    return analysis.judgment(**details)
 
 
-def _written(draw: Completion) -> bool:
+def _has_text(draw: Completion) -> bool:
     """Whether there is a text in a completion."""
     return bool(draw.text.strip()) and not failed(draw)
 
 
+def _instruction_hash(instruction: str) -> str | None:
+    """How a signature names an instruction for all rows, if there is one."""
+    return short_hash(instruction) if instruction else None
+
+
 def _lines(*texts: str) -> str:
-    """The texts that there are, a line each."""
-    return "\n".join(text for text in texts if text)
+    """The texts that are not empty, a line each."""
+    return "\n".join(filter(None, texts))
 
 
 def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
@@ -191,36 +225,47 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
     none. NaN without any.
     Source: TIGERScore, Table 6.
     """
-    values = pd.Series(
-        scores["value"] if isinstance(scores, pd.DataFrame) else scores, dtype=float
-    )
-    there = values.dropna()
-    shares = {
-        "zero": 100.0 * (there == 0).mean(),
-        "above_minus_2": 100.0 * (there > -2).mean(),
+    if isinstance(scores, pd.DataFrame):
+        scores = scores["value"]
+    values = pd.Series(scores, dtype=float)
+    scored = values.dropna()
+    return {
+        "zero": 100.0 * (scored == 0).mean(),
+        "above_minus_2": 100.0 * (scored > -2).mean(),
+        "n": len(scored),
+        "n_missing": len(values) - len(scored),
     }
-    return {**shares, "n": len(there), "n_missing": len(values) - len(there)}
 
 
 def analysis_form(room: int) -> str:
     """A pattern of whole analyses that end within `room` tokens of a letter or more;
     up to five errors.
     """
+    # The first line takes at most 80 letters, the words of each error 100; three free
+    # texts an error share what remains.
     most = max(1, min(5, (room - 80) // 170))
     length = max(1, (room - 80 - 100 * most) // (3 * most))
     free = rf"[^\s][^\n]{{0,{length - 1}}}"
-    error = (
-        rf"\nError location {{0}}: {free}\nError aspect {{0}}: [A-Za-z]{{1,{length}}}\nExplanation {{0}}: {free}"
-        r"\nSeverity {0}: (Major|Minor)\nScore reduction {0}: (0\.5|[1-5])"
-    )
-    head = r"The model-generated output contains {} errors, with a total score reduction of {}\."
-    kinds = [head.format(0, 0)]
-    for count in range(1, most + 1):
-        errors = "".join(
-            error.replace("{0}", str(number)) for number in range(1, count + 1)
+    alternatives = [_header_form("0", "0")]
+    errors = ""
+    for number in range(1, most + 1):
+        errors += (
+            rf"\nError location {number}: {free}"
+            rf"\nError aspect {number}: [A-Za-z]{{1,{length}}}"
+            rf"\nExplanation {number}: {free}"
+            rf"\nSeverity {number}: (Major|Minor)"
+            rf"\nScore reduction {number}: (0\.5|[1-5])"
         )
-        kinds.append(head.format(count, r"[1-9](\.5)?") + errors)
-    return "(" + "|".join(kinds) + ")"
+        alternatives.append(_header_form(str(number), r"[1-9](\.5)?") + errors)
+    return "(" + "|".join(alternatives) + ")"
+
+
+def _header_form(errors: str, reduction: str) -> str:
+    """A pattern of an analysis's first line."""
+    return (
+        rf"The model-generated output contains {errors} errors, "
+        rf"with a total score reduction of {reduction}\."
+    )
 
 
 class TigerScoreReferenceBased(Judge):
@@ -252,41 +297,38 @@ class TigerScoreReferenceBased(Judge):
         super().__init__(chat=chat, **common)
         if self.chat.style != "messages":
             raise ValueError(
-                f"chat {self.chat.label!r}; the two turns are a conversation: use messages"
+                f"chat {self.chat.label!r}; the two turns are a conversation: "
+                "use messages"
             )
         self.task = find_task(task)
-        self.instruction, self.label = instruction, label
+        self.instruction = instruction
+        self.label = label
         self.first = prompts.template(f"tigerscore/{FIRST_STEP[self.task.label]}")
-        asks = any(
-            slot.startswith("generation_instruction") for slot in self.first.variables
-        )
-        self.needs = (
-            "output",
-            "references",
-            *(("instruction",) if asks and not instruction else ()),
-        )
+        self.needs = ("output", "references")
+        slots = self.first.variables
+        asks = any(slot.startswith("generation_instruction") for slot in slots)
+        if asks and not instruction:
+            self.needs += ("instruction",)
 
     def render(self, sample: Sample) -> str:
         """The first turn."""
         instruction = sample.instruction or self.instruction
         source = _lines(sample.source, sample.context)
-        labelled = self.task.label in (
-            "Summ",
-            "MathQA",
-        )  # these prompts print a label themselves
+        reference = sample.references[0]
+        # The prompts of these two tasks print a label themselves.
+        if self.task.label not in ("Summ", "MathQA"):
+            reference = f"{self.label}{reference}"
+        aspects = self.task.aspects
+        descriptions = [f"{name}: {text}" for name, text in aspects.items()]
         values = {
             "generation_instruction": instruction,
             "input_context": source,
             "generation_instruction_and_source": _lines(instruction, source),
-            "reference_output": sample.references[0]
-            if labelled
-            else f"{self.label}{sample.references[0]}",
+            "reference_output": reference,
             "hypothesis_output": sample.output,
             "task": self.task.name,
-            "aspects_list": ", ".join(self.task.aspects),
-            "aspects_descriptions": "\n".join(
-                f"{name}: {text}" for name, text in self.task.aspects.items()
-            ),
+            "aspects_list": ", ".join(aspects),
+            "aspects_descriptions": "\n".join(descriptions),
         }
         return self.first.render(
             **{name: values[name] for name in self.first.variables}
@@ -294,16 +336,13 @@ class TigerScoreReferenceBased(Judge):
 
     def second(self, sample: Sample, analysis: str) -> Request:
         """The second turn, after the judge's analysis."""
+        first = self.request(sample).messages or ()
         ask = prompts.render(
             "tigerscore/format_json", aspects_list=", ".join(self.task.aspects)
         )
-        turns = (
-            {"role": "assistant", "content": analysis},
-            {"role": "user", "content": ask},
-        )
-        return Request(
-            messages=(*(self.request(sample).messages or ()), *turns), id=sample.id
-        )
+        answer = {"role": "assistant", "content": analysis}
+        follow_up = {"role": "user", "content": ask}
+        return Request(messages=(*first, answer, follow_up), id=sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """The analyses of all samples, then each written as JSON; a failed analysis
@@ -311,30 +350,26 @@ class TigerScoreReferenceBased(Judge):
         """
         requests = [self.request(sample) for sample in samples]
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
-        pairs = list(zip(samples, analyses, strict=True))
-        again = [
-            self.second(sample, draw.text)
-            for sample, draws in pairs
-            for draw in draws
-            if _written(draw)
-        ]
-        once = dataclasses.replace(self.sampling, n=1)
-        answers = iter(
-            (yield Stage("format", again, self.shaped("format", once), self.stand_in))
-        )
-
-        def judged(sample: Sample, draw: Completion) -> Judgment:
-            if not _written(draw):
-                return self.read(draw, sample)
-            one = self.read(next(answers)[0], sample)
-            return dataclasses.replace(
-                one, details={**one.details, "analysis": draw.text}
-            )
-
-        return [
-            combine([judged(sample, draw) for draw in draws], self.missing)
-            for sample, draws in pairs
-        ]
+        rewritten = []
+        for sample, draws in zip(samples, analyses, strict=True):
+            for draw in filter(_has_text, draws):
+                rewritten.append(self.second(sample, draw.text))
+        single = dataclasses.replace(self.sampling, n=1)
+        sampling = self.shaped("format", single)
+        formatted = yield Stage("format", rewritten, sampling, self.stand_in)
+        answers = iter(formatted)
+        combined = []
+        for sample, draws in zip(samples, analyses, strict=True):
+            judgments = []
+            for draw in draws:
+                if _has_text(draw):
+                    judgment = self.read(next(answers)[0], sample)
+                    details = {**judgment.details, "analysis": draw.text}
+                    judgments.append(dataclasses.replace(judgment, details=details))
+                else:
+                    judgments.append(self.read(draw, sample))
+            combined.append(combine(judgments, self.missing))
+        return combined
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum, from the JSON of the second turn."""
@@ -343,20 +378,22 @@ class TigerScoreReferenceBased(Judge):
     def form(self, stage: str = "score") -> dict[str, Any]:
         if stage == "analyse":
             return {}
-        free = rf"[A-Za-z ]{{1,{max(1, (self.sampling.max_tokens - 170) // 2)}}}"
+        # The keys take at most 170 letters; location and explanation share the others.
+        length = max(1, (self.sampling.max_tokens - 170) // 2)
+        free = rf"[A-Za-z ]{{1,{length}}}"
         aspect = "|".join(self.task.aspects)
         error = (
-            rf'\{{"error_location": "{free}", "error_aspect": "({aspect})", "explanation": "{free}", '
+            rf'\{{"error_location": "{free}", "error_aspect": "({aspect})", '
+            rf'"explanation": "{free}", '
             r'"severity": "(Major|Minor)", "score_reduction": (0\.5|[1-5])\}'
         )
         return {"regex": r'\{"errors": (\{\}|\{"error_1": ' + error + r"\})\}"}
 
     def settings(self) -> dict[str, Any]:
-        instruction = short_hash(self.instruction) if self.instruction else None
         return {
             "task": self.task.label,
             "label": self.label.strip(" :") or "none",
-            "instruction": instruction,
+            "instruction": _instruction_hash(self.instruction),
         }
 
     def templates(self) -> Sequence[Template]:
@@ -383,51 +420,47 @@ class AnalysisCheck(Judge):
     def __init__(self, question: str = "hallucination", **common: Any) -> None:
         super().__init__(**common)
         self.question = choose("question", question, ("hallucination", "reasonable"))
-        with_reference = ("references",) if question == "hallucination" else ()
-        self.needs = ("output", "instruction", *with_reference, "analysis")
+        self.needs = ("output", "instruction", "analysis")
+        if question == "hallucination":
+            self.needs = ("output", "instruction", "references", "analysis")
         self.template: Template = prompts.template(f"tigerscore/check_{question}")
 
     def render(self, sample: Sample) -> str:
-        return self.template.render(
-            instruction=sample.instruction,
-            input=_lines(sample.source, sample.context),
-            output=sample.output,
-            error_analysis=sample.extra["analysis"],
-            **(
-                {"reference_output": sample.references[0]}
-                if self.question == "hallucination"
-                else {}
-            ),
-        )
+        values = {
+            "instruction": sample.instruction,
+            "input": _lines(sample.source, sample.context),
+            "output": sample.output,
+            "error_analysis": sample.extra["analysis"],
+        }
+        if self.question == "hallucination":
+            values["reference_output"] = sample.references[0]
+        return self.template.render(**values)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """Whether the answer speaks for the analysis.
 
         A yes or no that a sentence contradicts is missing.
         """
-        read = yes_no(completion.text)
+        answer = yes_no(completion.text)
         if self.question == "reasonable":
-            return read.judgment()
-        low = completion.text.lower().replace("’", "'")
-        said = {0.0 for _ in _FREE.finditer(low)} | {
-            1.0 for _ in _HAS.finditer(low)
-        }  # 1: that it has faults
-        if read.rule == "none" and said:
-            both = "the text says both that there are and that there are none"
-            found = (
-                (math.nan, Status.UNPARSED, both)
-                if len(said) > 1
-                else (said.pop(), Status.OK, "")
-            )
-            read = Parsed(*found, "phrase")
-        elif read.ok and len(said) == 1 and read.value not in said:
+            return answer.judgment()
+        text = completion.text.lower().replace("’", "'")
+        denied = bool(_FREE.search(text))
+        affirmed = bool(_HAS.search(text))
+        if answer.rule == "none" and denied and affirmed:
+            reason = "the text says both that there are and that there are none"
+            return Parsed(math.nan, Status.UNPARSED, reason, "phrase").judgment()
+        if answer.rule == "none" and (denied or affirmed):
+            return Parsed(float(denied), Status.OK, "", "phrase").judgment()
+        if not answer.ok:
+            return answer.judgment()
+        # Where sentences say both, the answer stands.
+        if denied != affirmed and affirmed != (answer.value == 1.0):
             return Judgment.missing(
                 Status.UNPARSED,
                 "the answer and a sentence after it contradict each other",
             )
-        return (
-            dataclasses.replace(read, value=1.0 - read.value) if read.ok else read
-        ).judgment()
+        return dataclasses.replace(answer, value=1.0 - answer.value).judgment()
 
     def settings(self) -> dict[str, Any]:
         return {"question": self.question}

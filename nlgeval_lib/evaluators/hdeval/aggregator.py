@@ -19,10 +19,16 @@ from nlgeval_lib.evaluators.base import choose
 
 
 def _sklearn(name: str, **settings: Any) -> Callable[[int], Any]:
+    """What makes a regressor of scikit-learn for a seed, not fitted."""
     module, _, kind = name.partition(".")
-    return lambda seed: getattr(importlib.import_module(f"sklearn.{module}"), kind)(
-        **settings, **({} if module == "linear_model" else {"random_state": seed})
-    )
+
+    def make(seed: int) -> Any:
+        regressor = getattr(importlib.import_module(f"sklearn.{module}"), kind)
+        if module == "linear_model":
+            return regressor(**settings)
+        return regressor(**settings, random_state=seed)
+
+    return make
 
 
 # kind -> what makes its regressor for a seed, not fitted
@@ -88,45 +94,39 @@ class Aggregator:
         groups: Sequence[Sequence[str]] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.given = (
-            None if isinstance(kind, str) else kind
-        )  # a regressor, of which copies are fitted
-        names = (*_MAKERS, *_WITHOUT_RATINGS)
-        if self.given is None and kind not in names:
-            raise ValueError(
-                f"aggregator {kind!r}; allowed: {', '.join(names)}, or a regressor such as Ridge()"
-            )
-        if self.given is not None:
+        self.regressor = None  # one of the caller's own, of which copies are fitted
+        if isinstance(kind, str):
+            names = (*_MAKERS, *_WITHOUT_RATINGS)
+            if kind not in names:
+                raise ValueError(
+                    f"aggregator {kind!r}; allowed: {', '.join(names)}, "
+                    "or a regressor such as Ridge()"
+                )
+        else:
             if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
                 raise ValueError(
-                    "an aggregator of your own is a regressor, made with the options that it is to have"
+                    "an aggregator of your own is a regressor, "
+                    "made with the options that it is to have"
                 )
+            self.regressor = kind
             kind = " ".join(repr(kind).split())
-        self.kind, self.seed, self.impute, self.max_missing = (
-            kind,
-            seed,
-            choose("impute", impute, _IMPUTE),
-            max_missing,
-        )
-        self.groups = (
-            None if groups is None else tuple(tuple(group) for group in groups)
-        )
+        self.kind = kind
+        self.seed = seed
+        self.impute = choose("impute", impute, _IMPUTE)
+        self.max_missing = max_missing
+        self.groups = None if groups is None else tuple(map(tuple, groups))
         self.options = dict(options or {})
-        self.needs_ratings = (
-            kind not in _WITHOUT_RATINGS
-        )  # whether there is something to fit
+        # Whether there is something to fit.
+        self.needs_ratings = kind not in _WITHOUT_RATINGS
         self.fitted = False
         self.criteria: tuple[str, ...] = ()
         self.targets: tuple[str, ...] = ()
-        self.training: tuple[np.ndarray, np.ndarray] | None = (
-            None  # the criteria scores and ratings it was fitted on
-        )
-        self.estimators: list[
-            tuple[list[int], Any]
-        ] = []  # columns of the targets, what predicts them
-        self.fill: np.ndarray | None = (
-            None  # the value that a missing score of each criterion becomes
-        )
+        # The criteria scores and ratings that it was fitted on.
+        self.training: tuple[np.ndarray, np.ndarray] | None = None
+        # Columns of the targets, and what predicts them.
+        self.estimators: list[tuple[list[int], Any]] = []
+        # The value that a missing score of each criterion becomes.
+        self.fill: np.ndarray | None = None
         self.notes: dict[str, Any] = {}
 
     def fresh(self, **options: Any) -> Aggregator:
@@ -134,76 +134,84 @@ class Aggregator:
         its own.
         """
         settings = {name: getattr(self, name) for name in _SETTINGS}
-        settings |= {"options": {**self.options, **options}} | (
-            {} if self.given is None else {"kind": self.given}
-        )
+        settings["options"] = {**self.options, **options}
+        if self.regressor is not None:
+            settings["kind"] = self.regressor
         return Aggregator(**settings)
 
     def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
         """Fit on criteria scores X and human ratings Y, rows aligned by position; both
         may hold NaN.
 
-        A row trains a group where all its targets are rated and its criteria there or
-        imputed; `notes` counts the rows.
-        Raises: ValueError where rows, columns or what is left do not do.
+        A row trains a group where all its targets are rated and none of its criteria is
+        missing or all are imputed; `notes` counts the rows.
+        Raises: ValueError where rows or columns do not match, or too few rows remain.
         """
         self._name(X.columns, Y.columns)
         if len(X) != len(Y):
             raise ValueError(
-                f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; one for each is needed"
+                f"{len(X)} rows of criteria scores, {len(Y)} rows of ratings; "
+                "one for each is needed"
             )
         scores = matrix(X)
         ratings = matrix(Y)
-        if middle := _IMPUTE[self.impute]:
-            if empty := [
-                name
-                for name, gaps in zip(self.criteria, np.isnan(scores).T, strict=True)
-                if gaps.all()
-            ]:
+        middle = _IMPUTE[self.impute]
+        if middle:
+            scoreless = np.isnan(scores).all(axis=0)
+            if scoreless.any():
+                names = ", ".join(np.array(self.criteria)[scoreless])
                 raise ValueError(
-                    f"no score at all of {', '.join(empty)}: nothing to impute; leave the criterion out"
+                    f"no score at all of {names}: nothing to impute; "
+                    "leave the criterion out"
                 )
             self.fill = middle(scores, axis=0)
-        ready = self.filled(scores)
-        self.estimators, self.notes = [], {}
-        for group in (self.groups or (self.targets,)) if self.needs_ratings else ():
-            columns = [self.targets.index(target) for target in group]
-            rated = ~np.isnan(ratings[:, columns]).any(axis=1)
-            rows = np.flatnonzero(rated & ~np.isnan(ready).any(axis=1))
-            names = ", ".join(group)
-            if len(rows) < 2:
-                gaps = np.isnan(scores).mean(axis=0)
-                worst = ", ".join(
-                    f"{self.criteria[c]} {gaps[c]:.0%}" for c in np.argsort(-gaps)[:3]
-                )
-                raise ValueError(
-                    f"{len(rows)} rows to learn {names} from: of {len(scores)} rows {int(rated.sum())} are rated; "
-                    f"criteria scores missing: {worst}; impute is {self.impute!r}. At least 2 rows are needed"
-                )
-            estimator = self.estimator(len(columns))
-            Y_train = ratings[rows[:, None], columns]
-            from sklearn.exceptions import ConvergenceWarning
-
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                estimator.fit(
-                    ready[rows], Y_train if len(columns) > 1 else Y_train.ravel()
-                )
-            note = {"rows": len(rows), "left_out": len(ratings) - len(rows)}
-            if (
-                self.kind == "mlp"
-            ):  # one layout in memory: equal rows get equal predictions
-                estimator.coefs_ = [
-                    np.ascontiguousarray(weights) for weights in estimator.coefs_
-                ]
-                note |= {
-                    "steps": int(estimator.n_iter_),
-                    "converged": estimator.n_iter_ < estimator.max_iter,
-                }
-            self.estimators.append((columns, estimator))
-            self.notes[names] = note
-        self.training, self.fitted = (scores, ratings), True
+        self.estimators = []
+        self.notes = {}
+        if self.needs_ratings:
+            for group in self.groups or (self.targets,):
+                self._fit_group(group, scores, ratings)
+        self.training = (scores, ratings)
+        self.fitted = True
         return self
+
+    def _fit_group(
+        self, group: Sequence[str], scores: np.ndarray, ratings: np.ndarray
+    ) -> None:
+        """Fit one estimator on the targets of a group.
+
+        Raises: ValueError where fewer than two rows can train it.
+        """
+        from sklearn.exceptions import ConvergenceWarning
+
+        columns = [self.targets.index(target) for target in group]
+        filled = self.filled(scores)
+        rated = ~np.isnan(ratings[:, columns]).any(axis=1)
+        rows = np.flatnonzero(rated & ~np.isnan(filled).any(axis=1))
+        names = ", ".join(group)
+        if len(rows) < 2:
+            gaps = np.isnan(scores).mean(axis=0)
+            worst = [f"{self.criteria[c]} {gaps[c]:.0%}" for c in np.argsort(-gaps)[:3]]
+            raise ValueError(
+                f"{len(rows)} rows to learn {names} from: of {len(scores)} rows "
+                f"{int(rated.sum())} are rated; criteria scores missing: "
+                f"{', '.join(worst)}; impute is {self.impute!r}. "
+                "At least 2 rows are needed"
+            )
+        wanted_ratings = ratings[rows[:, None], columns]
+        if len(columns) == 1:
+            wanted_ratings = wanted_ratings.ravel()
+        estimator = self.estimator(len(columns))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            estimator.fit(filled[rows], wanted_ratings)
+        note = {"rows": len(rows), "left_out": len(ratings) - len(rows)}
+        if self.kind == "mlp":
+            # With one layout in memory, equal rows get equal predictions.
+            estimator.coefs_ = list(map(np.ascontiguousarray, estimator.coefs_))
+            note["steps"] = int(estimator.n_iter_)
+            note["converged"] = estimator.n_iter_ < estimator.max_iter
+        self.estimators.append((columns, estimator))
+        self.notes[names] = note
 
     def estimator(self, targets: int = 1) -> Any:
         """What learns so many targets, not fitted: where a regressor knows one target
@@ -213,18 +221,16 @@ class Aggregator:
         """
         from sklearn import base, multioutput, utils
 
-        made = (
-            base.clone(self.given)
-            if self.given is not None
-            else _MAKERS[self.kind](self.seed)
-        )
-        made.set_params(**self.options)
-        alone = (
-            targets > 1
-            and self.kind != "mlp"
-            and not utils.get_tags(made).target_tags.multi_output
-        )
-        return multioutput.MultiOutputRegressor(made) if alone else made
+        if self.regressor is None:
+            estimator = _MAKERS[self.kind](self.seed)
+        else:
+            estimator = base.clone(self.regressor)
+        estimator.set_params(**self.options)
+        if targets == 1 or self.kind == "mlp":
+            return estimator
+        if utils.get_tags(estimator).target_tags.multi_output:
+            return estimator
+        return multioutput.MultiOutputRegressor(estimator)
 
     def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Self:
         """Make `average` or `criterion` ready without any ratings.
@@ -233,8 +239,9 @@ class Aggregator:
         """
         if self.needs_ratings or self.impute != "drop":
             raise ValueError(
-                f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings to be fitted on; without them "
-                f"there are {' and '.join(_WITHOUT_RATINGS)} with impute 'drop'"
+                f"aggregator {self.kind!r} with impute {self.impute!r} needs ratings "
+                "to be fitted on; without them there are "
+                f"{' and '.join(_WITHOUT_RATINGS)} with impute 'drop'"
             )
         self._name(criteria, targets)
         self.fitted = True
@@ -245,31 +252,33 @@ class Aggregator:
 
         Raises: ValueError where groups or options do not fit them.
         """
-        self.criteria, self.targets = (
-            tuple(map(str, criteria)),
-            tuple(map(str, targets)),
-        )
-        grouped = [target for group in self.groups or () for target in group]
-        if self.groups is not None and sorted(grouped) != sorted(self.targets):
-            raise ValueError(
-                f"groups hold {grouped}; each target of {[*self.targets]} must be in exactly one group"
-            )
-        for target in self.targets if self.kind == "criterion" else ():
-            if self.behind(target)[0] not in self.criteria:
+        self.criteria = tuple(map(str, criteria))
+        self.targets = tuple(map(str, targets))
+        if self.groups is not None:
+            grouped = [target for group in self.groups for target in group]
+            if sorted(grouped) != sorted(self.targets):
                 raise ValueError(
-                    f"no criterion {self.behind(target)[0]!r} for the target {target!r}; criteria: "
-                    f"{', '.join(self.criteria)}. Say which by the aggregator's options: {{{target!r}: 'criterion'}}"
+                    f"groups hold {grouped}; each target of {[*self.targets]} "
+                    "must be in exactly one group"
+                )
+        if self.kind != "criterion":
+            return
+        for target in self.targets:
+            [criterion] = self.behind(target)
+            if criterion not in self.criteria:
+                raise ValueError(
+                    f"no criterion {criterion!r} for the target {target!r}; criteria: "
+                    f"{', '.join(self.criteria)}. Say which by the aggregator's "
+                    f"options: {{{target!r}: 'criterion'}}"
                 )
 
     def behind(self, target: str) -> tuple[str, ...]:
         """The criteria that the rating of a target rests on: of the kind `criterion`
         one, else all.
         """
-        return (
-            (self.options.get(target, target),)
-            if self.kind == "criterion"
-            else self.criteria
-        )
+        if self.kind == "criterion":
+            return (self.options.get(target, target),)
+        return self.criteria
 
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in
@@ -291,52 +300,51 @@ class Aggregator:
         """
         if not self.fitted:
             raise ValueError(
-                f"the aggregator {self.kind!r} is not fitted yet; call fit, or load one that is"
+                f"the aggregator {self.kind!r} is not fitted yet; "
+                "call fit, or load one that is"
             )
-        if absent := [name for name in self.criteria if name not in X.columns]:
+        absent = [name for name in self.criteria if name not in X.columns]
+        if absent:
             raise ValueError(
-                f"no scores of {', '.join(absent)}; needed are those of {', '.join(self.criteria)}"
+                f"no scores of {', '.join(absent)}; "
+                f"needed are those of {', '.join(self.criteria)}"
             )
-        scores = matrix(X[list(self.criteria)])
-        return pd.DataFrame(
-            self.predict_array(scores), index=X.index, columns=list(self.targets)
-        )
+        ratings = self.predict_array(matrix(X[list(self.criteria)]))
+        return pd.DataFrame(ratings, index=X.index, columns=list(self.targets))
 
     def predict_array(self, scores: np.ndarray) -> np.ndarray:
         """As `predict`, from and to arrays, columns in the order of `criteria` and
         `targets`.
         """
         filled = self.filled(np.asarray(scores, dtype=np.float64))
-        if self.kind == "criterion":  # a target needs no other criterion than its own
-            return filled[
-                :,
-                [
-                    self.criteria.index(self.behind(target)[0])
-                    for target in self.targets
-                ],
-            ]
+        if self.kind == "criterion":
+            # A target needs no other criterion than its own.
+            behind = [self.behind(target)[0] for target in self.targets]
+            return filled[:, list(map(self.criteria.index, behind))]
         rows = np.flatnonzero(~np.isnan(filled).any(axis=1))
-        out = np.full((len(filled), len(self.targets)), np.nan)
+        predicted = np.full((len(filled), len(self.targets)), np.nan)
         if self.kind == "average":
-            out[rows] = filled[rows].mean(axis=1, keepdims=True)
-        for columns, estimator in self.estimators if len(rows) else ():
-            out[rows[:, None], columns] = estimator.predict(filled[rows]).reshape(
-                len(rows), -1
-            )
-        return out if self.kind in ("dt", "rf", "average") else np.round(out, _DECIMALS)
+            predicted[rows] = filled[rows].mean(axis=1, keepdims=True)
+        elif len(rows):
+            for columns, estimator in self.estimators:
+                ratings = estimator.predict(filled[rows])
+                predicted[rows[:, None], columns] = ratings.reshape(len(rows), -1)
+        if self.kind in ("dt", "rf", "average"):
+            return predicted
+        return np.round(predicted, _DECIMALS)
 
     def signature(self) -> dict[str, Any]:
         """What a signature says of the aggregator."""
-        share = "" if self.impute == "drop" else f"<={self.max_missing:g}"
-        parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute + share}
+        parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
+        if self.impute != "drop":
+            parts["impute"] += f"<={self.max_missing:g}"
         if self.kind in _MAKERS and self.kind not in ("lr", "ridge"):
             parts["agg_seed"] = self.seed
         if self.options:
-            parts["options"] = ",".join(
-                f"{key}={value}" for key, value in sorted(self.options.items())
-            )
+            options = [f"{key}={value}" for key, value in sorted(self.options.items())]
+            parts["options"] = ",".join(options)
         if self.groups:
-            parts["groups"] = "/".join("+".join(group) for group in self.groups)
+            parts["groups"] = "/".join(map("+".join, self.groups))
         return parts
 
     def to_json(self) -> dict[str, Any]:
@@ -346,35 +354,25 @@ class Aggregator:
         Other kinds are fitted again to the same. Raises: ValueError for a regressor
         without a name.
         """
-        if self.given is not None:
+        if self.regressor is not None:
             raise ValueError(
-                f"{self.kind[:60]} can be kept by a name only: hdeval.register(NAME, lambda seed: ...)"
+                f"{self.kind[:60]} can be kept by a name only: "
+                "hdeval.register(NAME, lambda seed: ...)"
             )
-        data = {
-            name: getattr(self, name)
-            for name in (*_SETTINGS, "criteria", "targets", "notes")
-        }
+        names = (*_SETTINGS, "criteria", "targets", "notes")
+        data = {name: getattr(self, name) for name in names}
         if self.training is None:
             return data
         scores, ratings = self.training
-        some = {
-            "scores": scores,
-            "ratings": ratings,
-            "predicted": self.predict_array(scores[:100]),
-        }
-        data |= {
-            name: [[None if v != v else v for v in row] for row in a.tolist()]
-            for name, a in some.items()
-        }
+        data["scores"] = _json_rows(scores)
+        data["ratings"] = _json_rows(ratings)
+        data["predicted"] = _json_rows(self.predict_array(scores[:100]))
         if self.kind == "mlp":
-            layers = [
-                (estimator.coefs_, estimator.intercepts_)
-                for _, estimator in self.estimators
-            ]
-            data["weights"] = [
-                [[layer.tolist() for layer in part] for part in parts]
-                for parts in layers
-            ]
+            data["weights"] = []
+            for _, estimator in self.estimators:
+                coefficients = [layer.tolist() for layer in estimator.coefs_]
+                intercepts = [layer.tolist() for layer in estimator.intercepts_]
+                data["weights"].append([coefficients, intercepts])
         return data
 
     @classmethod
@@ -389,21 +387,23 @@ class Aggregator:
         if "scores" not in data:
             return self
         X = pd.DataFrame(data["scores"], columns=data["criteria"], dtype=float)
-        self.options |= {"max_iter": 1} if "weights" in data else {}
-        self.fit(X, pd.DataFrame(data["ratings"], columns=data["targets"], dtype=float))
-        self.options, self.notes = dict(data["options"]), dict(data["notes"])
-        for (_, estimator), parts in zip(
-            self.estimators, data.get("weights", ()), strict=False
-        ):
-            estimator.coefs_, estimator.intercepts_ = (
-                [np.array(layer) for layer in part] for part in parts
-            )
-        before = np.array(data["predicted"], dtype=float)
-        if not np.allclose(
-            self.predict(X[: len(before)]), before, atol=1e-6, equal_nan=True
-        ):
+        Y = pd.DataFrame(data["ratings"], columns=data["targets"], dtype=float)
+        if "weights" in data:
+            self.options["max_iter"] = 1
+        self.fit(X, Y)
+        self.options = dict(data["options"])
+        self.notes = dict(data["notes"])
+        weights = data.get("weights", ())
+        for (_, estimator), arrays in zip(self.estimators, weights, strict=False):
+            coefficients, intercepts = arrays
+            estimator.coefs_ = list(map(np.array, coefficients))
+            estimator.intercepts_ = list(map(np.array, intercepts))
+        saved = np.array(data["predicted"], dtype=float)
+        predicted = self.predict(X[: len(saved)])
+        if not np.allclose(predicted, saved, atol=1e-6, equal_nan=True):
             raise ValueError(
-                f"fitting {self.kind} again gives other predictions than the saved ones: fit and save it here"
+                f"fitting {self.kind} again gives other predictions "
+                "than the saved ones: fit and save it here"
             )
         return self
 
@@ -411,3 +411,8 @@ class Aggregator:
 def matrix(frame: pd.DataFrame) -> np.ndarray:
     """A frame's numbers, NaN where one is missing."""
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _json_rows(numbers: np.ndarray) -> list[list[float | None]]:
+    """Numbers for JSON, row by row, None for NaN."""
+    return np.where(np.isnan(numbers), None, numbers).tolist()

@@ -35,30 +35,23 @@ def permutation_importance(
     """
     from sklearn.inspection import permutation_importance as shuffled
 
+    targets = aggregator.targets
     scores = matrix(X[list(aggregator.criteria)])
-    ratings = matrix(Y[list(aggregator.targets)])
+    ratings = matrix(Y[list(targets)])
     rows = ~np.isnan(aggregator.predict_array(scores)).any(axis=1)
     scores = scores[rows]
     ratings = ratings[rows]
-    for target, left in zip(
-        aggregator.targets, (~np.isnan(ratings)).sum(axis=0), strict=True
-    ):
-        if left < 2:
-            raise ValueError(
-                f"{left} rows with a prediction and a rating of {target}; at least 2 are needed"
-            )
+    _require_ratings(targets, ratings)
     variance = np.nanvar(ratings, axis=0)
     unit = np.where(variance > 0, variance, 1.0)
 
     def quality(
         _: Aggregator, shuffled_scores: np.ndarray, __: Any
     ) -> dict[str, float]:
-        error = np.nanmean(
-            (aggregator.predict_array(shuffled_scores) - ratings) ** 2, axis=0
-        )
-        return dict(zip(aggregator.targets, -error / unit, strict=True))
+        errors = aggregator.predict_array(shuffled_scores) - ratings
+        return dict(zip(targets, -np.nanmean(errors**2, axis=0) / unit, strict=True))
 
-    found = shuffled(
+    losses = shuffled(
         aggregator,
         scores,
         ratings,
@@ -66,22 +59,29 @@ def permutation_importance(
         n_repeats=repeats,
         random_state=seed,
     )
-    importance = _table(
-        aggregator,
-        np.stack(
-            [found[target].importances_mean for target in aggregator.targets], axis=1
-        ),
-    )
+    means = [losses[target].importances_mean for target in targets]
+    importance = _table(aggregator, np.stack(means, axis=1))
     importance.attrs["sd"] = {
-        target: found[target].importances_std.tolist() for target in aggregator.targets
+        target: losses[target].importances_std.tolist() for target in targets
     }
     return importance
 
 
-def _table(of: Any, values: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame(
-        values, pd.Index(of.criteria, name="criterion"), list(of.targets)
-    )
+def _require_ratings(targets: Sequence[str], ratings: np.ndarray) -> None:
+    """Raises: ValueError where a target has fewer than 2 ratings."""
+    counts = (~np.isnan(ratings)).sum(axis=0)
+    for target, count in zip(targets, counts, strict=True):
+        if count < 2:
+            raise ValueError(
+                f"{count} rows with a prediction and a rating of {target}; "
+                "at least 2 are needed"
+            )
+
+
+def _table(source: Aggregator | ShapValues, values: np.ndarray) -> pd.DataFrame:
+    """Values [criteria, targets] with the names of both."""
+    criteria = pd.Index(source.criteria, name="criterion")
+    return pd.DataFrame(values, criteria, list(source.targets))
 
 
 @dataclass(frozen=True)
@@ -121,23 +121,22 @@ def shap_values(
     HD-Eval, section 4.4; Figures 7 and 9.
     """
     rng = np.random.default_rng(seed)
-    given = _complete(aggregator, X, rows, rng)
-    behind = _complete(aggregator, X, 100, rng)
-    if aggregator.kind not in ("lr", "ridge", "average", "criterion"):
-        values = np.zeros((*given.shape, len(aggregator.targets)))
-        for columns, estimator in aggregator.estimators:
-            found = _explain(estimator, given, behind, seed, rounds)
-            values[:, :, columns] = np.asarray(found).reshape(*given.shape, -1)
-    # linear in each criterion: the value is what it adds to the prediction at the
-    # background's mean
+    data = _complete(aggregator, X, rows, rng)
+    background = _complete(aggregator, X, 100, rng)
+    if aggregator.kind in ("lr", "ridge", "average", "criterion"):
+        # Linear in each criterion: the value is what it adds to the prediction at the
+        # background's mean.
+        mean = background.mean(axis=0)
+        at_mean = aggregator.predict_array(mean[None, :])
+        slopes = aggregator.predict_array(mean + np.eye(len(mean))) - at_mean
+        values = (data - mean)[:, :, None] * slopes[None, :, :]
     else:
-        middle = behind.mean(axis=0)
-        unit = aggregator.predict_array(
-            middle + np.eye(len(middle))
-        ) - aggregator.predict_array(middle[None, :])
-        values = (given - middle)[:, :, None] * unit[None, :, :]
-    base = aggregator.predict_array(behind).mean(axis=0)
-    return ShapValues(values, base, given, aggregator.criteria, aggregator.targets)
+        values = np.zeros((*data.shape, len(aggregator.targets)))
+        for columns, estimator in aggregator.estimators:
+            explained = _explain(estimator, data, background, seed, rounds)
+            values[:, :, columns] = np.asarray(explained).reshape(*data.shape, -1)
+    base = aggregator.predict_array(background).mean(axis=0)
+    return ShapValues(values, base, data, aggregator.criteria, aggregator.targets)
 
 
 def _explain(
@@ -151,45 +150,48 @@ def _explain(
     if type(estimator) not in (DecisionTreeRegressor, RandomForestRegressor):
         masker = shap.maskers.Independent(background, max_samples=len(background))
         explainer = shap.explainers.Permutation(estimator.predict, masker, seed=seed)
-        return explainer(X, max_evals=rounds * (2 * X.shape[1] + 1), silent=True).values
+        evaluations = rounds * (2 * X.shape[1] + 1)
+        return explainer(X, max_evals=evaluations, silent=True).values
     # shap rounds thresholds to 32 bits, which moves scores across them where neighbours
-    # are that near: so it is given
-    # their ranks, how many of a criterion's thresholds lie below a score
+    # are that near. So it is given ranks instead of scores: how many of a criterion's
+    # thresholds lie below a score.
     trees = [member.tree_ for member in getattr(estimator, "estimators_", [estimator])]
-    cuts = [
-        np.unique(np.concatenate([t.threshold[t.feature == c] for t in trees]))
-        for c in range(X.shape[1])
-    ]
-
-    def ranked(scores: np.ndarray) -> np.ndarray:
-        columns = scores.astype(np.float32).T  # as scikit-learn rounds them
-        return np.stack(
-            [np.searchsorted(cut, one) for cut, one in zip(cuts, columns, strict=True)],
-            axis=1,
-        )
-
-    ensemble = [
-        {
-            "children_left": tree.children_left,
-            "children_right": tree.children_right,
-            "children_default": tree.children_left,
-            "features": tree.feature,
-            "thresholds": np.array(
-                [
-                    np.searchsorted(cuts[c], cut)
-                    for c, cut in zip(tree.feature, tree.threshold, strict=True)
-                ],
-                float,
-            ),
-            "values": tree.value[:, :, 0] / len(trees),
-            "node_sample_weight": tree.weighted_n_node_samples,
-        }
-        for tree in trees
-    ]
+    thresholds = []
+    for criterion in range(X.shape[1]):
+        of_trees = [tree.threshold[tree.feature == criterion] for tree in trees]
+        thresholds.append(np.unique(np.concatenate(of_trees)))
+    ensemble = [_ranked_tree(tree, thresholds, len(trees)) for tree in trees]
     explainer = shap.TreeExplainer(
-        {"trees": ensemble}, data=ranked(background).astype(float)
+        {"trees": ensemble},
+        data=_ranks(background, thresholds),
     )
-    return explainer.shap_values(ranked(X).astype(float), check_additivity=False)
+    return explainer.shap_values(_ranks(X, thresholds), check_additivity=False)
+
+
+def _ranks(scores: np.ndarray, thresholds: Sequence[np.ndarray]) -> np.ndarray:
+    """How many of a criterion's thresholds lie below each score [rows, criteria]."""
+    columns = scores.astype(np.float32).T  # as scikit-learn rounds them
+    ranks = list(map(np.searchsorted, thresholds, columns))
+    return np.stack(ranks, axis=1).astype(float)
+
+
+def _ranked_tree(
+    tree: Any, thresholds: Sequence[np.ndarray], n_trees: int
+) -> dict[str, np.ndarray]:
+    """A tree of a forest as shap takes it, with its thresholds' ranks."""
+    ranks = [
+        np.searchsorted(thresholds[criterion], threshold)
+        for criterion, threshold in zip(tree.feature, tree.threshold, strict=True)
+    ]
+    return {
+        "children_left": tree.children_left,
+        "children_right": tree.children_right,
+        "children_default": tree.children_left,
+        "features": tree.feature,
+        "thresholds": np.array(ranks, float),
+        "values": tree.value[:, :, 0] / n_trees,
+        "node_sample_weight": tree.weighted_n_node_samples,
+    }
 
 
 def _complete(
@@ -206,7 +208,8 @@ def _complete(
         )
     if rows is None or rows >= len(filled):
         return filled
-    return filled[np.sort(rng.choice(len(filled), size=rows, replace=False))]
+    drawn = rng.choice(len(filled), size=rows, replace=False)
+    return filled[np.sort(drawn)]
 
 
 def weights(aggregator: Aggregator, X: pd.DataFrame) -> pd.DataFrame:
@@ -221,12 +224,14 @@ def weights(aggregator: Aggregator, X: pd.DataFrame) -> pd.DataFrame:
     spread = X[list(aggregator.criteria)].std(ddof=0).to_numpy()
     for columns, estimator in aggregator.estimators:
         if hasattr(estimator, "coef_"):
-            values[:, columns] = (np.abs(np.atleast_2d(estimator.coef_)) * spread).T
+            sizes = np.abs(np.atleast_2d(estimator.coef_))
+            values[:, columns] = (sizes * spread).T
         elif hasattr(estimator, "feature_importances_"):
             values[:, columns] = estimator.feature_importances_[:, None]
     if np.isnan(values).any():
         raise ValueError(
-            f"{aggregator.kind} has no weights that say so; use permutation importance or SHAP"
+            f"{aggregator.kind} has no weights that say so; "
+            "use permutation importance or SHAP"
         )
     return _table(aggregator, values)
 
@@ -277,47 +282,48 @@ def predictions(
     """
     train = np.setdiff1d(np.arange(len(X)), test)
     orders = {}
-    parts = []
+    tables = []
     for kind, share, seed in itertools.product(kinds, shares, seeds):
-        if not 0 < share <= 1:
-            raise ValueError(
-                f"share is {share!r}; a number above 0 and up to 1 is needed"
-            )
-        size = min(len(train), max(2, round(len(train) * share)))
-        rows = train[
-            np.sort(np.random.default_rng(seed).permutation(len(train))[:size])
-        ]
+        rows = _training_rows(train, share, seed)
+        X_train = X.iloc[rows]
+        Y_train = Y.iloc[rows]
         order = list(X.columns)
         if counts:
-            whole = Aggregator(kind, seed=seed, **settings).fit(
-                X.iloc[rows], Y.iloc[rows]
-            )
-            importance = permutation_importance(
-                whole, X.iloc[rows], Y.iloc[rows], seed=seed
-            )
-            orders[seed] = order = top(importance, order, len(order))
+            aggregator = Aggregator(kind, seed=seed, **settings).fit(X_train, Y_train)
+            importance = permutation_importance(aggregator, X_train, Y_train, seed=seed)
+            order = top(importance, order, len(order))
+            orders[seed] = order
         for count in counts or (len(order),):
-            chosen = X[order[:count]]
-            fitted = Aggregator(kind, seed=seed, **settings).fit(
-                chosen.iloc[rows], Y.iloc[rows]
-            )
-            columns = {
-                "row": np.repeat(np.asarray(test), Y.shape[1]),
-                "target": list(Y.columns) * len(test),
-                "predicted": fitted.predict(chosen.iloc[test]).to_numpy().ravel(),
-                "human": Y.iloc[test].to_numpy(dtype=float).ravel(),
-            }
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "kind": kind,
-                        "share": share,
-                        "criteria": count,
-                        "seed": seed,
-                        **columns,
-                    }
-                )
-            )
-    found = pd.concat(parts, ignore_index=True)
-    found.attrs["order"] = orders
-    return found
+            aggregator = Aggregator(kind, seed=seed, **settings)
+            aggregator.fit(X_train[order[:count]], Y_train)
+            predicted = aggregator.predict(X.iloc[test])
+            table = {"kind": kind, "share": share, "criteria": count, "seed": seed}
+            table |= _beside_ratings(predicted, Y.iloc[test], test)
+            tables.append(pd.DataFrame(table))
+    joined = pd.concat(tables, ignore_index=True)
+    joined.attrs["order"] = orders
+    return joined
+
+
+def _beside_ratings(
+    predicted: pd.DataFrame, human: pd.DataFrame, test: Sequence[int] | np.ndarray
+) -> dict[str, Any]:
+    """The columns of a table with a row for each test row and target."""
+    return {
+        "row": np.repeat(np.asarray(test), human.shape[1]),
+        "target": list(human.columns) * len(test),
+        "predicted": predicted.to_numpy().ravel(),
+        "human": human.to_numpy(dtype=float).ravel(),
+    }
+
+
+def _training_rows(train: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """A random share of the training rows, two or more where there are as many.
+
+    Raises: ValueError for a share outside (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share is {share!r}; a number above 0 and up to 1 is needed")
+    size = max(2, round(len(train) * share))
+    shuffled = np.random.default_rng(seed).permutation(len(train))
+    return train[np.sort(shuffled[:size])]

@@ -19,6 +19,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.evaluators.judge import failed
 from nlgeval_lib.names import near, plain
+from nlgeval_lib.parsers.lists import Criterion as Listed
 from nlgeval_lib.parsers.lists import criteria
 from nlgeval_lib.records import Completion, Judgment, Sample
 
@@ -65,37 +66,33 @@ class CriteriaTree:
     source: str = ""
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
+        ids: set[str] = set()
         for node in self.walk():
             if not node.id or not node.criterion.name:
                 raise ValueError(
-                    f"criterion {node.id!r} ({node.criterion.name!r}): an id and a name are needed"
+                    f"criterion {node.id!r} ({node.criterion.name!r}): "
+                    "an id and a name are needed"
                 )
-            if node.id in seen:
+            if node.id in ids:
                 raise ValueError(
                     f"two criteria have the id {node.id!r}; ids must differ"
                 )
-            seen.add(node.id)
+            ids.add(node.id)
 
     def walk(self) -> Iterator[Node]:
         """Every node, layer by layer, in order; the root first."""
-        row = [Node(self.root, 0, None)]
-        while row:
-            yield from row
-            row = [
-                Node(child, node.layer + 1, node.criterion)
-                for node in row
-                for child in node.criterion.children
-            ]
+        queue = [Node(self.root, 0, None)]
+        for node in queue:
+            yield node
+            for child in node.criterion.children:
+                queue.append(Node(child, node.layer + 1, node.criterion))
 
     def nodes(self, layers: Iterable[int] | None = None) -> list[Node]:
         """The nodes of some layers, by default of all but the root."""
-        wanted = None if layers is None else set(layers)
-        return [
-            node
-            for node in self.walk()
-            if (node.layer > 0 if wanted is None else node.layer in wanted)
-        ]
+        if layers is None:
+            return [node for node in self.walk() if node.layer > 0]
+        chosen = set(layers)
+        return [node for node in self.walk() if node.layer in chosen]
 
     @property
     def depth(self) -> int:
@@ -104,34 +101,24 @@ class CriteriaTree:
 
     def node(self, id: str) -> Node:
         """The node of an id. Raises: ValueError naming the nearest."""
-        known = {node.id: node for node in self.walk()}
-        if id not in known:
-            raise ValueError(
-                f"no criterion {id!r}; nearest: {', '.join(near(id, known) or known)}"
-            )
-        return known[id]
+        nodes = {node.id: node for node in self.walk()}
+        if id not in nodes:
+            nearest = ", ".join(near(id, nodes) or nodes)
+            raise ValueError(f"no criterion {id!r}; nearest: {nearest}")
+        return nodes[id]
 
     def of_target(self, target: str) -> str | None:
         """The id of the layer-1 criterion that is the rated aspect `target`, by id
         or name; None if there is none.
         """
-        wanted = plain(target)
-        names = (
-            (node.id, {plain(node.id), plain(node.criterion.name)})
-            for node in self.nodes([1])
-        )
-        return next((id for id, known in names if wanted in known), None)
+        for node in self.nodes([1]):
+            if plain(target) in (plain(node.id), plain(node.criterion.name)):
+                return node.id
+        return None
 
     def show(self) -> str:
         """The tree as indented text."""
-
-        def lines(criterion: Criterion) -> list[str]:
-            below = [
-                f"  {line}" for child in criterion.children for line in lines(child)
-            ]
-            return [f"{criterion.name} ({criterion.id})", *below]
-
-        return "\n".join(lines(self.root))
+        return _indented(self.root)
 
     def with_children(
         self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
@@ -140,36 +127,34 @@ class CriteriaTree:
         are made from their names.
         """
         self.node(id)
-        taken = {node.id for node in self.walk()}
+        ids = {node.id for node in self.walk()}
         added: tuple[Criterion, ...] = ()
         for name, definition in children:
-            new = stem = (
-                re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40] or "criterion"
-            )
+            stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40]
+            stem = stem or "criterion"
+            child_id = stem
             numbers = itertools.count(2)
-            while new in taken:
-                new = f"{stem}_{next(numbers)}"
-            added += (Criterion(new, name, definition, origin=origin),)
-            taken.add(new)
+            while child_id in ids:
+                child_id = f"{stem}_{next(numbers)}"
+            ids.add(child_id)
+            added += (Criterion(child_id, name, definition, origin=origin),)
 
         def grown(criterion: Criterion) -> Criterion:
-            below = tuple(grown(child) for child in criterion.children)
-            return replace(
-                criterion, children=below + (added if criterion.id == id else ())
-            )
+            below = tuple(map(grown, criterion.children))
+            if criterion.id == id:
+                below += added
+            return replace(criterion, children=below)
 
         return replace(self, root=grown(self.root))
 
     def up_to(self, layer: int) -> CriteriaTree:
         """The tree without what is below a layer; 0 is the task alone."""
 
-        def cut(criterion: Criterion, left: int) -> Criterion:
-            return replace(
-                criterion,
-                children=tuple(cut(c, left - 1) for c in criterion.children)
-                if left
-                else (),
-            )
+        def cut(criterion: Criterion, layers: int) -> Criterion:
+            below: tuple[Criterion, ...] = ()
+            if layers:
+                below = tuple(cut(child, layers - 1) for child in criterion.children)
+            return replace(criterion, children=below)
 
         return replace(self, root=cut(self.root, layer))
 
@@ -181,18 +166,15 @@ class CriteriaTree:
 
         Raises: ValueError for none.
         """
-        given = (
-            dict(criteria)
-            if isinstance(criteria, Mapping)
-            else {name: "" for name in criteria}
-        )
-        if not given:
+        if not isinstance(criteria, Mapping):
+            criteria = dict.fromkeys(criteria, "")
+        if not criteria:
             raise ValueError("no criteria: give at least one name")
-        pairs = [
+        children = [
             (name, definition or f"The {name} of the text.")
-            for name, definition in given.items()
+            for name, definition in criteria.items()
         ]
-        return cls(OVERALL, source).with_children(OVERALL.id, pairs, origin="given")
+        return cls(OVERALL, source).with_children(OVERALL.id, children, origin="given")
 
     @classmethod
     def published(cls, name: str) -> CriteriaTree:
@@ -201,11 +183,10 @@ class CriteriaTree:
 
         Raises: ValueError for another name.
         """
-        data = prompts.load_definitions(
-            f"hdeval_{choose('published criteria', name, PUBLISHED)}"
-        )
-        layer1 = tuple(_criterion(entry) for entry in data["criteria"])
-        return cls(replace(OVERALL, children=layer1), data["source"])
+        choose("published criteria", name, PUBLISHED)
+        data = prompts.load_definitions(f"hdeval_{name}")
+        children = tuple(map(_criterion, data["criteria"]))
+        return cls(replace(OVERALL, children=children), data["source"])
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CriteriaTree:
@@ -221,13 +202,20 @@ OVERALL = Criterion(
 )
 
 
+def _indented(criterion: Criterion, indent: str = "") -> str:
+    """A criterion and those below it, a line each."""
+    lines = [f"{indent}{criterion.name} ({criterion.id})"]
+    for child in criterion.children:
+        lines.append(_indented(child, indent + "  "))
+    return "\n".join(lines)
+
+
 def _criterion(entry: Mapping[str, Any]) -> Criterion:
-    texts = {
-        key: str(entry.get(key, "")) for key in ("id", "name", "definition", "origin")
-    }
+    """A criterion of a JSON file, with those below it."""
+    fields = ("id", "name", "definition", "origin")
     return Criterion(
-        **texts,
-        children=tuple(_criterion(child) for child in entry.get("children", ())),
+        **{field: str(entry.get(field, "")) for field in fields},
+        children=tuple(map(_criterion, entry.get("children", ()))),
     )
 
 
@@ -259,32 +247,33 @@ class Task:
 
         Raises: ValueError for another name.
         """
-        known = prompts.load_definitions("hdeval_tasks")["tasks"]
-        return cls(name=name, **known[choose("task", name, known)])
+        tasks = prompts.load_definitions("hdeval_tasks")["tasks"]
+        return cls(name=name, **tasks[choose("task", name, tasks)])
 
     def show(self, sample: Sample) -> str:
         """The sample as the prompts show it."""
-        held = {slot: field_of(sample, field) for slot, field in self.fields.items()}
+        texts = {slot: field_of(sample, field) for slot, field in self.fields.items()}
         if self.sample:
-            return prompts.render(self.sample, **held)
-        return "\n\n".join(
-            f"{label}:\n{text}"
-            for label, text in held.items()
-            if text or label == "Output"
-        )
+            return prompts.render(self.sample, **texts)
+        blocks = []
+        for label, text in texts.items():
+            if text or label == "Output":
+                blocks.append(f"{label}:\n{text}")
+        return "\n\n".join(blocks)
 
-    def scoring_prompt(self, node: Node, shown: str) -> str:
+    def scoring_prompt(self, node: Node, sample: str) -> str:
         """The prompt for the score of one criterion, with its parent, of a sample as
         `show` gives it.
 
         Source: HD-Eval, Figures 11 to 13.
         """
+        parent = node.parent or node.criterion
         return prompts.render(
             self.evaluate,
-            parent_criteria=_in_sentence((node.parent or node.criterion).name),
+            parent_criteria=_in_sentence(parent.name),
             child_criteria=node.criterion.name,
             definition=node.criterion.definition,
-            sample=shown,
+            sample=sample,
         )
 
     def decomposition_prompt(self, criterion: Criterion, count: int) -> str:
@@ -292,15 +281,15 @@ class Task:
 
         Source: HD-Eval, equation 1, Figure 10.
         """
+        criteria = f"its {_in_sentence(criterion.name)}"
         definition = re.sub(r"[\s.]+$", "", criterion.definition)
-        asked = f"its {_in_sentence(criterion.name)}" + (
-            f" ({definition})" if definition else ""
-        )
+        if definition:
+            criteria += f" ({definition})"
         return prompts.render(
             DECOMPOSE,
             task=self.task,
             background=self.background,
-            criteria=asked,
+            criteria=criteria,
             count=count,
         )
 
@@ -313,42 +302,50 @@ def finer(
 
     At most `most`, each name once and none the parent's. Never raises on any text.
     """
-    if lost := failed(completion):
-        return [], lost.reason
-    found = criteria(completion.text)
-    if not found.ok:
-        return [], found.reason
-    listed = found.value
-    own = parent.name.casefold()
-    if len(listed) == 1 and listed[0].name.casefold() == own:
+    failure = failed(completion)
+    if failure:
+        return [], failure.reason
+    listing = criteria(completion.text)
+    if not listing.ok:
+        return [], listing.reason
+    listed = listing.value
+    parent_name = parent.name.casefold()
+    if len(listed) == 1 and listed[0].name.casefold() == parent_name:
         listed = listed[0].children  # the list stands under the criterion's name
     children: dict[str, tuple[str, str]] = {}
     for item in listed:
-        below = "; ".join(
-            f"{child.name}: {child.definition}".rstrip(": ") for child in item.children
-        )
-        definition = (
-            item.definition or below or f"The {_in_sentence(item.name)} of the text."
-        )
-        if item.name.casefold() != own:
-            children.setdefault(item.name.casefold(), (item.name, definition))
-    return list(children.values())[
-        :most
-    ], "" if children else "the list names nothing but the criterion itself"
+        name = item.name.casefold()
+        if name != parent_name:
+            children.setdefault(name, (item.name, _definition(item)))
+    if not children:
+        return [], "the list names nothing but the criterion itself"
+    return list(children.values())[:most], ""
+
+
+def _definition(item: Listed) -> str:
+    """The definition of a listed criterion, else the list below it, else its name."""
+    if item.definition:
+        return item.definition
+    below = [
+        f"{child.name}: {child.definition}".rstrip(": ") for child in item.children
+    ]
+    return "; ".join(below) or f"The {_in_sentence(item.name)} of the text."
 
 
 def _in_sentence(name: str) -> str:
     """A name as it stands inside a sentence: "Topic relevance" becomes "topic
     relevance", "NLI" stays.
     """
-    return name if name[1:2].isupper() else name[:1].lower() + name[1:]
+    if name[1:2].isupper():
+        return name
+    return name[:1].lower() + name[1:]
 
 
 def values(scores: Mapping[str, Sequence[Judgment]], index: Any = None) -> pd.DataFrame:
     """The numbers of criteria's judgments, criterion -> a judgment an output:
     [outputs, criteria], NaN for none.
     """
-    found = {
-        name: [judgment.value for judgment in column] for name, column in scores.items()
-    }
-    return pd.DataFrame(found, index, dtype=np.float64)
+    columns = {}
+    for criterion, judgments in scores.items():
+        columns[criterion] = [judgment.value for judgment in judgments]
+    return pd.DataFrame(columns, index, dtype=np.float64)

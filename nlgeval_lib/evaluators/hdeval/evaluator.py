@@ -8,13 +8,13 @@ import dataclasses
 import hashlib
 import importlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files, prompts
@@ -24,6 +24,7 @@ from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.criteria import (
     DECOMPOSE,
     CriteriaTree,
+    Criterion,
     Node,
     Task,
     finer,
@@ -45,16 +46,17 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 LOW = 1
 HIGH = 5
 FORMAT = "nlgeval hdeval 3"
+# Settings that are saved as they are, being values of JSON.
 _PLAIN = (
     "layers",
     "use",
     "seed",
     "structured",
     "missing",
-)  # settings that are JSON values as they are
+)
 STAND_IN = "\n".join(
-    f"{n}. Finer criterion {n}: how well the text does in part {n}."
-    for n in range(1, 5)
+    f"{number}. Finer criterion {number}: how well the text does in part {number}."
+    for number in range(1, 5)
 )
 
 
@@ -127,6 +129,10 @@ class HDEval(Judge):
         {"temperature": 0.0, "top_p": 1.0, "max_tokens": 32}
     )
     choices = numbers(LOW, HIGH)
+    grown = False  # whether a model decomposed the criteria
+    # Hashes of the outputs that the aggregator was fitted on.
+    seen: frozenset[str] = frozenset()
+    fitted_on = ""  # how many outputs those are, and a hash of them and their ratings
 
     def __init__(
         self,
@@ -146,17 +152,10 @@ class HDEval(Judge):
         super().__init__(**judge)
         self.task = Task.named(task)
         self.needs = ("output", *self.task.needs)
-        criteria = self.task.criteria if criteria is None else criteria
-        if not criteria:
-            raise ValueError(
-                f"task {task!r} has no published criteria: give names and questions as setting criteria"
-            )
-        known = (
-            CriteriaTree.published(criteria) if isinstance(criteria, str) else criteria
-        )
-        self.tree = known if isinstance(known, CriteriaTree) else CriteriaTree.of(known)
+        self.tree = _criteria_tree(self.task, criteria)
         self.layers = None if layers is None else tuple(sorted(set(layers)))
-        self.use, self.seed = None if use is None else tuple(use), seed
+        self.use = None if use is None else tuple(use)
+        self.seed = seed
         if isinstance(aggregator, str):
             aggregator = Aggregator(
                 aggregator,
@@ -169,20 +168,13 @@ class HDEval(Judge):
             raise ValueError(
                 "impute, max_missing and groups belong to the Aggregator that was given"
             )
-        if self.use is not None and self.layers is not None:
+        if use is not None and layers is not None:
             raise ValueError(
                 "layers and use both say which criteria are scored; give one of them"
             )
         self.aggregator = aggregator
         self.decompose_sampling = make_sampling(
             {"temperature": 0.0, "max_tokens": 1024}, decompose_sampling
-        )
-        self.grown = False  # whether a model decomposed the criteria
-        self.seen: frozenset[str] = (
-            frozenset()
-        )  # hashes of the outputs that the aggregator was fitted on
-        self.fitted_on = (
-            ""  # how many outputs those are, and a hash of them and their ratings
         )
         self.used()
 
@@ -194,23 +186,25 @@ class HDEval(Judge):
         Raises: ValueError for those that it does not have.
         """
         if self.use is not None:
-            wanted = [self.tree.node(id).id for id in self.use]
-            return [node for node in self.tree.walk() if node.id in wanted]
-        depth = self.tree.depth
-        if self.layers is not None and not (
-            self.layers and set(self.layers) <= set(range(depth + 1))
-        ):
+            chosen = [self.tree.node(id).id for id in self.use]
+            return [node for node in self.tree.walk() if node.id in chosen]
+        nodes = self.tree.nodes(self.layers)
+        found_layers = {node.layer for node in nodes}
+        layers = self.layers
+        if layers is not None and (not layers or found_layers != set(layers)):
             raise ValueError(
-                f"no criteria in layers {self.layers}: the tree has layers 0 to {depth}"
+                f"no criteria in layers {layers}: "
+                f"the tree has layers 0 to {self.tree.depth}"
             )
-        return self.tree.nodes(self.layers)
+        return nodes
 
-    def features(self, data: Any, **ways: Any) -> dict[str, list[Judgment]]:
+    def features(self, data: Any, **resources: Any) -> dict[str, list[Judgment]]:
         """Each criterion in use -> its judgment of each row or sample.
 
-        `ways`: engine, store, progress.
+        `resources`: engine, store, progress.
         """
-        return self.run(self.criteria_stages(self.given(data), self.used()), **ways)
+        stages = self.criteria_stages(self.given(data), self.used())
+        return self.run(stages, **resources)
 
     def criteria_stages(
         self, samples: Sequence[Sample], nodes: Sequence[Node], name: str = "criteria"
@@ -220,23 +214,23 @@ class HDEval(Judge):
 
         Requests of one criterion stand together, as their prompts begin alike.
         """
-        shown = [self.task.show(sample) for sample in samples]
-        first = {text: row for row, text in reversed(list(enumerate(shown)))}
-        place = {text: number for number, text in enumerate(first)}
-        requests = [
-            self.chat.request(
-                self.task.scoring_prompt(node, text), f"{samples[row].id}#{node.id}"
-            )
-            for node in nodes
-            for text, row in first.items()
-        ]
+        texts = [self.task.show(sample) for sample in samples]
+        first_rows: dict[str, int] = {}
+        for row in reversed(range(len(texts))):
+            first_rows[texts[row]] = row
+        requests = []
+        for node in nodes:
+            for text, row in first_rows.items():
+                prompt = self.task.scoring_prompt(node, text)
+                name_of_request = f"{samples[row].id}#{node.id}"
+                requests.append(self.chat.request(prompt, name_of_request))
         answers = yield Stage(name, requests, self.shaped(), self.stand_in)
-        judged = iter([self.judged(draws) for draws in answers])
-        found = {node.id: [next(judged) for _ in first] for node in nodes}
-        return {
-            name: [column[place[text]] for text in shown]
-            for name, column in found.items()
-        }
+        draws = iter(answers)
+        scores = {}
+        for node in nodes:
+            judgments = {text: self.judged(next(draws)) for text in first_rows}
+            scores[node.id] = [judgments[text] for text in texts]
+        return scores
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score of one criterion, 1 to 5, at the beginning of its completion."""
@@ -249,28 +243,27 @@ class HDEval(Judge):
 
     # -- learning
 
-    def fit(self, data: pd.DataFrame, **ways: Any) -> HDEval:
+    def fit(self, data: pd.DataFrame, **resources: Any) -> HDEval:
         """Score the criteria of the training outputs and fit the aggregator on their
         ratings.
 
-        data: a long frame with `aspect` and `human`. `ways`: engine, store, progress.
+        data: a long frame with `aspect` and `human`. `resources`: engine, store,
+        progress.
         Raises: ValueError where there is nothing to learn from.
         """
         outputs, human = self.training_data(data)
         aggregator = self.new_aggregator(self.tree, human.columns)
-        scores = self.run(
-            self.criteria_stages(outputs, self._read_by(aggregator, human.columns)),
-            **ways,
-        )
+        nodes = self._read_by(aggregator, human.columns)
+        scores = self.run(self.criteria_stages(outputs, nodes), **resources)
         self.aggregator = aggregator.fit(values(scores), human)
         self._note_training(outputs, human)
         return self
 
     def train(
-        self, data: pd.DataFrame, *, growth: Growth | None = None, **ways: Any
+        self, data: pd.DataFrame, *, growth: Growth | None = None, **resources: Any
     ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
-        by layer; `data` as for `fit`.
+        by layer; `data` and `resources` as for `fit`.
 
         Afterwards this evaluator has the finished tree and aggregator; `history` says
         what each iteration did.
@@ -279,11 +272,15 @@ class HDEval(Judge):
         """
         if self.layers is not None or self.use is not None:
             raise ValueError(
-                "training grows the whole tree: leave out layers and use, and set Growth(layers=...)"
+                "training grows the whole tree: leave out layers and use, "
+                "and set Growth(layers=...)"
             )
         outputs, human = self.training_data(data)
-        trained = self.run(self.growing(outputs, human, growth or Growth()), **ways)
-        self.tree, self.aggregator, self.grown = trained.tree, trained.aggregator, True
+        stages = self.growing(outputs, human, growth or Growth())
+        trained = self.run(stages, **resources)
+        self.tree = trained.tree
+        self.aggregator = trained.aggregator
+        self.grown = True
         self._note_training(outputs, human)
         return trained
 
@@ -297,69 +294,73 @@ class HDEval(Judge):
         HD-Eval, section 2.4.
         """
         tree = self.tree.up_to(1)
-        history = list[Layer]()
-        scores = dict[str, list[Judgment]]()
+        history: list[Layer] = []
+        scores: dict[str, list[Judgment]] = {}
         aggregator = self.new_aggregator(tree, human.columns)
         for number in range(1, growth.layers + 1):
-            decomposed = dict[str, tuple[str, ...]]()
-            failed = dict[str, str]()
+            decomposed: dict[str, tuple[str, ...]] = {}
+            failed: dict[str, str] = {}
             if number > 1:
-                chosen = [
-                    node.criterion
-                    for node in tree.nodes([number - 1])
-                    if node.id in history[-1].kept
-                ]
-                requests = [
-                    self.chat.request(
-                        self.task.decomposition_prompt(one, growth.children),
-                        f"decompose {one.id}",
-                    )
-                    for one in chosen
-                ]
-                sampling = self.shaped("decompose", self.decompose_sampling)
-                answers = yield Stage(
-                    f"decompose into layer {number}", requests, sampling, STAND_IN
+                upper = tree.nodes([number - 1])
+                parents = [n.criterion for n in upper if n.id in history[-1].kept]
+                children, failed = yield from self._decompositions(
+                    parents, growth.children, f"decompose into layer {number}"
                 )
-                for parent, draws in zip(chosen, answers, strict=True):
-                    children, why = finer(draws[0], parent, growth.children)
-                    if why:
-                        failed[parent.id] = why
-                    else:
-                        tree = tree.with_children(parent.id, children)
-                        decomposed[parent.id] = tuple(
-                            child.id
-                            for child in tree.node(parent.id).criterion.children
-                        )
-                if not decomposed:
+                if not children:
                     history.append(Layer(number, (), {}, failed, (), None))
                     break
+                for id, definitions in children.items():
+                    tree = tree.with_children(id, definitions)
+                    added = tree.node(id).criterion.children
+                    decomposed[id] = tuple(child.id for child in added)
             nodes = tree.nodes([number])
             scores |= yield from self.criteria_stages(outputs, nodes, f"layer {number}")
             X = values(scores)
             aggregator = self.new_aggregator(tree, human.columns).fit(X, human)
             names = tuple(node.id for node in nodes)
-            kept = tuple[str, ...]()
+            important: tuple[str, ...] = ()
             importance = None
             if number < growth.layers:
                 importance = attribution.permutation_importance(
                     aggregator, X, human, seed=self.seed
                 )
-                kept = (
-                    names
-                    if number == 1
-                    else tuple(attribution.top(importance, names, growth.keep))
-                )
-            history.append(Layer(number, names, decomposed, failed, kept, importance))
+                important = names
+                if number > 1:
+                    important = tuple(attribution.top(importance, names, growth.keep))
+            history.append(
+                Layer(number, names, decomposed, failed, important, importance)
+            )
         return Trained(tree, aggregator, tuple(history), scores)
+
+    def _decompositions(
+        self, parents: Sequence[Criterion], most: int, name: str
+    ) -> Stages[tuple[dict[str, list[tuple[str, str]]], dict[str, str]]]:
+        """Parent's id -> name and definition of each finer criterion, at most so many;
+        parent's id -> the reason why there is none.
+        """
+        requests = []
+        for parent in parents:
+            prompt = self.task.decomposition_prompt(parent, most)
+            requests.append(self.chat.request(prompt, f"decompose {parent.id}"))
+        sampling = self.shaped("decompose", self.decompose_sampling)
+        answers = yield Stage(name, requests, sampling, STAND_IN)
+        children = {}
+        failed = {}
+        for parent, draws in zip(parents, answers, strict=True):
+            listed, reason = finer(draws[0], parent, most)
+            if reason:
+                failed[parent.id] = reason
+            else:
+                children[parent.id] = listed
+        return children, failed
 
     def _note_training(self, outputs: Sequence[Sample], human: pd.DataFrame) -> None:
         """Keep what tells whether an output was learnt from."""
         if self.aggregator.needs_ratings:
-            shown = [_hash(self.task.show(output)) for output in outputs]
-            self.seen = frozenset(shown)
-            self.fitted_on = (
-                f"{len(shown)}#{_hash([*shown, human.to_csv(index=False)])[:8]}"
-            )
+            hashes = [_hash(self.task.show(output)) for output in outputs]
+            digest = _hash([*hashes, human.to_csv(index=False)])
+            self.seen = frozenset(hashes)
+            self.fitted_on = f"{len(hashes)}#{digest[:8]}"
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
         """An aggregator with this evaluator's settings, not fitted yet; `criterion`
@@ -367,53 +368,59 @@ class HDEval(Judge):
         """
         if self.aggregator.kind != "criterion":
             return self.aggregator.fresh()
-        given = self.aggregator.options
-        used = self.used()
-        alone = used[0].id if len(used) == 1 else None
-        return self.aggregator.fresh(
-            **{t: given.get(t) or alone or tree.of_target(t) or t for t in targets}
-        )
+        nodes = self.used()
+        only = nodes[0].id if len(nodes) == 1 else None
+        criterion_of = {}
+        for target in targets:
+            chosen = self.aggregator.options.get(target) or only
+            criterion_of[target] = chosen or tree.of_target(target) or target
+        return self.aggregator.fresh(**criterion_of)
 
     def _read_by(self, aggregator: Aggregator, targets: Iterable[str]) -> list[Node]:
         """The criteria in use that the aggregator reads."""
-        picked = {name for target in targets for name in aggregator.behind(target)}
-        return [node for node in self.used() if node.id in picked] or self.used()
+        names: set[str] = set()
+        for target in targets:
+            names.update(aggregator.behind(target))
+        return [node for node in self.used() if node.id in names] or self.used()
 
     def training_data(self, frame: pd.DataFrame) -> tuple[list[Sample], pd.DataFrame]:
-        """The outputs of a rated frame (same ids and text; an aspect again: another),
-        and ratings [outputs, targets].
+        """The outputs of a rated frame, and their ratings [outputs, targets].
 
+        Rows with the same ids and text are one output; where one has an aspect again,
+        it is another output.
         Raises: ValueError where the frame has no ratings; ModuleNotFoundError before
         anything is asked.
         """
         if self.aggregator.needs_ratings:
             importlib.import_module("sklearn")
-        given = self.given(frame)
-        if "human" not in frame.columns or not any(sample.aspect for sample in given):
+        samples = self.given(frame)
+        aspects = [sample.aspect for sample in samples]
+        if "human" not in frame.columns or not any(aspects):
             raise ValueError(
-                "no ratings to learn from: columns 'aspect' and 'human' are needed (--fill aspect=overall)"
+                "no ratings to learn from: columns 'aspect' and 'human' are needed "
+                "(--fill aspect=overall)"
             )
-        ids = [
-            frame[column].astype(str)
-            for column in ("input_id", "system_id")
-            if column in frame.columns
-        ]
-        same = list(
-            zip(*ids, [self.task.show(sample) for sample in given], strict=True)
-        )
-        aspects = [sample.aspect for sample in given]
+        keys: list[Any] = []
+        for column in ("input_id", "system_id"):
+            if column in frame.columns:
+                keys.append(frame[column].astype(str))
+        keys.append([self.task.show(sample) for sample in samples])
         human = pd.to_numeric(frame["human"]).to_numpy(float)
-        rows = pd.DataFrame({"output": same, "aspect": aspects, "human": human})
+        rows = pd.DataFrame(
+            {
+                "output": list(zip(*keys, strict=True)),
+                "aspect": aspects,
+                "human": human,
+            }
+        )
         rows["turn"] = rows.groupby(["output", "aspect"]).cumcount()
         rows["place"] = rows.groupby(["output", "turn"], sort=False).ngroup()
-        outputs = [
-            dataclasses.replace(given[row], aspect="")
-            for row in rows.drop_duplicates("place").index
-        ]
-        rated = rows.pivot(index="place", columns="aspect", values="human")[
-            list(dict.fromkeys(aspects))
-        ]
-        return outputs, rated.reset_index(drop=True)
+        outputs = []
+        for row in rows.drop_duplicates("place").index:
+            outputs.append(dataclasses.replace(samples[row], aspect=""))
+        ratings = rows.pivot(index="place", columns="aspect", values="human")
+        ratings = ratings[list(dict.fromkeys(aspects))]
+        return outputs, ratings.reset_index(drop=True)
 
     # -- scoring
 
@@ -421,45 +428,66 @@ class HDEval(Judge):
         """The criteria of every different output, then for each sample the rating of
         its aspect.
         """
-        aggregator = self.aggregator
-        if not aggregator.fitted:
-            if aggregator.needs_ratings:
-                way = "fit it on rated rows (--fit FILE, or --cross-fit 5), or give a fitted one (--load FILE)"
-                raise ValueError(
-                    f"hdeval: the aggregator {aggregator.kind!r} is not fitted: {way}"
-                )
-            rated = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
-            aggregator = self.new_aggregator(self.tree, rated)
-            aggregator.unfitted(
-                [node.id for node in self._read_by(aggregator, rated)], rated
-            )
+        aggregator = self._ready_aggregator(samples)
         targets = [_target(sample, aggregator.targets) for sample in samples]
-        scores = yield from self.criteria_stages(
-            samples, [self.tree.node(id) for id in aggregator.criteria]
-        )
+        nodes = [self.tree.node(id) for id in aggregator.criteria]
+        scores = yield from self.criteria_stages(samples, nodes)
         predicted = aggregator.predict(values(scores))
         ratings = {target: predicted[target].to_numpy(float) for target in predicted}
-        judged = []
-        for row, (sample, target) in enumerate(zip(samples, targets, strict=True)):
-            read = {name: scores[name][row] for name in aggregator.behind(target)}
-            lost = {
-                name: one for name, one in read.items() if one.status is not Status.OK
-            }
-            details: dict[str, Any] = {
-                "target": target,
-                "criteria": {name: one.value for name, one in read.items()},
-            }
-            details |= {"n_criteria": len(read), "n_missing_criteria": len(lost)}
-            if self.seen and _hash(self.task.show(sample)) in self.seen:
-                details["seen_in_training"] = True
-            if not np.isnan(ratings[target][row]):
-                judged.append(Judgment(float(ratings[target][row]), details=details))
-                continue
-            status, why = most_frequent(list(lost.values()))
-            some = ", ".join([*lost][:4]) + (", ..." if len(lost) > 4 else "")
-            why = f"{len(lost)} of {len(read)} criteria without a score ({some}; impute {aggregator.impute}): {why}"
-            judged.append(Judgment.missing(status, why, **details))
-        return judged
+        judgments = []
+        for row, target in enumerate(targets):
+            behind = {name: scores[name][row] for name in aggregator.behind(target)}
+            value = float(ratings[target][row])
+            judgments.append(self._rated(samples[row], target, value, behind))
+        return judgments
+
+    def _ready_aggregator(self, samples: Sequence[Sample]) -> Aggregator:
+        """The fitted aggregator, or one that needs no fitting for the samples' aspects.
+
+        Raises: ValueError where it needs ratings and is not fitted.
+        """
+        aggregator = self.aggregator
+        if aggregator.fitted:
+            return aggregator
+        if aggregator.needs_ratings:
+            raise ValueError(
+                f"hdeval: the aggregator {aggregator.kind!r} is not fitted: fit it on "
+                "rated rows (--fit FILE, or --cross-fit 5), or give a fitted one "
+                "(--load FILE)"
+            )
+        targets = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
+        aggregator = self.new_aggregator(self.tree, targets)
+        criteria = [node.id for node in self._read_by(aggregator, targets)]
+        return aggregator.unfitted(criteria, targets)
+
+    def _rated(
+        self,
+        sample: Sample,
+        target: str,
+        value: float,
+        behind: Mapping[str, Judgment],
+    ) -> Judgment:
+        """A predicted rating with the criteria behind it, or why there is none."""
+        missing = [name for name in behind if behind[name].status is not Status.OK]
+        details: dict[str, Any] = {
+            "target": target,
+            "criteria": {name: score.value for name, score in behind.items()},
+            "n_criteria": len(behind),
+            "n_missing_criteria": len(missing),
+        }
+        if self.seen and _hash(self.task.show(sample)) in self.seen:
+            details["seen_in_training"] = True
+        if not math.isnan(value):
+            return Judgment(value, details=details)
+        status, reason = most_frequent([behind[name] for name in missing])
+        listed = ", ".join(missing[:4])
+        if len(missing) > 4:
+            listed += ", ..."
+        reason = (
+            f"{len(missing)} of {len(behind)} criteria without a score "
+            f"({listed}; impute {self.aggregator.impute}): {reason}"
+        )
+        return Judgment.missing(status, reason, **details)
 
     # -- who said it, keeping
 
@@ -467,26 +495,27 @@ class HDEval(Judge):
         """Task, criteria (how many, and a hash of their ids, names, definitions and
         parents) and aggregator.
         """
-        words = [
-            (n.id, n.criterion.name, n.criterion.definition, n.parent and n.parent.name)
-            for n in self.used()
-        ]
-        return {
+        criteria = []
+        for node in self.used():
+            criterion = node.criterion
+            parent = node.parent and node.parent.name
+            criteria.append((node.id, criterion.name, criterion.definition, parent))
+        settings = {
             "task": self.task.name,
-            "criteria": f"{len(words)}#{_hash(words)[:6]}",
+            "criteria": f"{len(criteria)}#{_hash(criteria)[:6]}",
             "layers": "all" if self.layers is None else "+".join(map(str, self.layers)),
             **self.aggregator.signature(),
-            **({"fitted_on": self.fitted_on} if self.fitted_on else {}),
         }
+        if self.fitted_on:
+            settings["fitted_on"] = self.fitted_on
+        return settings
 
     def templates(self) -> tuple[Template, ...]:
         """The scoring prompt, and the decomposition prompt where the tree was grown."""
-        return tuple(
-            map(
-                prompts.template,
-                (self.task.evaluate, *([DECOMPOSE] if self.grown else [])),
-            )
-        )
+        names = [self.task.evaluate]
+        if self.grown:
+            names.append(DECOMPOSE)
+        return tuple(map(prompts.template, names))
 
     def save(self, path: Path | str) -> None:
         """Write criteria, aggregator and settings to a JSON file (whole or not at
@@ -506,11 +535,13 @@ class HDEval(Judge):
             "seen": sorted(self.seen),
             "aggregator": self.aggregator.to_json(),
         }
-        files.write_text(
-            path,
-            json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-            + "\n",
+        text = json.dumps(
+            data,
+            allow_nan=False,
+            ensure_ascii=False,
+            separators=(",", ":"),
         )
+        files.write_text(path, text + "\n")
 
     @classmethod
     def load(cls, path: Path | str, **judge: Any) -> HDEval:
@@ -523,23 +554,15 @@ class HDEval(Judge):
             data = json.loads(Path(path).read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise ValueError(f"format {data['format']!r}, needed is {FORMAT!r}")
-            settings = {
-                name: data[name] for name in (*_PLAIN, "sampling", "decompose_sampling")
-            }
-            settings |= {
-                "chat": ChatFormat(**data["chat"]),
-                "aggregator": Aggregator.from_json(data["aggregator"]),
-            }
-            self = cls(
-                data["task"],
-                CriteriaTree.from_json(data["tree"]),
-                **{**settings, **judge},
-            )
+            names = (*_PLAIN, "sampling", "decompose_sampling")
+            settings = {name: data[name] for name in names}
+            settings["chat"] = ChatFormat(**data["chat"])
+            settings["aggregator"] = Aggregator.from_json(data["aggregator"])
+            tree = CriteriaTree.from_json(data["tree"])
+            self = cls(data["task"], tree, **{**settings, **judge})
             self.grown = bool(data["grown"])
-            self.fitted_on, self.seen = (
-                data.get("fitted_on", ""),
-                frozenset(data.get("seen", ())),
-            )
+            self.fitted_on = data.get("fitted_on", "")
+            self.seen = frozenset(data.get("seen", ()))
             for name in self.aggregator.criteria:
                 self.tree.node(name)
         except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
@@ -549,22 +572,42 @@ class HDEval(Judge):
         return self
 
 
+def _criteria_tree(
+    task: Task,
+    criteria: str | CriteriaTree | Mapping[str, str] | Iterable[str] | None,
+) -> CriteriaTree:
+    """The tree that a setting `criteria` means; None is the task's published one.
+
+    Raises: ValueError where there is none.
+    """
+    if criteria is None:
+        criteria = task.criteria
+    if not criteria:
+        raise ValueError(
+            f"task {task.name!r} has no published criteria: "
+            "give names and questions as setting criteria"
+        )
+    if isinstance(criteria, str):
+        return CriteriaTree.published(criteria)
+    if isinstance(criteria, CriteriaTree):
+        return criteria
+    return CriteriaTree.of(criteria)
+
+
 def _target(sample: Sample, targets: Sequence[str]) -> str:
     """The target that a sample asks for; without an aspect the only one."""
-    if (
-        sample.aspect in targets
-    ):  # without ratings, "" stands for a sample's overall quality
+    # Without ratings, "" is a target: it stands for a sample's overall quality.
+    if sample.aspect in targets:
         return sample.aspect
     if not sample.aspect and len(targets) == 1:
         return targets[0]
-    known = ", ".join(targets)
     raise ValueError(
-        f"sample {sample.id!r}: aspect {sample.aspect!r} is none of the targets {known}; name one of them"
+        f"sample {sample.id!r}: aspect {sample.aspect!r} is none of the targets "
+        f"{', '.join(targets)}; name one of them"
     )
 
 
 def _hash(value: Any) -> str:
     """16 hexadecimal digits that stand for a JSON value."""
-    return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()[
-        :16
-    ]
+    text = json.dumps(value, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
