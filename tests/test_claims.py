@@ -21,8 +21,8 @@ from scipy import stats
 
 from nlgeval_lib import meta, papers
 from nlgeval_lib.papers import claim_sentences, claims, inference
-from nlgeval_lib.papers.audit.cells import Cells, Quantity
-from nlgeval_lib.papers.audit.sentences import Lead
+from nlgeval_lib.papers.auditing.cells import Cells, Quantity
+from nlgeval_lib.papers.auditing.sentences import Lead
 from nlgeval_lib.papers.claims import FAILS, HOLDS, IN_PART, UNTOLD
 from nlgeval_lib.study import catalogue
 

@@ -21,7 +21,7 @@ from public_data import show
 from scipy import stats
 
 from nlgeval_lib import papers
-from nlgeval_lib.papers.audit import (
+from nlgeval_lib.papers.auditing import (
     CONTRADICTS,
     HOLDS,
     ROUNDED,
@@ -31,10 +31,10 @@ from nlgeval_lib.papers.audit import (
     Quantity,
     relations,
 )
-from nlgeval_lib.papers.audit import attainable as can
-from nlgeval_lib.papers.audit import cells as q
-from nlgeval_lib.papers.audit import findings as check
-from nlgeval_lib.papers.audit.cells import Tables
+from nlgeval_lib.papers.auditing import attainable as can
+from nlgeval_lib.papers.auditing import cells as q
+from nlgeval_lib.papers.auditing import findings as check
+from nlgeval_lib.papers.auditing.cells import Tables
 from nlgeval_lib.report.output import public_data
 
 CASES = Path(__file__).parent / "cases"
@@ -359,7 +359,7 @@ def test_relations_are_read_strictly_and_written_out(monkeypatch, tmp_path):
         "hdeval", tables=["figure_03"]
     ).empty  # printed, but no relation
     monkeypatch.setattr(
-        sys.modules["nlgeval_lib.papers.audit"], "folder", lambda: tmp_path
+        sys.modules["nlgeval_lib.papers.auditing"], "folder", lambda: tmp_path
     )
     (tmp_path / "hdeval").mkdir()
     for text, match in (
@@ -442,7 +442,7 @@ def test_what_a_relation_says_of_its_findings():
 def test_a_cell_that_is_gone_is_named(monkeypatch):
     frame = papers.load("hdeval", "table_09")
     frame.loc[frame["row"] == "Expert1-Expert2", ["printed", "value"]] = "-"
-    audits = sys.modules["nlgeval_lib.papers.audit"]
+    audits = sys.modules["nlgeval_lib.papers.auditing"]
     monkeypatch.setattr(audits, "load", lambda paper, name: frame)
     with pytest.raises(
         ValueError,

@@ -11,7 +11,7 @@ import pytest
 from nlgeval_lib import datasets, papers
 from nlgeval_lib.papers.comparison import APART, EQUAL, SPREAD
 from nlgeval_lib.study import judged_rows
-from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.study.scores import JudgeScores
 
 ITEMS = 300
 DRAWS = 3
@@ -132,7 +132,8 @@ def test_a_judges_draws_reach_the_cell(monkeypatch):
         "one": JudgeScores(True, frame=frame.assign(details=[{}] * len(frame))),
     }
     monkeypatch.setattr(
-        "nlgeval_lib.study.judges.judge_scores", lambda output, name, **_: given[name]
+        "nlgeval_lib.study.judged_rows.judge_scores",
+        lambda output, name, **_: given[name],
     )
     names = {"Judge": "several", "Once": "one"}
     rows = judged_rows.judged_rows("coascore_table_05", items, names)

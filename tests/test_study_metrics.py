@@ -15,8 +15,8 @@ from runner_tools import Checkout
 from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import BartScore, Rouge, encoders
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import catalogue, judged_rows, judges, metrics
-from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.study import catalogue, judged_rows, metrics
+from nlgeval_lib.study.scores import JudgeScores
 
 MODEL = "some/bart"
 ENTRY = f"""
@@ -133,7 +133,7 @@ def test_a_table_over_data_sets_takes_what_is_there_and_says_what_lacks(monkeypa
     given = {"LLMScore, topical_chat": JudgeScores(True, frame=frame, signature="J")}
     given["CoAScore (n=5), topical_chat"] = JudgeScores(True, route="mini")
     monkeypatch.setattr(
-        judges,
+        judged_rows,
         "judge_scores",
         lambda output, name, **_: given.get(name, JudgeScores(False, "no key")),
     )

@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.linear_model import RidgeCV
 
 from nlgeval_lib import datasets, meta, study
-from nlgeval_lib.study import aspect_scores, judges, variant_tests
+from nlgeval_lib.study import aspect_scores, variant_tests
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,9 @@ def test_values_are_scipys_and_tests_are_corrected(items, scores):
 
 def asked(monkeypatch, **made: study.JudgeScores) -> variant_tests.VariantScores:
     """What `of_judges` makes of the judges' scores."""
-    monkeypatch.setattr(judges, "judge_scores", lambda output, name, **how: made[name])
+    monkeypatch.setattr(
+        variant_tests, "judge_scores", lambda output, name, **how: made[name]
+    )
     return variant_tests.of_judges("one", list(made), engine="replay")
 
 

@@ -14,14 +14,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files as places
-from nlgeval_lib.datasets import (
-    fetch,
-    frame,
-    numbers,
-    recordings,
-    registry,
-    unreachable,
-)
+from nlgeval_lib.datasets import frame, registry
 from nlgeval_lib.datasets.frame import Spec, items, quick
 from nlgeval_lib.datasets.registry import (
     ChecksumError,
@@ -29,6 +22,7 @@ from nlgeval_lib.datasets.registry import (
     DataUnavailable,
     UnknownName,
 )
+from nlgeval_lib.on_use import loaded_on_use
 
 __all__ = [
     "ChecksumError",
@@ -41,8 +35,9 @@ __all__ = [
     "load",
     "of_numbers",
     "quick",
-    "unreachable",
 ]
+# modules of the package that are loaded when they are first used
+_MODULES = {"fetch": (), "numbers": (), "recordings": (), "unreachable": ()}
 
 # what is fetched by default, and what only when asked for
 NAMES = tuple(frame.TABLE.index[frame.TABLE["optional"] == ""])
@@ -89,6 +84,8 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     try:
         return loader(**options)
     except DataUnavailable:
+        from nlgeval_lib.datasets import numbers
+
         if not numbers.has(name):
             raise
         return of_numbers(name, **options)
@@ -100,6 +97,8 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
     Raises: FileNotFoundError where the set is not among the numbers.
     """
     scale = spec(name).scale
+    from nlgeval_lib.datasets import numbers
+
     rows = numbers.rows(name)
     if name == "topical_chat" and not options.get("ground_truth", True):
         rows = rows[rows["system_id"] != "Original Ground Truth"]
@@ -115,6 +114,8 @@ def groups() -> tuple[str, ...]:
     """The names that are fetched by default: data sets, then recordings. `files` and
     `available` know those of OPTIONAL, too.
     """
+    from nlgeval_lib.datasets import recordings
+
     return (*NAMES, *recordings.NAMES)
 
 
@@ -123,6 +124,8 @@ def files(name: str) -> list[str]:
 
     Raises: UnknownName with the nearest names.
     """
+    from nlgeval_lib.datasets import recordings
+
     every = (*groups(), *OPTIONAL, *recordings.OPTIONAL)
     if name not in every:
         raise registry.unknown(name, every, "data set or recording")
@@ -134,6 +137,8 @@ def available(name: str) -> tuple[bool, str]:
     """Is a data set or recording on this machine, and if not, why not (one line)?
     Never uses the network.
     """
+    from nlgeval_lib.datasets import fetch, recordings
+
     try:
         embedded = () if recordings.has(name) else spec(name).embedded
         for relpath in embedded:
@@ -175,3 +180,6 @@ def describe() -> pd.DataFrame:
             "reason": "" if is_here else reason,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
+
+
+__getattr__ = loaded_on_use(__name__, _MODULES)

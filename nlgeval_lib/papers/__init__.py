@@ -9,70 +9,151 @@ figure.
 
 from __future__ import annotations
 
-from nlgeval_lib.papers.audit import audit, recomputed
-from nlgeval_lib.papers.comparison import (
-    COMPARED,
-    VERDICTS,
-    by_construction,
-    compare,
-    described,
-    habits,
-    tried,
-    verdict,
-)
-from nlgeval_lib.papers.counting import (
-    COUNTS,
-    by_kind,
-    by_method,
-    counts,
-    in_words,
-    kinds_in_words,
-    outcome,
-    own_in_words,
-    verdicts_again,
-)
-from nlgeval_lib.papers.gaps import (
-    ELSEWHERE,
-    GAPS,
-    NEEDS_RUN,
-    NEEDS_WEIGHTS,
-    NOT_PUBLISHED,
-    gap,
-    gap_of,
-)
-from nlgeval_lib.papers.kinds import (
-    EVIDENCE,
-    OWN,
-    ROW_KINDS,
-    kind_of,
-    own_method,
-    own_numbers,
-    printed_cells,
-)
-from nlgeval_lib.papers.numbers import (
-    Number,
-    agrees,
-    difference,
-    exact,
-    is_blank,
-    parse,
-)
-from nlgeval_lib.papers.published import Fact, fact, facts
-from nlgeval_lib.papers.shuffling import shuffled
-from nlgeval_lib.papers.spread import own_sd, reach
-from nlgeval_lib.papers.tables import (
-    COLUMNS,
-    INDEX_COLUMNS,
-    KEY,
-    KINDS,
-    PAPERS,
-    cell,
-    folder,
-    index,
-    load,
-    tables,
-)
+from typing import TYPE_CHECKING
 
+from nlgeval_lib.on_use import loaded_on_use
+
+if TYPE_CHECKING:
+    from nlgeval_lib.papers.auditing import audit, recomputed
+    from nlgeval_lib.papers.comparison import (
+        COMPARED,
+        VERDICTS,
+        by_construction,
+        compare,
+        described,
+        habits,
+        tried,
+        verdict,
+    )
+    from nlgeval_lib.papers.counting import (
+        COUNTS,
+        by_kind,
+        by_method,
+        counts,
+        in_words,
+        kinds_in_words,
+        outcome,
+        own_in_words,
+        verdicts_again,
+    )
+    from nlgeval_lib.papers.gaps import (
+        ELSEWHERE,
+        GAPS,
+        NEEDS_RUN,
+        NEEDS_WEIGHTS,
+        NOT_PUBLISHED,
+        gap,
+        gap_of,
+    )
+    from nlgeval_lib.papers.kinds import (
+        EVIDENCE,
+        OWN,
+        ROW_KINDS,
+        kind_of,
+        own_method,
+        own_numbers,
+        printed_cells,
+    )
+    from nlgeval_lib.papers.numbers import (
+        Number,
+        agrees,
+        difference,
+        exact,
+        is_blank,
+        parse,
+    )
+    from nlgeval_lib.papers.published import Fact, fact, facts
+    from nlgeval_lib.papers.shuffling import shuffled
+    from nlgeval_lib.papers.spread import own_sd, reach
+    from nlgeval_lib.papers.tables import (
+        COLUMNS,
+        INDEX_COLUMNS,
+        KEY,
+        KINDS,
+        PAPERS,
+        cell,
+        folder,
+        index,
+        load,
+        tables,
+    )
+
+# module -> its names, which are loaded when they are first used
+_MODULES = {
+    "auditing": (
+        "audit",
+        "recomputed",
+    ),
+    "comparison": (
+        "COMPARED",
+        "VERDICTS",
+        "by_construction",
+        "compare",
+        "described",
+        "habits",
+        "tried",
+        "verdict",
+    ),
+    "counting": (
+        "COUNTS",
+        "by_kind",
+        "by_method",
+        "counts",
+        "in_words",
+        "kinds_in_words",
+        "outcome",
+        "own_in_words",
+        "verdicts_again",
+    ),
+    "gaps": (
+        "ELSEWHERE",
+        "GAPS",
+        "NEEDS_RUN",
+        "NEEDS_WEIGHTS",
+        "NOT_PUBLISHED",
+        "gap",
+        "gap_of",
+    ),
+    "kinds": (
+        "EVIDENCE",
+        "OWN",
+        "ROW_KINDS",
+        "kind_of",
+        "own_method",
+        "own_numbers",
+        "printed_cells",
+    ),
+    "numbers": (
+        "Number",
+        "agrees",
+        "difference",
+        "exact",
+        "is_blank",
+        "parse",
+    ),
+    "published": (
+        "Fact",
+        "fact",
+        "facts",
+    ),
+    "shuffling": ("shuffled",),
+    "spread": (
+        "own_sd",
+        "reach",
+    ),
+    "tables": (
+        "COLUMNS",
+        "INDEX_COLUMNS",
+        "KEY",
+        "KINDS",
+        "PAPERS",
+        "cell",
+        "folder",
+        "index",
+        "load",
+        "tables",
+    ),
+}
 __all__ = [
     "COLUMNS",
     "COMPARED",
@@ -130,3 +211,5 @@ __all__ = [
     "verdict",
     "verdicts_again",
 ]
+
+__getattr__ = loaded_on_use(__name__, _MODULES)

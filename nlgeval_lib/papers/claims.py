@@ -22,10 +22,10 @@ import pandas as pd
 
 from nlgeval_lib import files, meta
 from nlgeval_lib.papers import inference
-from nlgeval_lib.papers.audit import SAID_OF, findings, relations, written_out
-from nlgeval_lib.papers.audit import cells as audit_cells
-from nlgeval_lib.papers.audit.cells import Finding, Tables, joined
-from nlgeval_lib.papers.audit.sentences import Lead, leads
+from nlgeval_lib.papers.auditing import SAID_OF, findings, relations, written_out
+from nlgeval_lib.papers.auditing import cells as audit_cells
+from nlgeval_lib.papers.auditing.cells import Finding, Tables, joined
+from nlgeval_lib.papers.auditing.sentences import Lead, leads
 from nlgeval_lib.papers.claim_sentences import SIGNIFICANT, sentence
 from nlgeval_lib.papers.tables import load, marks, nearest, strings
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib import meta
-from nlgeval_lib.papers.audit.cells import Cells
-from nlgeval_lib.papers.audit.sentences import Lead
+from nlgeval_lib.papers.auditing.cells import Cells
+from nlgeval_lib.papers.auditing.sentences import Lead
 
 ALPHA = 0.05
 # outputs of few systems are no independent rows: such a yes is weaker than it sounds

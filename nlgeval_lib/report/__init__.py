@@ -6,8 +6,9 @@ out.table(cells) is the last line of a cell, out.save() of the last one.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
 
 if TYPE_CHECKING:
     from nlgeval_lib.report.output import Output
@@ -15,16 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Output", "Table", "comparison", "show"]
 
-
-def __getattr__(name: str) -> Any:
-    """Loaded where it is used: the runner reads notebooks, and needs no pandas for
-    it.
-    """
-    if name in __all__:
-        return getattr(
-            importlib.import_module(
-                f"{__name__}.{'output' if name == 'Output' else 'tables'}"
-            ),
-            name,
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# The runner reads notebooks, and needs no pandas for it.
+__getattr__ = loaded_on_use(
+    __name__, {"output": ("Output",), "tables": ("Table", "comparison", "show")}
+)

@@ -37,6 +37,7 @@ from nlgeval_lib.report import web
 from nlgeval_lib.scoring.job import PARSED
 from nlgeval_lib.study import catalogue, judges, recorded_judges
 from nlgeval_lib.study.judges import EngineOptions
+from nlgeval_lib.study.scores import judge_scores
 from nlgeval_lib.training import mini
 
 KEYS = ["input_id", "system_id", "aspect"]
@@ -170,7 +171,7 @@ def of_question(
     Raises: Unavailable where the store lacks some; what `study.judge_scores` raises.
     """
     question = catalogue.load().question(output, name)
-    scores = judges.judge_scores(output, name, mode=mode, **options)
+    scores = judge_scores(output, name, mode=mode, **options)
     if not scores.available:
         raise judges.Unavailable(scores.why)
     engine_options = EngineOptions(

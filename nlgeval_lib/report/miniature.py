@@ -15,10 +15,8 @@ from dataclasses import replace
 import pandas as pd
 from scipy import stats
 
-from nlgeval_lib.evaluators.tigerscore import gold_shares
 from nlgeval_lib.report import Output
-from nlgeval_lib.study import variant_tests
-from nlgeval_lib.study.judges import JudgeScores, checkpoint
+from nlgeval_lib.study.scores import JudgeScores
 
 WHAT = "the miniature judge or a stand-in was asked"
 NOTE = (
@@ -68,6 +66,8 @@ def show(
     mini = {variant: scores for variant, scores in judged.items() if was_asked(scores)}
     if not mini:
         return False
+    from nlgeval_lib.study import variant_tests
+
     set_apart(out, mini)
     shared = variant_tests.on_shared_items(_asked_alike(mini))
     for variant, reason in shared.lacking.items():
@@ -134,6 +134,8 @@ def perfect_shares(judged: JudgeScores, confidence: float = 0.95) -> pd.DataFram
     (Wilson's interval), `n`, `unscored`, `route, signature`. Source: TIGERScore,
     section 4.5, Table 6.
     """
+    from nlgeval_lib.evaluators.tigerscore import gold_shares
+
     text = [name for name in ("input_id", "output") if name in judged.frame]
     shares = gold_shares(judged.frame.drop_duplicates(text))
     n = int(shares["n"])
@@ -163,10 +165,11 @@ def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     which give the inputs, the model and the revision.
     Raises: Unavailable without its checkpoint; ValueError for another form.
     """
-    from nlgeval_lib.training import mini
-
     if not like.available:
         return like
+    from nlgeval_lib.study.judges import checkpoint
+    from nlgeval_lib.training import mini
+
     judgments, _ = mini.read(checkpoint())
     same_inputs = judgments["input_id"].isin(set(like.frame["input_id"]))
     measured = judgments[same_inputs & (judgments["form"] == form)]

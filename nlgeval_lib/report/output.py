@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -15,7 +16,6 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import figures, files, papers
-from nlgeval_lib.datasets import numbers as bundle
 from nlgeval_lib.report import answers, saving, seal, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
@@ -270,7 +270,7 @@ class Output:
         changed = saving.changed(contents)
         if saved is None or changed:
             is_new = True
-        elif bundle.used():
+        elif _sets_without_texts():
             is_new = False  # equal to the last digit: the record made from texts stands
         else:
             is_new = not saving.same_record(saved, record)
@@ -301,7 +301,7 @@ class Output:
             "why": place.why,
             "since": place.since,
             "kept": losses,
-            "without_texts": bundle.used(),
+            "without_texts": _sets_without_texts(),
             "changed": bool(fresh),
             "line": line,
             "files": names,
@@ -331,8 +331,8 @@ class Output:
         if place.why:
             where += f" because {place.why}"
         clauses.append(where)
-        if bundle.used():
-            commit = bundle.about()["commit"][:9]
+        if _sets_without_texts():
+            commit = _commit_of_numbers()[:9]
             clauses.append(f"from saved scores of {commit}; texts not here")
         if place.since:
             clauses.append(f"the result of {place.since} is kept")
@@ -353,7 +353,7 @@ class Output:
             return saving.Place(folder)
         since = str(saved.get("date", ""))[:10]
         contents = self._contents(cells, folder)
-        if bundle.used() and saving.changed(contents):
+        if _sets_without_texts() and saving.changed(contents):
             reason = (
                 "it is from saved scores, and the result there, from texts, differs"
             )
@@ -408,9 +408,9 @@ class Output:
             facts["notes"] = list(dict.fromkeys(self._notes))
         if self._missing:
             facts["missing"] = self._missing
-        sets = bundle.used()
+        sets = _sets_without_texts()
         if sets:
-            commit = bundle.about()["commit"]
+            commit = _commit_of_numbers()
             origin = f"from saved scores of {commit}; texts not here"
             facts["numbers"] = {"origin": origin, "sets": sets}
         return provenance.collect(
@@ -520,6 +520,19 @@ def _check_signatures(cells: pd.DataFrame, where: str) -> None:
             f"{_first_cell(cells[unexplained])}; pass ci_low and ci_high, or a reason "
             "why there is none"
         )
+
+
+def _sets_without_texts() -> list[str]:
+    """The data sets that came from the numbers in the checkout, their texts not here."""
+    numbers = sys.modules.get("nlgeval_lib.datasets.numbers")
+    return numbers.used() if numbers else []
+
+
+def _commit_of_numbers() -> str:
+    """The commit whose code made the numbers in the checkout."""
+    from nlgeval_lib.datasets import numbers
+
+    return str(numbers.about()["commit"])
 
 
 def _first_cell(cells: pd.DataFrame) -> str:

@@ -21,7 +21,6 @@ import pandas as pd
 
 from nlgeval_lib import files, papers
 from nlgeval_lib.files import printable
-from nlgeval_lib.papers.audit import CONTRADICTS, UNTOLD
 
 _SHEET = Path(__file__).parent / "site" / "table.css"
 STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
@@ -434,6 +433,8 @@ def audit(
     """The contradictions of these tables (`papers.audit`) to show, and {table: what
     was checked and found} to save.
     """
+    from nlgeval_lib.papers.auditing import CONTRADICTS, UNTOLD
+
     facts: dict[str, Any] = {}
     notes = []
     rows = []

@@ -10,8 +10,9 @@ What the subcommands `score`, `completions`, `meta` and `parse` do.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
 
 if TYPE_CHECKING:
     from nlgeval_lib.scoring.asking import ProgressBar
@@ -23,16 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["EngineChoice", "InputError", "Job", "ProgressBar", "Rows"]
 __all__ += ["chosen_rows", "of_frame", "prepared", "read"]
 _MODULES = {
-    "ProgressBar": "asking",
-    "Job": "job",
-    "prepared": "job",
-    "EngineChoice": "named",
+    "asking": ("ProgressBar",),
+    "cells": ("InputError",),
+    "job": ("Job", "prepared"),
+    "named": ("EngineChoice",),
+    "rows": ("Rows", "chosen_rows", "of_frame", "read"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: provenance alone needs no evaluator."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'rows')}")
-    return getattr(module, name)
+__getattr__ = loaded_on_use(__name__, _MODULES)

@@ -243,10 +243,8 @@ def without_places(text: str) -> str:
     """`text` with folders of this machine cut out: checkout, home, data mirror, and
     any other absolute path.
     """
-    from nlgeval_lib.datasets import fetch
-
     folders = {str(files.root()): "<checkout>", str(Path.home()): "~"}
-    mirror = fetch.mirror()
+    mirror = files.mirror()
     if mirror is not None:
         folders[str(mirror)] = "<mirror>"
     for folder in sorted(folders, key=len, reverse=True):

@@ -8,18 +8,19 @@ scores.available, scores.why, scores.frame
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
 
 if TYPE_CHECKING:
-    from nlgeval_lib.study.judges import (
-        MINI,
-        EngineOptions,
-        JudgeScores,
-        Unavailable,
-        engine,
-        judge_scores,
-    )
+    from nlgeval_lib.evaluators import Unavailable
+    from nlgeval_lib.study.judges import EngineOptions, engine
+    from nlgeval_lib.study.scores import MINI, JudgeScores, judge_scores
 
+_MODULES = {
+    "judges": ("EngineOptions", "Unavailable", "engine"),
+    "scores": ("MINI", "JudgeScores", "judge_scores"),
+}
 __all__ = [
     "MINI",
     "EngineOptions",
@@ -29,11 +30,5 @@ __all__ = [
     "judge_scores",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # The runner reads the catalogue alone, and loads no pandas for it.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from nlgeval_lib.study import judges
-
-    return getattr(judges, name)
+# The runner reads the catalogue alone, and loads no pandas for it.
+__getattr__ = loaded_on_use(__name__, _MODULES)

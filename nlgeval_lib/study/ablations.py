@@ -23,7 +23,7 @@ from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
 from nlgeval_lib.scoring import EngineChoice, Rows, chosen_rows, named, prepared
 from nlgeval_lib.study import judges, variant_tests
-from nlgeval_lib.study.judges import MINI, JudgeScores
+from nlgeval_lib.study.scores import MINI, JudgeScores
 from nlgeval_lib.study.variant_tests import VariantScores
 from nlgeval_lib.training import mini
 

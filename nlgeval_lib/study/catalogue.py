@@ -29,6 +29,7 @@ META: Final = "meta"  # outputs that belong to no single paper
 SCOREBOARD = "scoreboard"  # made last, from all the others; needs no entry
 # In a signature: who answered in the place of the catalogue's model.
 JUDGED_BY = "|judged-by:"
+QUICK_INPUTS = 20  # inputs of a data set in mode "quick"
 RESERVED = ("mode",)  # parameters that the runner sets where a notebook has them
 _STRICT = ConfigDict(extra="forbid")
 

@@ -13,9 +13,8 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import papers
-from nlgeval_lib.study import judges
 from nlgeval_lib.study.judged_rows import ITEM, JudgedRows, drawn
-from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.study.scores import JudgeScores, judge_scores
 
 
 @dataclass
@@ -76,7 +75,7 @@ def judged_columns(
     for column in columns:
         for row in rows:
             name = f"{row}, {column}"
-            judged = judges.judge_scores(output, name, **options)
+            judged = judge_scores(output, name, **options)
             if not judged.available:
                 reason = papers.gap(papers.NEEDS_RUN, judged.why)
                 result.lacking[row, column] = reason

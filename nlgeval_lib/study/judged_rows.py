@@ -18,8 +18,8 @@ import pandas as pd
 from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import catalogue, judges, metrics, published_rows
-from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.study import catalogue, metrics, published_rows
+from nlgeval_lib.study.scores import JudgeScores, judge_scores
 
 # A system may have several outputs for one input.
 ITEM = ["input_id", "system_id", "output"]
@@ -118,7 +118,7 @@ def judged_rows(
     _add_metrics(judged, output, compute=asked.get("engine", "replay") != "replay")
     places = pd.MultiIndex.from_frame(items[ITEM])
     for row, name in names.items():
-        answers = judges.judge_scores(output, name, **asked)
+        answers = judge_scores(output, name, **asked)
         if not answers.available:
             judged.lacking[row] = papers.gap(papers.NEEDS_RUN, answers.why)
         elif answers.route != "run":
@@ -229,7 +229,7 @@ def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
     """
     frame = datasets.load(name, **options)
     if mode == "quick":
-        frame = datasets.quick(frame, judges.QUICK_INPUTS)
+        frame = datasets.quick(frame, catalogue.QUICK_INPUTS)
     return datasets.items(frame)
 
 

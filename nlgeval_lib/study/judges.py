@@ -32,10 +32,15 @@ from nlgeval_lib.scoring import (
 )
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import JUDGED_BY, Question
+from nlgeval_lib.study.scores import (
+    MINI,
+    JudgeScores,
+    described,
+    how_to_make,
+    nothing_stored,
+)
 
-ENGINES = ("replay", "vllm", "transformers", "openai")
-MINI = "mini"  # the model name that stands for the miniature judge
-QUICK_INPUTS = 20
+QUICK_INPUTS = catalogue.QUICK_INPUTS
 # a run with a larger share of refusals is not to be read as that model's scores
 MOST_REFUSED = 0.05
 # Settings of an evaluator that belong to the data: the miniature judge has its own.
@@ -83,43 +88,6 @@ class EngineOptions(EngineChoice):
         if not revision and self.model in ("", judge.model):
             revision = judge.revision
         return self.model or judge.model, revision
-
-
-@dataclass(frozen=True)
-class JudgeScores:
-    """What came of asking for a judge's scores.
-
-    frame: the rows that were judged, the items' columns with `value, status, reason,
-    details`; of an HD-Eval that still has to be fitted, a column for each of `criteria`
-    in their place. Empty where not `available`; `why` says why.
-    route: "run", or "mini" for the miniature judge and for stand-ins. coverage: rows
-    with a score, such as "1,198 of 1,200". signature: with `|judged-by:MODEL@REVISION`
-    where another than the catalogue's model or server answered.
-    """
-
-    available: bool
-    why: str = ""
-    frame: pd.DataFrame = field(default_factory=pd.DataFrame)
-    route: str = "run"
-    signature: str = ""
-    coverage: str = ""
-    model: str = ""
-    revision: str = ""
-    criteria: tuple[str, ...] = ()
-
-    @property
-    def papers_own(self) -> bool:
-        """Whether they are of the paper's judge: no stand-in, no other model, no
-        other server.
-        """
-        return self.route == "run" and JUDGED_BY not in self.signature
-
-    def signed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """A table of statistics of these scores, with their route and the judge in
-        each signature.
-        """
-        signature = table["signature"] + f"|judge:{self.signature}"
-        return table.assign(route=self.route, signature=signature)
 
 
 # -- a question as a job
@@ -272,33 +240,22 @@ def _chosen(data: Rows, question: Question) -> Rows:
 # -- scores
 
 
-def judge_scores(
-    output: str,
-    name: str,
+def asked_scores(
+    question: Question,
+    folder: Path,
+    aspects: Sequence[str],
     *,
-    engine: str = "replay",
-    model: str = "",
-    revision: str = "",
-    mode: str = "full",
-    base_url: str = "",
-    engine_settings: Sequence[str] = (),
-    store: str | Path = "",
-    aspects: Sequence[str] = (),
+    engine: str,
+    model: str,
+    revision: str,
+    mode: str,
+    base_url: str,
+    engine_settings: Sequence[str],
 ) -> JudgeScores:
-    """The scores of the judge that a catalogue's output reads as `name`, on the
-    output's rows.
+    """The scores of a question's judge, read from the store in `folder`, or asked for.
 
-    engine: "replay" reads the store and asks nothing; vllm, transformers and openai
-    first ask what it lacks. model: "" is the catalogue's, "mini" the miniature judge on
-    its own held-out data. mode "quick": 20 inputs.
-    aspects: only the rows of these.
-    Raises: CatalogueError for an unknown output or judge; ValueError for an unknown
-    engine; what the engine raises.
+    The arguments are those of `scores.judge_scores`.
     """
-    question = catalogue.load().question(output, name)
-    if engine not in ENGINES:
-        raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
-    folder = Path(store) if store else files.state("completions")
     route = "mini" if model == MINI or named.stand_ins(folder) else "run"
     options = EngineOptions(
         engine, model, revision, base_url, engine_settings, folder, mode=mode
@@ -317,7 +274,7 @@ def judge_scores(
         _hold(key, asked_job.engine)
     scores = read(asked_job, route, _mark(question, asked_job.engine, folder, route))
     if engine == "replay" and (reason := _incomplete(question, asked_job)):
-        reason = f"{reason}; {_how_to_make(question, model)}"
+        reason = f"{reason}; {how_to_make(question, model)}"
         return JudgeScores(False, reason, route=route)
     return scores
 
@@ -343,8 +300,8 @@ def _incomplete(question: Question, replayed: Job) -> str:
         count = "none of the"
         if replayed.run.counts["stored"]:
             count = f"{total - len(engine.missing):,} of {total:,}"
-        described = _described(question, engine.model, replayed.data.name)
-        return f"the store has {count} completions of {described}"
+        subject = described(question, engine.model, replayed.data.name)
+        return f"the store has {count} completions of {subject}"
     if len(engine.excused) > MOST_REFUSED * total:
         first = engine.refused[engine.excused[0]]
         return (
@@ -435,11 +392,7 @@ def _stored_revision(question: Question, options: EngineOptions) -> str:
         stored = own_server or stored
     if not stored or (revision and revision not in stored):
         model = f"{name}@{revision}" if revision else name
-        described = _described(question, model, question.judge.data)
-        raise Unavailable(
-            f"the store has no completions of {described}; "
-            f"{_how_to_make(question, options.model)}"
-        )
+        raise Unavailable(nothing_stored(question, model, options.model))
     if not revision and len(stored) > 1:
         raise Unavailable(
             f"the store has {len(stored)} revisions of {name}: {', '.join(stored)}; "
@@ -452,19 +405,6 @@ def _revisions(folder: str | Path, model: str) -> list[str]:
     """The revisions of a model that a store has completions of."""
     with named.store(folder) as store:
         return [revision for name, revision in store.census() if name == model]
-
-
-def _described(question: Question, model: str, data: str) -> str:
-    return f"{model} for {question.judge.evaluator} on {data} ({question.name})"
-
-
-def _how_to_make(question: Question, model: str) -> str:
-    if model == MINI:
-        return 'run the notebook with engine="transformers"'
-    return (
-        f"to make them: nlgeval completions --output {question.output} "
-        f"--engine {question.judge.engine}"
-    )
 
 
 # -- completions that could not be had, such as those of prompts that a model has no

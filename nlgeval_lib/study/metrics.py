@@ -15,11 +15,15 @@ import pandas as pd
 
 from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.evaluators import Unavailable, encoders
+from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.records import Status
-from nlgeval_lib.scoring import named
-from nlgeval_lib.study.catalogue import JUDGED_BY, Catalogue, Entry, Metric
-from nlgeval_lib.study.judges import QUICK_INPUTS
+from nlgeval_lib.study.catalogue import (
+    JUDGED_BY,
+    QUICK_INPUTS,
+    Catalogue,
+    Entry,
+    Metric,
+)
 
 
 def scores(
@@ -37,13 +41,14 @@ def scores(
     signatures = []
     mark = ""
     for metric in metrics:
+        note = _notes().get(metric.id)
+        if not make and not note:
+            raise Unavailable(f"nothing was computed with {metric.model} here")
         evaluator = _evaluator(metric)
         if make:
             note = _note(metric, evaluator)
-        elif note := _notes().get(metric.id):
-            evaluator.recall(note["settings"])
         else:
-            raise Unavailable(f"nothing was computed with {metric.model} here")
+            evaluator.recall(note["settings"])
         scored = evaluator.score(items)
         unavailable = scored["status"] == Status.UNAVAILABLE.value
         if unavailable.any():
@@ -138,6 +143,8 @@ def _made(metric: Metric, evaluator: Any, name: str, mode: str) -> str:
 
 
 def _evaluator(metric: Metric) -> Any:
+    from nlgeval_lib.scoring import named
+
     return named.evaluator(metric.evaluator, metric.settings, model=metric.model)
 
 
@@ -159,6 +166,8 @@ def _note(
 
     Raises: Unavailable where they are not.
     """
+    from nlgeval_lib.evaluators import encoders
+
     settings = evaluator.settings()
     located = encoders.Located(encoders.placed(metric.model), settings["model"])
     scored: dict[str, int] = {}

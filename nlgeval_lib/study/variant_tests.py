@@ -18,8 +18,7 @@ import pandas as pd
 
 from nlgeval_lib import figures, meta
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import judges
-from nlgeval_lib.study.judges import JudgeScores
+from nlgeval_lib.study.scores import JudgeScores, judge_scores
 
 KEYS = ("input_id", "system_id", "aspect")
 
@@ -56,7 +55,7 @@ def of_judges(output: str, names: Sequence[str], **asked: Any) -> VariantScores:
 
     Raises: what `judge_scores` raises.
     """
-    scores = {name: judges.judge_scores(output, name, **asked) for name in names}
+    scores = {name: judge_scores(output, name, **asked) for name in names}
     return on_shared_items(scores)
 
 
