@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import socket
 import urllib.parse
 import urllib.request
@@ -62,8 +61,9 @@ def locate(model: str | Path | None = None) -> Located:
 
 def _weight_files(folder: Path) -> list[Path]:
     """The files of a folder that hold weights, in order."""
-    files_of_patterns = map(folder.glob, ("*.safetensors", "pytorch_model*.bin"))
-    return sorted(itertools.chain.from_iterable(files_of_patterns))
+    safetensors = folder.glob("*.safetensors")
+    binaries = folder.glob("pytorch_model*.bin")
+    return sorted([*safetensors, *binaries])
 
 
 def placed(model: str | Path) -> str:
