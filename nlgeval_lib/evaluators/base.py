@@ -113,7 +113,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 
 def samples(
-    data: Any, needs: Iterable[str] = (), name: str = "the evaluator"
+    data: Any,
+    needs: Iterable[str] = (),
+    name: str = "the evaluator",
 ) -> list[Sample]:
     """One sample a row of a frame, in its order; or a list of samples as it is.
 
@@ -172,7 +174,10 @@ def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Samp
 
 
 def cells(
-    frame: pd.DataFrame, columns: Sequence[str], name: str, gaps: bool = False
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    name: str,
+    gaps: bool = False,
 ) -> list[tuple[str, ...]]:
     """Each row's text, of references all texts, in the first of `columns` that the
     frame has; () for a gap.

@@ -171,7 +171,10 @@ class CoAScore(LLMScore):
             requests = []
             for row in rows:
                 prompt = self._target_prompt(
-                    samples[row], targets[row], chains[row], scores[row]
+                    samples[row],
+                    targets[row],
+                    chains[row],
+                    scores[row],
                 )
                 requests.append(self.chat.request(prompt, samples[row].id))
             answers = yield Stage("score", requests, self.shaped(), self.stand_in)
@@ -218,7 +221,9 @@ class CoAScore(LLMScore):
         return relevant
 
     def _aspect_scores(
-        self, samples: Sequence[Sample], chains: Sequence[Chain]
+        self,
+        samples: Sequence[Sample],
+        chains: Sequence[Chain],
     ) -> Stages[list[dict[str, Judgment]]]:
         """Stage II: the score of each aspect by name, for every sample with a chain."""
         if self.variant == "random":
@@ -285,7 +290,9 @@ class CoAScore(LLMScore):
         return Chain(chosen, len(listed), missing)
 
     def read_scores(
-        self, draws: Sequence[Completion], aspects: Sequence[Aspect]
+        self,
+        draws: Sequence[Completion],
+        aspects: Sequence[Aspect],
     ) -> dict[str, Judgment]:
         """The score of each aspect: the mean over the draws, or why there is none.
 
@@ -302,7 +309,9 @@ class CoAScore(LLMScore):
         }
 
     def _read_draw(
-        self, completion: Completion, names: Sequence[str]
+        self,
+        completion: Completion,
+        names: Sequence[str],
     ) -> dict[str, Judgment]:
         """What one completion says of each aspect."""
         failure = failed(completion)
@@ -355,7 +364,9 @@ class CoAScore(LLMScore):
         )
 
     def _without_asking(
-        self, chain: Chain, scores: Mapping[str, Judgment]
+        self,
+        chain: Chain,
+        scores: Mapping[str, Judgment],
     ) -> Judgment | None:
         """What a sample's judgment is without the last stage: why it has no score, or
         the average of its aspects. None where the target is to be asked for.
@@ -401,7 +412,9 @@ class CoAScore(LLMScore):
         if self.variant == "w/o score":
             lines = "\n".join(map(str, chain.aspects))
             return prompts.render(
-                "coascore/score_target_without_scores", **words, aspects=lines
+                "coascore/score_target_without_scores",
+                **words,
+                aspects=lines,
             )
         scored = []
         for aspect in chain.aspects:
@@ -414,7 +427,9 @@ class CoAScore(LLMScore):
             elif self.unscored == "keep":
                 scored.append(str(aspect))
         return prompts.render(
-            "coascore/score_target", **words, scored_aspects="\n".join(scored)
+            "coascore/score_target",
+            **words,
+            scored_aspects="\n".join(scored),
         )
 
     def settings(self) -> dict[str, Any]:
@@ -435,7 +450,9 @@ class CoAScore(LLMScore):
 
 
 def _with_chain(
-    judgment: Judgment, chain: Chain, scores: Mapping[str, Judgment]
+    judgment: Judgment,
+    chain: Chain,
+    scores: Mapping[str, Judgment],
 ) -> Judgment:
     """A judgment with the chain that it rests on in its details, if there is one."""
     if chain.missing is not None:

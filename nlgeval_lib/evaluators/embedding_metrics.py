@@ -129,7 +129,10 @@ class BertScore(PairMetric):
 
 
 def _match(
-    sides: list[list[str]], vectors: dict[str, Any], weightless: set[int], device: str
+    sides: list[list[str]],
+    vectors: dict[str, Any],
+    weightless: set[int],
+    device: str,
 ) -> list[tuple[float, float, float]]:
     """F, P and R of a batch: references first, then outputs, as bert-score's
     matching takes them.
@@ -232,7 +235,9 @@ class SemScore(PairMetric):
         """The embedding of each text in float32. Raises: Unavailable."""
         if self.pooling == "model":  # sorts by length itself
             return self._loaded_transformer.encode(
-                texts, batch_size=self.batch_size, show_progress_bar=False
+                texts,
+                batch_size=self.batch_size,
+                show_progress_bar=False,
             )
         encoder = self._loaded_encoder
         pooled: list[Any] = [None] * len(texts)
@@ -270,7 +275,9 @@ class SemScore(PairMetric):
     def _loaded_encoder(self) -> encoders.TokenEncoder:
         located = encoders.locate(self.model)
         return encoders.TokenEncoder(
-            located, layer=self.layer, max_tokens=self.max_tokens
+            located,
+            layer=self.layer,
+            max_tokens=self.max_tokens,
         )
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import socket
 import urllib.parse
 import urllib.request
@@ -62,8 +61,9 @@ def locate(model: str | Path | None = None) -> Located:
 
 def _weight_files(folder: Path) -> list[Path]:
     """The files of a folder that hold weights, in order."""
-    files_of_patterns = map(folder.glob, ("*.safetensors", "pytorch_model*.bin"))
-    return sorted(itertools.chain.from_iterable(files_of_patterns))
+    safetensors = folder.glob("*.safetensors")
+    binaries = folder.glob("pytorch_model*.bin")
+    return sorted([*safetensors, *binaries])
 
 
 def placed(model: str | Path) -> str:
@@ -187,7 +187,9 @@ def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
 
     def load(settings: dict[str, Any]) -> tuple[Any, Any]:
         model = getattr(transformers, kind).from_pretrained(
-            located.path, dtype=torch.float32, **settings
+            located.path,
+            dtype=torch.float32,
+            **settings,
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(located.path, **settings)
         return tokenizer, model.eval().to(device())
@@ -204,7 +206,11 @@ class TokenEncoder:
     """
 
     def __init__(
-        self, located: Located, *, layer: int = -1, max_tokens: int | None = None
+        self,
+        located: Located,
+        *,
+        layer: int = -1,
+        max_tokens: int | None = None,
     ) -> None:
         self.tokenizer, model = pretrained(located, "AutoModel")
         if model.config.is_encoder_decoder:
@@ -245,12 +251,16 @@ class TokenEncoder:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
         encoded = self.tokenizer(
-            list(texts), truncation=True, max_length=self.max_tokens
+            list(texts),
+            truncation=True,
+            max_length=self.max_tokens,
         )
         return encoded["input_ids"]
 
     def vectors(
-        self, ids: Sequence[Sequence[int]], batch_size: int = 32
+        self,
+        ids: Sequence[Sequence[int]],
+        batch_size: int = 32,
     ) -> Iterator[tuple[int, Any]]:
         """(position in `ids`, tensor of tokens x width on the CPU), in batches of
         similar length.
@@ -264,7 +274,9 @@ class TokenEncoder:
             batch = order[start : start + batch_size]
             rows = [torch.tensor(ids[position]) for position in batch]
             tokens = pad_sequence(
-                rows, batch_first=True, padding_value=self.tokenizer.pad_token_id
+                rows,
+                batch_first=True,
+                padding_value=self.tokenizer.pad_token_id,
             )
             mask = pad_sequence(list(map(torch.ones_like, rows)), batch_first=True)
             with torch.inference_mode():

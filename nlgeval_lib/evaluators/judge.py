@@ -181,7 +181,9 @@ class Judge:
         return self
 
     def shaped(
-        self, stage: str = "score", sampling: Sampling | None = None
+        self,
+        stage: str = "score",
+        sampling: Sampling | None = None,
     ) -> Sampling:
         """The sampling settings of a stage (default: the evaluator's), with its form
         where `structured` is set.
@@ -199,7 +201,9 @@ class Judge:
         return failed(completion) or cut(completion, self.parse(completion, sample))
 
     def judged(
-        self, draws: Sequence[Completion], sample: Sample | None = None
+        self,
+        draws: Sequence[Completion],
+        sample: Sample | None = None,
     ) -> Judgment:
         """One judgment from its draws: the mean of what each says, by the missing
         policy.
@@ -275,7 +279,10 @@ class Judge:
         return frame.assign(details=[dict(judgment.details) for judgment in judgments])
 
     def plan(
-        self, data: Any, engine: Engine | None = None, store: Store | None = None
+        self,
+        data: Any,
+        engine: Engine | None = None,
+        store: Store | None = None,
     ) -> list[Stage]:
         """The stages that `score` would ask, none of them asked; those that rest on
         answers to come are not `exact`.
@@ -340,7 +347,10 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     """
     if not judgments:
         return Judgment.missing(
-            Status.FAILED, "no completion came back", n=0, n_missing=0
+            Status.FAILED,
+            "no completion came back",
+            n=0,
+            n_missing=0,
         )
     values = [j.value for j in judgments if j.status is Status.OK]
     without = [j for j in judgments if j.status is not Status.OK]

@@ -51,7 +51,9 @@ class _Likelihood(Metric):
         located = encoders.locate(self.model)
         try:
             return TransformersEngine(
-                located.path, revision=located.revision, dtype="float32"
+                located.path,
+                revision=located.revision,
+                dtype="float32",
             )
         except EngineError as error:
             raise Unavailable(str(error)) from error
@@ -62,7 +64,9 @@ class _Likelihood(Metric):
         """
         contexts, texts = map(list, zip(*pairs, strict=True))
         likelihoods = self._loaded.loglikelihood(
-            contexts, texts, batch_size=self.batch_size
+            contexts,
+            texts,
+            batch_size=self.batch_size,
         )
         return [
             _finite(likelihood.mean, likelihood.reason) for likelihood in likelihoods
@@ -88,7 +92,9 @@ class BartScore(PairMetric, _Likelihood):
     def __init__(self, model: str, *, direction: str = "f", **common: Any) -> None:
         super().__init__(model=model, **common)
         self.direction = choose(
-            "direction", direction, ("f", "precision", "recall", "source")
+            "direction",
+            direction,
+            ("f", "precision", "recall", "source"),
         )
 
     def settings(self) -> dict[str, Any]:
@@ -378,7 +384,11 @@ class Bleurt(PairMetric):
     parallel = False
 
     def __init__(
-        self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any
+        self,
+        model: str | Path = "BLEURT-20",
+        *,
+        batch_size: int = 16,
+        **common: Any,
     ) -> None:
         super().__init__(**common)
         self.model = Path(encoders.placed(model))
@@ -407,7 +417,9 @@ class Bleurt(PairMetric):
     def compute(self, items: Sequence[Item]) -> list[Found]:
         outputs, references = map(list, zip(*items, strict=True))
         scores = self._loaded.score(
-            references=references, candidates=outputs, batch_size=self.batch_size
+            references=references,
+            candidates=outputs,
+            batch_size=self.batch_size,
         )
         return list(map(_finite, scores))
 

@@ -160,7 +160,10 @@ class Synonyms:
         _, *blocks = gzip.decompress(COMPACT.read_bytes()).decode().split("\n\n")
         self._speeches = []
         for endings, lines, exceptions in zip(
-            ENDINGS.values(), blocks[::2], blocks[1::2], strict=True
+            ENDINGS.values(),
+            blocks[::2],
+            blocks[1::2],
+            strict=True,
         ):
             rules = [rule.split(":") for rule in endings.split()]
             irregular = {}

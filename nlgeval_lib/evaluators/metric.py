@@ -54,7 +54,10 @@ class Metric(abc.ABC):
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
     def __init__(
-        self, *, part: str | None = None, cache: bool | str | Path = True
+        self,
+        *,
+        part: str | None = None,
+        cache: bool | str | Path = True,
     ) -> None:
         self.part = base.choose("value", part or self.parts[0], self.parts)
         path = files.state("metrics", "scores.sqlite") if cache is True else cache
@@ -102,7 +105,11 @@ class Metric(abc.ABC):
             settings = {"settings": "unavailable"}
         part = self.part if len(self.parts) > 1 else None
         return base.signature(
-            self.name, value=part, **self.rules(), **settings, v=self.revision_of_code
+            self.name,
+            value=part,
+            **self.rules(),
+            **settings,
+            v=self.revision_of_code,
         )
 
     def _signature_of_values(self) -> str:
@@ -273,7 +280,10 @@ class Metric(abc.ABC):
         return cached
 
     def _batch(
-        self, keys: dict[Item, bytes], jobs: int, wait: bool
+        self,
+        keys: dict[Item, bytes],
+        jobs: int,
+        wait: bool,
     ) -> dict[Item, Found]:
         """Computes and stores what is not there; nothing where another process is at
         it and `wait` is off.
@@ -333,7 +343,11 @@ class PairMetric(Metric):
     empty_rules: ClassVar[tuple[str, ...]] = ("nan", "zero")
 
     def __init__(
-        self, *, multi: str | None = None, empty: str = "nan", **common: Any
+        self,
+        *,
+        multi: str | None = None,
+        empty: str = "nan",
+        **common: Any,
     ) -> None:
         super().__init__(**common)
         if multi is not None:

@@ -261,7 +261,10 @@ class Prometheus(Judge):
         return "prometheus/absolute_appendix"
 
     def _asked_scale(
-        self, low: int | None, high: int | None, wording: str
+        self,
+        low: int | None,
+        high: int | None,
+        wording: str,
     ) -> tuple[int, int] | None:
         """The scale that low and high, the rubric or the wording ask for, if any does.
 

@@ -63,7 +63,10 @@ def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
 
 
 def run(
-    stages: Stages[T], engine: Engine, store: Store | None = None, progress: Any = None
+    stages: Stages[T],
+    engine: Engine,
+    store: Store | None = None,
+    progress: Any = None,
 ) -> T:
     """Run the generator with an engine, through a store if there is one; an empty
     stage asks nothing.
@@ -78,7 +81,9 @@ def run(
 
 
 def plan(
-    stages: Stages[Any], engine: Engine | None = None, store: Store | None = None
+    stages: Stages[Any],
+    engine: Engine | None = None,
+    store: Store | None = None,
 ) -> list[Stage]:
     """The stages that would be asked, none of them asked; after an answer that is
     not stored they are not `exact`.
@@ -108,7 +113,9 @@ def plan(
 
 
 def _stored(
-    stage: Stage, engine: Engine | None, store: Store | None
+    stage: Stage,
+    engine: Engine | None,
+    store: Store | None,
 ) -> list[Draws | None]:
     """The completions of each request, None where one of its draws is not stored."""
     if engine is None or store is None:

@@ -182,7 +182,9 @@ class TigerScore(Judge):
 
 
 def read_analysis(
-    text: str, task: Task | None = None, decoder: str = "sum"
+    text: str,
+    task: Task | None = None,
+    decoder: str = "sum",
 ) -> Judgment:
     """An error analysis as a judgment, with the details that `TigerScore` names."""
     analysis = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)

@@ -175,7 +175,10 @@ class Aggregator:
         return self
 
     def _fit_group(
-        self, group: Sequence[str], scores: np.ndarray, ratings: np.ndarray
+        self,
+        group: Sequence[str],
+        scores: np.ndarray,
+        ratings: np.ndarray,
     ) -> None:
         """Fit one estimator on the targets of a group.
 

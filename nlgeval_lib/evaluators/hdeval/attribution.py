@@ -46,7 +46,9 @@ def permutation_importance(
     unit = np.where(variance > 0, variance, 1.0)
 
     def quality(
-        _: Aggregator, shuffled_scores: np.ndarray, __: Any
+        _: Aggregator,
+        shuffled_scores: np.ndarray,
+        __: Any,
     ) -> dict[str, float]:
         errors = aggregator.predict_array(shuffled_scores) - ratings
         return dict(zip(targets, -np.nanmean(errors**2, axis=0) / unit, strict=True))
@@ -140,7 +142,11 @@ def shap_values(
 
 
 def _explain(
-    estimator: Any, X: np.ndarray, background: np.ndarray, seed: int, rounds: int
+    estimator: Any,
+    X: np.ndarray,
+    background: np.ndarray,
+    seed: int,
+    rounds: int,
 ) -> Any:
     """Shapley values: of a tree or a forest exactly, of any other regressor sampled."""
     import shap
@@ -176,7 +182,9 @@ def _ranks(scores: np.ndarray, thresholds: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _ranked_tree(
-    tree: Any, thresholds: Sequence[np.ndarray], n_trees: int
+    tree: Any,
+    thresholds: Sequence[np.ndarray],
+    n_trees: int,
 ) -> dict[str, np.ndarray]:
     """A tree of a forest as shap takes it, with its thresholds' ranks."""
     ranks = [
@@ -195,7 +203,10 @@ def _ranked_tree(
 
 
 def _complete(
-    aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np.random.Generator
+    aggregator: Aggregator,
+    X: pd.DataFrame,
+    rows: int | None,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """At most `rows` random rows of X that have a prediction, gaps filled as the
     aggregator fills them.
@@ -306,7 +317,9 @@ def predictions(
 
 
 def _beside_ratings(
-    predicted: pd.DataFrame, human: pd.DataFrame, test: Sequence[int] | np.ndarray
+    predicted: pd.DataFrame,
+    human: pd.DataFrame,
+    test: Sequence[int] | np.ndarray,
 ) -> dict[str, Any]:
     """The columns of a table with a row for each test row and target."""
     return {

@@ -121,7 +121,10 @@ class CriteriaTree:
         return _indented(self.root)
 
     def with_children(
-        self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
+        self,
+        id: str,
+        children: Sequence[tuple[str, str]],
+        origin: str = "generated",
     ) -> CriteriaTree:
         """The tree with finer criteria (name, definition) added below one; their ids
         are made from their names.
@@ -160,7 +163,9 @@ class CriteriaTree:
 
     @classmethod
     def of(
-        cls, criteria: Mapping[str, str] | Iterable[str], source: str = "given"
+        cls,
+        criteria: Mapping[str, str] | Iterable[str],
+        source: str = "given",
     ) -> CriteriaTree:
         """A tree of one layer from names, or names with definitions.
 
@@ -198,7 +203,10 @@ class CriteriaTree:
 
 
 OVERALL = Criterion(
-    "overall", "Overall quality", "How good the text is on the whole.", origin="ours"
+    "overall",
+    "Overall quality",
+    "How good the text is on the whole.",
+    origin="ours",
 )
 
 
@@ -295,7 +303,9 @@ class Task:
 
 
 def finer(
-    completion: Completion, parent: Criterion, most: int
+    completion: Completion,
+    parent: Criterion,
+    most: int,
 ) -> tuple[list[tuple[str, str]], str]:
     """(name, definition) of each finer criterion that a model listed, or the reason why
     there is none.

@@ -207,7 +207,10 @@ class HDEval(Judge):
         return self.run(stages, **resources)
 
     def criteria_stages(
-        self, samples: Sequence[Sample], nodes: Sequence[Node], name: str = "criteria"
+        self,
+        samples: Sequence[Sample],
+        nodes: Sequence[Node],
+        name: str = "criteria",
     ) -> Stages[dict[str, list[Judgment]]]:
         """Every sample on every criterion; samples that look alike are asked once,
         whatever their aspects.
@@ -260,7 +263,11 @@ class HDEval(Judge):
         return self
 
     def train(
-        self, data: pd.DataFrame, *, growth: Growth | None = None, **resources: Any
+        self,
+        data: pd.DataFrame,
+        *,
+        growth: Growth | None = None,
+        **resources: Any,
     ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
         by layer; `data` and `resources` as for `fit`.
@@ -304,7 +311,9 @@ class HDEval(Judge):
                 upper = tree.nodes([number - 1])
                 parents = [n.criterion for n in upper if n.id in history[-1].kept]
                 children, failed = yield from self._decompositions(
-                    parents, growth.children, f"decompose into layer {number}"
+                    parents,
+                    growth.children,
+                    f"decompose into layer {number}",
                 )
                 if not children:
                     history.append(Layer(number, (), {}, failed, (), None))
@@ -333,7 +342,10 @@ class HDEval(Judge):
         return Trained(tree, aggregator, tuple(history), scores)
 
     def _decompositions(
-        self, parents: Sequence[Criterion], most: int, name: str
+        self,
+        parents: Sequence[Criterion],
+        most: int,
+        name: str,
     ) -> Stages[tuple[dict[str, list[tuple[str, str]]], dict[str, str]]]:
         """Parent's id -> name and definition of each finer criterion, at most so many;
         parent's id -> the reason why there is none.
