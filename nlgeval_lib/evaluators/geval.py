@@ -5,9 +5,10 @@ averaged, or weighted by probability.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.parsers.ratings import rating
+from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
@@ -94,13 +96,16 @@ class GEval(Judge):
         """The score that a completion states, or for `weighted` the mean under the
         probabilities beside it.
         """
-        judgment = rating(completion.text, self.low, self.high).judgment()
+        judgment = self.reader(sample)(completion.text).judgment()
         if self.method == "weighted" and judgment.status is Status.OK:
             judgment = weigh(completion, judgment, self.choices)
         if self.flip and judgment.status is Status.OK:
             flipped = self.low + self.high - judgment.value
             judgment = dataclasses.replace(judgment, value=flipped)
         return judgment
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        return functools.partial(rating, low=self.low, high=self.high)
 
     def settings(self) -> dict[str, Any]:
         return {

@@ -10,7 +10,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
@@ -23,6 +23,7 @@ from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.base import samples, score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
 from nlgeval_lib.evaluators.stages import Stage, Stages, T
+from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
@@ -136,6 +137,12 @@ class Judge:
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """What one completion says about the sample. Never raises on any text."""
         raise NotImplementedError(f"{type(self).__name__} has no parse()")
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
+        """The parser that reads the judge's score in a text about the sample, with its
+        settings; None where no single text states a score.
+        """
+        return None
 
     def request(self, sample: Sample) -> Request:
         """What is asked for one sample; its completions are draws of the same

@@ -4,7 +4,8 @@ the tasks that can be rated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
+from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 
@@ -190,9 +192,13 @@ class LLMScore(Judge):
         """The score that the completion gives; one labelled with another aspect than
         the sample's is not taken.
         """
+        return self.reader(sample)(completion.text).judgment()
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         label = None if sample is None else self.task.target(sample.aspect).name
-        score = rating(completion.text, self.task.low, self.task.high, label)
-        return score.judgment()
+        return functools.partial(
+            rating, low=self.task.low, high=self.task.high, label=label
+        )
 
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}

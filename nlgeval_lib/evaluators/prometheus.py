@@ -5,6 +5,7 @@ answer.
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import json
 import re
@@ -21,6 +22,7 @@ from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.parsers.ratings import rating
+from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 
@@ -340,12 +342,17 @@ class Prometheus(Judge):
             **{name: values[name] for name in self.template.variables}
         )
 
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score after the feedback, on the sample's scale."""
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         low, high = self.common_scale if sample is None else self.scale(sample)
         if not self.feedback:
-            return rating(completion.text, low, high).judgment()
-        verdict = read_feedback(completion.text, low, high, self.parser)
+            return functools.partial(rating, low=low, high=high)
+        return functools.partial(read_feedback, low=low, high=high, mode=self.parser)
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The score after the feedback, on the sample's scale."""
+        verdict = self.reader(sample)(completion.text)
+        if not self.feedback:
+            return verdict.judgment()
         return verdict.judgment(feedback=verdict.feedback)
 
     def form(self, stage: str = "score") -> dict[str, Any]:

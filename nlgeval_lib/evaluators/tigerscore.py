@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -173,6 +173,9 @@ class TigerScore(Judge):
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"regex": analysis_form(self.sampling.max_tokens)}
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        return error_analysis if self.decoder == "sum" else tigerscore_authors
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum. An analysis that cannot be read is missing, not
@@ -372,6 +375,9 @@ class TigerScoreReferenceBased(Judge):
                     judgments.append(self.read(draw, sample))
             combined.append(combine(judgments, self.missing))
         return combined
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        return error_analysis
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum, from the JSON of the second turn."""

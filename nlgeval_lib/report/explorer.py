@@ -32,7 +32,7 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.stages import Draws, Stage, drive
 from nlgeval_lib.parsers.text import Parsed
-from nlgeval_lib.records import Sample, Status
+from nlgeval_lib.records import Status
 from nlgeval_lib.report import web
 from nlgeval_lib.scoring.job import PARSED
 from nlgeval_lib.study import catalogue, judges, recorded_judges
@@ -218,7 +218,7 @@ def _asked(
             row, _, part = request.id.partition("#")
             read = None
             if stage.name in PARSED and row in samples_by_id:
-                read = _parser(judge, samples_by_id[row])
+                read = judge.reader(samples_by_id[row])
             about = " ".join(filter(None, [stage.name, part]))
             prompt = request.text()
             for draw in draws:
@@ -239,31 +239,6 @@ def _asked(
         output = sample.id.rpartition("/")[0]
         by_sample.append(turns.get(sample.id) or by_output.get(output, []))
     return judgments, by_sample
-
-
-def _parser(judge: Any, sample: Sample) -> Callable[[str], Parsed] | None:
-    """The parser that reads a judge's score, as the judge sets it; None for an
-    evaluator that says nothing of it.
-    """
-    if judge.name.startswith("tigerscore"):
-        return parsers.error_analysis
-    task = getattr(judge, "task", judge)
-    label = None
-    if judge.name.startswith("hdeval"):
-        low = mini.LOW
-        high = mini.HIGH
-    elif hasattr(judge, "scale"):
-        low, high = judge.scale(sample)
-    elif hasattr(task, "low"):
-        low = task.low
-        high = task.high
-        if hasattr(task, "target"):
-            label = task.target(sample.aspect).name
-    else:
-        return None
-    if getattr(judge, "feedback", False):
-        return functools.partial(parsers.feedback, low=low, high=high)
-    return functools.partial(parsers.rating, low=low, high=high, label=label)
 
 
 # -- recordings, and what the miniature judge said when it was measured

@@ -5,11 +5,12 @@ aggregator fitted on ratings.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import importlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -39,6 +40,7 @@ from nlgeval_lib.evaluators.judge import (
 )
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import rating
+from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
@@ -237,7 +239,10 @@ class HDEval(Judge):
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score of one criterion, 1 to 5, at the beginning of its completion."""
-        return rating(completion.text, LOW, HIGH).judgment()
+        return self.reader(sample)(completion.text).judgment()
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        return functools.partial(rating, low=LOW, high=HIGH)
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
         if stage == "decompose":
