@@ -366,8 +366,8 @@ class Job:
         if counts:
             names = ("total", "stored", "done", "failed")
             record["completions"] = {name: counts[name] for name in names}
-            names = ("prompt_tokens", "completion_tokens")
-            record["made_now"] = {name: counts[name] for name in names}
+            tokens = ("prompt_tokens", "completion_tokens")
+            record["made_now"] = {name: counts[name] for name in tokens}
         return record
 
     def _engine_record(self) -> dict[str, Any]:
