@@ -26,7 +26,7 @@ import numpy as np
 from nlgeval_lib import files
 from nlgeval_lib.papers import witnesses
 from nlgeval_lib.papers.numbers import is_blank, parse
-from nlgeval_lib.papers.tables import KEY, PAPERS, folder
+from nlgeval_lib.papers.printed_tables import KEY, PAPERS, folder
 
 Key = tuple[str, ...]
 Cell = tuple[Key, str]

@@ -37,8 +37,9 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
     """
     if target is None:
         return lambda cls: register(name, cls)
-    place = target
-    if not isinstance(target, str):
+    if isinstance(target, str):
+        place = target
+    else:
         place = f"{target.__module__}:{target.__qualname__}"
     registered, _ = _registry.get(name, (place, target))
     if registered != place:
@@ -193,9 +194,9 @@ def cells(
     column = present[0]
     if isinstance(frame[column], pd.DataFrame):
         raise ValueError(f"the frame has column {column} more than once")
-    groups = []
+    groups: list[tuple[str, ...]] = []
     for position, value in enumerate(frame[column]):
-        texts = (value,)
+        texts: tuple[Any, ...] = (value,)
         if column in FIELDS["references"] and _is_list(value):
             texts = tuple(value)
         if gaps and pd.api.types.is_scalar(value) and pd.isna(value):

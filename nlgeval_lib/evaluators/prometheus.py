@@ -20,8 +20,8 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
+from nlgeval_lib.parsers.ratings import Feedback, rating
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
-from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
@@ -351,9 +351,9 @@ class Prometheus(Judge):
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score after the feedback, on the sample's scale."""
         verdict = self.reader(sample)(completion.text)
-        if not self.feedback:
-            return verdict.judgment()
-        return verdict.judgment(feedback=verdict.feedback)
+        if isinstance(verdict, Feedback):
+            return verdict.judgment(feedback=verdict.feedback)
+        return verdict.judgment()
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A feedback that leaves room for the verdict, then a score of the common

@@ -62,10 +62,7 @@ if TYPE_CHECKING:
         is_blank,
         parse,
     )
-    from nlgeval_lib.papers.published import Fact, fact, facts
-    from nlgeval_lib.papers.shuffling import shuffled
-    from nlgeval_lib.papers.spread import own_sd, reach
-    from nlgeval_lib.papers.tables import (
+    from nlgeval_lib.papers.printed_tables import (
         COLUMNS,
         INDEX_COLUMNS,
         KEY,
@@ -77,6 +74,9 @@ if TYPE_CHECKING:
         load,
         tables,
     )
+    from nlgeval_lib.papers.published import Fact, fact, facts
+    from nlgeval_lib.papers.shuffling import shuffled
+    from nlgeval_lib.papers.spread import own_sd, reach
 
 # module -> its names, which are loaded when they are first used
 _MODULES = {
@@ -141,7 +141,7 @@ _MODULES = {
         "own_sd",
         "reach",
     ),
-    "tables": (
+    "printed_tables": (
         "COLUMNS",
         "INDEX_COLUMNS",
         "KEY",

@@ -27,7 +27,7 @@ from nlgeval_lib.papers.auditing import cells as audit_cells
 from nlgeval_lib.papers.auditing.cells import Finding, Tables, joined
 from nlgeval_lib.papers.auditing.sentences import Lead, leads
 from nlgeval_lib.papers.claim_sentences import SIGNIFICANT, sentence
-from nlgeval_lib.papers.tables import load, marks, nearest, strings
+from nlgeval_lib.papers.printed_tables import load, marks, nearest, strings
 
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told yet")
 HOLDS, IN_PART, FAILS, UNTOLD = VERDICTS

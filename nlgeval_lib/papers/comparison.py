@@ -22,8 +22,15 @@ from nlgeval_lib.papers.differing import explained
 from nlgeval_lib.papers.gaps import gap_of
 from nlgeval_lib.papers.kinds import with_kinds
 from nlgeval_lib.papers.numbers import TOLERANCE, agrees, difference, exact, parse
+from nlgeval_lib.papers.printed_tables import (
+    KEY,
+    folder,
+    keys_in_words,
+    load,
+    nearest,
+    strings,
+)
 from nlgeval_lib.papers.spread import reach
-from nlgeval_lib.papers.tables import KEY, folder, keys_in_words, load, nearest, strings
 
 Key = tuple[str, ...]  # row, column, statistic
 OPTIONAL = ("route", "reason", "n", "ci_low", "ci_high", "signature")

@@ -28,8 +28,8 @@ from nlgeval_lib.papers.comparison import (
     verdict,
 )
 from nlgeval_lib.papers.kinds import EVIDENCE, OWN, ROW_KINDS, own_method
+from nlgeval_lib.papers.printed_tables import KEY
 from nlgeval_lib.papers.shuffling import shuffled, supports
-from nlgeval_lib.papers.tables import KEY
 
 ROUTES = {"recomputed": ("public", "run"), "consistent": ("published",)}
 COUNTS = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from nlgeval_lib.papers.tables import KEY, folder, strings
+from nlgeval_lib.papers.printed_tables import KEY, folder, strings
 
 PLACE = ("paper", "table", *KEY)
 COLUMNS = (*PLACE, "reason", "tried")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from nlgeval_lib.papers.numbers import parse
-from nlgeval_lib.papers.tables import (
+from nlgeval_lib.papers.printed_tables import (
     KEY,
     PAPERS,
     folder,

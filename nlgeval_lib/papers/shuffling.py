@@ -8,6 +8,7 @@ among averages. The rate of each cell is worked out exactly; nothing is drawn.
 from __future__ import annotations
 
 import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ import pandas as pd
 from nlgeval_lib.papers.comparison import TWICE, habits_of
 from nlgeval_lib.papers.kinds import is_average
 from nlgeval_lib.papers.numbers import TOLERANCE, parse
+from nlgeval_lib.papers.printed_tables import folder, load
 from nlgeval_lib.papers.spread import reach
-from nlgeval_lib.papers.tables import folder, load
 
 NEAR = 0.5  # shuffled numbers that reach so large a share of a count leave no support
 
@@ -52,7 +53,7 @@ def shuffled(cells: pd.DataFrame) -> pd.Series:
             modified[table] = path.stat().st_mtime_ns
         average = is_average(cell.row, cell.column)
         pool = _pool(*table, cell.statistic, average, modified[table])
-        own_sd = cell.own_sd if cell.route == "run" else None
+        own_sd = float(cell.own_sd) if cell.route == "run" else None
         rates.append(_share(float(cell.ours), pool, own_sd))
     return pd.Series(rates, cells.index, dtype=float)
 
@@ -88,8 +89,8 @@ def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
         finer = np.floor(ours / (pool.units / 10) + 0.5 + 1e-9) * pool.units / 10
         rounded = np.floor(finer / pool.units + 0.5 + 1e-9) * pool.units
         equal |= np.abs(rounded - pool.values) < pool.units / 10
-    if pd.notna(own_sd):
-        equal |= gaps <= pool.rooms + reach(float(own_sd))
+    if own_sd is not None and not math.isnan(own_sd):
+        equal |= gaps <= pool.rooms + reach(own_sd)
     return float(equal.mean())
 
 

@@ -18,7 +18,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgeval_lib.papers.tables import KEY, folder, keys_in_words, load, strings, tables
+from nlgeval_lib.papers.printed_tables import (
+    KEY,
+    folder,
+    keys_in_words,
+    load,
+    strings,
+    tables,
+)
 
 PAPER_COLUMNS = ("paper", "file", "sha256")
 COLUMNS = ("table", *KEY, "line", "position", "basis", "seal")

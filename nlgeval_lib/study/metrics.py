@@ -41,7 +41,7 @@ def scores(
     signatures = []
     mark = ""
     for metric in metrics:
-        note = _notes().get(metric.id)
+        note: dict[str, Any] = _notes().get(metric.id, {})
         if not make and not note:
             raise Unavailable(f"nothing was computed with {metric.model} here")
         evaluator = _evaluator(metric)

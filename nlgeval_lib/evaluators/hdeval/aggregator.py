@@ -8,6 +8,7 @@ C.3; ablations of Tables 4 and 5.
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -418,4 +419,5 @@ def matrix(frame: pd.DataFrame) -> np.ndarray:
 
 def _json_rows(numbers: np.ndarray) -> list[list[float | None]]:
     """Numbers for JSON, row by row, None for NaN."""
-    return np.where(np.isnan(numbers), None, numbers).tolist()
+    rows: list[list[float]] = numbers.tolist()
+    return [[None if math.isnan(value) else value for value in row] for row in rows]

@@ -21,8 +21,16 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.papers.auditing import attainable, sentences, values
-from nlgeval_lib.papers.tables import KEY, PAPERS, folder, index, known, load, marks
-from nlgeval_lib.papers.tables import tables as printed_tables
+from nlgeval_lib.papers.printed_tables import (
+    KEY,
+    PAPERS,
+    folder,
+    index,
+    known,
+    load,
+    marks,
+)
+from nlgeval_lib.papers.printed_tables import tables as printed_tables
 
 from .cells import (
     CONTRADICTS,

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.papers.numbers import parse
-from nlgeval_lib.papers.tables import KEY, nearest
+from nlgeval_lib.papers.printed_tables import KEY, nearest
 
 VERDICTS = ("holds", "holds within rounding", "cannot be told", "contradicts")
 HOLDS, ROUNDED, UNTOLD, CONTRADICTS = VERDICTS
@@ -316,7 +316,7 @@ class Cells:
 
 class Tables:
     """The printed tables of a paper by name, each read once; `marks`: those of
-    `papers.tables.marks`.
+    `printed_tables.marks`.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nlgeval_lib.papers.tables import KEY
+from nlgeval_lib.papers.printed_tables import KEY
 
 from .cells import (
     ANY,
