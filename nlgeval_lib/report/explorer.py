@@ -37,7 +37,7 @@ from nlgeval_lib.report import web
 from nlgeval_lib.scoring.job import PARSED
 from nlgeval_lib.study import catalogue, judges, recorded_judges
 from nlgeval_lib.study.judges import EngineOptions
-from nlgeval_lib.study.scores import judge_scores
+from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.training import mini
 
 KEYS = ["input_id", "system_id", "aspect"]

@@ -55,7 +55,7 @@ _PLACE = re.compile(
     r"""
     (?<![\w.:/<>~\\])                       # not inside a word, an address, a path
     (?:
-        /(?:[\w.+@-]+/)+                    # the folders of /home/user/file
+        /(?:[\w.+@-]+/)+                    # the folders of an absolute path
       | [A-Za-z]:\\(?:[^\\/:*?"<>|\s]+\\)+  # those of C:\Users\user\file
     )
     (?=[\w.+@-])                           # and the name of a file after them

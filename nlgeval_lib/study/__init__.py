@@ -15,11 +15,13 @@ from nlgeval_lib.on_use import loaded_on_use
 if TYPE_CHECKING:
     from nlgeval_lib.evaluators import Unavailable
     from nlgeval_lib.study.judges import EngineOptions, engine
-    from nlgeval_lib.study.scores import MINI, JudgeScores, judge_scores
+    from nlgeval_lib.study.questions import judge_scores
+    from nlgeval_lib.study.scores import MINI, JudgeScores
 
 _MODULES = {
     "judges": ("EngineOptions", "Unavailable", "engine"),
-    "scores": ("MINI", "JudgeScores", "judge_scores"),
+    "questions": ("judge_scores",),
+    "scores": ("MINI", "JudgeScores"),
 }
 __all__ = [
     "MINI",

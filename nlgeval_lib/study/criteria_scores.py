@@ -24,7 +24,8 @@ from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import recorded_judges
 from nlgeval_lib.study.aspect_scores import CHAT_SCALES
 from nlgeval_lib.study.judged_rows import Asked, Part
-from nlgeval_lib.study.scores import JudgeScores, judge_scores
+from nlgeval_lib.study.questions import judge_scores
+from nlgeval_lib.study.scores import JudgeScores
 from nlgeval_lib.training import mini
 
 CHAT = "topical_chat"

@@ -14,7 +14,8 @@ import pandas as pd
 
 from nlgeval_lib import papers
 from nlgeval_lib.study.judged_rows import ITEM, JudgedRows, drawn
-from nlgeval_lib.study.scores import JudgeScores, judge_scores
+from nlgeval_lib.study.questions import judge_scores
+from nlgeval_lib.study.scores import JudgeScores
 
 
 @dataclass

@@ -19,7 +19,8 @@ from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import catalogue, metrics, published_rows
-from nlgeval_lib.study.scores import JudgeScores, judge_scores
+from nlgeval_lib.study.questions import judge_scores
+from nlgeval_lib.study.scores import JudgeScores
 
 # A system may have several outputs for one input.
 ITEM = ["input_id", "system_id", "output"]

@@ -18,7 +18,8 @@ import pandas as pd
 
 from nlgeval_lib import figures, meta
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study.scores import JudgeScores, judge_scores
+from nlgeval_lib.study.questions import judge_scores
+from nlgeval_lib.study.scores import JudgeScores
 
 KEYS = ("input_id", "system_id", "aspect")
 
