@@ -88,7 +88,7 @@ def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
         finer = np.floor(ours / (pool.units / 10) + 0.5 + 1e-9) * pool.units / 10
         rounded = np.floor(finer / pool.units + 0.5 + 1e-9) * pool.units
         equal |= np.abs(rounded - pool.values) < pool.units / 10
-    if pd.notna(own_sd):
+    if own_sd is not None and pd.notna(own_sd):
         equal |= gaps <= pool.rooms + reach(float(own_sd))
     return float(equal.mean())
 

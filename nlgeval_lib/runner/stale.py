@@ -118,11 +118,11 @@ class Record:
             different.append("library code")
         if different:
             return f"changed: {', '.join(different)}"
-        for name, sha256 in self.files.items():
+        for name, recorded in self.files.items():
             present = file_hash(files.located(name))
-            if present is None and sha256 is not None:
+            if present is None and recorded is not None:
                 return f"gone: {name}"
-            if present != sha256:
+            if present != recorded:
                 return f"altered since: {name}"
         return ""
 

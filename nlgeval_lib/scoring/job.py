@@ -364,10 +364,10 @@ class Job:
             record |= self._engine_record()
         counts = self.run.counts
         if counts:
-            names = ("total", "stored", "done", "failed")
-            record["completions"] = {name: counts[name] for name in names}
-            names = ("prompt_tokens", "completion_tokens")
-            record["made_now"] = {name: counts[name] for name in names}
+            completion_counts = ("total", "stored", "done", "failed")
+            record["completions"] = {name: counts[name] for name in completion_counts}
+            token_counts = ("prompt_tokens", "completion_tokens")
+            record["made_now"] = {name: counts[name] for name in token_counts}
         return record
 
     def _engine_record(self) -> dict[str, Any]:

@@ -281,7 +281,7 @@ def kinds(values: Iterable[Any]) -> set[type]:
     all others; none where it is empty.
     """
     present = [value for value in values if value is not None]
-    types = set()
+    types: set[type] = set()
     for own_type in set(map(type, present)):
         bases = [kind for kind in _KINDS if issubclass(own_type, kind)]
         types.add(bases[0] if bases else object)

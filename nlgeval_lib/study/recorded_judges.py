@@ -93,7 +93,7 @@ def readings(
         if text not in read_of:
             read_of[text] = read(text, *settings)
     if collected.wanted():
-        saved = {}
+        saved: dict[tuple[bytes, ...], tuple[float, str]] = {}
         for text in distinct:
             saved[(numbers.digest_of(text),)] = _as_saved(read_of[text])
         collected.add(rule, saved)
@@ -211,8 +211,8 @@ def of_one(
             recorded = recorded[recorded[column] == choice]
     recorded = recorded[recorded["input_id"].isin(items["input_id"])]
     if read:
-        values = [reading.value for reading in readings(recorded["text"], read)]
-        recorded = recorded.assign(value=values)
+        parsed = [reading.value for reading in readings(recorded["text"], read)]
+        recorded = recorded.assign(value=parsed)
     [by_aspect] = scores(items, recorded).values()
     [values] = by_aspect.values()
     return values
