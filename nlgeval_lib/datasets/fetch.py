@@ -391,9 +391,9 @@ def all(
     unavailable = [result.name for result in results if not result.ok]
     distinct = {relpath for result in results for relpath in result.files}
     complete = len(results) - len(unavailable)
-    size = f"{_megabytes(distinct):.0f} MB"
+    total_size = f"{_megabytes(distinct):.0f} MB"
     summary = f"{complete} of {len(results)} data sets ready"
-    summary += f" ({len(distinct)} files, {size})"
+    summary += f" ({len(distinct)} files, {total_size})"
     if unavailable:
         summary += f"; unavailable: {', '.join(unavailable)}"
     say(summary)

@@ -222,7 +222,7 @@ def _outcome(cells: pd.DataFrame, title: str) -> str:
 
 def _legend_of_marks(fig: Any, axes: Iterable[Any], width: float) -> None:
     """One legend for all panels, with the marks that were drawn."""
-    drawn = {}
+    drawn: dict[str, Any] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         drawn.update(zip(labels, handles, strict=True))

@@ -155,9 +155,14 @@ def render(fig: Any) -> dict[str, bytes]:
         "svg": {"dpi": svg_dpi, "metadata": {"Date": None, "Creator": None}},
         "png": {"dpi": DPI, "metadata": {"Software": None}},
     }
-    settings = ("svg.fonttype", "svg.hashsalt", "savefig.dpi")
     rendered = {}
-    with mpl.rc_context({name: _RC[name] for name in settings}):
+    with mpl.rc_context(
+        {
+            "svg.fonttype": _RC["svg.fonttype"],
+            "svg.hashsalt": _RC["svg.hashsalt"],
+            "savefig.dpi": _RC["savefig.dpi"],
+        }
+    ):
         for form, options in forms.items():
             buffer = io.BytesIO()
             fig.savefig(buffer, format=form, facecolor="white", **options)
@@ -172,6 +177,7 @@ def _dots_as_picture(fig: Any) -> bool:
     The picture has a screen's resolution; at the PNG's it would be as large as the
     shapes are.
     """
+    import numpy as np
     from matplotlib.collections import PathCollection
 
     scatters = []
@@ -180,7 +186,7 @@ def _dots_as_picture(fig: Any) -> bool:
         for part in ax.collections:
             if isinstance(part, PathCollection):
                 scatters.append(part)
-                dots += len(part.get_offsets())
+                dots += len(np.asarray(part.get_offsets()))
     if dots <= MANY_DOTS:
         return False
     for scatter in scatters:

@@ -108,8 +108,8 @@ class _Alpha:
         return _within(ratings, self.nominal) / self.other_ratings
 
     def __call__(self, counts: Floats) -> float:
-        totals = np.bincount(self.code, counts[self.item], len(self.values))
-        totals = totals.astype(float)
+        tally = np.bincount(self.code, counts[self.item], len(self.values))
+        totals = tally.astype(float)
         places = self.values
         if self.ordinal:
             # The distance between two ordered values is how many ratings lie between

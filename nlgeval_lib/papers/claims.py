@@ -406,7 +406,8 @@ def _inferred(claim: Mapping[str, str], tables: Tables) -> str:
     if name == "models":
         return inference.models(cells, **test)
     relation = _relations(claim)[0]
-    first_reading = next(iter(relation.get("readings", {}).values()), {})
+    readings: dict[str, dict[str, Any]] = relation.get("readings", {})
+    first_reading = next(iter(readings.values()), {})
     relation = relation | first_reading | test
     picks = {pick: relation[pick] for pick in PICKS if pick in relation}
     rival = test.pop("rival", None)

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -308,7 +309,7 @@ class Output:
             "written": fresh,
             "modules": provenance.modules(),
         }
-        path = os.environ.get("NLGEVAL_RECORD")
+        path: Path | str | None = os.environ.get("NLGEVAL_RECORD")
         if not path:
             path = files.state("saved", self.mode, f"{self.id}.json")
             if place.folder in ("", "mini"):

@@ -580,7 +580,7 @@ def _status(
             reasons.append(f"shown by {outputs}")
         return "no numbers", "; ".join(filter(None, reasons))
     if cells is not None:
-        reasons = filter(None, cells["reason"].unique())
+        reasons = [*filter(None, cells["reason"].unique())]
         return "not built yet", f"no number compared: {'; '.join(reasons)}"
     if item.entries:
         command = f"nlgeval run {item.entries[0].id}"

@@ -93,7 +93,7 @@ class Entry:
     @property
     def metric_ids(self) -> list[str]:
         """The metrics that it reads."""
-        ids = []
+        ids: list[str] = []
         for by_aspect in self.metrics.values():
             for metrics in by_aspect.values():
                 ids += metrics

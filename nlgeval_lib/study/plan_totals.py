@@ -102,7 +102,7 @@ def _cells(
     filled: the model's rows of data/judged_cells.csv. covers: the printed tables of an
     output.
     """
-    tables = set()
+    tables: set[tuple[str, str]] = set()
     for outputs in part.loc[part["to_ask"] > 0, "outputs"]:
         for output in outputs.split(", "):
             tables.update(covers[output])

@@ -390,7 +390,7 @@ class _Tables:
         rated = int((~np.isnan(group.human)).sum())
         for name, values in {**group.scores, **group.baselines}.items():
             n = int(group.has_both(values).sum())
-            row = {**key, "score": name, **dict.fromkeys(_VALUE, NAN)}
+            row: dict[str, Any] = {**key, "score": name, **dict.fromkeys(_VALUE, NAN)}
             row["n"] = n
             row["coverage"] = n / rated if rated else NAN
             arguments = (values, group.human, key["coef"], level)
@@ -423,7 +423,7 @@ class _Tables:
             "level": key["level"],
         }
         for first, second in combinations(group.scores, 2):
-            row = {**key, "first": first, "second": second}
+            row: dict[str, Any] = {**key, "first": first, "second": second}
             arguments = (group.scores[first], group.scores[second], group.human)
             test = _numbers(_DIFFERENCE, grid.compare, arguments, options)
             if "p" not in test:

@@ -220,7 +220,12 @@ def candidates_of(
             template=template,
             task=find_task(_text(row["task"])).label,
             free=template == FREE,
-            **texts,
+            instruction=texts["instruction"],
+            reference=texts["reference"],
+            input=texts["input"],
+            output=texts["output"],
+            dataset=texts["dataset"],
+            system_id=texts["system_id"],
         )
         candidates.append(candidate)
     return candidates

@@ -162,9 +162,9 @@ class Filters:
         rows = []
         for rule in self.rules.values():
             reached_by: dict[str | None, int] = {}
-            for (name, group), count in self.reached.items():
+            for (name, part), count in self.reached.items():
                 if name == rule.name:
-                    reached_by[group] = count
+                    reached_by[part] = count
             if not by_group:
                 reached_by = {None: sum(reached_by.values())}
             for group, reached in reached_by.items():

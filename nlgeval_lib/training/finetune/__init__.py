@@ -713,8 +713,10 @@ def _trainer_class(config: Config, n_examples: int) -> Any:
                 return super().create_scheduler(num_training_steps, optimizer)
             epoch = math.ceil(n_examples / config.batch)
             gamma = config.step_gamma
+            if optimizer is None:
+                optimizer = self.optimizer
             self.lr_scheduler = LambdaLR(
-                optimizer or self.optimizer, lambda step: gamma ** (step // epoch)
+                optimizer, lambda step: gamma ** (step // epoch)
             )
             self._created_lr_scheduler = True
             return self.lr_scheduler
