@@ -9,6 +9,7 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from meta_oracles import judged
 
@@ -54,3 +55,22 @@ def test_an_interval_and_a_test_mean_the_same_everywhere(word):
         alone.interval.name
     ] * 2
     assert ("|conf:0.9" in test.signature()) == bool(word)
+
+
+def test_a_result_shows_its_answer():
+    """What stands in a notebook's cell is the answer, not only how it was computed."""
+    rng = np.random.default_rng(0)
+    ratings = np.clip(np.round(3 + rng.normal(size=(3, 60))), 1, 5)
+    judge = np.round(ratings.mean(axis=0))
+    shown = repr(meta.alt_test(judge, ratings))
+    assert shown.startswith("AltTest(passed=True, winning_rate=1, advantage=1, ")
+    assert "raters=3, n=60" in shown
+    assert "distinct=5, entropy=1" in repr(meta.scale_use(ratings[0], 1, 5))
+    samples = meta.mean_of_samples([[1.0, np.nan], [3.0, np.nan]])
+    assert repr(samples).startswith("Samples(mean=2, n=2, n_empty=1, 'samples:")
+    judges = {"good": judge, "poor": rng.normal(size=60)}
+    league = meta.league(judges, ratings.mean(axis=0))
+    assert repr(league).startswith("League(best=good, judges=2, n=60, ")
+    rows = league.to_markdown().splitlines()
+    assert rows[0].startswith("| name | ") and len(rows) == 4
+    assert repr(league.corrected).startswith("Corrected(rejected=1, n=1, ")

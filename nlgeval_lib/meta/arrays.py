@@ -285,6 +285,11 @@ class Samples(Result):
     n_failed: int
     n_empty: int
 
+    def answer(self) -> dict[str, Any]:
+        scored = self.scores[self.counts > 0]
+        mean = float(scored.mean()) if scored.size else float("nan")
+        return {"mean": mean, "n": self.counts.size, "n_empty": self.n_empty}
+
     def signature(self) -> str:
         total = self.n_draws * self.counts.size
         failed = f"{self.n_failed}/{total} failed"

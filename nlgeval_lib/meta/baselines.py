@@ -252,6 +252,10 @@ class ScaleUse(Result):
     scale: tuple[float, float]
     steps: int | None = None
 
+    def answer(self) -> dict[str, Any]:
+        names = ("distinct", "entropy", "evenness", "ties", "floor", "ceiling", "n")
+        return {name: getattr(self, name) for name in names}
+
     def signature(self) -> str:
         low, high = self.scale
         scale = f"scale:{arrays.exactly(low)}-{arrays.exactly(high)}"

@@ -40,6 +40,9 @@ class Corrected(Result):
         """The adjusted p-value of one test."""
         return self.adjusted[self.names.index(name)]
 
+    def answer(self) -> dict[str, Any]:
+        return {"rejected": sum(self.rejected), "n": len(self.names)}
+
     def to_frame(self) -> pd.DataFrame:
         columns = ("names", "families", "p", "adjusted", "rejected")
         return pd.DataFrame({name: list(getattr(self, name)) for name in columns})
@@ -183,6 +186,11 @@ class League(Result):
         rows = [correlation.row() for correlation in self.correlations]
         table = pd.DataFrame(rows).assign(name=self.names, rank=self.ranks)
         return table.set_index("name").reset_index()
+
+    def answer(self) -> dict[str, Any]:
+        ranked = zip(self.names, self.ranks, strict=True)
+        best = [name for name, rank in ranked if rank == min(self.ranks)]
+        return {"best": " = ".join(best), "judges": len(self.names), "n": self.n}
 
     def signature(self) -> str:
         judges = f"judges:{len(self.names)}|common:{self.n}"

@@ -170,6 +170,15 @@ class AltTest(Result):
     min_items: int = 30
     reason: str = ""
 
+    def answer(self) -> dict[str, Any]:
+        return {
+            "passed": self.passed,
+            "winning_rate": self.winning_rate,
+            "advantage": self.advantage,
+            "raters": len(self.p) - len(self.raters_left_out),
+            "n": self.n_items,
+        }
+
     def signature(self) -> str:
         epsilon = arrays.exactly(self.epsilon)
         q = arrays.exactly(self.q)
