@@ -50,9 +50,11 @@ def examples(text):
 IN_HELP = [
     (name, line) for name, text in helps() for line in dict.fromkeys(examples(text))
 ]
+PAGES = ("README.md", "docs/own-data.md", "docs/gpu.md")
 IN_README = [
-    ("README", line)
-    for line in examples((ROOT / "README.md").read_text(encoding="utf-8"))
+    (page, line)
+    for page in PAGES
+    for line in examples((ROOT / page).read_text(encoding="utf-8"))
 ]
 PLANNED = [
     line
