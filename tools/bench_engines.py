@@ -1,20 +1,22 @@
 """Our engines beside the bare backends, in turn, on the same prompts, with a small
 random Llama built on the spot.
 
-vllm           engine + store + parser against `LLM.generate`: wall seconds, A and B
-alternating openai         requests a second against a loopback server that waits 50 ms,
-as a share of what `concurrency` allows
+vllm: engine, store and parser against `LLM.generate`: wall seconds, A and B in turn.
+openai: requests a second against a loopback server that waits 50 ms, as a share of what
+`concurrency` allows.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import multiprocessing
+import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +55,8 @@ def _model(folder: Path) -> Path:
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {
-        token: i for i, token in enumerate(["<unk>", "<s>", "</s>", "<pad>", *alphabet])
-    }
+    tokens = ["<unk>", "<s>", "</s>", "<pad>", *alphabet]
+    vocabulary = {token: number for number, token in enumerate(tokens)}
     tok = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
     tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tok.decoder = decoders.ByteLevel()
@@ -97,17 +98,59 @@ def _against_bare(
     """
     from vllm import SamplingParams
 
-    items = datasets.items(datasets.load("mini"))
-    pool = [
-        f"Instruction: {i}\nOutput: {o}\nScore (1-5):"
-        for i, o in zip(items["instruction"], items["output"], strict=True)
-    ]
     params = SamplingParams(temperature=0.0, max_tokens=tokens)
-    bare = []
-    ours = []
-    step = engine._llm.llm_engine.step
+
+    def bare(texts: list[str]) -> None:
+        engine._llm.generate([f"a {text}" for text in texts], params, use_tqdm=False)
+
+    def ours(texts: list[str]) -> None:
+        _stored_and_read(engine, [f"b {text}" for text in texts], tokens)
+
+    pool = _pool()
+    calls = {"bare": bare, "ours": ours}
+    seconds: dict[str, list[float]] = {"bare": [], "ours": []}
+    outside: dict[str, list[float]] = {"bare": [], "ours": []}
+    with _timed_steps(engine._llm.llm_engine) as within:
+        for number in range(-1, rounds):  # the first of each warms up
+            # other prompts each round, so that no prefix cache helps either side
+            texts = []
+            for i in range(prompts):
+                text = pool[(number * prompts + i) % len(pool)]
+                texts.append(f"{number} {text}")
+            order = ("bare", "ours") if number % 2 else ("ours", "bare")
+            for name in order:
+                within[0] = 0.0
+                took = _seconds(lambda call=calls[name], texts=texts: call(texts))
+                if number >= 0:
+                    seconds[name].append(took)
+                    outside[name].append(took - within[0])
+    pairs = zip(seconds["bare"], seconds["ours"], strict=True)
+    ratios = [of_ours / of_bare for of_bare, of_ours in pairs]
+    result: dict[str, Any] = {"prompts": prompts, "tokens each": tokens}
+    for name, values in seconds.items():
+        result[f"{name} seconds"] = round(statistics.median(values), 3)
+    result["ours / bare"] = round(statistics.median(ratios), 3)
+    result["ours / bare, all rounds"] = [round(ratio, 3) for ratio in ratios]
+    for name, values in outside.items():
+        title = f"{name} outside vLLM's steps, seconds"
+        result[title] = round(statistics.median(values), 3)
+    return result
+
+
+def _pool() -> list[str]:
+    """Prompts of the miniature data set."""
+    items = datasets.items(datasets.load("mini"))
+    prompts = []
+    for text, output in zip(items["instruction"], items["output"], strict=True):
+        prompts.append(f"Instruction: {text}\nOutput: {output}\nScore (1-5):")
+    return prompts
+
+
+@contextlib.contextmanager
+def _timed_steps(llm_engine: Any) -> Iterator[list[float]]:
+    """Seconds that vLLM's own steps take, added to the list's one entry."""
+    step = llm_engine.step
     within = [0.0]
-    outside: tuple[list[float], list[float]] = ([], [])
 
     def timed_step() -> Any:
         began = time.perf_counter()
@@ -116,40 +159,11 @@ def _against_bare(
         finally:
             within[0] += time.perf_counter() - began
 
-    engine._llm.llm_engine.step = timed_step
-    for number in range(-1, rounds):  # the first of each warms up
-        # other prompts each round, so that no prefix cache helps either side
-        chosen = [
-            f"{number} {pool[(number * prompts + i) % len(pool)]}"
-            for i in range(prompts)
-        ]
-        sides = [
-            lambda chosen=chosen: engine._llm.generate(
-                [f"a {p}" for p in chosen], params, use_tqdm=False
-            ),
-            lambda chosen=chosen: _stored_and_read(
-                engine, [f"b {p}" for p in chosen], tokens
-            ),
-        ]
-        order = (0, 1) if number % 2 else (1, 0)
-        for side in order:
-            within[0] = 0.0
-            took = _seconds(sides[side])
-            if number >= 0:
-                (bare, ours)[side].append(took)
-                outside[side].append(took - within[0])
-    engine._llm.llm_engine.step = step
-    ratios = [b / a for a, b in zip(bare, ours, strict=True)]
-    return {
-        "prompts": prompts,
-        "tokens each": tokens,
-        "bare seconds": round(statistics.median(bare), 3),
-        "ours seconds": round(statistics.median(ours), 3),
-        "ours / bare": round(statistics.median(ratios), 3),
-        "ours / bare, all rounds": [round(one, 3) for one in ratios],
-        "bare outside vLLM's steps, seconds": round(statistics.median(outside[0]), 3),
-        "ours outside vLLM's steps, seconds": round(statistics.median(outside[1]), 3),
-    }
+    llm_engine.step = timed_step
+    try:
+        yield within
+    finally:
+        llm_engine.step = step
 
 
 def _stored_and_read(engine: Any, prompts: Sequence[str], tokens: int) -> None:
@@ -162,36 +176,32 @@ def _stored_and_read(engine: Any, prompts: Sequence[str], tokens: int) -> None:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    body = json.dumps(
-        {
-            "id": "x",
-            "object": "text_completion",
-            "created": 0,
-            "model": "slow",
-            "choices": [
-                {
-                    "index": 0,
-                    "text": "Score: 4",
-                    "finish_reason": "stop",
-                    "logprobs": None,
-                }
-            ],
-            "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
-        }
+    """Answer each request of a connection after the delay."""
+    choice = {
+        "index": 0,
+        "text": "Score: 4",
+        "finish_reason": "stop",
+        "logprobs": None,
+    }
+    completion = {
+        "id": "x",
+        "object": "text_completion",
+        "created": 0,
+        "model": "slow",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
+    }
+    body = json.dumps(completion).encode()
+    head = (
+        "HTTP/1.1 200 OK\r\n"
+        "Content-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
     ).encode()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     try:
         while True:
             header = await reader.readuntil(b"\r\n\r\n")
-            length = next(
-                (
-                    int(line.split(b":")[1])
-                    for line in header.split(b"\r\n")
-                    if line.lower().startswith(b"content-length")
-                ),
-                0,
-            )
-            await reader.readexactly(length)
+            length = re.search(rb"(?i)\r\ncontent-length:(.*)\r", header)
+            await reader.readexactly(int(length[1]) if length else 0)
             await asyncio.sleep(DELAY)
             writer.write(head + body)
             await writer.drain()
@@ -210,43 +220,41 @@ def _serve(pipe: Any) -> None:
 
 
 def _openai(calls: int) -> dict[str, Any]:
-    here, there = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(
-        target=_serve, args=(there,), daemon=True
-    )
-    server.start()
-    port = here.recv()
+    """Requests a second of our engine, as a share of what `concurrency` allows."""
     out: dict[str, Any] = {"delay, seconds": DELAY}
-    try:
+    with serving("spawn") as url:
         for concurrency in (4, 8, 16):
             engine = engines.make(
-                "openai",
-                model="slow",
-                base_url=f"http://127.0.0.1:{port}/v1",
-                concurrency=concurrency,
+                "openai", model="slow", base_url=url, concurrency=concurrency
             )
-            engines.complete(
-                engine,
-                [f"warm {i}" for i in range(concurrency)],
-                Sampling(max_tokens=8),
-            )
-            n = calls * concurrency
-            took = []
+            sampling = Sampling(max_tokens=8)
+            warming = [f"warm {i}" for i in range(concurrency)]
+            engines.complete(engine, warming, sampling)
+            seconds = []
             for k in range(3):
-                asked = [f"{k} {i}" for i in range(n)]
-                took.append(
-                    _seconds(
-                        lambda e=engine, a=asked: engines.complete(
-                            e, a, Sampling(max_tokens=8)
-                        )
-                    )
-                )
-            out[f"concurrency {concurrency}, share of ideal"] = round(
-                calls * DELAY / statistics.median(took), 3
-            )
+                prompts = [f"{k} {i}" for i in range(calls * concurrency)]
+                began = time.perf_counter()
+                engines.complete(engine, prompts, sampling)
+                seconds.append(time.perf_counter() - began)
+            share = calls * DELAY / statistics.median(seconds)
+            out[f"concurrency {concurrency}, share of ideal"] = round(share, 3)
+    return out
+
+
+@contextlib.contextmanager
+def serving(method: str) -> Iterator[str]:
+    """The address of a loopback server that waits, in a process that is started by this
+    method of multiprocessing.
+    """
+    receiving, sending = multiprocessing.Pipe()
+    server = multiprocessing.get_context(method).Process(
+        target=_serve, args=(sending,), daemon=True
+    )
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{receiving.recv()}/v1"
     finally:
         server.terminate()
-    return out
 
 
 if __name__ == "__main__":

@@ -28,20 +28,22 @@ class Length:
     def score(self, frame):
         return score_frame(frame.index, [Judgment(float(len(text))) for text in frame["output"]], self.signature())
 '''
-READ = "import {0}; {0}.{1}({2!r}{3})"
+READERS = {
+    "pandas": "import pandas; pandas.read_json('rows.jsonl', lines=True)",
+    "polars": "import polars; polars.read_ndjson('rows.jsonl')",
+}
 
 
 def rows(count: int) -> Iterator[str]:
     """Short rows: two texts of about 40 characters, a rating, two names."""
-    things = ("tall tower", "red bridge", "old harbour", "quiet square")
+    places = ("tall tower", "red bridge", "old harbour", "quiet square")
     for i in range(count):
-        said = f"The {things[i % 4]} of town {i // 20} is open on day {i % 7}."
-        meant = f"The {things[i // 3 % 4]} of town {i // 20} opens on day {i % 5}."
+        town = f"of town {i // 20}"
         row = {
             "input_id": i // 4,
             "system_id": "ABCD"[i % 4],
-            "output": said,
-            "reference": meant,
+            "output": f"The {places[i % 4]} {town} is open on day {i % 7}.",
+            "reference": f"The {places[i // 3 % 4]} {town} opens on day {i % 5}.",
             "human": i * 7 % 5,
         }
         yield json.dumps(row) + "\n"
@@ -56,7 +58,7 @@ def peak(command: list[str], folder: Path) -> dict[str, Any]:
             command, cwd=folder, stdout=log, stderr=subprocess.STDOUT
         )
         while process.poll() is None:
-            most = max(most, sum(map(held, family(process.pid))))
+            most = max(most, sum(map(resident, family(process.pid))))
             time.sleep(0.05)
         log.seek(0)
         if process.returncode:
@@ -77,20 +79,18 @@ def family(pid: int) -> Iterator[int]:
         return
 
 
-def held(pid: int) -> int:
-    """Bytes of memory that a process holds now; 0 of one that is gone."""
+def resident(pid: int) -> int:
+    """Bytes of memory that a process holds; 0 of one that has ended."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf(
-            "SC_PAGE_SIZE"
-        )
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except OSError:
         return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def measure() -> dict[str, Any]:
     """By number of rows: the file, and what each command took."""
-    nlgeval = [sys.executable, "-m", "nlgeval_lib.cli"]
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for count in ROWS:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
@@ -98,50 +98,37 @@ def measure() -> dict[str, Any]:
             (folder / "length.py").write_text(LENGTH)
             with open(folder / "rows.jsonl", "w", encoding="utf-8") as out:
                 out.writelines(rows(count))
-            made: dict[str, Any] = {
-                "file_mib": round((folder / "rows.jsonl").stat().st_size / 2**20)
-            }
-            score = [*nlgeval, "score", "--plugin", "length.py", "-e", "length", "-i"]
-            made["score length, jsonl to parquet"] = peak(
-                [*score, "rows.jsonl", "-o", "s.parquet"], folder
-            )
-            if count <= 1_000_000:
-                again = [*score, "s.parquet", "--column", "again", "-o", "again.jsonl"]
-                made["score length, parquet to jsonl"] = peak(again, folder)
-                rouge = [
-                    *nlgeval,
-                    "score",
-                    "-e",
-                    "rouge",
-                    "-i",
-                    "rows.jsonl",
-                    "-o",
-                    "rouge.csv",
-                ]
-                made["score rouge, jsonl to csv"] = peak(rouge, folder)
-                meta = [
-                    *nlgeval,
-                    "meta",
-                    "s.parquet",
-                    "--no-baselines",
-                    "--coef",
-                    "pearson",
-                    "--ci",
-                    "none",
-                ]
-                made["meta, one coefficient, parquet"] = peak(meta, folder)
-            for package, call, more in (
-                ("pandas", "read_json", ", lines=True"),
-                ("polars", "read_ndjson", ""),
-            ):
+            size = (folder / "rows.jsonl").stat().st_size
+            of_size: dict[str, Any] = {"file_mib": round(size / 2**20)}
+            for title, command in commands(count).items():
+                of_size[title] = peak(command, folder)
+            for package, code in READERS.items():
+                title = f"{package} reads the jsonl"
                 if importlib.util.find_spec(package) is None:
-                    made[f"{package} reads the jsonl"] = "not installed"
-                    continue
-                code = READ.format(package, call, "rows.jsonl", more)
-                made[f"{package} reads the jsonl"] = peak(
-                    [sys.executable, "-c", code], folder
-                )
-            found[f"{count:,} rows"] = made
-            print(json.dumps(made, indent=2), flush=True)
+                    of_size[title] = "not installed"
+                else:
+                    of_size[title] = peak([sys.executable, "-c", code], folder)
+            results[f"{count:,} rows"] = of_size
+            print(json.dumps(of_size, indent=2), flush=True)
     os.environ.pop("NLGEVAL_HOME")
-    return found
+    return results
+
+
+def commands(count: int) -> dict[str, list[str]]:
+    """The commands that are measured on a file of so many rows, in this order."""
+    length = "score --plugin length.py -e length -i"
+    chosen = {
+        "score length, jsonl to parquet": f"{length} rows.jsonl -o s.parquet",
+    }
+    if count <= 1_000_000:
+        chosen |= {
+            "score length, parquet to jsonl": (
+                f"{length} s.parquet --column again -o again.jsonl"
+            ),
+            "score rouge, jsonl to csv": "score -e rouge -i rows.jsonl -o rouge.csv",
+            "meta, one coefficient, parquet": (
+                "meta s.parquet --no-baselines --coef pearson --ci none"
+            ),
+        }
+    nlgeval = [sys.executable, "-m", "nlgeval_lib.cli"]
+    return {title: [*nlgeval, *words.split()] for title, words in chosen.items()}

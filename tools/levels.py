@@ -44,57 +44,51 @@ CELLS += [
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--only",
-        nargs="*",
-        default=list(simulated.WORLDS),
-        choices=list(simulated.WORLDS),
-    )
-    parser.add_argument("--sims", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args(argv)
+    options = _options(argv)
     path = files.data() / "simulated" / "meta_inference.csv"
-    rows = (
-        simulated.committed()
-        if path.exists()
-        else pd.DataFrame(columns=simulated.COLUMNS)
-    )
-    for (size, level, coef, tests, cis), world in itertools.product(CELLS, asked.only):
-        sims = asked.sims // 2 if size in HALF else asked.sims
+    rows = pd.DataFrame(columns=simulated.COLUMNS)
+    if path.exists():
+        rows = simulated.committed()
+    for cell, world in itertools.product(CELLS, options.only):
+        size, level, coef, tests, cis = cell
+        sims = options.sims
+        if size in HALF:
+            sims = sims // 2
         key = {
             "world": world,
             "size": size,
             "level": level,
             "coef": coef,
             "sims": sims,
-            "seed": asked.seed,
+            "seed": options.seed,
         }
-        if (rows[list(key)] == pd.Series(key)).all(axis=1).any():
+        is_cell = rows[list(key)] == pd.Series(key)
+        if is_cell.all(axis=1).any():
             continue
         start = time.monotonic()
-        tests = (
-            (*tests, "williams")
-            if coef == "pearson" and (level == "system" or tests == ROWS[0])
-            else tests
+        if coef == "pearson" and (level == "system" or tests == ROWS[0]):
+            tests = (*tests, "williams")
+        measured = simulated.measure(
+            world, size, level, coef, tests, cis, sims, options.seed
         )
-        made = pd.DataFrame(
-            simulated.measure(world, size, level, coef, tests, cis, sims, asked.seed)
-        )
-        rows = (
-            pd.concat([rows, made.round(4)], ignore_index=True)
-            if len(rows)
-            else made.round(4)
-        )
+        added = pd.DataFrame(measured).round(4)
+        if len(rows):
+            added = pd.concat([rows, added], ignore_index=True)
+        rows = added
         files.write_text(path, rows.to_csv(index=False))
-        print(
-            *key.values(),
-            f"{time.monotonic() - start:.1f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        seconds = f"{time.monotonic() - start:.1f} s"
+        print(*key.values(), seconds, file=sys.stderr, flush=True)
+
+
+def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    worlds = list(simulated.WORLDS)
+    parser.add_argument("--only", nargs="*", default=worlds, choices=worlds)
+    parser.add_argument("--sims", type=int, default=600)
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ NOTEBOOKS = (
     "coascore/figure_04_aspect_count.ipynb",
     "meta/ties.ipynb",
 )
+LAB_PORT = 8897
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MEASURE = """(() => {
   const top = (node) => node ? Math.round(node.getBoundingClientRect().top + scrollY) : null;
@@ -126,20 +127,20 @@ class Tab:
             json.dumps({"id": self._number, "method": method, "params": parameters})
         )
         while True:
-            told = json.loads(self._socket.recv())
-            if told.get("method") == "Network.requestWillBeSent":
-                self.asked.append(told["params"]["request"]["url"])
-            if told.get("id") == self._number:
-                if "error" in told:
-                    raise RuntimeError(f"{method}: {told['error']}")
-                return told["result"]
+            answer = json.loads(self._socket.recv())
+            if answer.get("method") == "Network.requestWillBeSent":
+                self.asked.append(answer["params"]["request"]["url"])
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
 
     def value(self, script: str) -> Any:
         """What a script in the page comes to."""
-        found = self.do(
+        answer = self.do(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        return found["result"].get("value")
+        return answer["result"].get("value")
 
     def open(self, address: str, ready: str, seconds: float = 60) -> None:
         """Go there, and wait until `ready` is true in the page.
@@ -183,12 +184,12 @@ def browser() -> Iterator[int]:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         running = subprocess.Popen([path, *flags, "about:blank"], **quiet)
         try:
-            told = Path(folder, "DevToolsActivePort")
+            port_file = Path(folder, "DevToolsActivePort")
             for _ in range(300):
-                if told.exists() and told.read_text().strip():
+                if port_file.exists() and port_file.read_text().strip():
                     break
                 time.sleep(0.1)
-            yield int(told.read_text().split()[0])
+            yield int(port_file.read_text().split()[0])
         finally:
             running.terminate()
             running.wait(20)
@@ -208,21 +209,22 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
             "document.readyState === 'complete' && !!document.querySelector('main h1')",
         )
         tab.picture(folder / f"report_{name.replace('/', '_')}.png")
-        where = tab.value(MEASURE)
+        starts = tab.value(MEASURE)
         print(
-            f"{name}: verdict at {where['verdict']}, first table at {where['table']}, {where['wide']} wide"
+            f"{name}: verdict at {starts['verdict']}, "
+            f"first table at {starts['table']}, {starts['wide']} wide"
         )
-        asked = [
-            url for url in tab.asked if not url.startswith(("file:", "data:", "blob:"))
-        ]
-        faults = [f"asks the network for {url}" for url in asked] + tab.value(FAULTS)
+        faults = []
+        for url in tab.asked:
+            if not url.startswith(("file:", "data:", "blob:")):
+                faults.append(f"asks the network for {url}")
+        faults += tab.value(FAULTS)
         needed = ["table"] if name == "judgments" else ["verdict", "table"]
-        faults += [
-            f"{what} begins at {where[what]}"
-            for what in needed
-            if (where[what] or HEIGHT) >= HEIGHT
-        ]
-        faults += ["wider than the window"] if where["wide"] > WIDTH else []
+        for element in needed:
+            if (starts[element] or HEIGHT) >= HEIGHT:
+                faults.append(f"{element} begins at {starts[element]}")
+        if starts["wide"] > WIDTH:
+            faults.append("wider than the window")
         if axe:
             tab.value(axe)
             faults += tab.value(AXE)
@@ -232,71 +234,62 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
 def lab(tab: Tab, folder: Path) -> Iterator[str]:
     """Pictures of notebooks in JupyterLab; what is wrong, a line each."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-        port = 8897
-        command = [
-            sys.executable,
-            "-m",
-            "jupyter",
-            "lab",
-            "--no-browser",
-            f"--port={port}",
-            "--allow-root",
-        ]
+        command = [sys.executable, "-m", "jupyter", "lab", "--no-browser"]
         command += [
+            f"--port={LAB_PORT}",
+            "--allow-root",
             f"--notebook-dir={ROOT / 'notebooks'}",
             "--IdentityProvider.token=",
             "--ServerApp.port_retries=0",
-        ]
-        command += [
             f"--LabApp.user_settings_dir={home}",
             f"--LabApp.workspaces_dir={home}",
         ]
-        running = subprocess.Popen(
+        server = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            before = changed()
+            unchanged = changed()
             for name in NOTEBOOKS:
-                address = f"http://127.0.0.1:{port}/lab/tree/{name}?reset"
-                for _ in range(120):
-                    with contextlib.suppress(OSError):
-                        urllib.request.urlopen(f"http://127.0.0.1:{port}/api").close()
-                        break
-                    time.sleep(0.5)
-                tab.open(
-                    address,
-                    "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 4",
-                    120,
-                )
-                time.sleep(2)
-                tab.picture(
-                    folder / f"lab_{name.replace('/', '_').removesuffix('.ipynb')}.png"
-                )
-                here = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
-                yield from (
-                    f"{name}: asks {url}"
-                    for url in tab.asked
-                    if not url.startswith(here)
-                )
-                if tab.value(
-                    "!!document.querySelector('.jp-mod-current.jp-mod-dirty')"
-                ):
-                    yield f"{name}: is marked as edited on opening"
-            yield from (f"opening changed {name}" for name in changed() - before)
+                yield from _notebook(tab, name, folder)
+            yield from (f"opening changed {name}" for name in changed() - unchanged)
         finally:
-            running.terminate()
-            running.wait(20)
+            server.terminate()
+            server.wait(20)
+
+
+def _notebook(tab: Tab, name: str, folder: Path) -> Iterator[str]:
+    """A picture of one notebook; what is wrong, a line each."""
+    server = f"http://127.0.0.1:{LAB_PORT}"
+    for _ in range(120):
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"{server}/api").close()
+            break
+        time.sleep(0.5)
+    tab.open(
+        f"{server}/lab/tree/{name}?reset",
+        "document.querySelectorAll('.jp-Notebook .jp-Cell').length > 4",
+        120,
+    )
+    time.sleep(2)
+    title = name.replace("/", "_").removesuffix(".ipynb")
+    tab.picture(folder / f"lab_{title}.png")
+    own = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
+    for url in tab.asked:
+        if not url.startswith(own):
+            yield f"{name}: asks {url}"
+    if tab.value("!!document.querySelector('.jp-mod-current.jp-mod-dirty')"):
+        yield f"{name}: is marked as edited on opening"
 
 
 def changed() -> set[str]:
     """What git says is changed below notebooks/."""
-    done = subprocess.run(
+    status = subprocess.run(
         ["git", "status", "--porcelain", "notebooks"],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
-    return set(done.stdout.splitlines())
+    return set(status.stdout.splitlines())
 
 
 def main() -> int:
@@ -307,16 +300,16 @@ def main() -> int:
     )
     parser.add_argument("--site", type=Path, default=ROOT / "results" / "report")
     parser.add_argument("--axe", type=Path, help="axe.min.js of axe-core")
-    given = parser.parse_args()
-    axe = given.axe.read_text(encoding="utf-8") if given.axe else ""
+    options = parser.parse_args()
+    axe = options.axe.read_text(encoding="utf-8") if options.axe else ""
     with browser() as port:
         faults = [
-            *report(Tab(port), given.site, given.folder, axe),
-            *lab(Tab(port), given.folder),
+            *report(Tab(port), options.site, options.folder, axe),
+            *lab(Tab(port), options.folder),
         ]
     print(
         "\n".join(faults)
-        or f"no fault; {len(PAGES)} pages and {len(NOTEBOOKS)} notebooks in {given.folder}"
+        or f"no fault; {len(PAGES)} pages and {len(NOTEBOOKS)} notebooks in {options.folder}"
     )
     return 1 if faults else 0
 
