@@ -122,7 +122,7 @@ light:  ## what `pip install .` alone takes and gives: seconds, megabytes, a sco
 	@tools/light.sh
 
 levels: $(READY)  ## level, coverage and power of tests and intervals in simulated worlds: the long run (20 minutes, resumable)
-	@OMP_NUM_THREADS=1 $(PY) tools/levels.py $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m tools.levels $(ARGS)
 
 mutants: $(READY)  ## small faults planted in meta, papers and parsers: which ones no test sees [ARGS="meta --sample 40"]
 	$(PY) tools/mutants.py $(ARGS)
