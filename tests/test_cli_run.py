@@ -164,7 +164,7 @@ def test_check_tells_what_cannot_be_had_here_from_what_differs(
     assert (
         code == 0
         and "equal, less one" in out
-        and "1 cells cannot be had here: needs a judge" in out
+        and "1 cells are not available here: needs a judge" in out
     )
     monkeypatch.setattr(
         stale, "checksums", functools.cache(lambda name: {"a": "1" * 64})

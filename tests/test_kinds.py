@@ -1,5 +1,5 @@
 """Every printed number has one kind and is one sort of evidence; reasons for missing
-ones are told apart.
+ones are separate.
 """
 
 from __future__ import annotations

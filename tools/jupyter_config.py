@@ -1,4 +1,4 @@
-"""JupyterLab's settings of `make lab`: git is told at once where a save changed
+"""JupyterLab's settings of `make lab`: git learns at once where a save changed
 nothing for it.
 """
 

@@ -1,7 +1,7 @@
 """Level, coverage and power of the tests and intervals of `meta` in simulated worlds
 with a known truth: the long run.
 
-    python tools/levels.py [--only WORLD ...] [--sims 600] [--seed 0]
+    python -m tools.levels [--only WORLD ...] [--sims 600] [--seed 0]
 
 Writes data/simulated/meta_inference.csv cell by cell; cells that are there are not made
 again, so a run that was cut off goes on. About 20 minutes of one core. Everything

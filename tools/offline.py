@@ -79,7 +79,7 @@ def main() -> None:
         print("offline: a network namespace with loopback alone", flush=True)
     else:
         environment.update(dead_proxies())
-        print("offline: no namespace to be had; proxies lead nowhere", flush=True)
+        print("offline: no namespace is available; proxies lead nowhere", flush=True)
     os.execvpe(command[0], command, environment)
 
 

@@ -300,8 +300,8 @@ def _check(entry: Entry, path: Path) -> None:
 def _ask(entry: Entry, path: Path) -> None:
     """Ask a host for a file; one that does not answer is put down as such.
 
-    Everything that can go wrong on the way is told in our words: requests' errors are
-    OSErrors, as those of files are.
+    Everything that can go wrong on the way is reported in our words: requests' errors
+    are OSErrors, as those of files are.
     """
     import pooch
     import requests
@@ -367,7 +367,7 @@ def all(
     """Fetch the files of the named data sets and recordings (default: every one); a
     line each and a summary are said.
 
-    A file that cannot be had is reported and ends only its own data set. Optional files
+    A file that is not available is reported and ends only its own data set. Optional files
     are used where they lie, and fetched only where `optional` says so; the path of one
     stands for itself as a name. Returns one `Fetched` a name.
 

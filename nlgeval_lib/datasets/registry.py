@@ -25,7 +25,7 @@ class DataError(Exception):
 
 
 class DataUnavailable(DataError):
-    """A data file cannot be had on this machine now."""
+    """A data file is not available on this machine now."""
 
 
 class ChecksumError(DataError):

@@ -1,4 +1,4 @@
-"""Text encoders: find one, name what it is so that its numbers can be told apart,
+"""Text encoders: find one, name what it is so that its numbers are never mixed,
 and run it over many texts.
 """
 

@@ -12,7 +12,7 @@ WIDE = 7.0
 DPI = 200
 MANY_DOTS = 2000  # in one figure
 
-# Okabe and Ito's palette, told apart with every common kind of colour blindness
+# Okabe and Ito's palette, distinct with every common kind of colour blindness
 PALETTE = {
     "blue": "#0072B2",
     "orange": "#E69F00",

@@ -42,7 +42,7 @@ MOST_PATTERNS = 10_000
 class Comparison(Measured):
     """Two judges against the same ratings on their common items.
 
-    difference: first minus second, of the scores as they came. p: NaN with a reason
+    difference: first minus second, of the scores as given. p: NaN with a reason
     where not defined. low, high: of the difference, where asked for. test: its name and
     settings. spread: of a jackknife test.
     """

@@ -1,7 +1,7 @@
 """Why a printed cell has no number of ours: four kinds that are never mixed up.
 
 A reason begins with its kind and a colon, as `gap(NEEDS_RUN, "gpt-4-32k on SummEval")`
-writes it. Reasons that name no kind are told by words that the library itself writes.
+writes it. Reasons that name no kind are recognised by words that the library itself writes.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
     """What an equal number is evidence of: one of EVIDENCE.
 
     A reprint stands in an earlier table under the same row, column and statistic, or is
-    declared; averages, differences and sizes are told by their names.
+    declared; averages, differences and sizes are recognised by their names.
     """
     cell = (paper, table, row, column)
     for *patterns, evidence, _ in _lines("evidence.csv", _EVIDENCE_COLUMNS):

@@ -408,7 +408,7 @@ def from_numbers(entry: Entry, names: Iterable[str]) -> bool:
 
 
 def missing(names: Iterable[str]) -> dict[str, str]:
-    """The data sets among these that cannot be had here, with the reason; all others
+    """The data sets among these that are not available here, with the reason; all others
     are on this machine afterwards.
 
     Files that are in no local place are fetched, several at a time; a host that does

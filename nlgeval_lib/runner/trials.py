@@ -136,7 +136,7 @@ def sweep(
     """
     missing = stale.missing(entry.inputs)
     if missing:
-        gaps = [f"{name} cannot be had here: {missing[name]}" for name in missing]
+        gaps = [f"{name} are not available here: {missing[name]}" for name in missing]
         raise SweepError("; ".join(gaps))
     show = session.Progress(len(todo))
     failed = list[Point]()
@@ -321,7 +321,7 @@ def _verdict(
     fresh: Path,
 ) -> tuple[str, list[str]]:
     """Whether the fresh results of an output equal the saved ones; and the differences,
-    or the cells that cannot be had here.
+    or the cells that are not available here.
     """
     folder = Path("mini" if entry.route == "mini" else "", entry.paper)
     paths = [*(fresh / folder).glob(f"{entry.id}.csv")]
@@ -348,7 +348,7 @@ def _verdict(
 
 def compared(saved: str, fresh: str) -> tuple[list[str], list[str]]:
     """Differences between two result files; and, of a comparison, how many of its
-    cells cannot be had here.
+    cells are not available here.
     """
     first = pd.read_csv(io.StringIO(saved), dtype=str, keep_default_na=False)
     second = pd.read_csv(io.StringIO(fresh), dtype=str, keep_default_na=False)
@@ -363,4 +363,4 @@ def compared(saved: str, fresh: str) -> tuple[list[str], list[str]]:
     if not missing.any():
         return differences, []
     reasons = "; ".join(dict.fromkeys(second.loc[missing, "reason"]))
-    return differences, [f"{missing.sum()} cells cannot be had here: {reasons}"]
+    return differences, [f"{missing.sum()} cells are not available here: {reasons}"]

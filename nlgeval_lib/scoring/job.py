@@ -202,7 +202,7 @@ class Job:
         """As `score`, each row by the evaluator as fitted on the rows of the other
         folds; an input is in one fold.
 
-        Rows need ratings; those without an `input_id` are told apart by their output.
+        Rows need ratings; without an `input_id`, the output names the input.
         Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
         """
         data = self.data = self.data.whole()

@@ -277,7 +277,7 @@ def chosen_rows(
     list of texts.
     Raises: as `read`; InputError for names that do not fit, and from the parts, naming
     row and column, for a cell that will not do; UnknownName and DataUnavailable where a
-    data set cannot be had.
+    data set is not available.
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")

@@ -100,7 +100,7 @@ def check(variants: Mapping[str, Variant], data: str) -> str:
     datasets.spec(data)
     for variant in variants.values():
         arguments = variant.given(data)
-        # What cannot work here is told with its scores.
+        # What cannot work here is reported with its scores.
         with contextlib.suppress(Unavailable):
             named.evaluator(variant.evaluator, variant.settings, **arguments)
     return data

@@ -286,7 +286,7 @@ def fill(
     say: Callable[[str], None],
     quiet: bool = False,
 ) -> int:
-    """Ask everything that is lacking, each model loaded once; the number of judges that
+    """Ask everything that is missing, each model loaded once; the number of judges that
     could not be finished.
 
     Every completion is stored as it comes; one line shows how far the whole plan is.

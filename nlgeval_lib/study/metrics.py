@@ -83,7 +83,7 @@ def make(
     dry: bool = False,
 ) -> None:
     """Compute and keep what metrics give to all outputs of their data sets; a line
-    each, with what is lacking.
+    each, with what is missing.
 
     dry: say only whether the weights are here. mode "quick": the first 20 inputs.
     """

@@ -246,7 +246,7 @@ def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
     scores: the most frequent score's count over the rarest one's; length: the largest
     mean length over the smallest, in words; length_rho: Spearman's correlation of
     length and score, its size. The paper gives no limits; `BALANCE` are ours. A value
-    that cannot be had (NaN) is not ok. Reads `response` and `score`.
+    that is not there (NaN) is not ok. Reads `response` and `score`.
     Source: Prometheus, section 3 (considerations 2 and 3), Figure 9.
     """
     from scipy import stats

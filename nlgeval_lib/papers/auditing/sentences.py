@@ -132,7 +132,7 @@ def ahead(
     """Whether rows are above others (`options`: those of `leads`) in how many columns:
     "all", "most", or the pick of a number.
 
-    Of several `readings` the best verdict counts, and the others are told.
+    Of several `readings` the best verdict counts, and the note names the others.
     """
     results: dict[str, tuple[Finding, str]] = {}
     for reading, own_options in (readings or {"": {}}).items():

@@ -74,7 +74,7 @@ def differences(
     its own, column by column.
 
     One reading holds for the whole table: the one that contradicts least. What others
-    give is told in the note.
+    give stands in the note.
     """
     cells = tables[table]
     found_by: dict[str, list[Finding]] = {}
@@ -302,7 +302,7 @@ def follows(
 def different(
     tables: Tables, table: str, of: Sequence[Any], says: str
 ) -> Iterator[Finding]:
-    """Whether worked examples that are told apart have texts of their own: no two of
+    """Whether different worked examples have texts of their own: no two of
     the picked cells are equal.
     """
     cells, keys = tables.pick(of, words=True)
