@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -294,3 +296,23 @@ def test_the_rows_that_the_catalogue_names_are_asked_about(here, engine):
         here.catalogue(narrowed.replace(f"system_id={kept}", wrong))
         with pytest.raises(ValueError, match=message):
             study.judge_scores("one", "terse", engine="vllm")
+
+
+def test_a_judge_that_was_never_asked_loads_no_engine(tmp_path):
+    """The store has another model's completions; its code is not needed to say so."""
+    answers = ScriptedEngine(lambda request, draw: "4", model="another")
+    with Store(tmp_path) as store:
+        complete(answers, ["a prompt"], Sampling(), store)
+    code = (
+        "import sys\nfrom nlgeval_lib import study\n"
+        "scores = study.judge_scores('coascore_figure_04', 'n=10', "
+        f"store={str(tmp_path)!r})\n"
+        "print(scores.why)\n"
+        "print([name for name in sys.modules if name in ("
+        "'nlgeval_lib.engines.base', 'nlgeval_lib.evaluators.judge')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    why, loaded = done.stdout.splitlines()
+    assert why.startswith("the store has no completions of gpt-3.5-turbo")
+    assert loaded == "[]"

@@ -27,9 +27,9 @@ from typing import Any
 
 from nlgeval_lib import files
 from nlgeval_lib.engines.base import request_key
+from nlgeval_lib.engines.census import FILE
 from nlgeval_lib.records import Completion
 
-FILE = "completions.sqlite"
 _VERSION = 1
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;

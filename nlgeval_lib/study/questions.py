@@ -1,7 +1,7 @@
 """The scores of a judge in the catalogue: from the store, or asked for.
 
-Where the store is empty nothing of engines and evaluators is loaded: what a notebook
-did not use, its result does not hang on.
+Where the store has nothing of the model, no engine and no evaluator is loaded: a result
+does not depend on what its notebook did not use.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nlgeval_lib import files
+from nlgeval_lib.engines import census
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.scores import MINI, JudgeScores, nothing_stored
 
@@ -43,8 +44,9 @@ def judge_scores(
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     folder = Path(store) if store else files.state("completions")
-    if engine == "replay" and model != MINI and _is_empty(folder):
-        judge = question.judge
+    judge = question.judge
+    asks = engine != "replay" or model == MINI
+    if not asks and not census.has_model(folder, model or judge.model):
         if not revision and model in ("", judge.model):
             revision = judge.revision
         label = f"{model or judge.model}@{revision}".removesuffix("@")
@@ -62,7 +64,3 @@ def judge_scores(
         base_url=base_url,
         engine_settings=engine_settings,
     )
-
-
-def _is_empty(store: Path) -> bool:
-    return not store.is_dir() or not any(store.iterdir())
