@@ -9,6 +9,31 @@ import difflib
 import re
 from collections.abc import Iterable
 
+# The numbers from 0 to 20 as they are written in English.
+NUMBER_WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+)
+
 
 def plain(name: str) -> str:
     """A name as it is compared: its letters and digits alone, in one case."""

@@ -11,8 +11,9 @@ concerns only what uses that engine.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
+
+from nlgeval_lib.on_use import loaded_on_use
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines.base import (
@@ -48,18 +49,21 @@ __all__ = [
     "VLLMEngine",
     "complete",
 ]
-# where a name comes from; all that is not listed is in `base`
 _MODULES = {
-    "Answers": "completion",
-    "Failure": "completion",
-    "Progress": "completion",
-    "complete": "completion",
-    "OpenAIEngine": "openai_compatible",
-    "RayEngine": "ray",
-    "ReplayEngine": "replay",
-    "ScriptedEngine": "replay",
-    "TransformersEngine": "transformers",
-    "VLLMEngine": "vllm",
+    "base": (
+        "Ask",
+        "Engine",
+        "EngineError",
+        "Request",
+        "Sampling",
+        "UnsupportedSetting",
+    ),
+    "completion": ("Answers", "Failure", "Progress", "complete"),
+    "openai_compatible": ("OpenAIEngine",),
+    "ray": ("RayEngine",),
+    "replay": ("ReplayEngine", "ScriptedEngine"),
+    "transformers": ("TransformersEngine",),
+    "vllm": ("VLLMEngine",),
 }
 _ENGINES = {
     "vllm": "VLLMEngine",
@@ -70,11 +74,7 @@ _ENGINES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'base')}")
-    return getattr(module, name)
+__getattr__ = loaded_on_use(__name__, _MODULES)
 
 
 def make(name: str, /, **options: Any) -> Engine:

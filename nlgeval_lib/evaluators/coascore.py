@@ -28,6 +28,7 @@ from nlgeval_lib.evaluators.judge import (
 )
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
+from nlgeval_lib.names import NUMBER_WORDS
 from nlgeval_lib.parsers.lists import aspect_scores, aspects, normal
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
@@ -42,30 +43,6 @@ VARIANTS = {
     "random": ("generate_aspects", "score_target"),
     "average": ("generate_aspects", "score_aspects"),
 }
-# How the prompt of stage I writes the number of aspects; from 21 on it has digits.
-_COUNT_WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
 # An answer that is nothing but a name of one to three words, where one aspect is asked
 # for. A sentence about the judge itself ("I cannot ...", "Sorry ...") is no name.
 _LONE_NAME = re.compile(
@@ -391,8 +368,9 @@ class CoAScore(LLMScore):
 
     def _list_prompt(self, target: Aspect) -> str:
         count = str(self.n)
-        if self.n < len(_COUNT_WORDS):
-            count = _COUNT_WORDS[self.n]
+        # The prompt of stage I writes the number in words; from 21 on it has digits.
+        if self.n < len(NUMBER_WORDS):
+            count = NUMBER_WORDS[self.n]
         return prompts.render(
             "coascore/generate_aspects",
             task_definition=self.task.wording["task_definition"],

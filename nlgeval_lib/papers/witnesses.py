@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from nlgeval_lib.names import NUMBER_WORDS
 from nlgeval_lib.papers.printed_tables import (
     KEY,
     folder,
@@ -30,21 +31,7 @@ from nlgeval_lib.papers.printed_tables import (
 PAPER_COLUMNS = ("paper", "file", "sha256")
 COLUMNS = ("table", *KEY, "line", "position", "basis", "seal")
 HALF = 8  # hexadecimal digits of each half of a seal
-COUNTED = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
+COUNTED = NUMBER_WORDS[:13]  # zero to twelve
 _WORDS = {word: str(number) for number, word in enumerate(COUNTED)}
 _DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014", "-"))
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
+from nlgeval_lib.names import NUMBER_WORDS
 from tools.mini_judge.criteria import KINDS, Criterion
 from tools.mini_judge.records import Error, Item
 
@@ -30,19 +31,7 @@ TELL: Mapping[str, Callable[[Error], str]] = {
     "grammar": lambda e: f"The verb {e.location} should be {e.correction}.",
 }
 NOTHING = "The text has no error to tell of."
-NUMBERS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-]
+NUMBERS = NUMBER_WORDS[:11]  # zero to ten
 
 
 def analysis(item: Item) -> str:
