@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import hashlib
 import json
 import math
 import os
@@ -225,6 +226,12 @@ def write_text(path: Path | str, text: str) -> None:
     """
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def sha256(path: Path | str) -> str:
+    """The sha256 of the file's content, 64 hexadecimal digits."""
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def plain(value: Any) -> Any:

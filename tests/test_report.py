@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -438,6 +439,19 @@ def test_more_than_rounding_is_a_difference(value, shift):
     far = value + shift * max(1, abs(value))
     old, new = (saving.csv_text(pd.DataFrame({"x": [v]})) for v in (value, far))
     assert re.fullmatch(r"row 1, x: .* became .*", saving.csv_differences(old, new)[0])
+
+
+def test_a_result_within_its_tolerance_of_the_saved_one_is_left_alone(here):
+    def run(value: float) -> str:
+        out = output()
+        out.entry = replace(out.entry, tolerance=1e-4)
+        out.frame(pd.DataFrame({"x": [value]}), "extra")
+        out.save()
+        return here.result("hdeval/one__extra.csv").read_text()
+
+    assert run(0.5) == "x\n0.5\n"
+    assert run(0.50009) == "x\n0.5\n"
+    assert run(0.5002) == "x\n0.5002\n"
 
 
 def test_tables_that_differ():

@@ -194,12 +194,6 @@ def verify(path: Path, entry: Entry) -> None:
                 out.write(f"\n{stamp}\n")
 
 
-def sha256(path: Path) -> str:
-    """The sha256 of the file's content, 64 hexadecimal digits."""
-    with open(path, "rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
 def git_blob(path: Path) -> str:
     """The id that git gives the file's content, 40 hexadecimal digits."""
     content = path.read_bytes()
@@ -209,7 +203,7 @@ def git_blob(path: Path) -> str:
 
 def _hashed(path: Path, entry: Entry) -> str:
     """The file's checksum, of the kind that its entry has."""
-    return sha256(path) if entry.sha256 else git_blob(path)
+    return files.sha256(path) if entry.sha256 else git_blob(path)
 
 
 def _kind(entry: Entry) -> str:

@@ -11,35 +11,52 @@ hangs on, what it uses only.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from nlgeval_lib.on_use import loaded_on_use
 
-_HOMES = {
-    "agreement": "Agreement icc krippendorff_alpha weighted_kappa",
-    "arrays": "POLICIES SAMPLE_RULES Samples mean_of_samples",
-    "baselines": "LengthBias ScaleUse length_bias scale_use",
-    "classical": "Classical fisher_test steiger williams",
-    "comparison": "Comparison compare",
-    "correlation": "Bounds Correlation bounds by_stratum coefficients correlate",
-    "intervals": "DEFAULT_CI DEFAULT_TEST Interval Resampled fisher_interval resampled_t",
-    "levels": "COEFFICIENTS LEVELS",
-    "multiplicity": "Corrected League correct league rank_clusters",
-    "pairs": "SoftAccuracy TieAccuracy acc_eq calibrate_ties held_out_acc_eq soft_pairwise_accuracy",
-    "raters": "AltTest Ceiling against_leave_one_out alt_test human_ceiling",
+_NAMES = {
+    "agreement": ("Agreement", "icc", "krippendorff_alpha", "weighted_kappa"),
+    "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "mean_of_samples"),
+    "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
+    "classical": ("Classical", "fisher_test", "steiger", "williams"),
+    "comparison": ("Comparison", "compare"),
+    "correlation": (
+        "Bounds",
+        "Correlation",
+        "bounds",
+        "by_stratum",
+        "coefficients",
+        "correlate",
+    ),
+    "intervals": (
+        "DEFAULT_CI",
+        "DEFAULT_TEST",
+        "Interval",
+        "Resampled",
+        "fisher_interval",
+        "resampled_t",
+    ),
+    "levels": ("COEFFICIENTS", "LEVELS"),
+    "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
+    "pairs": (
+        "SoftAccuracy",
+        "TieAccuracy",
+        "acc_eq",
+        "calibrate_ties",
+        "held_out_acc_eq",
+        "soft_pairwise_accuracy",
+    ),
+    "raters": (
+        "AltTest",
+        "Ceiling",
+        "against_leave_one_out",
+        "alt_test",
+        "human_ceiling",
+    ),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted({*_HOME, "arrays", "baselines", "intervals"})
+__all__ = sorted({"arrays", "baselines", "intervals"}.union(*_NAMES.values()))
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
-    )
+__getattr__ = loaded_on_use(__name__, _NAMES)
 
 
 def __dir__() -> list[str]:

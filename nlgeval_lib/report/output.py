@@ -254,8 +254,8 @@ class Output:
         Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of
         route mini to `results/mini/`, with other parameters than the catalogue's, or
         less than is already there, to `results/partial/`; figures likewise. Files whose
-        values did not change (1e-6) are left alone. Raises: ValueError for nothing to
-        save; OSError.
+        values did not change (1e-6, or the catalogue's `tolerance`) are left alone.
+        Raises: ValueError for nothing to save; OSError.
         """
         cells = self._all_cells()
         if cells is None and not self._frames and not self._figures:
@@ -268,13 +268,13 @@ class Output:
         record = self._provenance(cells) | {"files": [*contents]}
         record_name = self._name("results", place.folder, ".json")
         saved = saving.read_json(record_name)
-        changed = saving.changed(contents)
+        changed = saving.changed(contents, self.entry.tolerance)
         if saved is None or changed:
             is_new = True
         elif _sets_without_texts():
             is_new = False  # equal to the last digit: the record made from texts stands
         else:
-            is_new = not saving.same_record(saved, record)
+            is_new = not saving.same_record(saved, record, self.entry.tolerance)
         fresh = {}
         if is_new:
             text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
@@ -354,7 +354,7 @@ class Output:
             return saving.Place(folder)
         since = str(saved.get("date", ""))[:10]
         contents = self._contents(cells, folder)
-        if _sets_without_texts() and saving.changed(contents):
+        if _sets_without_texts() and saving.changed(contents, self.entry.tolerance):
             reason = (
                 "it is from saved scores, and the result there, from texts, differs"
             )

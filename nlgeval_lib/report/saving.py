@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 from nlgeval_lib import files
 from nlgeval_lib.report import notebook
-from nlgeval_lib.study.catalogue import RESERVED, Entry
+from nlgeval_lib.study.catalogue import RESERVED, TOLERANCE, Entry
 
 AGAIN = "delete it or restore it, then run again"
-TOLERANCE = 1e-6  # absolute for values up to 1, relative above
 # What of a record differs without a new result.
 VOLATILE = (
     "date",
@@ -69,24 +68,25 @@ def csv_text(frame) -> str:
     return frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
 
 
-def same_value(first: Any, second: Any, exact: bool = False) -> bool:
+def same_value(first: Any, second: Any, tolerance: float | None = TOLERANCE) -> bool:
     """Are two JSON-like values or CSV cells equal, numbers (and texts of numbers)
     within the tolerance?
 
-    exact: without a tolerance, and a text is no number. 1 and 1.0 are equal, 1 and True
-    are not.
+    tolerance: absolute for values up to 1, relative above. None: exactly equal, and a
+    text is no number. 1 and 1.0 are equal, 1 and True are not.
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         if first.keys() != second.keys():
             return False
-        return all(same_value(first[key], second[key], exact) for key in first)
+        return all(same_value(first[key], second[key], tolerance) for key in first)
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         if len(first) != len(second):
             return False
-        return all(same_value(*pair, exact) for pair in zip(first, second, strict=True))
+        pairs = zip(first, second, strict=True)
+        return all(same_value(*pair, tolerance) for pair in pairs)
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
-    if exact or first == second:
+    if tolerance is None or first == second:
         return bool(first == second)
     x = _number(first)
     y = _number(second)
@@ -94,7 +94,7 @@ def same_value(first: Any, second: Any, exact: bool = False) -> bool:
         return False
     if math.isnan(x) and math.isnan(y):
         return True
-    return abs(x - y) <= TOLERANCE * max(1.0, abs(x), abs(y))
+    return abs(x - y) <= tolerance * max(1.0, abs(x), abs(y))
 
 
 def _number(value: Any) -> float | None:
@@ -104,7 +104,12 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def csv_differences(first_text: str, second_text: str, limit: int = 20) -> list[str]:
+def csv_differences(
+    first_text: str,
+    second_text: str,
+    limit: int = 20,
+    tolerance: float = TOLERANCE,
+) -> list[str]:
     """Where two CSV texts differ, numbers by more than the tolerance, in words; at
     most `limit` places.
     """
@@ -120,7 +125,7 @@ def csv_differences(first_text: str, second_text: str, limit: int = 20) -> list[
     header = first[0]
     for number, rows in enumerate(zip(first[1:], second[1:], strict=True), 1):
         for name, a, b in itertools.zip_longest(header, *rows, fillvalue=""):
-            if not same_value(a, b):
+            if not same_value(a, b, tolerance):
                 differences.append(f"row {number}, {name}: {a!r} became {b!r}")
     return differences[:limit]
 
@@ -135,7 +140,12 @@ def same_svg(first_svg: bytes, second_svg: bytes) -> bool:
     return all(abs(float(a) - float(b)) <= _SVG_TOLERANCE for a, b in pairs)
 
 
-def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
+def same_file(
+    name: str,
+    content: bytes,
+    contents: Mapping[str, bytes],
+    tolerance: float = TOLERANCE,
+) -> bool:
     """Does the file of this name already hold `content`, apart from rounding?
     `contents`: all that is to be saved.
     """
@@ -146,26 +156,31 @@ def same_file(name: str, content: bytes, contents: Mapping[str, bytes]) -> bool:
     drawing = name.removesuffix(".png") + ".svg"
     if name.endswith(".png") and drawing in contents:
         # Pixels depend on the machine; a drawing is judged by its SVG.
-        return same_file(drawing, contents[drawing], contents)
+        return same_file(drawing, contents[drawing], contents, tolerance)
     if name.endswith(".csv"):
-        return not csv_differences(saved.decode("utf-8", "replace"), content.decode())
+        saved_text = saved.decode("utf-8", "replace")
+        return not csv_differences(saved_text, content.decode(), 1, tolerance)
     return saved == content or (name.endswith(".svg") and same_svg(saved, content))
 
 
-def changed(contents: Mapping[str, bytes]) -> dict[str, bytes]:
+def changed(
+    contents: Mapping[str, bytes], tolerance: float = TOLERANCE
+) -> dict[str, bytes]:
     """The contents that differ from the files of their names, by more than rounding."""
     return {
         name: content
         for name, content in contents.items()
-        if not same_file(name, content, contents)
+        if not same_file(name, content, contents, tolerance)
     }
 
 
-def same_record(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+def same_record(
+    first: Mapping[str, Any], second: Mapping[str, Any], tolerance: float = TOLERANCE
+) -> bool:
     """Do two provenance records say the same about the result, whenever and wherever
     it was made?
     """
-    return same_value(_stable(first), _stable(second))
+    return same_value(_stable(first), _stable(second), tolerance)
 
 
 def _stable(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,7 +260,7 @@ def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
             differences.append(f"{name} is not passed to Output")
         elif name not in expected:
             differences.append(f"{name} is no parameter of {entry.notebook}")
-        elif not same_value(expected[name], parameters[name], exact=True):
+        elif not same_value(expected[name], parameters[name], None):
             value = f"{parameters[name]!r}, the catalogue's is {expected[name]!r}"
             differences.append(f"{name} is {value}")
     return "; ".join(sorted(differences))
@@ -272,9 +287,7 @@ def lesser(
     saved_values = saved.get("parameters", {})
     changes = []
     for name, value in fresh["parameters"].items():
-        if name in saved_values and not same_value(
-            saved_values[name], value, exact=True
-        ):
+        if name in saved_values and not same_value(saved_values[name], value, None):
             changes.append(f"{name} {saved_values[name]!r}, here {value!r}")
     if not changes:
         return ""

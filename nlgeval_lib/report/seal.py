@@ -116,7 +116,7 @@ def digest(name: str) -> str:
         text = block(name.partition("#")[2])
         return "" if text is None else hashlib.sha256(text.encode()).hexdigest()
     try:
-        return hashlib.sha256(files.located(name).read_bytes()).hexdigest()
+        return files.sha256(files.located(name))
     except OSError:
         return ""
 

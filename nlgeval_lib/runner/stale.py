@@ -365,8 +365,7 @@ def digest(value: Any) -> str:
 def file_hash(path: Path) -> str | None:
     """The sha256 of a file's bytes; None where there is no such file."""
     try:
-        with open(path, "rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
+        return files.sha256(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
 

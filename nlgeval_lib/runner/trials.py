@@ -336,6 +336,7 @@ def _verdict(
             differences, gaps = compared(
                 earlier.read_text(encoding="utf-8"),
                 path.read_text(encoding="utf-8"),
+                entry.tolerance,
             )
         all_differences += [f"{path.name}: {text}" for text in differences]
         all_gaps += [f"{path.name}: {text}" for text in gaps]
@@ -346,7 +347,9 @@ def _verdict(
     return "equal", []
 
 
-def compared(saved: str, fresh: str) -> tuple[list[str], list[str]]:
+def compared(
+    saved: str, fresh: str, tolerance: float = saving.TOLERANCE
+) -> tuple[list[str], list[str]]:
     """Differences between two result files; and, of a comparison, how many of its
     cells are not available here.
     """
@@ -355,10 +358,12 @@ def compared(saved: str, fresh: str) -> tuple[list[str], list[str]]:
     columns = set(first.columns).intersection(second.columns)
     is_comparison = columns >= {"verdict", "ours", "reason"}
     if len(first) != len(second) or not is_comparison:
-        return saving.csv_differences(saved, fresh), []
+        return saving.csv_differences(saved, fresh, tolerance=tolerance), []
     missing = (first["ours"] != "") & (second["ours"] == "")
     differences = saving.csv_differences(
-        first[~missing].to_csv(index=False), second[~missing].to_csv(index=False)
+        first[~missing].to_csv(index=False),
+        second[~missing].to_csv(index=False),
+        tolerance=tolerance,
     )
     if not missing.any():
         return differences, []

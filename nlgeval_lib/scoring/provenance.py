@@ -256,19 +256,13 @@ def without_places(text: str) -> str:
 # -- the record beside a file of scores
 
 
-def _sha256(path: str | Path) -> str:
-    """The sha256 of a file's bytes."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
     """What was recorded beside a file of scores (sha256: of its bytes, if known);
     empty where the file has changed.
     """
     try:
         record = json.loads(Path(f"{path}{RECORD}").read_text(encoding="utf-8"))
-        same = record["sha256"] == (sha256 or _sha256(path))
+        same = record["sha256"] == (sha256 or files.sha256(path))
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return record if same and isinstance(record.get("scores"), dict) else {}
@@ -287,6 +281,6 @@ def write_record(
     """
     scores = dict(earlier.get("scores") or {})
     scores[column] = clean(files.plain(facts))
-    record = {"sha256": _sha256(path), "scores": scores}
+    record = {"sha256": files.sha256(path), "scores": scores}
     text = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
     files.write_text(f"{path}{RECORD}", text)

@@ -40,6 +40,7 @@ class CatalogueError(ValueError):
     """
 
 
+TOLERANCE: Final = 1e-6  # of an output that declares none
 Words = Annotated[str, Field(pattern=r"\S")]
 Pairs = tuple[Annotated[str, AfterValidator(lambda text: "=".join(pair(text)))], ...]
 # Of a printed row: {aspect: ids of the metrics whose mean it is}; a bare list is for
@@ -80,6 +81,9 @@ class Entry:
     saves: bool = True  # False: a notebook to read, which saves no result
     # Shows or reads texts of its inputs: their numbers are not enough.
     texts: bool = False
+    # How far its numbers move with the processor that computes them: nearer ones are
+    # taken for equal. Absolute up to 1, relative above.
+    tolerance: Annotated[float, Field(ge=TOLERANCE, le=1e-3)] = TOLERANCE
     # By the name that the notebook has for each.
     judges: Mapping[str, Read] = field(default_factory=dict)
     # By the printed table's row.

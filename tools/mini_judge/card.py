@@ -4,7 +4,6 @@ be, what it must not be used for.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -41,11 +40,6 @@ def write(folder: Path) -> None:
     files.write_text(folder / CARD, text(folder))
 
 
-def sha256(path: Path) -> str:
-    """The hash of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def text(folder: Path) -> str:
     """The card as Markdown."""
     training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
@@ -74,7 +68,7 @@ def text(folder: Path) -> str:
 
 def _files(folder: Path) -> str:
     """The section with the hashes of the files."""
-    hashes = [f"`{sha256(folder / name)}`" for name in HASHED]
+    hashes = [f"`{files.sha256(folder / name)}`" for name in HASHED]
     table = _table(pd.DataFrame({"file": HASHED, "sha256": hashes}))
     revision = models.folder_hash(folder)[:16]
     return (
