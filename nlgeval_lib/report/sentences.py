@@ -1,0 +1,115 @@
+"""The answer of an output that compares nothing printed: one sentence whose numbers
+are read from its saved tables.
+
+`notebooks/answers.toml` has an entry for each:
+
+    [meta_levels]
+    says = "From {least.n} systems on ... by {gain.difference:+.3f} (p {gain.p:p})."
+    otherwise = "..."                   # where `if` does not hold of the saved rows
+    if = "gain.p <= .05"
+    [meta_levels.rows]
+    gain = { file = "tests", where = "variant == 'k=4'" }
+    least = { file = "by_level", sort = "n" }     # the first row by n; "-n": the last
+
+Each of `rows` is one row of `<id>__<file>.csv`. Formats are Python's, and `p`: "= .031"
+or "< .001".
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import files
+
+_FIELD = re.compile(
+    r"""
+    \{ (?P<row>\w+) \. (?P<column>[^{}:]+)   # {gain.difference
+    (?: : (?P<form>[^{}]*) )? \}             # :+.3f}
+    """,
+    re.VERBOSE,
+)
+_CONDITION = re.compile(r"(\w+)\.(.+?) (<=|>=|<|>|==) (\S+)")
+_HOLDS = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+
+
+def declared() -> Mapping[str, Any]:
+    """The entries of `notebooks/answers.toml` by the output's id."""
+    path = files.notebooks() / "answers.toml"
+    return _declared(path, path.stat().st_mtime_ns) if path.is_file() else {}
+
+
+@functools.lru_cache(maxsize=2)
+def _declared(path: Path, modified: int) -> Mapping[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def sentence(output: str, base: str) -> str:
+    """The answer of an output in one sentence; empty where none is declared.
+
+    base: the name under which its result is saved, without an ending.
+    Raises: ValueError naming the entry for a file, row or column that is not there.
+    """
+    entry = declared().get(output)
+    if entry is None:
+        return ""
+    try:
+        rows = {name: _row(base, of) for name, of in entry.get("rows", {}).items()}
+        template = entry["says"]
+        if "if" in entry and not _holds(entry["if"], rows):
+            template = entry["otherwise"]
+        return _FIELD.sub(lambda field: _written(field, rows), template)
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise ValueError(f"notebooks/answers.toml, {output}: {error}") from None
+
+
+def _row(base: str, of: Mapping[str, str]) -> pd.Series:
+    """One row of a saved table."""
+    frame = pd.read_csv(files.located(f"{base}__{of['file']}.csv"))
+    if "where" in of:
+        frame = frame.query(of["where"], engine="python", local_dict={})
+    if "sort" in of:
+        column = of["sort"].removeprefix("-")
+        ascending = not of["sort"].startswith("-")
+        frame = frame.sort_values(column, ascending=ascending, kind="stable").head(1)
+    if len(frame) != 1:
+        raise ValueError(f"{len(frame)} rows where one is needed: {dict(of)}")
+    return frame.iloc[0]
+
+
+def _holds(condition: str, rows: Mapping[str, pd.Series]) -> bool:
+    parts = _CONDITION.fullmatch(condition)
+    if not parts:
+        raise ValueError(f"if = {condition!r}; the form is ROW.COLUMN <= NUMBER")
+    name, column, sign, number = parts.groups()
+    return bool(_HOLDS[sign](rows[name][column], float(number)))
+
+
+def _written(field: re.Match[str], rows: Mapping[str, pd.Series]) -> str:
+    value = rows[field["row"]][field["column"]]
+    form = field["form"] or ""
+    if form == "p":
+        return p_value(float(value))
+    if form and form[-1] in "d,":
+        value = round(value)
+    return format(value, form)
+
+
+def p_value(p: float) -> str:
+    """A p-value for a sentence: `= .031`, never 0: `< .001`."""
+    if p < 0.001:
+        return "< .001"
+    return f"= {p:.3f}".replace("0.", ".", 1)
