@@ -1,11 +1,13 @@
 """Names: the known name that was probably meant, the two sides of `NAME=VALUE`.
 
-Also the extra of this package that brings a package that is not installed.
+Also the extra of this package that brings a package that is not installed, and numbers
+as words.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterable
 
@@ -90,3 +92,10 @@ def extra(module: str) -> str:
         if match:
             return f"pip install 'nlgeval-lib[{match[1]}]' brings it"
     return f"pip install {package} brings it"
+
+
+def p_in_words(p: float) -> str:
+    """A p-value as a reader meets it, never 0; "no p" for NaN."""
+    if math.isnan(p):
+        return "no p"
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}"

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         NEEDS_RUN,
         NEEDS_WEIGHTS,
         NOT_PUBLISHED,
+        OTHER_GAP,
         gap,
         gap_of,
     )
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         is_blank,
         parse,
     )
+    from nlgeval_lib.papers.printed_lead import Ahead, ahead
     from nlgeval_lib.papers.printed_tables import (
         COLUMNS,
         INDEX_COLUMNS,
@@ -80,6 +82,10 @@ if TYPE_CHECKING:
 
 # module -> its names, which are loaded when they are first used
 _MODULES = {
+    "printed_lead": (
+        "Ahead",
+        "ahead",
+    ),
     "auditing": (
         "audit",
         "recomputed",
@@ -111,6 +117,7 @@ _MODULES = {
         "NEEDS_RUN",
         "NEEDS_WEIGHTS",
         "NOT_PUBLISHED",
+        "OTHER_GAP",
         "gap",
         "gap_of",
     ),
@@ -167,13 +174,16 @@ __all__ = [
     "NEEDS_RUN",
     "NEEDS_WEIGHTS",
     "NOT_PUBLISHED",
+    "OTHER_GAP",
     "OWN",
     "PAPERS",
     "ROW_KINDS",
     "VERDICTS",
+    "Ahead",
     "Fact",
     "Number",
     "agrees",
+    "ahead",
     "audit",
     "by_construction",
     "by_kind",

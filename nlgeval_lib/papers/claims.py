@@ -21,6 +21,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, meta
+from nlgeval_lib.names import p_in_words
 from nlgeval_lib.papers import inference
 from nlgeval_lib.papers.auditing import SAID_OF, findings, relations, written_out
 from nlgeval_lib.papers.auditing import cells as audit_cells
@@ -386,7 +387,7 @@ def _public(computed: Mapping[str, Any], lacking: str) -> Answer:
             verdict = HOLDS
         else:
             verdict = UNTOLD
-        p_value = inference.p_in_words(corrected[name])
+        p_value = p_in_words(corrected[name])
         text = f"{name} {comparison.first:.3f}, {p_value}"
         if comparison.reason:
             text += f" ({comparison.reason})"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nlgeval_lib import meta
+from nlgeval_lib.names import p_in_words
 from nlgeval_lib.papers.auditing.cells import Cells
 from nlgeval_lib.papers.auditing.sentences import Lead
 
@@ -226,13 +227,6 @@ def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, i
         ranks.append(stats.rankdata(printed)[:, None])
     comparison = meta.compare(*ranks, level="system", units="exact-systems")
     return comparison, len(rows)
-
-
-def p_in_words(p: float) -> str:
-    """A p-value as a reader meets it."""
-    if math.isnan(p):
-        return "no p"
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}"
 
 
 TESTS: dict[str, Callable[..., str]] = {

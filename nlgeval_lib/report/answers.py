@@ -11,6 +11,7 @@ how several rows become one value.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import operator
@@ -26,7 +27,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib.report import first_screen, saving, sentences, tables
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -130,30 +131,39 @@ class Answer:
         names = self._files(f"/{self.entry.id}.csv")
         return saved_cells(names[0]) if names else None
 
-    @property
+    @cached_property
     def verdict(self) -> str:
-        """What was tested: first of the paper's own method, then of the others."""
-        if self.cells is None:
-            return "A question of ours: nothing printed stands beside it."
-        return tables.summary(self.cells)
+        """Was the paper's own method tested? Of an output that compares nothing
+        printed, the answer to its question.
+        """
+        if self.cells is not None:
+            return first_screen.tested(self.cells)
+        mode = self.record.get("mode", "full")
+        return sentences.sentence(self.entry.id, base(self.entry, mode))
+
+    @cached_property
+    def lines(self) -> list[tuple[str, str]]:
+        """The sentences of the first screen, each with what it is about."""
+        if self.cells is not None:
+            return first_screen.lines(self.cells)
+        return [("Answer", self.verdict)] if self.verdict else []
+
+    @cached_property
+    def kinds(self) -> tables.Table | None:
+        """How many numbers of each kind were tested; None where nothing is printed."""
+        return None if self.cells is None else first_screen.by_kind(self.cells)
 
     @cached_property
     def shown(self) -> list[tables.Table]:
-        """Printed beside ours; where nothing is compared, every table that was
-        saved, without columns of one value.
-        """
+        """Printed beside ours; where nothing is compared, every table that was saved."""
         if self.cells is not None:
             return [tables.comparison(self.cells)]
         saved_tables = []
         for name in self._files(".csv"):
-            frame = _read(files.located(name))
-            if len(frame) > 1:
-                frame = frame.loc[:, frame.nunique(dropna=False) != 1]
             label = posixpath.basename(name).removesuffix(".csv")
             label = label.removeprefix(f"{self.entry.id}__")
-            saved_tables.append(
-                tables.show(frame, label.replace("_", " ").capitalize())
-            )
+            caption = label.replace("_", " ").capitalize()
+            saved_tables.append(_saved_table(_read(files.located(name)), caption))
         return saved_tables
 
     @property
@@ -175,6 +185,28 @@ class Answer:
         return list(dict.fromkeys(lines))
 
 
+def _saved_table(frame: pd.DataFrame, caption: str) -> tables.Table:
+    """A saved table: words that are the same in every row stand above it once, and
+    signatures are details.
+    """
+    signatures = []
+    if "signature" in frame:
+        signatures = frame.pop("signature").dropna().unique().tolist()
+    same = {}
+    for name in frame if len(frame) > 1 else ():
+        values = frame[name]
+        is_text = not pd.api.types.is_numeric_dtype(values)
+        if values.nunique(dropna=False) == 1 and (is_text or values.isna().all()):
+            same[name] = frame[name].iat[0]
+            frame = frame.drop(columns=name)
+    words = [f"{name} {value}" for name, value in same.items() if pd.notna(value)]
+    if words:
+        caption = f"{caption} ({', '.join(words)})"
+    table = tables.show(frame, caption)
+    details = tuple(f"signature: {text}" for text in signatures)
+    return dataclasses.replace(table, details=details)
+
+
 def markdown(answer: Answer) -> str:
     """The answer as a page for a code host, beside the result."""
     entry = answer.entry
@@ -184,22 +216,30 @@ def markdown(answer: Answer) -> str:
     def link(name: str, text: str) -> str:
         return f"[{text}]({posixpath.relpath(name, folder)})"
 
-    parts = [
-        f"# {answer.title}",
-        answer.claim,
-        f"**Verdict.** {tables.for_markdown(answer.verdict)}",
-    ]
-    for table in answer.shown[:1]:
-        parts.append(table.markdown)
-        parts.append(folded("Signs, reasons, signatures", _bullets(table.notes)))
+    parts = [f"# {answer.title}"]
+    for number, (question, text) in enumerate(answer.lines):
+        mark = "" if question.endswith("?") else "."
+        parts.append(f"**{question}{mark}** {tables.for_markdown(text)}")
+        if number == 0 and answer.kinds:
+            parts.append(answer.kinds.markdown)
+    parts.append(_links(answer, link))
+    parts.append(answer.claim)
+    for number, table in enumerate(answer.shown):
+        caption = table.markdown.partition("\n")[0].strip("*")
+        is_test = caption.lower().split(" (")[0].endswith("tests")
+        if number and not is_test:
+            continue
+        parts += [table.markdown, _bullets(table.notes)]
+        parts.append(folded("Reasons in full, signatures", _bullets(table.details)))
     for name in answer.figures:
         text = posixpath.basename(name).removesuffix(".png")
         parts.append("!" + link(name, text))
     if answer.reading:
         parts += ["## Reading", answer.reading]
     for table in answer.shown[1:]:
-        caption = table.markdown.partition("\n")[0]
-        parts.append(folded(caption.strip("*"), table.markdown))
+        caption = table.markdown.partition("\n")[0].strip("*")
+        if not caption.lower().split(" (")[0].endswith("tests"):
+            parts.append(folded(caption, table.markdown))
     if answer.missing:
         parts += ["## What is missing", _bullets(answer.missing[:12])]
         further = answer.missing[12:]
@@ -215,6 +255,22 @@ def markdown(answer: Answer) -> str:
     route = f"Route {record['route']}, mode {record['mode']}"
     parts.append(f"{route}; {', '.join(sources)}.")
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
+    """Where the numbers are, why some are missing, and what would make them."""
+    links = [link(answer.record["notebook"], "notebook")]
+    for name in answer.record["files"]:
+        if name.endswith(".csv"):
+            links.insert(0, link(name, "the numbers"))
+            break
+    if answer.missing:
+        links.append("[why some are missing](#what-is-missing)")
+    if answer.entry.judges:
+        command = f"`nlgeval completions --output {answer.entry.id} --dry-run`"
+        hours = link("docs/gpu.md", "hours and prices")
+        links.append(f"to run its judges: {command} ({hours})")
+    return " · ".join(links)
 
 
 def _bullets(lines: Iterable[str]) -> str:

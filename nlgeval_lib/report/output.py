@@ -79,22 +79,22 @@ class Output:
         self._missing: list[dict[str, str]] = []
 
     def answer(self) -> tables.Table:
-        """What was saved last: the verdict and the first table. A notebook begins with
-        it; what its own run gives follows below.
+        """What was saved last: the first screen and the first table. A notebook begins
+        with it; what its own run gives follows below.
         """
         record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
         if record is None:
             note = f"Nothing is saved yet, mode {self.mode}: "
             return tables.joined([], [note + "what this run gives stands below."])
         saved = answers.Answer(self.entry, record)
-        answer = tables.joined(
-            [], [f"As saved on {record['date'][:10]}: {saved.verdict}"]
-        )
-        for table in saved.shown[:1]:
-            answer = tables.Table(
-                answer.html + table.html, f"{answer.text}\n{table.text}"
-            )
-        return answer
+        lines = [f"As saved on {record['date'][:10]}."]
+        lines += [f"{question}: {text}" for question, text in saved.lines]
+        parts = [tables.joined([], lines)]
+        if saved.kinds:
+            parts.append(saved.kinds)
+        parts += saved.shown[:1]
+        html = "".join(part.html for part in parts)
+        return tables.Table(html, "\n".join(part.text for part in parts))
 
     def compare(
         self,

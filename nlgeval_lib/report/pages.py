@@ -123,9 +123,11 @@ def _output_page(
     entry = answer.entry
     table = ""
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     if answer.shown:
         table = _bare(answer.shown[0])
         notes = answer.shown[0].notes
+        details = answer.shown[0].details
     pictures = []
     for name in answer.figures:
         pictures.append(web.picture(files.located(name).read_bytes(), Path(name).stem))
@@ -140,6 +142,8 @@ def _output_page(
         prose=web.prose,
         table=table,
         notes=notes,
+        details=details,
+        kinds=_bare(answer.kinds) if answer.kinds else "",
         pictures=pictures,
         notebook=web.notebook_body(cells, below=bool(answer.record)),
         about=_about(entry, answer.record),

@@ -24,27 +24,35 @@ from nlgeval_lib.files import printable
 
 _SHEET = Path(__file__).parent / "site" / "table.css"
 STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
-LEGEND = (
-    "Each cell: ours, and below it the printed number. = equal (within 0.51 of the "
-    "last printed digit), recomputed; ≙ equal, follows from other printed numbers; of "
-    "a run of the paper's judge, ∈ no farther from the printed number than two runs "
-    "of one judge lie apart, ∉ farther, ? not known how far they lie apart; a signed "
-    "number is our difference; ○ for orientation (another judge, prompt or run), with "
-    "the difference and no verdict; ≡ equal by construction (not counted); – missing. "
-    "Small figures: reasons."
-)
+# What each mark of a comparison means, in the order in which a legend lists them.
+MARKS = {
+    "=": "equal within half of the last printed digit",
+    "≙": "equal, worked out from other printed numbers",
+    "∈": "no farther from the printed number than two runs of one judge lie apart",
+    "∉": "farther from it than two runs of one judge lie apart",
+    "?": "not known how far two runs lie apart",
+    "±": "a signed number: ours less the printed one",
+    "○": "another judge, prompt or run: the difference, no verdict",
+    "≡": "equal by construction, not counted",
+    "–": "nothing computed here",
+}
+MOST_NOTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table that a notebook shows as HTML, a terminal as text, a code host as
     Markdown with the notes apart.
+
+    notes: sentences below it. details: what a page folds away, such as the whole
+    reasons and signatures.
     """
 
     html: str
     text: str
     markdown: str = ""
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         return self.html
@@ -68,8 +76,8 @@ class _Drawn(NamedTuple):
     body: list[list[_Cell]]
 
 
-# The distinct reasons and their numbers, for marks in the cells and lines below.
-_Reasons = dict[str, int]
+# The distinct notes and their numbers, for marks in the cells and lines below.
+_Notes = dict[str, int]
 
 
 def esc(value: Any) -> str:
@@ -103,12 +111,19 @@ def show(
     for values in frame.iloc[:rows].itertuples(index=False, name=None):
         line = []
         for name, value in zip(names, values, strict=True):
+            if name == "p" or name.startswith(("p_", "p (")):
+                value = _p_text(value)
             line.append(_plain_cell(value, digits, classes(name, value)))
         body.append(line)
     below = [*notes]
     if len(frame) > rows:
         below.append(f"{len(frame) - rows} further rows are not shown.")
     return joined([_table(_Drawn(names, _head(names), body), caption)], below)
+
+
+def _p_text(p: Any) -> Any:
+    """A p-value that is not shown as 0; what is not below .001 stays."""
+    return "< .001" if isinstance(p, float) and p < 0.001 else p
 
 
 def _plain_cell(value: Any, digits: int, shade: str | None) -> _Cell:
@@ -143,26 +158,136 @@ def comparison(
         raise ValueError(f"layout {layout!r}; one of 'auto', 'wide', 'long'")
     if cells.empty:
         raise ValueError("there is no cell to show: compare first")
-    reasons: _Reasons = {}
+    cells = cells.assign(note=notes_of(cells))
+    numbered: _Notes = {}
+    marks: set[str] = set()
     parts = []
-    for (paper, table), printed in cells.groupby(["paper", "table"], sort=False):
+    for (_, table), printed in cells.groupby(["paper", "table"], sort=False):
         title = caption
         if cells["table"].nunique() > 1:
-            title = f"{caption} {paper} {table}".strip()
+            title = f"{caption} {titled(table)}".strip()
         for block in _blocks(printed):
-            if layout == "wide" or (layout == "auto" and _fits_wide(block)):
-                drawn = _wide(block, reasons)
-            else:
-                drawn = _long(block, reasons)
-            parts.append(_table(drawn, title))
+            shown, empty = _own_first(block)
+            parts.append(_table(_drawn(shown, layout, numbered), title))
+            if len(empty):
+                printed_alone = _drawn(empty.assign(note=""), layout, {})
+                parts.append(_folded(empty, printed_alone))
+            marks |= {_mark_of(cell) for cell in shown.itertuples(index=False)}
             title = ""
-    below = [LEGEND, summary(cells)]
-    below += [f"({number}) {reason}" for reason, number in reasons.items()]
+    meanings = [f"{mark} {text}" for mark, text in MARKS.items() if mark in marks]
+    below = [f"Ours, and the printed number below it. {'; '.join(meanings)}."]
+    below += [f"({number}) {note}" for note, number in numbered.items()]
+    return joined(parts, [*below, *notes], "\n\n", _details(cells))
+
+
+def titled(table: str) -> str:
+    """A printed table's id as readers name it: `Table 4` for `table_04`."""
+    kind, _, number = table.partition("_")
+    return f"{kind.capitalize()} {number.lstrip('0')}"
+
+
+def _own_first(block: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The cells to show, the own method's rows first, and those of the other rows that
+    have no number of ours.
+    """
+    is_own = block["kind"] == papers.OWN if "kind" in block else block["row"].isna()
+    has_ours = block.groupby("row")["ours"].transform(lambda ours: ours.notna().any())
+    if not (has_ours | is_own).any():
+        return block, block.iloc[:0]
+    shown = pd.concat([block[is_own], block[has_ours & ~is_own]])
+    return shown, block[~has_ours & ~is_own]
+
+
+def _drawn(block: pd.DataFrame, layout: str, numbered: _Notes) -> _Drawn:
+    if layout == "wide" or (layout == "auto" and _fits_wide(block)):
+        return _wide(block, numbered)
+    return _long(block, numbered)
+
+
+def _folded(block: pd.DataFrame, drawn: _Drawn) -> Table:
+    """The printed rows of which nothing is computed here, opened by a click."""
+    rows = list(dict.fromkeys(block["row"]))
+    unit = "row" if len(rows) == 1 else "rows"
+    title = f"{len(rows)} printed {unit} without a number of ours"
+    table = _table(drawn, "")
+    summary = f"<summary>{esc(title)}</summary>"
+    return Table(
+        f'<details class="nlgeval-empty">{summary}{table.html}</details>',
+        f"{title}\n{table.text}",
+        f"<details>{summary}\n\n{table.markdown}\n\n</details>",
+    )
+
+
+def notes_of(cells: pd.DataFrame) -> pd.Series:
+    """What is said of each cell below the table, in a few words: at most MOST_NOTES
+    different notes, one a reason.
+    """
+    notes = pd.Series(list(map(_note, cells.itertuples(index=False))), cells.index)
+    if notes[notes != ""].nunique() <= MOST_NOTES:
+        return notes
+    missing = cells["verdict"] == "missing"
+    kinds = cells["reason"].map(papers.gap_of)
+    kinds = kinds.map({**_PLAIN_GAPS, papers.OTHER_GAP: "not computed"})
+    notes = notes.mask(missing, kinds)
+    counts = notes[notes != ""].value_counts()
+    rare = counts.index[MOST_NOTES - 1 :]
+    return notes.mask(notes.isin(rare), "another reason: see below, or the CSV file")
+
+
+# How a reader meets a gap where the models are not named.
+_PLAIN_GAPS = {
+    papers.NOT_PUBLISHED: "not published",
+    papers.ELSEWHERE: "published, but the file cannot be reached from here",
+    papers.NEEDS_RUN: "not run: needs a model that is not here",
+    papers.NEEDS_WEIGHTS: "not computed: needs weights that are not here",
+}
+_MODEL = re.compile(
+    r"no completions of (?P<run>\S+)|computed with (?P<weights>\S+) here"
+)
+
+
+def _note(cell: Any) -> str:
+    """The note of one cell; a number that is equal needs none, but where it took a
+    rounding to make it so.
+    """
+    if cell.verdict == "missing":
+        kind = papers.gap_of(cell.reason)
+        model = _MODEL.search(cell.reason)
+        if kind == papers.NEEDS_RUN and model and model["run"]:
+            return f"not run: needs {model['run']}"
+        if kind == papers.NEEDS_WEIGHTS and model and model["weights"]:
+            return f"not computed: needs the weights of {model['weights']}"
+        return _PLAIN_GAPS.get(kind) or cell.reason.partition("; ")[0] or "no reason"
+    if cell.verdict == "extra":
+        return ""
+    if cell.verdict == "equal":
+        is_rounded = "rounding" in cell.reason
+        return "equal by the way in which the paper rounds" if is_rounded else ""
+    return cell.reason.partition("; ")[0]
+
+
+def _mark_of(cell: Any) -> str:
+    """The mark of MARKS that a cell bears; empty for a number beside nothing printed."""
+    if cell.verdict == "missing":
+        return "–"
+    mark = _look(cell)[0]
+    if mark.endswith("?"):
+        return "?"
+    return mark[:1] if mark[:1] in MARKS or not mark else "±"
+
+
+def _details(cells: pd.DataFrame) -> tuple[str, ...]:
+    """The whole reasons with how many cells have each, and the signatures."""
+    lines = []
+    for reason, count in (
+        cells.loc[cells["reason"] != "", "reason"].value_counts().items()
+    ):
+        lines.append(f"{count} cells: {reason}" if count > 1 else f"1 cell: {reason}")
     signatures = list(filter(None, cells["signature"].unique()))
-    below += [f"signature: {text}" for text in signatures[:4]]
+    lines += [f"signature: {text}" for text in signatures[:4]]
     if len(signatures) > 4:
-        below.append(f"and {len(signatures) - 4} further signatures, in the CSV file")
-    return joined(parts, [*below, *notes], "\n\n")
+        lines.append(f"and {len(signatures) - 4} further signatures, in the CSV file")
+    return tuple(lines)
 
 
 def _blocks(printed: pd.DataFrame) -> list[pd.DataFrame]:
@@ -180,7 +305,7 @@ def _fits_wide(block: pd.DataFrame) -> bool:
     return columns <= 16 and len(block) >= 0.4 * block["row"].nunique() * columns
 
 
-def _wide(block: pd.DataFrame, reasons: _Reasons) -> _Drawn:
+def _wide(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
     """The printed table's own rows and columns, with its groups of both."""
     columns = block[["column", "statistic"]].drop_duplicates()
     keys = list(columns.itertuples(index=False, name=None))
@@ -203,7 +328,7 @@ def _wide(block: pd.DataFrame, reasons: _Reasons) -> _Drawn:
         line = _row_names(label, line_above, width)
         line_above = label
         for key in keys:
-            line.append(_beside(cells.get((row, *key), ()), reasons))
+            line.append(_beside(cells.get((row, *key), ()), numbered))
         body.append(line)
     names = [""] * (width - 1) + [corner]
     names += [" ".join(filter(None, head)) for head in heads]
@@ -243,7 +368,7 @@ def _row_names(label: list[str], line_above: list[str], width: int) -> list[_Cel
     return cells + [_Cell("", "")] * (width - len(label))
 
 
-def _long(block: pd.DataFrame, reasons: _Reasons) -> _Drawn:
+def _long(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
     """A line a cell."""
     names = ["row", "column", "statistic", "printed", "ours", "n", "interval", "route"]
     body = []
@@ -252,7 +377,7 @@ def _long(block: pd.DataFrame, reasons: _Reasons) -> _Drawn:
         for text in (cell.row, cell.column, cell.statistic):
             line.append(_Cell(text, f'<td class="text">{esc(text)}</td>'))
         line.append(_bare(cell.printed))
-        line.append(_cell(cell, reasons, below=False))
+        line.append(_cell(cell, numbered, below=False))
         line.append(_bare("" if pd.isna(cell.n) else str(cell.n)))
         line.append(_bare(_interval(cell)))
         line.append(_bare(cell.route))
@@ -264,13 +389,13 @@ def _bare(text: str) -> _Cell:
     return _Cell(text, f"<td>{esc(text)}</td>")
 
 
-def _beside(cells: Sequence[Any], reasons: _Reasons) -> _Cell:
+def _beside(cells: Sequence[Any], numbered: _Notes) -> _Cell:
     """All that we have for a printed number: what was derived or recorded, and below
     it the run.
     """
     if not cells:
         return _bare("")
-    text, shown_html = _cell(cells[0], reasons)
+    text, shown_html = _cell(cells[0], numbered)
     shown_html = shown_html.removesuffix("</td>")
     for cell in cells[1:]:
         line = f"{cell.route}: {_ours(cell)} {_look(cell)[0]}"
@@ -279,7 +404,7 @@ def _beside(cells: Sequence[Any], reasons: _Reasons) -> _Cell:
     return _Cell(text, f"{shown_html}</td>")
 
 
-def _cell(cell: Any, reasons: _Reasons, below: bool = True) -> _Cell:
+def _cell(cell: Any, numbered: _Notes, below: bool = True) -> _Cell:
     """Ours with its mark and the number of its reason.
 
     below: with the printed number below it, too.
@@ -290,8 +415,10 @@ def _cell(cell: Any, reasons: _Reasons, below: bool = True) -> _Cell:
         below_it = f"<br><small>{esc(cell.printed)}</small>"
         printed = f" ({cell.printed})" if cell.printed else ""
     if cell.verdict == "missing":
-        number = _reason_number(cell.reason or "no reason given", reasons)
         attributes = f'class="missing" title="{esc(cell.reason)}"'
+        if not cell.note:
+            return _Cell(f"-{printed}", f"<td {attributes}>–{below_it}</td>")
+        number = _note_number(cell.note, numbered)
         inner = f"– <sup>{number}</sup>{below_it}"
         return _Cell(f"- [{number}]{printed}", f"<td {attributes}>{inner}</td>")
     ours = _ours(cell)
@@ -305,16 +432,16 @@ def _cell(cell: Any, reasons: _Reasons, below: bool = True) -> _Cell:
         inner += f" <small>{esc(mark)}</small>"
     elif mark:
         inner += f" {mark}"
-    if cell.reason:
-        number = _reason_number(cell.reason, reasons)
+    if cell.note:
+        number = _note_number(cell.note, numbered)
         text += f" [{number}]"
         inner += f" <sup>{number}</sup>"
     return _Cell(text + printed, f"<td {attributes}>{inner}{below_it}</td>")
 
 
-def _reason_number(reason: str, reasons: _Reasons) -> int:
-    """The number of a reason, the next one where it is met first."""
-    return reasons.setdefault(reason, len(reasons) + 1)
+def _note_number(note: str, numbered: _Notes) -> int:
+    """The number of a note, the next one where it is met first."""
+    return numbered.setdefault(note, len(numbered) + 1)
 
 
 def _look(cell: Any) -> tuple[str, str]:
@@ -411,17 +538,25 @@ def _table(drawn: _Drawn, caption: str) -> Table:
     return Table(table, "\n".join(aligned), markdown)
 
 
-def joined(parts: Sequence[Table], notes: Sequence[str], between: str = "\n") -> Table:
-    """Tables, and sentences below them."""
+def joined(
+    parts: Sequence[Table],
+    notes: Sequence[str],
+    between: str = "\n",
+    details: Sequence[str] = (),
+) -> Table:
+    """Tables, sentences below them, and details that HTML folds away."""
     joined_html = STYLE + "".join(part.html for part in parts)
     if notes:
         foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
         joined_html += f'<div class="nlgeval-notes">{foot}</div>'
+    if details:
+        items = "".join(f"<div>{esc(line)}</div>" for line in details)
+        folded = f"<details><summary>Reasons in full, signatures</summary>{items}"
+        joined_html += f'<div class="nlgeval-notes">{folded}</details></div>'
     text = between.join(part.text for part in parts)
     markdown = "\n\n".join(part.markdown for part in parts)
-    return Table(
-        joined_html, "\n".join(filter(None, [text, *notes])), markdown, tuple(notes)
-    )
+    text = "\n".join(filter(None, [text, *notes]))
+    return Table(joined_html, text, markdown, tuple(notes), tuple(details))
 
 
 # ---- what the printed tables contradict

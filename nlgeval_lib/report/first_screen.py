@@ -1,0 +1,219 @@
+"""The first screen of an output's page: was the paper's own method tested, what do
+the numbers here support, and what do the printed ones say by themselves?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import papers
+from nlgeval_lib.names import p_in_words
+from nlgeval_lib.papers.shuffling import supports
+from nlgeval_lib.report import tables
+
+# A method whose numbers come out in so large a share shows that the data are the same.
+_NEARLY_ALL = 0.9
+_ROWS = {
+    papers.OWN: "own method",
+    "ablation": "its ablations",
+    "LLM judge": "other judges",
+    "learned metric": "learned metrics",
+    "lexical metric": "lexical metrics",
+    "human": "humans, counts",
+    "count": "humans, counts",
+}
+
+
+def tested(cells: pd.DataFrame) -> str:
+    """Whether the paper's own method was tested, with counts and what a test needs.
+
+    cells: of one paper, as `papers.compare` gives them.
+    """
+    paper = cells["paper"].iat[0]
+    name = papers.own_method(paper)[0]
+    own_cells = cells[cells["kind"] == papers.OWN]
+    if own_cells.empty:
+        return f"Not here: no number of this table is of {name} itself."
+    counted = papers.counts(own_cells)
+    printed = counted["printed"]
+    if counted["recomputed"]:
+        share = "Yes" if counted["recomputed"] == printed else "In part"
+        result = papers.outcome(counted, "recomputed")
+        return (
+            f"{share}: {counted['recomputed']} of {name}'s own {printed} numbers, "
+            f"{result}."
+        )
+    needs = [
+        papers.own_method(paper, table)[1] for table in own_cells["table"].unique()
+    ]
+    needed = " or ".join(dict.fromkeys(needs))
+    return f"No: 0 of {name}'s own {printed} numbers. A test needs {needed}."
+
+
+def by_kind(cells: pd.DataFrame) -> tables.Table:
+    """How many numbers of each kind are printed, tested, equal: at most six rows."""
+    rows: dict[str, dict[str, float]] = {}
+    for counted in papers.by_kind(cells).to_dict("records"):
+        row = rows.setdefault(_ROWS[str(counted["kind"])], dict.fromkeys(_SUMS, 0))
+        for name in _SUMS:
+            row[name] += counted[name]
+    lines = []
+    for name, row in rows.items():
+        lines.append(
+            {
+                "numbers of": name,
+                "printed": int(row["printed"]),
+                "tested here": _some(row, "recomputed"),
+                "follow from other printed numbers": _some(row, "consistent"),
+                "of another judge or prompt": int(row["orientation"]) or "–",
+            }
+        )
+    frame = pd.DataFrame(lines)
+    always = ("numbers of", "printed", "tested here")
+    empty = [name for name in frame if name not in always and set(frame[name]) == {"–"}]
+    return tables.show(frame.drop(columns=empty))
+
+
+_SUMS = (
+    "printed",
+    "recomputed",
+    "recomputed_equal",
+    "recomputed_spread",
+    "recomputed_shuffled",
+    "consistent",
+    "consistent_equal",
+    "consistent_shuffled",
+    "orientation",
+)
+
+
+def _some(row: Mapping[str, float], count: str) -> str:
+    """`30, of them 30 equal (1.1 by chance)`; a dash for none."""
+    number = int(row[count])
+    if not number:
+        return "–"
+    equal = int(row[f"{count}_equal"])
+    words = f"{number}, {equal} equal"
+    if row.get(f"{count}_spread"):
+        words += f", {int(row[f'{count}_spread'])} within the judge's own spread"
+    return f"{words} ({row[f'{count}_shuffled']:.2g} by chance)"
+
+
+def supported(cells: pd.DataFrame) -> str:
+    """What the numbers computed here support, in sentences."""
+    kinds = dict(zip(cells["method"], cells["kind"], strict=True))
+    whole = []
+    partly = []
+    sizes = []
+    for row in papers.by_method(cells).to_dict("records"):
+        equal, tested_here = _equal(row)
+        if not tested_here or not supports(equal, row["recomputed_shuffled"]):
+            continue
+        words = f"{row['method']} {equal} of {tested_here}"
+        if kinds[row["method"]] in ("human", "count"):
+            sizes.append(words)
+        elif equal >= _NEARLY_ALL * tested_here:
+            whole.append(words)
+        else:
+            partly.append(words)
+    sentences = []
+    if whole:
+        sentences.append(
+            "The texts, ratings and statistics used here are the paper's: "
+            f"{', '.join(whole)} equal."
+        )
+    if partly:
+        beginning = "Equal in part" if whole else "Only in part, these are the paper's"
+        sentences.append(f"{beginning}: {', '.join(partly)}.")
+    if sizes:
+        sentences.append(f"Equal: {', '.join(sizes)}.")
+    own = papers.counts(cells[cells["kind"] == papers.OWN])
+    equal = own["consistent_equal"]
+    if supports(equal, own["consistent_shuffled"]):
+        sentences.append(
+            f"The paper's arithmetic on its own method: {equal} of "
+            f"{own['consistent']} sums and averages agree with the numbers they are of."
+        )
+    if sentences:
+        return " ".join(sentences)
+    if papers.counts(cells)["recomputed"]:
+        return "Nothing that chance would not give as well."
+    return "Nothing: no number of this table was computed here from texts."
+
+
+def _equal(row: Mapping[str, Any]) -> tuple[int, int]:
+    """How many of a method's tested numbers are equal, or as near as two runs; and how
+    many were tested.
+    """
+    return row["recomputed_equal"] + row["recomputed_spread"], row["recomputed"]
+
+
+def unsupported(cells: pd.DataFrame) -> str:
+    """What the numbers here do not support, in sentences; empty where there is nothing
+    to say.
+    """
+    name = papers.own_method(cells["paper"].iat[0])[0]
+    own = papers.counts(cells[cells["kind"] == papers.OWN])
+    sentences = []
+    if own["printed"] and not own["recomputed"]:
+        sentences.append(
+            f"Anything that the table claims for {name}: no score of it was made here."
+        )
+    different: list[str] = []
+    too_few: list[str] = []
+    for row in papers.by_method(cells).to_dict("records"):
+        equal, tested_here = _equal(row)
+        if not tested_here or supports(equal, row["recomputed_shuffled"]):
+            continue
+        words = f"{row['method']} ({equal} of {tested_here} equal)"
+        (too_few if equal > tested_here / 2 else different).append(words)
+    if different:
+        sentences.append(f"Not what the paper prints: {', '.join(different)}.")
+    if too_few:
+        sentences.append(f"Could be chance: {', '.join(too_few)}.")
+    distances = []
+    oriented = cells[cells["verdict"] == "orientation"]
+    for method, part in oriented.groupby("method", sort=False):
+        gap = part["difference"].abs().median()
+        distances.append(f"{method} {gap:.2g} away at the median")
+    if distances:
+        sentences.append(
+            f"Another judge or prompt gives no verdict: {', '.join(distances)}."
+        )
+    return " ".join(sentences)
+
+
+def printed_alone(cells: pd.DataFrame) -> str:
+    """What the printed numbers say by themselves about the own method; empty where no
+    table sets it beside others.
+    """
+    sentences = []
+    for table, part in cells.groupby("table", sort=False):
+        lead = papers.ahead(part)
+        if lead is None or lead.columns < 2:
+            continue
+        where = f"{tables.titled(str(table))}: " if cells["table"].nunique() > 1 else ""
+        own, other = (row.replace(" | ", ", ") for row in (lead.own, lead.other))
+        sentences.append(
+            f"{where}{own} is above the best other row, {other}, in {lead.ahead} of "
+            f"{lead.columns} columns (exact sign test, {p_in_words(lead.p)})."
+        )
+    if sentences:
+        sentences.append(
+            "Columns that share their outputs are not independent: the true p is larger."
+        )
+    return " ".join(sentences)
+
+
+def lines(cells: pd.DataFrame) -> list[tuple[str, str]]:
+    """The first screen as (question, answer), without the table of kinds."""
+    answers = [
+        ("Was the method tested?", tested(cells)),
+        ("Supported", supported(cells)),
+        ("Not supported", unsupported(cells)),
+        ("The printed numbers alone", printed_alone(cells)),
+    ]
+    return [(question, answer) for question, answer in answers if answer]

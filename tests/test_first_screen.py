@@ -1,0 +1,98 @@
+"""The first screen of a page: what was tested, what is supported, and what the printed
+numbers say alone.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from nlgeval_lib import papers
+from nlgeval_lib.report import answers, first_screen, saving, tables
+from nlgeval_lib.study import catalogue
+
+COMPARED = [
+    entry
+    for entry in catalogue.load().outputs
+    if entry.covers and saving.read_json(f"{answers.base(entry)}.json")
+]
+
+
+def saved(entry) -> pd.DataFrame | None:
+    return answers.saved_cells(f"{answers.base(entry)}.csv")
+
+
+WITH_CELLS = [entry for entry in COMPARED if saved(entry) is not None]
+
+
+@pytest.mark.parametrize("entry", WITH_CELLS, ids=lambda entry: entry.id)
+def test_every_first_screen_tells_the_own_method_first_and_stays_short(entry):
+    cells = saved(entry)
+    lines = dict(first_screen.lines(cells))
+    own = papers.counts(cells[cells["kind"] == papers.OWN])
+    beginning = {
+        (True, False): "Yes: ",
+        (True, True): "In part: ",
+        (False, True): "No: 0 of ",
+        (False, False): "Not here: ",
+    }[own["recomputed"] > 0, own["printed"] > own["recomputed"]]
+    assert lines["Was the method tested?"].startswith(beginning)
+    if not own["recomputed"] and own["printed"]:
+        assert "no score of it was made here" in lines["Not supported"]
+    by_kind = first_screen.by_kind(cells)
+    printed = cells[cells["verdict"] != "extra"]
+    numbers = printed.drop_duplicates(["table", "row", "column", "statistic"])
+    rows = by_kind.markdown.splitlines()[2:]
+    assert sum(int(row.split("|")[2]) for row in rows) == len(numbers)
+    assert len(rows) <= 6
+    shown = tables.comparison(cells)
+    notes = [line for line in shown.notes if line.startswith("(")]
+    assert len(notes) <= tables.MOST_NOTES
+    assert all("nlgeval " not in line and "http" not in line for line in notes)
+
+
+def line(row: str, column: str, printed: str, kind: str, **more: str) -> dict[str, str]:
+    cell = dict(
+        row=row, column=column, statistic="spearman", printed=printed, kind=kind
+    )
+    return cell | {"evidence": "distinct"} | more
+
+
+# Printed numbers by column of the own rows and of the others: what the lead is.
+LEADS = [
+    ({"own": [".5", ".6", ".7"], "rouge": [".1", ".2", ".3"]}, (3, 3, 0.25)),
+    ({"own": [".5", ".1", ".7"], "rouge": [".1", ".2", ".3"]}, (2, 3, 1.0)),
+    ({"own": [".5", ".2", ".7"], "rouge": [".1", ".2", ".3"]}, (2, 3, 0.5)),
+    ({"own": [".1"] * 6, "rouge": [".2"] * 6}, (0, 6, 0.03125)),
+    ({"own": [".5", ".6"]}, None),
+    ({"rouge": [".5", ".6"]}, None),
+]
+
+
+@pytest.mark.parametrize(("rows", "expected"), LEADS)
+def test_the_lead_of_the_printed_numbers_has_an_exact_sign_test(rows, expected):
+    cells = []
+    for row, numbers in rows.items():
+        kind = papers.OWN if row == "own" else "lexical metric"
+        for number, printed in enumerate(numbers):
+            cells.append(line(row, f"column {number}", printed, kind))
+    lead = papers.ahead(pd.DataFrame(cells))
+    if expected is None:
+        assert lead is None
+    else:
+        assert (lead.ahead, lead.columns) == expected[:2]
+        assert lead.p == pytest.approx(expected[2])
+
+
+def test_averages_and_statistics_of_which_less_is_better_make_no_lead():
+    cells = pd.DataFrame(
+        [
+            line("own", "a", ".5", papers.OWN),
+            line("own", "b", ".5", papers.OWN),
+            line("rouge", "a", ".1", "lexical metric"),
+            line("rouge", "b", ".1", "lexical metric"),
+        ]
+    )
+    assert papers.ahead(cells).columns == 2
+    assert papers.ahead(cells.assign(statistic="errors")) is None
+    assert papers.ahead(cells.assign(evidence="average")) is None
