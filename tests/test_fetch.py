@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from loopback import LoopbackServer, QuietHandler
 
-from nlgeval_lib import datasets
+from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import (
     ChecksumError,
     DataUnavailable,
@@ -263,8 +263,8 @@ def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkey
     path = fetch.path("set/good")
     fetch.path("set/good")
     hashed: list[Path] = []
-    real = fetch.sha256
-    monkeypatch.setattr(fetch, "sha256", lambda path: hashed.append(path) or real(path))
+    real = files.sha256
+    monkeypatch.setattr(files, "sha256", lambda path: hashed.append(path) or real(path))
     fetch.path("set/good")
     fetch._verified.cache_clear()  # what another process starts with
     fetch.path("set/good")

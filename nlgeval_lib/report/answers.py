@@ -31,6 +31,8 @@ from nlgeval_lib.report import first_screen, saving, sentences, tables
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+# The command in a reason that would make the number.
+_COMMAND = re.compile(r"(?:to make them|to compute it|to get it): (nlgeval [^;(]+)")
 _CELL = (
     "paper",
     "table",
@@ -176,12 +178,17 @@ class Answer:
             lines.append(f"{gap['what']}: {gap['reason']}")
         if self.cells is not None:
             gaps = self.cells[self.cells["verdict"] == "missing"]
-            places = r" on \S+ \(.*\)(?=; to make them)"
-            reasons = gaps["reason"].str.replace(places, "", regex=True)
-            counted = Counter(zip(gaps["gap"], reasons, strict=True))
-            for (kind, reason), count in counted.most_common():
-                name = "" if reason.startswith(kind) else f"{kind}: "
-                lines.append(f"{count} printed numbers: {name}{reason}")
+            counted: Counter[str] = Counter()
+            commands: dict[str, list[str]] = defaultdict(list)
+            for cell in gaps.itertuples(index=False):
+                note = tables.note(cell)
+                counted[note] += 1
+                commands[note] += _COMMAND.findall(cell.reason)
+            for note, count in counted.most_common():
+                numbers = "1 printed number" if count == 1 else f"{count} printed numbers"
+                ways = [f"`{command.strip()}`" for command in commands[note]]
+                way = f" ({' or '.join(dict.fromkeys(ways))})" if ways else ""
+                lines.append(f"{numbers}: {note}{way}")
         return list(dict.fromkeys(lines))
 
 

@@ -222,7 +222,7 @@ def notes_of(cells: pd.DataFrame) -> pd.Series:
     """What is said of each cell below the table, in a few words: at most MOST_NOTES
     different notes, one a reason.
     """
-    notes = pd.Series(list(map(_note, cells.itertuples(index=False))), cells.index)
+    notes = pd.Series(list(map(note, cells.itertuples(index=False))), cells.index)
     if notes[notes != ""].nunique() <= MOST_NOTES:
         return notes
     missing = cells["verdict"] == "missing"
@@ -246,7 +246,7 @@ _MODEL = re.compile(
 )
 
 
-def _note(cell: Any) -> str:
+def note(cell: Any) -> str:
     """The note of one cell; a number that is equal needs none, but where it took a
     rounding to make it so.
     """
