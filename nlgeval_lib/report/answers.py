@@ -185,7 +185,9 @@ class Answer:
                 counted[note] += 1
                 commands[note] += _COMMAND.findall(cell.reason)
             for note, count in counted.most_common():
-                numbers = "1 printed number" if count == 1 else f"{count} printed numbers"
+                numbers = (
+                    "1 printed number" if count == 1 else f"{count} printed numbers"
+                )
                 ways = [f"`{command.strip()}`" for command in commands[note]]
                 way = f" ({' or '.join(dict.fromkeys(ways))})" if ways else ""
                 lines.append(f"{numbers}: {note}{way}")
