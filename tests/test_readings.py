@@ -193,7 +193,7 @@ def test_links_and_pictures_are_there_and_the_answer_stands_first(pages):
         "**Supported.**",
         "**Not supported.**",
         "**The claim.**",
-        "| CoAScore (n=5) |",
+        "| CoAScore (n=5) ",
         "| BLEU |",
         "## Reading",
         "## How it was made",

@@ -385,7 +385,7 @@ def readme(counted: pd.DataFrame) -> str:
     line = textwrap.fill(f"{headline(counted)}.", 119)
     blocks = {
         "counts": f"{line}\n\n{_md_table(totals(counted))}",
-        "claims": _md_table(claims()),
+        "claims": _md_table(claims_page.by_paper(claims())),
     }
     for mark, content in blocks.items():
         above, start, inner = text.partition(f"<!-- {mark} -->\n")
