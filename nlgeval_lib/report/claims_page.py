@@ -34,9 +34,14 @@ def by_paper(counted: pd.DataFrame) -> pd.DataFrame:
 
     counted: as the output of the claims saves it, a row a paper and one for all.
     """
-    names = {paper: papers.own_method(paper)[0] for paper in papers.PAPERS}
-    frame = counted.replace({"paper": names})
-    return frame.rename(columns=COUNTS)
+    frame = counted.rename(columns=COUNTS)
+    if len(frame):
+        frame["paper"] = frame["paper"].map(_name)
+    return frame
+
+
+def _name(paper: str) -> str:
+    return papers.own_method(paper)[0] if paper in papers.PAPERS else paper
 
 
 def rows(judged: pd.DataFrame) -> pd.DataFrame:

@@ -209,7 +209,7 @@ def comparison(
 def titled(table: str) -> str:
     """A printed table's id as readers name it: `Table 4` for `table_04`."""
     kind, _, number = table.partition("_")
-    return f"{kind.capitalize()} {number.lstrip('0')}"
+    return f"{kind.capitalize()} {number.lstrip('0').replace('_', ' ')}".strip()
 
 
 def _noted(cells: pd.DataFrame) -> pd.DataFrame:
@@ -463,9 +463,7 @@ def _beside(cells: Sequence[Any], numbered: _Notes, noted: bool = True) -> _Cell
     return _Cell(text, f"{shown_html}</td>")
 
 
-def _cell(
-    cell: Any, numbered: _Notes, below: bool = True, noted: bool = True
-) -> _Cell:
+def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -> _Cell:
     """Ours with its mark, the printed number in brackets where it is another, and the
     number of its reason.
 
