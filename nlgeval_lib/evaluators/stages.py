@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from nlgeval_lib.engines import Engine, Request, Sampling, complete
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.parsers.reasoning import apart
 from nlgeval_lib.records import Completion
 
 T = TypeVar("T")
@@ -125,7 +126,7 @@ def _stored(
     stored: list[Draws | None] = []
     for draws in keys:
         if all(key in completions for key in draws):
-            stored.append([completions[key] for key in draws])
+            stored.append([apart(completions[key]) for key in draws])
         else:
             stored.append(None)
     return stored
