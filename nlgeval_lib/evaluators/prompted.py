@@ -97,7 +97,7 @@ class PromptedJudge(Judge):
         return self.reader(sample)(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        scale = {"low": self.low, "high": self.high}
+        scale: dict[str, Any] = {"low": self.low, "high": self.high}
         if self.field:
             return functools.partial(json_field, field=self.field, **scale)
         label = self.label
