@@ -114,7 +114,9 @@ def test_a_prompt_can_open_the_reasoning():
 
 def test_a_parser_of_vllm_by_its_name():
     pytest.importorskip("vllm")
-    with pytest.raises(EngineError, match="no reasoning parser 'deep'; it has .*qwen3"):
+    with pytest.raises(
+        EngineError, match=r"no reasoning parser 'deep'; it has .*qwen3"
+    ):
         ReasoningReader(Marks(), "deep")
     with pytest.raises(EngineError, match="does not fit the model"):
         ReasoningReader(Marks(), "deepseek_r1")
