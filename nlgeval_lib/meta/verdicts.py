@@ -194,10 +194,10 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
     n = int(both.sum())
     n_unread = len(one) - n
     if not n:
-        nothing = [NAN] * 6
         reason = "no pair has a verdict in both orders"
-        return OrderEffect(*nothing, n=0, n_unread=n_unread, reason=reason)
-    same = pair_accuracy(one[both], two[both], None if groups is None else groups[both])
+        return OrderEffect(NAN, NAN, NAN, NAN, NAN, NAN, 0, n_unread, reason=reason)
+    labels = np.arange(len(one)) if groups is None else np.asarray(groups)
+    same = pair_accuracy(one[both], two[both], labels[both])
     # 2 is what stands first where the outputs have changed places
     shown_first = np.concatenate([one[both] == 1, two[both] == 2]).mean()
     shown_second = np.concatenate([one[both] == 2, two[both] == 1]).mean()
