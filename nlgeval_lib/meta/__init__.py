@@ -47,6 +47,7 @@ _NAMES = {
         "held_out_acc_eq",
         "soft_pairwise_accuracy",
     ),
+    "ranks": ("RankSets", "rank_sets", "stepdown_p"),
     "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": (
         "AltTest",
