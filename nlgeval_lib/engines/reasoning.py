@@ -1,4 +1,4 @@
-"""Reasoning told apart where a model writes it with special tokens, which a plain
+"""Reasoning separated from the answer where a model writes it with special tokens, which a plain
 decoding of its text would drop.
 """
 

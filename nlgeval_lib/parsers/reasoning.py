@@ -1,4 +1,4 @@
-"""What a judge thinks aloud before it answers, told apart from its answer by the marks
+"""What a judge thinks aloud before it answers, separated from its answer by the marks
 that model families put around it.
 """
 
