@@ -14,30 +14,12 @@ from cli_tools import call, cases, frame_hash, has_texts, numbers_hash
 from scipy import stats
 
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import UnknownName, numbers, recordings
+from nlgeval_lib.datasets import UnknownName, recordings
 from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.records import Sample
-from nlgeval_lib.study import recorded_judges
-
-
-@pytest.fixture(scope="module")
-def recorded():
-    """`recorded(name)` loads a recording once: its texts, or their places where they
-    are not here.
-    """
-    loaded: dict = {}
-
-    def load(name: str) -> pd.DataFrame:
-        if not numbers.has(name):
-            public_data.needs(name)
-        public_data.show()
-        if name not in loaded:
-            loaded[name] = recordings.load(name)
-        return loaded[name]
-
-    return load
+from nlgeval_lib.study import recorded_store
 
 
 @pytest.mark.parametrize("name", recordings.NAMES)
@@ -47,11 +29,12 @@ def test_form_and_counts(recorded, name):
     assert len(frame) == recordings.spec(name).n_rows
     assert numbers_hash(frame) == case["numbers"]
     assert not has_texts(frame) or frame_hash(frame) == case["hash"]
-    assert tuple(frame.columns[: len(recordings.KEYS)]) == recordings.KEYS
+    keys = recordings.keys(name)
+    assert tuple(frame.columns[: len(keys)]) == keys
     assert ("text" in frame) == ("text" in recordings.spec(name).kept)
     assert ("value" in frame) == ("value" in recordings.spec(name).kept)
     # raw texts never have to be unique, ids always
-    assert not frame.duplicated(list(recordings.KEYS)).any()
+    assert not frame.duplicated(list(keys)).any()
     assert frame.attrs["name"] == name
 
 
@@ -230,14 +213,14 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
     frame = frame[
         frame["prompt_form"] != "output"
     ]  # TIGERScore's texts whose prompt is not known
-    done = recorded_judges.fill(store, name, **options)
+    done = recorded_store.fill(store, name, **options)
     assert done.completions == len(frame) and done.new == len(frame) - done.repeated
     assert done.requests == len(
         frame.drop_duplicates(
             ["input_id", "system_id", "aspect", "judge", "prompt_form", "dataset"]
         )
     )
-    again = recorded_judges.fill(store, name, **options)
+    again = recorded_store.fill(store, name, **options)
     assert again.new == 0 and again.completions == done.completions
     texts = {store.get(key).text for key in store}
     if name not in ("prometheus_gpt4", "tigerscore_outputs"):
@@ -247,9 +230,9 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
 
 def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
     needs("prometheus_gpt4")
-    recorded_judges.fill(store, "prometheus_gpt4")
+    recorded_store.fill(store, "prometheus_gpt4")
     frame = data("mt_bench")
-    judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
+    judge = Prometheus(sampling=recorded_store.of("prometheus_gpt4").sampling)
     strict = judge.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
     assert (strict["status"] == "ok").all()
     lost = strict["details"].map(lambda details: details["n_missing"]).to_numpy()
@@ -266,7 +249,7 @@ def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
 
 def test_tigerscore_itself_is_answered_where_the_prompt_is_known(store, needs):
     needs("tigerscore_outputs")
-    recorded_judges.fill(store, "tigerscore_outputs")
+    recorded_store.fill(store, "tigerscore_outputs")
     sample = Sample(
         "two", "2 + 3 = 15, so the answer is 12.", instruction="Calculate 2 + 3."
     )
@@ -282,7 +265,7 @@ def test_a_text_that_ended_for_want_of_room_is_marked(tmp_path, needs, monkeypat
     ]
     monkeypatch.setattr(recordings, "load", lambda name: part)
     store = Store(tmp_path)
-    recorded_judges.fill(store, "instructscore_wmt22")
+    recorded_store.fill(store, "instructscore_wmt22")
     kept = [store.get(key) for key in store]
     assert {one.finish_reason for one in kept if one.text} == {"stop"}
     assert {one.finish_reason for one in kept if not one.text} == {"length"}
