@@ -318,17 +318,11 @@ def _leading(answer: Answer) -> list[tables.Table]:
     """
     leading = []
     for number, table in enumerate(answer.shown):
-        is_test = _caption(table).lower().split(" (")[0].endswith("tests")
-        rows = table.markdown.count("\n| ")
-        is_open = not number or is_test or _caption(table) == claims_page.CONTRADICTED
-        if answer.cells is not None or (is_open and rows <= MOST_OPEN):
+        is_test = table.caption.lower().split(" (")[0].endswith("tests")
+        is_open = not number or is_test or table.caption == claims_page.CONTRADICTED
+        if answer.cells is not None or (is_open and table.lines <= MOST_OPEN):
             leading.append(table)
     return leading
-
-
-def _caption(table: tables.Table) -> str:
-    first = table.markdown.partition("\n")[0]
-    return first.strip("*") if first.startswith("**") else ""
 
 
 def _tables_first(answer: Answer) -> list[str]:
@@ -347,7 +341,7 @@ def _tables_below(answer: Answer) -> list[str]:
     for table in answer.shown:
         if not any(table is other for other in leading):
             text = "\n\n".join(filter(None, [table.markdown, _bullets(table.notes)]))
-            parts.append(folded(_caption(table) or "Table", text))
+            parts.append(folded(table.caption or "Table", text))
     return parts
 
 

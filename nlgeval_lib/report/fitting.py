@@ -49,8 +49,8 @@ def markdown(
     """The table in Markdown, in several parts where it is too wide.
 
     names: how many of the first columns name the rows and stand in every part. groups:
-    of the further columns, the group of each; columns of one group stay together where
-    they fit.
+    of the further columns, the group of each; columns of one group are in one part
+    where they fit.
     """
     columns = list(zip(head, *lines, strict=True))
     widths = [least_width(column) for column in columns]
@@ -88,7 +88,7 @@ def _parts(
 def _units(
     columns: Sequence[int], widths: Sequence[float], groups: Sequence[str], room: float
 ) -> list[list[int]]:
-    """The columns that stay together: those of a group as far as they fit."""
+    """The columns that are not parted: those of a group as far as they fit."""
     units: list[list[int]] = []
     for place, column in enumerate(columns):
         same = place and groups and groups[place] == groups[place - 1]

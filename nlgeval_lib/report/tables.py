@@ -7,6 +7,7 @@ cell carries a mark.
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import itertools
 import math
@@ -49,7 +50,7 @@ class Table:
     Markdown with the notes apart.
 
     notes: sentences below it. details: what a page folds away, such as the whole
-    reasons and signatures.
+    reasons and signatures. caption: what stands above it. lines: how many rows it has.
     """
 
     html: str
@@ -57,6 +58,8 @@ class Table:
     markdown: str = ""
     notes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
+    caption: str = ""
+    lines: int = 0
 
     def _repr_html_(self) -> str:
         return self.html
@@ -128,7 +131,8 @@ def show(
     if len(frame) > rows:
         below.append(f"{len(frame) - rows} further rows are not shown.")
     drawn = _Drawn(heads, _head(heads), body, _naming(frame))
-    return joined([_table(drawn, caption)], below)
+    table = joined([_table(drawn, caption)], below)
+    return dataclasses.replace(table, caption=caption, lines=len(body))
 
 
 # What a column is called above a table.
