@@ -17,7 +17,7 @@ import json
 import operator
 import posixpath
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,13 +27,17 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.names import counted_noun
-from nlgeval_lib.report import claims_page, first_screen, saving, sentences, tables
+from nlgeval_lib.report import (
+    claims_page,
+    first_screen,
+    gaps,
+    saving,
+    sentences,
+    tables,
+)
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-# The command in a reason that would make the number.
-_COMMAND = re.compile(r"(?:to make them|to compute it|to get it): (nlgeval [^;(]+)")
 CLAIMS = "meta_claims"  # the output whose page is one of claims
 # Rows of a table that a page shows open, and of one that it folds.
 MOST_OPEN = 24
@@ -185,23 +189,7 @@ class Answer:
         """What is not there, each with its reason, and what makes it where something
         does.
         """
-        lines = []
-        for gap in self.record.get("missing", ()):
-            lines.append(f"{gap['what']}: {gap['reason']}")
-        if self.cells is not None:
-            gaps = self.cells[self.cells["verdict"] == "missing"]
-            counted: Counter[str] = Counter()
-            commands: dict[str, list[str]] = defaultdict(list)
-            for cell in gaps.itertuples(index=False):
-                note = tables.note(cell)
-                counted[note] += 1
-                commands[note] += _COMMAND.findall(cell.reason)
-            for note, count in counted.most_common():
-                numbers = counted_noun(count, "printed number")
-                ways = [f"`{command.strip()}`" for command in commands[note]]
-                way = f" ({' or '.join(dict.fromkeys(ways))})" if ways else ""
-                lines.append(f"{numbers}: {note}{way}")
-        return list(dict.fromkeys(lines))
+        return gaps.lines(self.record.get("missing", ()), self.cells)
 
 
 def _saved_table(

@@ -297,18 +297,23 @@ def plain_reason(reason: str) -> str:
     return _FEW.sub(r"The interval is limited by \1 \2.", reason)
 
 
+def plain_gap(reason: str) -> str:
+    """Why a number is missing, in a reader's words: which model was not run."""
+    kind = papers.gap_of(reason)
+    model = _MODEL.search(reason)
+    if model and model["run"]:
+        return f"not run: needs {model['run']}"
+    if model and model["weights"]:
+        return f"not computed: needs the weights of {model['weights']}"
+    return _PLAIN_GAPS.get(kind) or reason or "no reason"
+
+
 def note(cell: Any) -> str:
     """The note of one cell; a number that is equal needs none, but where it took a
     rounding to make it so.
     """
     if cell.verdict == "missing":
-        kind = papers.gap_of(cell.reason)
-        model = _MODEL.search(cell.reason)
-        if kind == papers.NEEDS_RUN and model and model["run"]:
-            return f"not run: needs {model['run']}"
-        if kind == papers.NEEDS_WEIGHTS and model and model["weights"]:
-            return f"not computed: needs the weights of {model['weights']}"
-        return _PLAIN_GAPS.get(kind) or cell.reason.partition("; ")[0] or "no reason"
+        return plain_gap(cell.reason).partition("; ")[0]
     if cell.verdict == "extra":
         return ""
     if cell.verdict == "equal":
