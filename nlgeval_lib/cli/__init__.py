@@ -25,6 +25,7 @@ MODULES = (
     "data",
     "score",
     "meta",
+    "card",
     "parse",
     "completions",
     "training",

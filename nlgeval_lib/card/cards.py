@@ -1,0 +1,300 @@
+"""A card as a whole: made of judged sets, written, read, and compared with another."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import nlgeval_lib
+from nlgeval_lib import datasets, figures, files
+from nlgeval_lib.card import judged as sets
+from nlgeval_lib.card import measure, page, verdict
+from nlgeval_lib.card.judged import KEYS, Judged
+from nlgeval_lib.scoring import provenance
+from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.correlations import Grid
+
+SCHEMA = "nlgeval-card/1"
+SCORES = "scores.csv"
+_HEIGHT = 760
+
+
+@dataclass(frozen=True)
+class Card:
+    """A judge card. numbers: what `card.json` holds; judged: the rows behind it."""
+
+    numbers: Mapping[str, Any]
+    judged: Sequence[Judged] = field(default=(), repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in one sentence a set."""
+        return str(self.numbers["verdict"]["sentence"])
+
+    def scores(self) -> pd.DataFrame:
+        """A row a judgment: `set, input_id, system_id, aspect, human, value`."""
+        parts = []
+        for part in self.judged:
+            rows = part.frame[[*KEYS, "human", "value"]]
+            parts.append(rows.assign(set=part.name))
+        return pd.concat(parts)[["set", *KEYS, "human", "value"]]
+
+    def pictures(self) -> dict[str, dict[str, bytes]]:
+        """Figure by name: its SVG and PNG."""
+        import matplotlib.pyplot as plt
+
+        pictures = {}
+        for name, figure in page.drawn(self.numbers).items():
+            pictures[name] = figures.render(figure)
+            plt.close(figure)
+        return pictures
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """card.json, card.md, card.html, scores.csv and the figures; what was written.
+
+        Raises: OSError.
+        """
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        pictures = self.pictures()
+        shots = {name: forms["png"] for name, forms in pictures.items()}
+        texts = {
+            "card.json": json.dumps(self.numbers, ensure_ascii=False, indent=1) + "\n",
+            "card.md": page.markdown(self.numbers, pictures),
+            "card.html": page.html(self.numbers, shots),
+        }
+        if self.judged:
+            texts[SCORES] = self.scores().to_csv(index=False, lineterminator="\n")
+        for name, text in texts.items():
+            files.write_text(place / name, text)
+        written = [place / name for name in texts]
+        for name, forms in pictures.items():
+            for form, content in forms.items():
+                path = place / f"{name}.{form}"
+                with files.replacing(path) as draft:
+                    draft.write_bytes(content)
+                written.append(path)
+        return written
+
+    def _repr_html_(self) -> str:
+        """The card in a frame of its own, in which nothing runs."""
+        shots = {name: forms["png"] for name, forms in self.pictures().items()}
+        document = html.escape(page.html(self.numbers, shots), quote=True)
+        style = f"width:100%;height:{_HEIGHT}px;border:1px solid #d0d0d0"
+        title = html.escape(str(self.numbers["title"]))
+        return (
+            f'<iframe sandbox title="{title}" style="{style}" srcdoc="{document}">'
+            "</iframe>"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.numbers['title']}\n{self.verdict}"
+
+
+def made(title: str, judge: Mapping[str, Any], judged: Sequence[Judged]) -> Card:
+    """The card of sets that are judged.
+
+    judge: what is known of the judge, by name.
+    """
+    names = [part.name for part in judged]
+    if len({*names}) < len(names):
+        raise InputError(f"a set is there twice: {', '.join(names)}")
+    measured = {}
+    for part in judged:
+        numbers = measure.graded(part)
+        measured[part.name] = numbers
+    measured = files.plain(measured)
+    listed = verdict.findings(measured)
+    numbers = {
+        "schema": SCHEMA,
+        "title": title,
+        "verdict": {
+            "sentence": verdict.sentence(measured, listed),
+            "findings": listed,
+        },
+        "judge": judge,
+        "made": {
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "library": nlgeval_lib.__version__,
+            "git": provenance.git(),
+        },
+        "sets": measured,
+        "cannot_tell": [
+            line for part in judged for line in _unknown(part, measured[part.name])
+        ],
+    }
+    return Card(files.plain(numbers), tuple(judged))
+
+
+def _unknown(judged: Judged, numbers: Mapping[str, Any]) -> list[str]:
+    """What the card of this set leaves open, a sentence each."""
+    name = judged.name
+    systems, inputs = numbers["systems"], numbers["inputs"]
+    lines = [
+        f"{name}: {systems} systems and {inputs} inputs were seen; other kinds of "
+        "text, other languages and better systems may come out otherwise.",
+    ]
+    if name in datasets.NAMES:
+        source = datasets.spec(name).source
+        lines.append(
+            f"{name}: the ratings are those of {source}; the judge follows these "
+            "people, and they may be wrong. The set is public and may be in the "
+            "training data of the model."
+        )
+    if judged.flat or systems < 2:
+        lines.append(
+            f"{name}: without several systems and named inputs, nothing is said about "
+            "ranking systems, and rows are taken as independent."
+        )
+    elif systems < 10:
+        lines.append(
+            f"{name}: with {systems} systems an interval for other systems is wide."
+        )
+    reasons: dict[str, list[str]] = {}
+    for aspect, part in numbers.get("aspects", {}).items():
+        for measured in ("beside", "closeness", "length", "raters", "repeats"):
+            cell = part.get(measured, {"reason": "each judgment was asked once"})
+            if isinstance(cell, Mapping) and cell.get("reason"):
+                reasons.setdefault(f"{measured}: {cell['reason']}", []).append(aspect)
+    for reason, aspects in reasons.items():
+        lines.append(f"{name}, {', '.join(aspects)}: no {reason}.")
+    if not numbers.get("probes"):
+        lines.append(
+            f"{name}: no probes were asked (--probes), as whether an "
+            "instruction planted in an output raises its score."
+        )
+    return lines
+
+
+# -- of what is there
+
+
+def demo() -> Card:
+    """The card of recorded GPT-4o on SummEval: no key, no network."""
+    judged = sets.recorded()
+    title = f"Judge card: recorded {judged.facts['model']} on {judged.name}"
+    return made(title, judged.facts, [judged])
+
+
+def of_scores(
+    scores: pd.DataFrame,
+    data: str | pd.DataFrame,
+    column: str = "value",
+    title: str = "",
+    scale: tuple[float, float] | None = None,
+) -> Card:
+    """The card of scores that were made elsewhere, joined with a set by its keys.
+
+    scale: of the scores; without one they are not compared with the ratings' levels.
+    Raises: InputError; UnknownName; DataUnavailable.
+    """
+    judged = sets.scored(sets.rated(data), scores, column)
+    judged = replace(judged, scale=scale, beside=sets.known_judges(judged))
+    title = title or f"Judge card: {column} on {judged.name}"
+    return made(title, {"model": "scores made elsewhere", "column": column}, [judged])
+
+
+def of(judge: Any, data: Iterable[Any], engine: Any = None, **options: Any) -> Card:
+    """The card of a judge: it is asked about each set through the engine and store.
+
+    data: names of data sets, or frames. options: `items`, `seed`, `repeat`, `probes`,
+    `store`, `price`, `title`, as `asked.judged` takes them.
+    """
+    from nlgeval_lib.card import asked
+
+    return asked.card(judge, data, engine, **options)
+
+
+def read(path: str | Path) -> Card:
+    """A card that was written, with its scores where they are beside it.
+
+    Raises: InputError for what is no card, or one of another schema; OSError.
+    """
+    place = Path(path)
+    if place.is_dir():
+        place = place / "card.json"
+    try:
+        numbers = json.loads(place.read_text(encoding="utf-8"))
+        schema = numbers["schema"]
+    except (ValueError, TypeError, KeyError):
+        raise InputError(f"{place} is no card; a card.json is needed") from None
+    if schema != SCHEMA:
+        raise InputError(f"{place} has schema {schema!r}; this version reads {SCHEMA}")
+    judged = []
+    scores = place.with_name(SCORES)
+    if scores.is_file():
+        kinds: Any = dict.fromkeys(["set", *KEYS], str)
+        table = pd.read_csv(scores, dtype=kinds, keep_default_na=False, na_values=[""])
+        for name, rows in table.groupby("set", sort=False):
+            title = numbers["sets"][name]["title"]
+            judged.append(Judged(str(name), title, rows.reset_index(drop=True)))
+    return Card(numbers, tuple(judged))
+
+
+def compared(first: Card, second: Card) -> pd.DataFrame:
+    """Whether the second judge follows the ratings better: paired on the rows that both
+    have, aspect by aspect, Kendall's tau-b over all outputs.
+
+    Columns: set, aspect, n, first, second, gain, low, high, p, verdict.
+    Raises: InputError where they share no set, or a card has no scores beside it.
+    """
+    rows = []
+    seconds = {part.name: part for part in second.judged}
+    for part in first.judged:
+        if part.name in seconds:
+            rows += _compared_set(part.name, part.frame, seconds[part.name].frame)
+    if not rows:
+        raise InputError(
+            "the cards share no set with scores; both need scores.csv beside card.json"
+        )
+    return pd.DataFrame(rows)
+
+
+def _compared_set(
+    name: str, first: pd.DataFrame, second: pd.DataFrame
+) -> list[dict[str, Any]]:
+    both = first.merge(
+        second[[*KEYS, "value"]], on=KEYS, suffixes=("_first", "_second")
+    )
+    rows = []
+    for aspect, part in both.groupby("aspect", sort=False):
+        flat = part["system_id"].nunique() < 2
+        grid = Grid(part, flat=flat)
+        row: dict[str, Any] = {"set": name, "aspect": aspect}
+        try:
+            result = grid.compare(
+                part["value_second"],
+                part["value_first"],
+                part["human"],
+                coef="kendall-b",
+                ci=grid.interval("auto"),
+            )
+        except ValueError as error:
+            rows.append(row | {"verdict": str(error)})
+            continue
+        outcome = "not told apart"
+        if result.low > 0:
+            outcome = "better"
+        elif result.high < 0:
+            outcome = "worse"
+        rows.append(
+            row
+            | {
+                "n": result.n,
+                "first": result.second,
+                "second": result.first,
+                "gain": result.difference,
+                "low": result.low,
+                "high": result.high,
+                "p": result.p,
+                "verdict": outcome,
+            }
+        )
+    return rows
