@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,8 @@ from nlgeval_lib import datasets, figures, files
 from nlgeval_lib.card import judged as sets
 from nlgeval_lib.card import measure, page, verdict
 from nlgeval_lib.card.judged import KEYS, Judged
+from nlgeval_lib.engines import EngineError
+from nlgeval_lib.report import explorer
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.correlations import Grid
@@ -32,6 +35,7 @@ class Card:
 
     numbers: Mapping[str, Any]
     judged: Sequence[Judged] = field(default=(), repr=False)
+    resources: tuple[Any, ...] = field(default=(), repr=False)
 
     @property
     def verdict(self) -> str:
@@ -72,6 +76,10 @@ class Card:
         }
         if self.judged:
             texts[SCORES] = self.scores().to_csv(index=False, lineterminator="\n")
+        for part in self.judged:
+            name = f"judgments_{part.name}.html"
+            if self.numbers["sets"][part.name].get("explorer") == name:
+                texts[name] = self._worst(part)
         for name, text in texts.items():
             files.write_text(place / name, text)
         written = [place / name for name in texts]
@@ -82,6 +90,23 @@ class Card:
                     draft.write_bytes(content)
                 written.append(path)
         return written
+
+    def _worst(self, part: Judged) -> str:
+        """The page of the worst disagreements, with prompts and answers where they are
+        stored.
+        """
+        places = [row["row"] for row in self.numbers["sets"][part.name]["worst"]]
+        rows = part.frame.iloc[places]
+        title = f"The worst disagreements on {part.title}"
+        if self.resources and self.resources[2] is not None:
+            judge, engine, store = self.resources
+            texts = rows.drop(columns=["value", "status", "reason", "details"])
+            try:
+                asked = explorer.of(judge, texts, engine=engine, store=store)
+                return replace(asked, title=title).pages(home="card.html")[0]
+            except (EngineError, ValueError, AttributeError):
+                pass  # the scores alone are shown
+        return explorer.of_scores(title, rows).pages(home="card.html")[0]
 
     def _repr_html_(self) -> str:
         """The card in a frame of its own, in which nothing runs."""
@@ -98,10 +123,17 @@ class Card:
         return f"{self.numbers['title']}\n{self.verdict}"
 
 
-def made(title: str, judge: Mapping[str, Any], judged: Sequence[Judged]) -> Card:
+def made(
+    title: str,
+    judge: Mapping[str, Any],
+    judged: Sequence[Judged],
+    effects: Mapping[str, Any] = MappingProxyType({}),
+    resources: tuple[Any, ...] = (),
+) -> Card:
     """The card of sets that are judged.
 
-    judge: what is known of the judge, by name.
+    judge: what is known of the judge, by name. effects: of the probes, by set.
+    resources: evaluator, engine and store, for prompts and answers of what is opened.
     """
     names = [part.name for part in judged]
     if len({*names}) < len(names):
@@ -109,6 +141,9 @@ def made(title: str, judge: Mapping[str, Any], judged: Sequence[Judged]) -> Card
     measured = {}
     for part in judged:
         numbers = measure.graded(part)
+        numbers["probes"] = effects.get(part.name, {})
+        numbers["cost"] = part.facts.get("cost", {})
+        numbers["explorer"] = f"judgments_{part.name}.html"
         measured[part.name] = numbers
     measured = files.plain(measured)
     listed = verdict.findings(measured)
@@ -130,7 +165,7 @@ def made(title: str, judge: Mapping[str, Any], judged: Sequence[Judged]) -> Card
             line for part in judged for line in _unknown(part, measured[part.name])
         ],
     }
-    return Card(files.plain(numbers), tuple(judged))
+    return Card(files.plain(numbers), tuple(judged), resources)
 
 
 def _unknown(judged: Judged, numbers: Mapping[str, Any]) -> list[str]:

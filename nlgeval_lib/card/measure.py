@@ -94,7 +94,7 @@ class Aspect:
     def _coefficients(self, values: np.ndarray, level: str) -> Numbers:
         cells = {}
         for name, coef in COEFS.items():
-            cells[name] = _tried(lambda coef=coef: self._cell(values, coef, level))
+            cells[name] = _tried(self._cell, values, coef, level)
         return cells
 
     def _cell(self, values: np.ndarray, coef: str, level: str) -> Numbers:
@@ -138,41 +138,30 @@ class Aspect:
         if np.isnan(self.length).all():
             return {"reason": "no output texts or lengths"}
         measured: Numbers = {}
-        with_length = _tried(
-            lambda: interval(
-                self.grid.correlate(self.values, self.length, "kendall-b")[0]
-            )
-        )
+        with_length = _tried(self._kendall, self.values, self.length)
         measured["kendall"] = with_length
         measured["strength"] = _strength(with_length)
         direction = np.sign(with_length.get("value") or 1)
-        measured["versus"] = _tried(self._versus(self.values, self.length, self.human))
-        measured["closer"] = _tried(
-            self._versus(direction * self.length, self.human, self.values)
-        )
-        rating = _tried(
-            lambda: interval(
-                self.grid.correlate(self.length, self.human, "kendall-b")[0]
-            )
-        )
-        measured["rating"] = rating
+        measured["versus"] = _tried(self._versus, self.values, self.length, self.human)
+        signed = direction * self.length
+        measured["closer"] = _tried(self._versus, signed, self.human, self.values)
+        measured["rating"] = _tried(self._kendall, self.length, self.human)
         return measured
+
+    def _kendall(self, first: np.ndarray, second: np.ndarray) -> Numbers:
+        return interval(self.grid.correlate(first, second, "kendall-b")[0])
 
     def _versus(
         self, first: np.ndarray, second: np.ndarray, target: np.ndarray
-    ) -> Callable[[], Numbers]:
+    ) -> Numbers:
         """How much better the first follows the target than the second: dataset
         level, Kendall.
         """
-
-        def compare() -> Numbers:
-            result = self.grid.compare(
-                first, second, target, coef="kendall-b", ci=self._ci()
-            )
-            numbers = {"first": result.first, "second": result.second, "p": result.p}
-            return {**interval(result, result.difference), **numbers}
-
-        return compare
+        result = self.grid.compare(
+            first, second, target, coef="kendall-b", ci=self._ci()
+        )
+        numbers = {"first": result.first, "second": result.second, "p": result.p}
+        return {**interval(result, result.difference), **numbers}
 
     def _ci(self) -> str:
         return str(self.grid.interval("auto"))
@@ -190,21 +179,12 @@ class Aspect:
         stack = np.stack([self.grid.matrix(rater) for rater in ratings])
         judge = self.grid.matrix(self.values)
         for level in self.levels:
-            settings = {"coef": "kendall-b", "level": level, "ci": self._ci()}
-            measured[level] = {
-                "rater": _tried(
-                    lambda settings=settings: interval(
-                        meta.human_ceiling(stack, **settings)
-                    )
-                ),
-                "judge": _tried(
-                    lambda settings=settings: interval(
-                        meta.against_leave_one_out(judge, stack, **settings)
-                    )
-                ),
-            }
+            settings = ("kendall-b", level, self._ci())
+            rater = _tried(_rated, meta.human_ceiling, stack, *settings)
+            own = _tried(_rated, meta.against_leave_one_out, judge, stack, *settings)
+            measured[level] = {"rater": rater, "judge": own}
         if self._same_scale():
-            measured["alt_test"] = _tried(lambda: self._alt_test(ratings, kind))
+            measured["alt_test"] = _tried(self._alt_test, ratings, kind)
         else:
             measured["alt_test"] = {"reason": "judge and raters use different scales"}
         return measured
@@ -227,7 +207,9 @@ class Aspect:
         return measured
 
     def _same_scale(self) -> bool:
-        return bool(self.scale) and tuple(self.scale) == tuple(self.rated_on or ())
+        if self.scale is None or self.rated_on is None:
+            return False
+        return tuple(self.scale) == tuple(self.rated_on)
 
     def _beside(self) -> list[Numbers]:
         """The judge among recorded judges and baselines: Kendall over all outputs on
@@ -308,7 +290,7 @@ class Aspect:
         strata: Numbers = {}
         sides = {"rating": self.human, "length": self.length}
         for name, side in sides.items():
-            strata[name] = _tried(lambda side=side: self._thirds(side))
+            strata[name] = _tried(self._thirds, side)
         by_system = []
         if not self.flat and self._same_scale():
             for system, rows in self.rows.groupby("system_id", sort=False):
@@ -331,17 +313,16 @@ class Aspect:
         rows = []
         for number in range(len(edges) - 1):
             inside = both & (thirds == number)
-            result = _tried(
-                lambda inside=inside: interval(
-                    meta.correlate(
-                        self.values[inside], self.human[inside], "kendall-b", ci="auto"
-                    )
-                )
-            )
+            result = _tried(self._within, inside)
             rows.append(
                 {"from": edges[number], "to": edges[number + 1], "kendall": result}
             )
         return rows
+
+    def _within(self, inside: np.ndarray) -> Numbers:
+        values = self.values[inside]
+        human = self.human[inside]
+        return interval(meta.correlate(values, human, "kendall-b", ci="auto"))
 
     def _repeats(self) -> Numbers:
         """How far the draws of one judgment agree."""
@@ -401,10 +382,14 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
     return {"value": mean, "low": float(low), "high": float(high), "n": len(means)}
 
 
-def _tried(measure: Callable[[], Any]) -> Any:
+def _rated(measure: Callable[..., Any], *arguments: Any) -> Numbers:
+    return interval(measure(*arguments))
+
+
+def _tried(measure: Callable[..., Any], *arguments: Any) -> Any:
     """What a measure gives, or the reason why it gives nothing."""
     try:
-        return measure()
+        return measure(*arguments)
     except ValueError as error:
         return {"reason": str(error)}
 

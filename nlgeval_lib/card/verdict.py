@@ -32,7 +32,7 @@ def findings(sets: Mapping[str, Any]) -> list[Finding]:
     """Every rule that holds: `set, aspect` ("" for the whole set), `rule, kind, words,
     when`.
     """
-    listed = []
+    listed: list[Finding] = []
     for name, numbers in sets.items():
         listed += _holding("set", numbers, {"set": name, "aspect": ""})
         for aspect, part in numbers.get("aspects", {}).items():

@@ -26,6 +26,7 @@ MODULES = (
     "score",
     "meta",
     "card",
+    "estimate",
     "parse",
     "completions",
     "training",

@@ -206,19 +206,23 @@ def _asked(options: Judging) -> Card | None:
         raise ValueError(
             "which rows? Give --data summeval, or a file of your own with ratings: -i"
         )
-    question = asked.Question(
-        evaluator=options.evaluator,
-        prompt=options.prompt,
-        settings=tuple(options.set or ()),
-        rubric=options.rubric,
-        scale=scale_of(options.scale, needed=bool(options.prompt)),
+    design = asked.Design(
         items=options.items,
         seed=options.seed,
         repeat=options.repeat,
         probes=options.probes,
         price=prices(options.price),
     )
-    run = asked.prepared(question, data, options.choice())
+    run = asked.named(
+        options.evaluator,
+        options.set or (),
+        data,
+        options.choice(),
+        design,
+        prompt=options.prompt,
+        rubric=options.rubric,
+        scale=scale_of(options.scale, needed=bool(options.prompt)),
+    )
     if options.dry_run:
         for job in run.jobs():
             subject = f"{job.name} on {job.data.name}: {len(job.data):,} rows, "
