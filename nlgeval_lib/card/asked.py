@@ -22,6 +22,8 @@ from nlgeval_lib.scoring.named import EngineChoice
 from nlgeval_lib.scoring.rows import of_frame
 from nlgeval_lib.scoring.tally import Tally
 
+REPEATED_AT = 1.0  # the temperature of repeats of a judge that is greedy
+
 
 @dataclass(frozen=True)
 class Design:
@@ -63,8 +65,12 @@ class Asking:
         self.scale = self.scale or _scale_of(self.evaluator)
         if isinstance(self.evaluator, Judge) and design.repeat > 1:
             self.evaluator = copy.copy(self.evaluator)
-            sampling = replace(self.evaluator.sampling, n=design.repeat)
-            self.evaluator.sampling = sampling
+            sampling = self.evaluator.sampling
+            # greedy draws would all be the same
+            temperature = sampling.temperature or REPEATED_AT
+            self.evaluator.sampling = replace(
+                sampling, n=design.repeat, temperature=temperature
+            )
 
     @property
     def name(self) -> str:

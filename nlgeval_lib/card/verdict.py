@@ -1,8 +1,9 @@
 """The verdict of a card, by the rules in `rules.csv`: conditions on its numbers, and
 the words that follow from them.
 
-A rule is about an aspect or a set. `fails` comes first and forbids praise; `limits` is
-said beside the praise; `praises` needs an interval that is clear of zero or chance.
+A rule is about an aspect or a set. `fails` names a fault, `unproven` what the data
+cannot tell; both forbid praise. `limits` is said beside the praise, and `praises` needs
+an interval that is clear of zero or chance.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from nlgeval_lib.card import conditions
 
 Finding = dict[str, str]
+FORBID = ("fails", "unproven")
 CLEAR = 0.05  # p, corrected, from which another judge is said to be better
 NOTHING = "nothing measured here supports using it"
 
@@ -65,7 +67,7 @@ def _clauses(numbers: Mapping[str, Any], own: list[Finding]) -> list[str]:
     limits.
     """
     whole = [finding for finding in own if not finding["aspect"]]
-    faults = [finding["words"] for finding in whole if finding["kind"] == "fails"]
+    faults = [finding["words"] for finding in whole if finding["kind"] in FORBID]
     failing = _first_faults(own)
     clauses = []
     if faults:
@@ -91,7 +93,7 @@ def _first_faults(own: list[Finding]) -> dict[str, str]:
     """Aspect -> the words of the first rule by which it fails."""
     failing: dict[str, str] = {}
     for finding in own:
-        if finding["kind"] == "fails" and finding["aspect"]:
+        if finding["kind"] in FORBID and finding["aspect"]:
             failing.setdefault(finding["aspect"], finding["words"])
     return failing
 
