@@ -183,7 +183,7 @@ _FACTS = (
 )
 
 
-def card(
+def of(
     judge: Any,
     data: Iterable[Any],
     engine: Any = None,
@@ -194,8 +194,11 @@ def card(
     quiet: bool = True,
     **design: Any,
 ) -> Card:
-    """The card of an evaluator that is there. data: names of sets, or frames; design:
-    as `Design`.
+    """The card of a judge: it is asked about each set through engine and store.
+
+    judge: an evaluator. data: names of sets, or frames with ratings. design: `items`,
+    `seed`, `repeat`, `probes`, `price`, as `Design` has them.
+    Raises: InputError where a set lacks what the judge needs; EngineError.
     """
     parts = [part if isinstance(part, Judged) else sets.rated(part) for part in data]
     engine = engine or getattr(judge, "engine", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -234,17 +234,6 @@ def of_scores(
     judged = replace(judged, scale=scale, beside=sets.known_judges(judged))
     title = title or f"Judge card: {column} on {judged.name}"
     return made(title, {"model": "scores made elsewhere", "column": column}, [judged])
-
-
-def of(judge: Any, data: Iterable[Any], engine: Any = None, **options: Any) -> Card:
-    """The card of a judge: it is asked about each set through the engine and store.
-
-    data: names of data sets, or frames. options: `items`, `seed`, `repeat`, `probes`,
-    `store`, `price`, `title`, as `asked.judged` takes them.
-    """
-    from nlgeval_lib.card import asked
-
-    return asked.card(judge, data, engine, **options)
 
 
 def read(path: str | Path) -> Card:

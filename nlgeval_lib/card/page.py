@@ -41,11 +41,12 @@ def html(card: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
         "</div>",
     ]
     for heading, text in sections(card):
-        body.append(web.prose(f"## {heading}\n\n{text}"))
+        body.append(web.text_body(f"## {heading}\n\n{text}"))
         if heading == _BESIDE:
             body += [web.picture(png, name) for name, png in pictures.items()]
     content = "\n".join(body)
-    content = content.replace("<table>", '<div class="wide" tabindex="0"><table>')
+    opening = '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>'
+    content = content.replace("<table>", opening)
     return web.page(title, content.replace("</table>", "</table></div>"), scripts=())
 
 
