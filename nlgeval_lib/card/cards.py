@@ -303,7 +303,7 @@ def _compared_set(
         except ValueError as error:
             rows.append(row | {"verdict": str(error)})
             continue
-        outcome = "not told apart"
+        outcome = "no difference found"
         if result.low > 0:
             outcome = "better"
         elif result.high < 0:
