@@ -5,6 +5,7 @@ computed, with its interval.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,9 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .influence import Influence
+    from .questions import Answer, Basis
 
 Floats = npt.NDArray[np.float64]
 NAN = float("nan")
@@ -81,6 +85,9 @@ class Result:
     def __repr__(self) -> str:
         parts = [f"{name}={_in_words(value)}" for name, value in self.answer().items()]
         parts.append(repr(self.signature()))
+        influence = getattr(self, "influence", None)
+        if influence and influence.told and not influence.warning:
+            parts.append(f"influence={str(influence)!r}")
         reason = getattr(self, "reason", "")
         if reason:
             parts.append(f"{reason=}")
@@ -111,6 +118,7 @@ class Interval:
     how: str = ""
     n_undefined: int = 0
     reason: str = ""
+    confidence: float = 0.95
     replicates: Any = field(
         default_factory=lambda: np.empty(0), repr=False, compare=False
     )
@@ -125,10 +133,42 @@ NO_INTERVAL = Interval()
 
 class Measured(Result):
     """A result with an interval, whose ends it has as `low` and `high`: NaN where
-    none was asked for.
+    none was asked for. basis: what further questions are asked of; None where there
+    are none.
     """
 
     interval: Interval
+    basis: Basis | None = None
+
+    @cached_property
+    def influence(self) -> Influence | None:
+        """What the value is without the one or two systems, families or topics that
+        move it most; None where there are too few.
+        """
+        if self.basis is None:
+            return None
+        return self.basis.influence(self.interval, getattr(self, "p", NAN))
+
+    @cached_property
+    def these_systems(self) -> Answer | None:
+        """What the value says about these systems, judged on other inputs; None for
+        flat data.
+        """
+        if self.basis is None or self.basis.statistic.present.ndim == 1:
+            return None
+        return self.basis.answer("inputs", self.interval.confidence)
+
+    @cached_property
+    def other_systems(self) -> Answer | None:
+        """What the value says about other systems and inputs that spread as these do;
+        of flat data, about other items.
+        """
+        if self.basis is None:
+            return None
+        p = None
+        if getattr(self, "test", "").startswith(("exact", "perm")):
+            p = getattr(self, "p", None)
+        return self.basis.answer("both", self.interval.confidence, p)
 
     @property
     def low(self) -> float:
