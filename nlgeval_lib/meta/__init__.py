@@ -29,6 +29,7 @@ _NAMES = {
         "coefficients",
         "correlate",
     ),
+    "estimates": ("Estimated", "Estimates", "estimate"),
     "intervals": (
         "DEFAULT_CI",
         "DEFAULT_TEST",
@@ -37,6 +38,7 @@ _NAMES = {
         "fisher_interval",
         "resampled_t",
     ),
+    "label_plans": ("LabelPlan", "plan_labels"),
     "levels": ("COEFFICIENTS", "LEVELS"),
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
     "pairs": (
@@ -47,6 +49,8 @@ _NAMES = {
         "held_out_acc_eq",
         "soft_pairwise_accuracy",
     ),
+    "ranks": ("RankSets", "rank_sets", "stepdown_p"),
+    "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": (
         "AltTest",
         "Ceiling",
