@@ -26,7 +26,7 @@ from . import arrays, draws, groups, intervals, jackknife, levels, questions
 from .classical import ALTERNATIVES
 from .draws import Draws, Weights
 from .jackknife import Spread
-from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
+from .result import NAN, NO_INTERVAL, Floats, Interval
 
 TESTS = (
     *draws.UNITS,
@@ -41,7 +41,7 @@ MOST_PATTERNS = 10_000
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Measured):
+class Comparison(questions.Questioned):
     """Two judges against the same ratings on their common items.
 
     difference: first minus second, of the scores as given. p: NaN with a reason

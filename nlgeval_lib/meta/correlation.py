@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from . import arrays, groups, intervals, levels
 from .draws import everything
-from .questions import Basis
-from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
+from .questions import Basis, Questioned
+from .result import NAN, NO_INTERVAL, Floats, Interval, Result
 
 
 @dataclass(frozen=True, repr=False)
-class Correlation(Measured):
+class Correlation(Questioned):
     """One correlation and all that is needed to know what it is.
 
     value: NaN where the coefficient is not defined; `reason` then says why. n: items

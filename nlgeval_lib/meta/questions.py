@@ -5,6 +5,7 @@ inputs, and does it hold for other systems like them?
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from . import influence, intervals, jackknife
 from .classical import special
 from .groups import Names
 from .levels import Statistic
-from .result import NAN, Interval
+from .result import NAN, Interval, Measured
 
 THESE = "these systems, other inputs"
 OTHERS = "other systems and inputs that spread as these do"
@@ -94,6 +95,42 @@ class Basis:
                 ends = Interval(others.low, others.high)
             reach = (ends.high - ends.low) / 2
         return influence.of(self.statistic, self.value, self.names, ends, reach)
+
+
+class Questioned(Measured):
+    """A result that answers further questions, by what it was made from."""
+
+    basis: Basis | None
+
+    @cached_property
+    def influence(self) -> influence.Influence | None:
+        """What the value is without the one or two systems, families or topics that
+        move it most; None where there are too few.
+        """
+        if self.basis is None:
+            return None
+        return self.basis.influence(self.interval, getattr(self, "p", NAN))
+
+    @cached_property
+    def these_systems(self) -> Answer | None:
+        """What the value says about these systems, judged on other inputs; None for
+        flat data.
+        """
+        if self.basis is None or self.basis.statistic.present.ndim == 1:
+            return None
+        return self.basis.answer("inputs", self.interval.confidence)
+
+    @cached_property
+    def other_systems(self) -> Answer | None:
+        """What the value says about other systems and inputs that spread as these do;
+        of flat data, about other items.
+        """
+        if self.basis is None:
+            return None
+        p = None
+        if getattr(self, "test", "").startswith(("exact", "perm")):
+            p = getattr(self, "p", None)
+        return self.basis.answer("both", self.interval.confidence, p)
 
 
 def smallest(

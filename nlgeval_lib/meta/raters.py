@@ -12,14 +12,14 @@ import numpy as np
 from . import arrays, groups, intervals, levels
 from .correlation import correlate
 from .multiplicity import correct
-from .questions import Basis
-from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
+from .questions import Basis, Questioned
+from .result import NAN, NO_INTERVAL, Floats, Interval, Result
 
 SCORES = ("rmse", "accuracy")
 
 
 @dataclass(frozen=True, repr=False)
-class Ceiling(Measured):
+class Ceiling(Questioned):
     """Mean correlation with the leave-one-out means of the raters.
 
     value: mean over raters of `each`, NaN with a reason where one is not defined. who:

@@ -5,7 +5,6 @@ computed, with its interval.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +12,6 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from .influence import Influence
-    from .questions import Answer, Basis
 
 Floats = npt.NDArray[np.float64]
 NAN = float("nan")
@@ -133,42 +129,10 @@ NO_INTERVAL = Interval()
 
 class Measured(Result):
     """A result with an interval, whose ends it has as `low` and `high`: NaN where
-    none was asked for. basis: what further questions are asked of; None where there
-    are none.
+    none was asked for.
     """
 
     interval: Interval
-    basis: Basis | None = None
-
-    @cached_property
-    def influence(self) -> Influence | None:
-        """What the value is without the one or two systems, families or topics that
-        move it most; None where there are too few.
-        """
-        if self.basis is None:
-            return None
-        return self.basis.influence(self.interval, getattr(self, "p", NAN))
-
-    @cached_property
-    def these_systems(self) -> Answer | None:
-        """What the value says about these systems, judged on other inputs; None for
-        flat data.
-        """
-        if self.basis is None or self.basis.statistic.present.ndim == 1:
-            return None
-        return self.basis.answer("inputs", self.interval.confidence)
-
-    @cached_property
-    def other_systems(self) -> Answer | None:
-        """What the value says about other systems and inputs that spread as these do;
-        of flat data, about other items.
-        """
-        if self.basis is None:
-            return None
-        p = None
-        if getattr(self, "test", "").startswith(("exact", "perm")):
-            p = getattr(self, "p", None)
-        return self.basis.answer("both", self.interval.confidence, p)
 
     @property
     def low(self) -> float:
