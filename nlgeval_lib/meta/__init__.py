@@ -58,6 +58,13 @@ _NAMES = {
         "alt_test",
         "human_ceiling",
     ),
+    "verdicts": (
+        "OrderEffect",
+        "PairAccuracy",
+        "combined",
+        "order_effect",
+        "pair_accuracy",
+    ),
 }
 
 __all__ = sorted({"arrays", "baselines", "intervals"}.union(*_NAMES.values()))
