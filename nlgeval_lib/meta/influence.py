@@ -54,7 +54,7 @@ class Influence:
         if self.outside:
             return f"{self}, outside the interval"
         if self.turns:
-            return f"{self}, no longer told apart"
+            return f"{self}, no longer significant"
         return ""
 
 
