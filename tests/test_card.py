@@ -15,7 +15,7 @@ import planted
 import pytest
 
 from nlgeval_lib import card, datasets, meta
-from nlgeval_lib.card import conditions, judged, measure, verdict
+from nlgeval_lib.card import cards, conditions, judged, measure, paired, verdict
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
@@ -141,6 +141,36 @@ def test_every_rule_reads_numbers_that_a_card_has(demo: card.Card) -> None:
         for condition in rule["when"].split(" and ")
     ]
     assert all(conditions.Condition.read(part) for part in parts)
+
+
+def test_a_judge_that_prefers_the_first_is_named() -> None:
+    frame = datasets.load_pairs("llmbar")
+    rng = np.random.default_rng(0)
+    honest = np.where(
+        rng.random(len(frame)) < 0.85, frame["preference"], 3 - frame["preference"]
+    )
+    verdicts = {"first": (1.0, 2.0), "honest": (honest, honest)}
+    holding = {}
+    for name, (given, swapped) in verdicts.items():
+        rows = frame.assign(given=given, swapped=swapped)
+        part = paired.Paired("llmbar", "LLMBar", rows)
+        holding[name] = rules_of(cards.made("pairs", {}, [part]))
+    assert {"prefers first", "swap"} <= holding["first"]
+    assert holding["honest"] == set()
+
+
+def test_pairs_are_measured_by_meta() -> None:
+    made = card.demo("llmbar")
+    numbers = made.numbers["sets"]["llmbar"]
+    part = made.judged[0]
+    rows = part.frame
+    expected = meta.pair_accuracy(part.verdicts(), rows["preference"], rows["input_id"])
+    got = [numbers["accuracy"][end] for end in ("value", "low", "high")]
+    assert got == pytest.approx([expected.value, expected.low, expected.high])
+    effect = meta.order_effect(rows["given"], rows["swapped"], rows["input_id"])
+    assert numbers["swap"]["value"] == pytest.approx(effect.value)
+    shown_first = effect.first / (effect.first + effect.second)
+    assert numbers["first"]["value"] == pytest.approx(shown_first, abs=0.01)
 
 
 # -- conditions

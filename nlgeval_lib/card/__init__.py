@@ -8,6 +8,23 @@ card.of(judge, data=["summeval"], engine=engine)     # shown below the cell
 from __future__ import annotations
 
 from nlgeval_lib.card.asked import of
-from nlgeval_lib.card.cards import SCHEMA, Card, compared, demo, of_scores, read
+from nlgeval_lib.card.cards import (
+    SCHEMA,
+    Card,
+    compared,
+    demo,
+    of_recorded,
+    of_scores,
+    read,
+)
 
-__all__ = ["SCHEMA", "Card", "compared", "demo", "of", "of_scores", "read"]
+__all__ = [
+    "SCHEMA",
+    "Card",
+    "compared",
+    "demo",
+    "of",
+    "of_recorded",
+    "of_scores",
+    "read",
+]

@@ -15,9 +15,10 @@ import pandas as pd
 
 import nlgeval_lib
 from nlgeval_lib import datasets, figures, files
+from nlgeval_lib.card import drawn, measure, page, paired, unknown, verdict
 from nlgeval_lib.card import judged as sets
-from nlgeval_lib.card import measure, page, verdict
 from nlgeval_lib.card.judged import KEYS, Judged
+from nlgeval_lib.card.paired import Paired
 from nlgeval_lib.engines import EngineError
 from nlgeval_lib.report import explorer
 from nlgeval_lib.scoring import provenance
@@ -34,7 +35,7 @@ class Card:
     """A judge card. numbers: what `card.json` holds; judged: the rows behind it."""
 
     numbers: Mapping[str, Any]
-    judged: Sequence[Judged] = field(default=(), repr=False)
+    judged: Sequence[Any] = field(default=(), repr=False)
     resources: tuple[Any, ...] = field(default=(), repr=False)
 
     @property
@@ -43,11 +44,15 @@ class Card:
         return str(self.numbers["verdict"]["sentence"])
 
     def scores(self) -> pd.DataFrame:
-        """A row a judgment: `set, input_id, system_id, aspect, human, value`."""
+        """A row a judgment: `set, input_id, system_id, aspect, human, value`; of a pair
+        two, its name as the system, the order of showing as the aspect.
+        """
         parts = []
         for part in self.judged:
-            rows = part.frame[[*KEYS, "human", "value"]]
-            parts.append(rows.assign(set=part.name))
+            rows = part.frame
+            if isinstance(part, Paired):
+                rows = part.by_order()
+            parts.append(rows[[*KEYS, "human", "value"]].assign(set=part.name))
         return pd.concat(parts)[["set", *KEYS, "human", "value"]]
 
     def pictures(self) -> dict[str, dict[str, bytes]]:
@@ -55,7 +60,7 @@ class Card:
         import matplotlib.pyplot as plt
 
         pictures = {}
-        for name, figure in page.drawn(self.numbers).items():
+        for name, figure in drawn.of(self.numbers).items():
             pictures[name] = figures.render(figure)
             plt.close(figure)
         return pictures
@@ -77,8 +82,8 @@ class Card:
         if self.judged:
             texts[SCORES] = self.scores().to_csv(index=False, lineterminator="\n")
         for part in self.judged:
-            name = f"judgments_{part.name}.html"
-            if self.numbers["sets"][part.name].get("explorer") == name:
+            name = self.numbers["sets"][part.name].get("explorer")
+            if name:
                 texts[name] = self._worst(part)
         for name, text in texts.items():
             files.write_text(place / name, text)
@@ -126,7 +131,7 @@ class Card:
 def made(
     title: str,
     judge: Mapping[str, Any],
-    judged: Sequence[Judged],
+    judged: Sequence[Judged | Paired],
     effects: Mapping[str, Any] = MappingProxyType({}),
     resources: tuple[Any, ...] = (),
 ) -> Card:
@@ -140,14 +145,17 @@ def made(
         raise InputError(f"a set is there twice: {', '.join(names)}")
     measured = {}
     for part in judged:
-        numbers = measure.graded(part)
-        numbers["probes"] = effects.get(part.name, {})
-        numbers["cost"] = part.facts.get("cost", {})
-        numbers["explorer"] = f"judgments_{part.name}.html"
-        measured[part.name] = numbers
+        if isinstance(part, Paired):
+            measured[part.name] = paired.measured(part)
+            continue
+        own = measure.graded(part)
+        own["probes"] = effects.get(part.name, {})
+        own["cost"] = part.facts.get("cost", {})
+        own["explorer"] = f"judgments_{part.name}.html"
+        measured[part.name] = own
     measured = files.plain(measured)
     listed = verdict.findings(measured)
-    numbers = {
+    numbers: dict[str, Any] = {
         "schema": SCHEMA,
         "title": title,
         "verdict": {
@@ -161,61 +169,36 @@ def made(
             "git": provenance.git(),
         },
         "sets": measured,
-        "cannot_tell": [
-            line for part in judged for line in _unknown(part, measured[part.name])
-        ],
+        "cannot_tell": [],
     }
+    for name, part in measured.items():
+        numbers["cannot_tell"] += unknown.lines(name, part)
     return Card(files.plain(numbers), tuple(judged), resources)
-
-
-def _unknown(judged: Judged, numbers: Mapping[str, Any]) -> list[str]:
-    """What the card of this set leaves open, a sentence each."""
-    name = judged.name
-    systems, inputs = numbers["systems"], numbers["inputs"]
-    lines = [
-        f"{name}: {systems} systems and {inputs} inputs were seen; other kinds of "
-        "text, other languages and better systems may come out otherwise.",
-    ]
-    if name in datasets.NAMES:
-        source = datasets.spec(name).source
-        lines.append(
-            f"{name}: the ratings are those of {source}; the judge follows these "
-            "people, and they may be wrong. The set is public and may be in the "
-            "training data of the model."
-        )
-    if judged.flat or systems < 2:
-        lines.append(
-            f"{name}: without several systems and named inputs, nothing is said about "
-            "ranking systems, and rows are taken as independent."
-        )
-    elif systems < 10:
-        lines.append(
-            f"{name}: with {systems} systems an interval for other systems is wide."
-        )
-    reasons: dict[str, list[str]] = {}
-    for aspect, part in numbers.get("aspects", {}).items():
-        for measured in ("beside", "closeness", "length", "raters", "repeats"):
-            cell = part.get(measured, {"reason": "each judgment was asked once"})
-            if isinstance(cell, Mapping) and cell.get("reason"):
-                reasons.setdefault(f"{measured}: {cell['reason']}", []).append(aspect)
-    for reason, aspects in reasons.items():
-        lines.append(f"{name}, {', '.join(aspects)}: no {reason}.")
-    if not numbers.get("probes"):
-        lines.append(
-            f"{name}: no probes were asked (--probes), as whether an "
-            "instruction planted in an output raises its score."
-        )
-    return lines
 
 
 # -- of what is there
 
 
-def demo() -> Card:
-    """The card of recorded GPT-4o on SummEval: no key, no network."""
-    judged = sets.recorded()
-    title = f"Judge card: recorded {judged.facts['model']} on {judged.name}"
-    return made(title, judged.facts, [judged])
+def demo(set: str = "summeval") -> Card:
+    """The card of a recorded judge, without a key or a network: GPT-4o on SummEval, or
+    GPT-4 on the pairs of LLMBar.
+    """
+    if set == "llmbar":
+        return of_recorded(set, "llmbar_judges", "GPT-4", "Vanilla")
+    return of_recorded(*sets.DEMO)
+
+
+def of_recorded(dataset: str, recording: str, judge: str, form: str = "") -> Card:
+    """The card of one judge of a recording; form: its prompt, where it has several.
+
+    Raises: InputError; UnknownName; DataUnavailable.
+    """
+    if datasets.kind(dataset) == "pairs":
+        part: Any = paired.recorded(dataset, recording, judge, form)
+    else:
+        part = sets.recorded(dataset, recording, judge)
+    title = f"Judge card: recorded {judge} {form}".strip()
+    return made(f"{title} on {dataset}", part.facts, [part])
 
 
 def of_scores(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.card.judged import KEYS, Judged, rater_kinds
+from nlgeval_lib.datasets.families import of_systems as families_of
 from nlgeval_lib.scoring.correlations import Grid
 
 COEFS = {"pearson": "pearson", "spearman": "spearman", "kendall": "kendall-b"}
@@ -17,6 +18,8 @@ WORST = 20
 # what a person costs, by kind of rater (Calderon et al. 2025); others count as skilled
 EPSILON = {"expert": 0.2, "crowd": 0.1}
 SKILLED = 0.15
+LABELLED = 30  # inputs that people rate, where the worth in labels is measured
+FEWEST_LABELLED = 5
 Numbers = dict[str, Any]
 
 
@@ -61,6 +64,7 @@ class Aspect:
         rows: pd.DataFrame,
         beside: Mapping[str, np.ndarray],
     ) -> None:
+        self.name = judged.name
         self.rows = rows
         self.values = rows["value"].to_numpy(dtype=float)
         self.human = rows["human"].to_numpy(dtype=float)
@@ -87,6 +91,7 @@ class Aspect:
         measured["beside"] = _tried(self._beside)
         measured["closeness"] = _tried(self._closeness)
         measured["strata"] = self._strata()
+        measured["worth"] = _tried(self._worth)
         if "details" in self.rows:
             measured["repeats"] = _tried(self._repeats)
         return measured
@@ -291,14 +296,44 @@ class Aspect:
         sides = {"rating": self.human, "length": self.length}
         for name, side in sides.items():
             strata[name] = _tried(self._thirds, side)
-        by_system = []
+        strata["system"] = []
         if not self.flat and self._same_scale():
-            for system, rows in self.rows.groupby("system_id", sort=False):
-                places = rows.index.to_numpy()
-                gap = self.values[places] - self.human[places]
-                by_system.append({"system": str(system), **mean_interval(gap)})
-        strata["system"] = by_system
+            systems = self.rows["system_id"].astype(str).tolist()
+            families = np.array(families_of(self.name, systems))
+            for family in dict.fromkeys(families):
+                inside = families == family
+                members = ", ".join(dict.fromkeys(np.array(systems)[inside]))
+                gap = self._by_unit(np.where(inside, self.values - self.human, np.nan))
+                strata["system"].append({"system": members, **gap})
         return strata
+
+    def _worth(self) -> Numbers:
+        """For how many labels a label counts beside the judge's scores, where people
+        rate a part of the inputs.
+        """
+        human = self.grid.matrix(self.human)
+        if self.flat or human.shape[1] < 2 * FEWEST_LABELLED:
+            raise ValueError("too few inputs to hide the labels of some")
+        number = min(LABELLED, human.shape[1] // 2)
+        inputs = np.random.default_rng(0).permutation(human.shape[1])[number:]
+        human[:, inputs] = np.nan
+        estimates = meta.estimate(self.grid.matrix(self.values), human)
+        low, high = self.rated_on or (np.nanmin(self.human), np.nanmax(self.human))
+        width = (high - low) / 10
+        planned = estimates.labels_needed(width, of="differences")
+        return {
+            "labels": estimates.worth_differences,
+            "labelled_inputs": number,
+            "width": width,
+            "inputs_needed": planned.labels,
+            "inputs_needed_alone": planned.alone,
+            "words": (
+                f"Worth in labels (`nlgeval estimate`): where people rate {number} of "
+                "the inputs and the judge scores all, a label counts for so many in "
+                "the differences between systems."
+            ),
+            "signature": estimates.signature(),
+        }
 
     def _thirds(self, side: np.ndarray) -> list[Numbers]:
         both = ~np.isnan(self.values + self.human + side)
