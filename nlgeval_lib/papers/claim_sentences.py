@@ -81,8 +81,7 @@ def _counted(text: str) -> tuple[str, str] | None:
     ahead = int(count["ahead"])
     reading = count["reading"] or ""
     if whole == 1:
-        begin = "it is so in" if ahead else "it is not so in"
-        return reading, f"{begin} the one cell, {first_cell}"
+        return reading, first_cell
     words = f"it is so in {ahead or 'none'} of {whole} cells"
     if within:
         words += f" ({within} more within rounding)"
