@@ -23,7 +23,7 @@ from nlgeval_lib.cli._options import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nlgeval_lib.study.rated_files import Result
+    from nlgeval_lib.study.rated_files import Result, Settings
 
 SETTINGS = (
     "nan",
@@ -143,13 +143,7 @@ def correlations(options: Meta) -> None:
     if options.pairs:
         _judges_of_pairs(options)
         return
-    fields = {name: getattr(options, name) for name in SETTINGS}
-    coefs = options.coef or ("pearson", "spearman", "kendall-b")
-    settings = rated_files.Settings(
-        levels=tuple(dict.fromkeys(options.level or ("dataset",))),
-        coefs=tuple(dict.fromkeys(coefs)),
-        **fields,
-    )
+    settings = _settings(options)
     if options.output:
         score_files.check_output(options.output, options.file)
     mapping = list(options.map or ())
@@ -171,6 +165,19 @@ def correlations(options: Meta) -> None:
         typer.echo(text, nl=False)
     if _report_missing(result.correlations, scores):
         raise typer.Exit(SOME_MISSING)
+
+
+def _settings(options: Meta) -> Settings:
+    """What is to be computed, as the options say."""
+    from nlgeval_lib.study import rated_files
+
+    fields = {name: getattr(options, name) for name in SETTINGS}
+    coefs = options.coef or ("pearson", "spearman", "kendall-b")
+    return rated_files.Settings(
+        levels=tuple(dict.fromkeys(options.level or ("dataset",))),
+        coefs=tuple(dict.fromkeys(coefs)),
+        **fields,
+    )
 
 
 def _judges_of_pairs(options: Meta) -> None:
