@@ -132,17 +132,15 @@ def correlations(options: Meta) -> None:
           --map system_id=model --by ""
       nlgeval meta --pairs verdicts.csv --human winner
 
-    With --pairs a score is a column of verdicts (1 or 2, A or B, 0 or tie) and
-    `preference`, or the column named by --human, what people prefer: accuracy,
-    consistency between the two orders, position bias.
+    With --pairs scores are verdicts (1, 2, 0; A, B, tie) against `preference`, or what
+    --human names: accuracy, consistency between the two orders, position bias.
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files
     from nlgeval_lib.study import rated_files
 
     if options.pairs:
-        _judges_of_pairs(options)
-        return
+        return _judges_of_pairs(options)
     settings = _settings(options)
     if options.output:
         score_files.check_output(options.output, options.file)
