@@ -111,7 +111,9 @@ def test_every_measure_takes_the_same_intervals():
         "alpha": lambda **how: meta.krippendorff_alpha(table, "ordinal", **how),
         "icc": lambda **how: meta.icc(table, "2,1", **how),
         "kappa": lambda **how: meta.kappa(table[0], table[1], "linear", **how),
-        "verdicts": lambda **how: meta.verdicts(table[0], table[1], **how)["accuracy"],
+        "verdicts": lambda **how: meta.class_agreement(table[0], table[1], **how)[
+            "accuracy"
+        ],
     }
     for name, measure in results.items():
         auto = measure(ci="auto")
@@ -138,7 +140,7 @@ def test_an_icc_has_the_f_interval_at_any_confidence():
 
 def test_verdicts_are_scikit_learns():
     judge, human = pair(3, classes=3, gaps=0)
-    found = meta.verdicts(judge, human, tie=2, positive=1)
+    found = meta.class_agreement(judge, human, tie=2, positive=1)
     apart = (judge != 2) & (human != 2)
     expected = {
         "accuracy": metrics.accuracy_score(human, judge),
@@ -155,9 +157,9 @@ def test_verdicts_are_scikit_learns():
 def test_a_judge_no_better_than_a_constant_is_named():
     human = np.array([1.0] * 18 + [0, 0])
     judge = np.array([1.0] * 16 + [0, 0, 1, 0])
-    found = meta.verdicts(judge, human, positive=1)
+    found = meta.class_agreement(judge, human, positive=1)
     assert found.reason.startswith("always 1 is right in 0.900")
-    assert not meta.verdicts(human, human).reason
+    assert not meta.class_agreement(human, human).reason
 
 
 # -- the alternative annotator test

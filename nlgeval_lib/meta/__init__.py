@@ -17,9 +17,11 @@ _NAMES = {
     "agreement": ("Agreement", "krippendorff_alpha"),
     "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "mean_of_samples"),
     "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
-    "classes": ("Verdicts", "verdicts"),
+    "classes": ("ClassAgreement", "class_agreement"),
     "classical": ("Classical", "fisher_test", "steiger", "williams"),
     "comparison": ("Comparison", "compare"),
+    "influence": ("Influence",),
+    "questions": ("Answer",),
     "correlation": (
         "Bounds",
         "Correlation",
@@ -54,6 +56,13 @@ _NAMES = {
     "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": ("Ceiling", "against_leave_one_out", "human_ceiling"),
     "replacement": ("AltTest", "alt_test"),
+    "verdicts": (
+        "OrderEffect",
+        "PairAccuracy",
+        "combined",
+        "order_effect",
+        "pair_accuracy",
+    ),
 }
 
 __all__ = sorted({"arrays", "baselines", "intervals"}.union(*_NAMES.values()))

@@ -3,9 +3,9 @@ alpha; and what all measures of agreement share.
 
 Ratings come as `R[rater, item]` or `R[rater, system, input]`, NaN where a rater did not
 rate an item. Intervals are about other items, or other systems and inputs, with these
-raters. Items that share inputs
-or systems are not independent: of 95 % intervals from a flat list .80 hold the truth
-with 6 x 10 outputs and .55 with 6 x 60; over systems and inputs all do (200 data sets).
+raters. Items that share inputs or systems are not independent: of 95 % intervals from a
+flat list .80 hold the truth with 6 x 10 outputs and .55 with 6 x 60; over systems and
+inputs all do (200 data sets).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, intervals
-from .draws import Draws
+from . import arrays, groups, intervals
+from .draws import NO_GROUPS, Draws, Groups, Ints
 from .levels import Statistic
 from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
@@ -65,17 +65,21 @@ class OfItems(Statistic):
     """
 
     def __init__(
-        self, of_counts: Callable[[Floats], float], present: npt.NDArray[np.bool_]
+        self,
+        of_counts: Callable[[Floats], float],
+        present: npt.NDArray[np.bool_],
+        groups: Groups = NO_GROUPS,
     ) -> None:
         self.of_counts = of_counts
         self.present = present
+        self.groups = groups
 
     def values(self, drawn: Draws) -> Floats:
         counts = item_counts(drawn, self.present)
         return np.array([self.of_counts(column) for column in counts.T])
 
-    def without(self, unit: str) -> Floats:
-        return super().without("rows" if unit == "cells" else unit)
+    def without_these(self, unit: str, together: Ints | None) -> Floats:
+        return super().without_these("rows" if unit == "cells" else unit, together)
 
 
 def krippendorff_alpha(
@@ -85,6 +89,8 @@ def krippendorff_alpha(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> Agreement:
     """How much more do raters agree than chance, for any number of raters and any gaps?
 
@@ -104,7 +110,8 @@ def krippendorff_alpha(
         )
     alpha = _Alpha(arrays.rescaled(table[:, rated_twice]), metric)
     value = float(alpha(np.ones(items)))
-    ends = interval_of(alpha, rated_twice, value, ci, n_boot, seed, confidence)
+    grouped = groups.of(rated_twice.shape, system_groups, input_groups)
+    ends = interval_of(alpha, rated_twice, value, ci, n_boot, seed, confidence, grouped)
     return Agreement(
         value=value,
         name=f"alpha-{metric}",
@@ -124,10 +131,11 @@ def interval_of(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    grouped: Groups = NO_GROUPS,
 ) -> Interval:
     """The interval of a function of how often each item counts; as `intervals.of`."""
     return intervals.of(
-        OfItems(of_counts, present),
+        OfItems(of_counts, present, grouped),
         value,
         ci,
         "dataset",

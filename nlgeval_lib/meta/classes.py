@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import arrays
+from . import arrays, groups
 from .agreement import Agreement, interval_of
 from .result import NAN, Floats, Result
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdicts(Result):
+class ClassAgreement(Result):
     """How a judge's classes fit the human ones; several measures, each an `Agreement`.
 
     constant: accuracy of a judge that always gives `commonest`, the commonest human
@@ -31,6 +31,7 @@ class Verdicts(Result):
     commonest: float
     n: int
     n_missing: int
+    classes: int
     reason: str = ""
 
     def __getitem__(self, name: str) -> Agreement:
@@ -54,10 +55,10 @@ class Verdicts(Result):
     def signature(self) -> str:
         missing = f"nan:drop({self.n_missing}/{self.n + self.n_missing})"
         interval = self.measures[0].interval.signature()
-        return f"verdicts:{len(self.measures)}|{missing}{interval}"
+        return f"classes:{self.classes}|{missing}{interval}"
 
 
-def verdicts(
+def class_agreement(
     judge: Any,
     human: Any,
     tie: float | None = None,
@@ -66,7 +67,9 @@ def verdicts(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
-) -> Verdicts:
+    system_groups: Any = None,
+    input_groups: Any = None,
+) -> ClassAgreement:
     """How often does a judge give the class that people gave?
 
     judge, human: flat or `[system, input]`, classes as numbers, NaN missing. tie: the
@@ -98,20 +101,22 @@ def verdicts(
         measures["tpr"] = table.rate_within(classes == positive)
         measures["tnr"] = table.rate_within(classes != positive)
     n = both.shape[1]
+    grouped = groups.of(x.shape, system_groups, input_groups)
+    settings = (ci, n_boot, seed, confidence, grouped)
     results = []
     for name, measure in measures.items():
         value = measure(np.ones(n))
-        ends = interval_of(measure, present, value, ci, n_boot, seed, confidence)
+        ends = interval_of(measure, present, value, *settings)
         reason = ends.reason
         if np.isnan(value):
             reason = "no item that it is about"
         results.append(Agreement(value, name, n, 2, x.size - n, ends, reason))
-    return _beside_the_constant(results, both[1], x.size - n)
+    return _beside_the_constant(results, both[1], x.size - n, len(classes))
 
 
 def _beside_the_constant(
-    measures: list[Agreement], human: Floats, missing: int
-) -> Verdicts:
+    measures: list[Agreement], human: Floats, missing: int, classes: int
+) -> ClassAgreement:
     """The measures and the accuracy of a judge that always says the same."""
     values, counts = np.unique(human, return_counts=True)
     commonest = float(values[counts.argmax()])
@@ -123,12 +128,13 @@ def _beside_the_constant(
             "the judge is no better than a constant"
         )
         measures[0] = replace(measures[0], reason=reason)
-    return Verdicts(
+    return ClassAgreement(
         measures=tuple(measures),
         constant=constant,
         commonest=commonest,
         n=len(human),
         n_missing=missing,
+        classes=classes,
         reason=reason,
     )
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays
+from . import arrays, groups
 from .agreement import Agreement, interval_of
 from .result import NAN, Floats, Interval
 
@@ -21,6 +21,8 @@ def icc(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> Agreement:
     """What share of the variance of ratings is between items, not between raters or
     noise?
@@ -61,8 +63,10 @@ def icc(
     if ci == "f" or (ci in ("auto", True) and table.ndim == 2):
         ends = _from_f_distribution(low, high, confidence)
     else:
+        grouped = groups.of(complete.shape, system_groups, input_groups)
+        of_counts = _OfComplete(data, kind)
         ends = interval_of(
-            _OfComplete(data, kind), complete, value, ci, n_boot, seed, confidence
+            of_counts, complete, value, ci, n_boot, seed, confidence, grouped
         )
     return replace(result, value=value, interval=ends, reason=ends.reason)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
+from . import arrays, groups
 from .agreement import EQUAL, Agreement, chance_distance, distances, interval_of
 from .result import NAN, Floats
 
@@ -29,6 +29,8 @@ def kappa(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> Agreement:
     """How much more do two raters agree than by chance?
 
@@ -58,7 +60,10 @@ def kappa(
     coefficient = _Kappa(both, allowed, weights, chance)
     n = both.shape[1]
     value = coefficient(np.ones(n))
-    ends = interval_of(coefficient, present, value, ci, n_boot, seed, confidence)
+    grouped = groups.of(present.shape, system_groups, input_groups)
+    ends = interval_of(
+        coefficient, present, value, ci, n_boot, seed, confidence, grouped
+    )
     reason = EQUAL if np.isnan(value) else ends.reason
     return Agreement(value, name, n, 2, a.size - n, ends, reason)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, jackknife
+from . import arrays, groups, jackknife
 from .agreement import item_counts
-from .draws import Draws
+from .draws import NO_GROUPS, Draws, Groups, Ints
 from .levels import Statistic
 from .multiplicity import correct
 from .result import NAN, Floats, Result
@@ -84,6 +84,8 @@ def alt_test(
     min_items: int = 30,
     length: Any = None,
     units: str = "auto",
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> AltTest:
     """Does the judge represent the raters better than a rater left out represents the
     rest?
@@ -115,7 +117,8 @@ def alt_test(
         raise ValueError(
             f"units: got {units!r}; pass ratings R[rater, system, input] for it"
         )
-    test = _Test(stack, usable, score, epsilon, q, min_items, units)
+    grouped = groups.of(x.shape, system_groups, input_groups)
+    test = _Test(stack, usable, score, epsilon, q, min_items, units, grouped)
     result = test.of(x)
     if not np.isnan(result.winning_rate):
         result = _beside_constants(result, test, stack[:, usable])
@@ -191,6 +194,7 @@ class _Test:
         q: float,
         min_items: int,
         units: str,
+        grouped: Groups = NO_GROUPS,
     ) -> None:
         self.stack = stack
         self.usable = usable
@@ -199,6 +203,7 @@ class _Test:
         self.q = q
         self.min_items = min_items
         self.units = units
+        self.groups = grouped
 
     def of(self, x: Floats, units: str = "") -> AltTest:
         """The test of one judge, its scores shaped like the usable items. units: in
@@ -275,7 +280,7 @@ class _Test:
 
             test = stats.ttest_1samp(lead, self.epsilon, alternative="less")
             return float(test.pvalue)
-        statistic = _MeanLead(lead, places)
+        statistic = _MeanLead(lead, places, self.groups)
         spread = jackknife.spread(statistic, units.removeprefix("jack-"))
         excess = float(lead.mean()) - self.epsilon
         return jackknife.p_value(excess, spread, "less")[0]
@@ -284,9 +289,10 @@ class _Test:
 class _MeanLead(Statistic):
     """The mean of values over the items that are present, row-major."""
 
-    def __init__(self, values: Floats, present: Any) -> None:
+    def __init__(self, values: Floats, present: Any, grouped: Groups) -> None:
         self.each = values
         self.present = present
+        self.groups = grouped
 
     def values(self, drawn: Draws) -> Floats:
         counts = item_counts(drawn, self.present)
@@ -294,8 +300,8 @@ class _MeanLead(Statistic):
         sums = self.each @ counts
         return np.where(totals > 0, sums / np.maximum(totals, 1), np.nan)
 
-    def without(self, unit: str) -> Floats:
-        return super().without("rows" if unit == "cells" else unit)
+    def without_these(self, unit: str, together: Ints | None) -> Floats:
+        return super().without_these("rows" if unit == "cells" else unit, together)
 
 
 def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Any]:
