@@ -86,10 +86,7 @@ def class_agreement(
         raise ValueError(f"got no common item of {x.size}; at least one is needed")
     both = np.stack([x[present], y[present]])
     classes = np.unique(both)
-    for name, value in {"tie": tie, "positive": positive}.items():
-        if value is not None and value not in classes:
-            given = ", ".join(f"{label:g}" for label in classes)
-            raise ValueError(f"{name}: got {value:g}; the classes are {given}")
+    _check_classes(classes, tie=tie, positive=positive)
     table = _Table(both, classes)
     measures: dict[str, Callable[[Floats], float]] = {
         "accuracy": table.accuracy,
@@ -112,6 +109,14 @@ def class_agreement(
             reason = "no item that it is about"
         results.append(Agreement(value, name, n, 2, x.size - n, ends, reason))
     return _beside_the_constant(results, both[1], x.size - n, len(classes))
+
+
+def _check_classes(classes: Floats, **values: float | None) -> None:
+    """Raises: ValueError for a value that is none of the classes."""
+    for name, value in values.items():
+        if value is not None and value not in classes:
+            given = ", ".join(f"{label:g}" for label in classes)
+            raise ValueError(f"{name}: got {value:g}; the classes are {given}")
 
 
 def _beside_the_constant(

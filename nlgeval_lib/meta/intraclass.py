@@ -51,8 +51,7 @@ def icc(
         )
     result = Agreement(NAN, f"icc({kind})", n, k, int((~complete).sum()))
     variances = _mean_squares(data)
-    raw_squares = (table[:, complete] ** 2).sum()
-    if variances.total <= 1e-24 * max(raw_squares, 1e-300):
+    if variances.total <= 1e-24 * max((data**2).sum(), 1e-300):
         reason = "all ratings are equal: there is no variance to share out"
         return replace(result, reason=reason)
     tail = round((1 + confidence) / 2, 15)
@@ -60,14 +59,12 @@ def icc(
     if not value <= 1 + 1e-9 or value == -np.inf:
         reason = "the variance that is to be shared out is estimated as 0 or less"
         return replace(result, reason=reason)
-    if ci == "f" or (ci in ("auto", True) and table.ndim == 2):
+    grouped = groups.of(complete.shape, system_groups, input_groups)
+    if ci == "f" or (ci in ("auto", True) and table.ndim == 2 and not grouped):
         ends = _from_f_distribution(low, high, confidence)
     else:
-        grouped = groups.of(complete.shape, system_groups, input_groups)
-        of_counts = _OfComplete(data, kind)
-        ends = interval_of(
-            of_counts, complete, value, ci, n_boot, seed, confidence, grouped
-        )
+        settings = (ci, n_boot, seed, confidence, grouped)
+        ends = interval_of(_OfComplete(data, kind), complete, value, *settings)
     return replace(result, value=value, interval=ends, reason=ends.reason)
 
 
