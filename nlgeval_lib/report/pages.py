@@ -72,27 +72,23 @@ def build(
     if last.path.exists():
         entries.append(last)
     judged, behind = _write_judgments(folder, listed) if explorers else ([], {})
-    pictures = Pictures(folder)
-    to_find = []
     pages = {}
     summaries = {}
     unrun = []
+    found = []
+    pictures = Pictures(folder)
     for entry in entries:
         saved = saving.read_json(f"{answers.base(entry, mode)}.json")
         answer = answers.Answer(entry, saved or {})
         executed = _executed(entry, mode)
-        pages[entry.id] = folder / entry.paper / f"{entry.id}.html"
         judges = behind.get(entry.id, ())
         page = _output_page(answer, executed, mode, judges, pictures)
-        files.write_text(pages[entry.id], page)
         place = f"{entry.paper}/{entry.id}.html"
-        to_find.append(search.Found(place, _title(entry), search.words_of(page)))
-        clauses = [answer.record.get("route", entry.route), _counted(answer.record)]
+        pages[entry.id] = folder / place
+        found.append(_written(folder, place, _title(entry), page))
         if executed is None:
             unrun.append(entry.id)
-        if not executed:
-            clauses.append("not run here")
-        summaries[entry.id] = "; ".join(filter(None, clauses))
+        summaries[entry.id] = _summary(answer, executed)
     common = {
         "entries": entries,
         "named": {entry.id: _title(entry) for entry in entries},
@@ -102,16 +98,27 @@ def build(
         "papers": (*PAPERS, META),
     }
     kinds = scoreboard.kinds(mode)
-    for paper in scoreboard.TITLES:
+    for paper, title in scoreboard.TITLES.items():
         page = _paper_page(paper, board, kinds, **common)
-        files.write_text(folder / paper / "index.html", page)
-        title = scoreboard.TITLES[paper]
-        place = f"{paper}/index.html"
-        to_find.append(search.Found(place, title, search.words_of(page)))
-    files.write_text(folder / search.NAME, search.page(to_find))
+        found.append(_written(folder, f"{paper}/index.html", title, page))
+    files.write_text(folder / search.NAME, search.page(found))
     content = _index(board, kinds, mode=mode, unrun=unrun, judged=judged, **common)
     files.write_text(folder / "index.html", web.page("Results", content))
     return Built(folder / "index.html", pages, tuple(unrun), len(judged))
+
+
+def _written(folder: Path, place: str, title: str, page: str) -> search.Found:
+    """Write a page; what the search knows of it."""
+    files.write_text(folder / place, page)
+    return search.Found(place, title, search.words_of(page))
+
+
+def _summary(answer: answers.Answer, executed: dict[str, Any] | None) -> str:
+    """What the index says beside an output's name."""
+    clauses = [answer.record.get("route", answer.entry.route), _counted(answer.record)]
+    if not executed:
+        clauses.append("not run here")
+    return "; ".join(filter(None, clauses))
 
 
 def _title(entry: Entry) -> str:
@@ -154,7 +161,7 @@ def _output_page(
         record=answer.record,
         executed=executed is not None,
         answer=answer,
-        prose=web.prose,
+        prose=web.text_body,
         table=table,
         notes=notes,
         details=details,

@@ -51,5 +51,6 @@ def smaller(png: bytes) -> bytes:
     except (OSError, ValueError):
         return png
     reduced = io.BytesIO()
-    flat.quantize(_COLOURS).save(reduced, "PNG", optimize=True)
+    few = flat.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE)
+    few.save(reduced, "PNG")
     return min(png, reduced.getvalue(), key=len)

@@ -11,9 +11,9 @@ are read from its saved tables.
     gain = { file = "tests", where = "variant == 'k=4'" }
     least = { file = "by_level", sort = "n" }     # the first row by n; "-n": the last
 
-Each of `rows` is one row of `<id>__<file>.csv`, or with `take`: "count" gives `n`, how
-many rows there are of `all`; "largest" each column's value farthest from 0. Formats are Python's, and `p`: "= .031"
-or "< .001".
+Each of `rows` is one row of `<id>__<file>.csv`; with `take` "count" it has `n`, how many
+rows there are, of `all`, and with "largest" each column's value farthest from 0. Formats
+are Python's, and `p`: "= .031" or "< .001".
 """
 
 from __future__ import annotations
