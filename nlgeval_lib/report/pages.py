@@ -67,10 +67,7 @@ def build(
     folder = folder or files.results() / ("quick" if mode == "quick" else "") / "report"
     _own(folder)
     listed = catalogue.load()
-    entries = [*listed.outputs]
-    last = catalogue.scoreboard_entry()
-    if last.path.exists():
-        entries.append(last)
+    entries = _entries(listed)
     judged, behind = _write_judgments(folder, listed) if explorers else ([], {})
     pages = {}
     summaries = {}
@@ -105,6 +102,12 @@ def build(
     content = _index(board, kinds, mode=mode, unrun=unrun, judged=judged, **common)
     files.write_text(folder / "index.html", web.page("Results", content))
     return Built(folder / "index.html", pages, tuple(unrun), len(judged))
+
+
+def _entries(listed: Catalogue) -> list[Entry]:
+    """The outputs, and the scoreboard's notebook where there is one."""
+    last = catalogue.scoreboard_entry()
+    return [*listed.outputs, *([last] if last.path.exists() else [])]
 
 
 def _written(folder: Path, place: str, title: str, page: str) -> search.Found:
