@@ -562,3 +562,15 @@ def test_an_address_that_cannot_be_asked_is_told_without_its_key():
     with pytest.raises(ValueError, match="is needed") as caught:
         _server.check_address(f"ftp://me:{KEY}@h/v1")
     assert KEY not in str(caught.value)
+
+
+def test_a_server_that_ended_is_given_up_within_seconds(server):
+    gone = server()
+    engine = Patient(gone)
+    assert engine._met()["server"].startswith("127.0.0.1:")
+    gone.stop()
+    started = engine.now
+    answers = engines.complete(engine, [f"p{i}" for i in range(20)], GREEDY)
+    assert engine.now - started < 10
+    assert len(answers.failed) == 20 and all(one.passing for one in answers.failed)
+    assert any("start the server again" in one.reason for one in answers.failed)

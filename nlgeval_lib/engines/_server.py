@@ -275,7 +275,7 @@ class AttemptFailed(Exception):
 
     wait: seconds until another attempt, at the least; None where there should be none.
     hopeless: no request of this run will fare better. passing: it says nothing about
-    the prompt. silent: nobody answered in time.
+    the prompt. silent: nobody answered in time. unreachable: nobody is there.
     """
 
     reason: str
@@ -283,6 +283,7 @@ class AttemptFailed(Exception):
     hopeless: bool = False
     passing: bool = False
     silent: bool = False
+    unreachable: bool = False
 
     def __post_init__(self) -> None:
         self.passing = self.passing or self.hopeless or self.wait is not None
@@ -311,11 +312,12 @@ def _constant(name: str) -> float | None:
 
 
 def read(
-    content: bytes, ask: Ask, logprobs: bool, **labels: Any
+    content: bytes, ask: Ask, logprobs: bool, asked_model: str = "", **labels: Any
 ) -> tuple[Completion, str]:
     """The completion in a response's body, and the model that it names.
 
-    labels: the completion's model and revision.
+    asked_model: the name that was asked for; another one in the answer is kept as
+    `served`. labels: the completion's model and revision.
 
     Raises: AttemptFailed saying what is wrong with it.
     """
@@ -338,7 +340,12 @@ def read(
             count = usage.get(name)
             if type(count) is int and count >= 0:
                 fields[name] = count
-    return Completion(ask.key, **fields, **labels), str(answer.get("model") or "")
+    if answer.get("system_fingerprint"):
+        fields["fingerprint"] = _plain(str(answer["system_fingerprint"]))
+    model = _plain(str(answer.get("model") or ""))
+    if model and model != _plain(asked_model):
+        fields["served"] = model
+    return Completion(ask.key, **fields, **labels), model
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
@@ -491,6 +498,9 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
         case TimeoutError() | httpx2.TimeoutException():
             reason = f"no answer within {timeout:g} s"
             failure = AttemptFailed(reason, wait=0.0, silent=True)
+        case httpx2.ConnectError():
+            reason = f"nobody answers: {text}"
+            failure = AttemptFailed(reason, wait=0.0, unreachable=True)
         case httpx2.HTTPError():
             failure = AttemptFailed(f"connection lost: {text}", wait=0.0)
         case ValueError() | TypeError():

@@ -72,6 +72,8 @@ class OpenAIEngine(Engine):
     # Requests that failed for good in a row. Requests are not sent either after two
     # timeouts without any answer.
     give_up_after = 50
+    # seconds for which no connection could be made at all: the server has ended
+    unreachable_for = 4.0
     # tests put their own clock in place of these two
     _sleep = staticmethod(asyncio.sleep)
     _now = staticmethod(time.time)
@@ -295,6 +297,7 @@ class _Run:
         self.hopeless = ""
         self.in_a_row = 0  # requests that failed one after another
         self.silent = 0  # attempts since the last answer of any kind
+        self.unreachable_since: float | None = None
         self.quiet_until = 0.0  # the server wants no request before
         self.pace = Pace(min(engine.concurrency, len(asks)))
         self.open = 0
@@ -396,6 +399,7 @@ class _Run:
                 content,
                 ask,
                 self.sampling.logprobs is not None,
+                asked_model=engine._requested_model,
                 model=engine.model,
                 revision=engine.revision,
             )
@@ -404,6 +408,7 @@ class _Run:
             self._note_fault(fault, sent)
             raise fault from None
         self.silent = 0
+        self.unreachable_since = None
         if model:
             engine.served.add(model)
         return completion
@@ -414,6 +419,7 @@ class _Run:
         if fault.hopeless and not self.hopeless:
             self.hopeless = str(fault)
         self.silent = self.silent + 1 if fault.silent else 0
+        self._note_unreachable(fault)
         if self.silent >= 2 * self.open and not self.hopeless:
             self.hopeless = (
                 f"no request was answered within {2 * engine.timeout:g} s: the server "
@@ -423,6 +429,19 @@ class _Run:
             self.pace.pushed_back(sent)
         quiet_until = engine._now() + (fault.wait or 0.0)
         self.quiet_until = max(self.quiet_until, quiet_until)
+
+    def _note_unreachable(self, fault: AttemptFailed) -> None:
+        """Give up a server that nobody could connect to for some seconds."""
+        now = self.engine._now()
+        if not fault.unreachable:
+            self.unreachable_since = None
+        elif self.unreachable_since is None:
+            self.unreachable_since = now
+        elif now - self.unreachable_since >= self.engine.unreachable_for:
+            self.hopeless = self.hopeless or (
+                f"{fault}, for {now - self.unreachable_since:.0f} s; start the server "
+                "again: the same command goes on with what is not stored"
+            )
 
     async def _sent(self, ask: Ask) -> bytes:
         """The body of the answer to a request.

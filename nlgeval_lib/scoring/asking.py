@@ -39,13 +39,15 @@ class Run:
     """The outcome of one run over a store.
 
     counts: as `Progress` has them. raw: the completions as records, None where they are
-    not wanted. ask_again: "empty" or "unparsed", the stored completions to be forgotten
+    not wanted. served: the models that answered, as their servers called them.
+    ask_again: "empty" or "unparsed", the stored completions to be forgotten
     before the run asks for them.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
+    served: set[str] = field(default_factory=set)
     ask_again: str = ""
 
     def summary(self) -> str:
@@ -105,6 +107,7 @@ def ask(
             bar.close()
             run.counts.update({count: getattr(progress, count) for count in COUNTS})
         run.failures += answers.failed
+        run.served |= answers.served
         if run.raw is not None:
             run.raw += _raw_records(stage, answers)
         return answers
