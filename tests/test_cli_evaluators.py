@@ -37,6 +37,7 @@ MORE = {
         "criteria=summeval",
     ),
     "coascore": ("-s", "n=2"),
+    "prompted": ("-s", "prompt=Rate {output}"),
     "prometheus": ("-s", "repetition_penalty=1"),
     "tigerscore-reference": ("-s", "task=Summ"),
     "unieval": ("-s", "task=summarization", "-s", "aspect=coherence"),

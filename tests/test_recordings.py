@@ -19,7 +19,7 @@ from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.records import Sample
-from nlgeval_lib.study import recorded_judges
+from nlgeval_lib.study import recorded_store
 
 
 @pytest.fixture(scope="module")
@@ -230,14 +230,14 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
     frame = frame[
         frame["prompt_form"] != "output"
     ]  # TIGERScore's texts whose prompt is not known
-    done = recorded_judges.fill(store, name, **options)
+    done = recorded_store.fill(store, name, **options)
     assert done.completions == len(frame) and done.new == len(frame) - done.repeated
     assert done.requests == len(
         frame.drop_duplicates(
             ["input_id", "system_id", "aspect", "judge", "prompt_form", "dataset"]
         )
     )
-    again = recorded_judges.fill(store, name, **options)
+    again = recorded_store.fill(store, name, **options)
     assert again.new == 0 and again.completions == done.completions
     texts = {store.get(key).text for key in store}
     if name not in ("prometheus_gpt4", "tigerscore_outputs"):
@@ -247,9 +247,9 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
 
 def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
     needs("prometheus_gpt4")
-    recorded_judges.fill(store, "prometheus_gpt4")
+    recorded_store.fill(store, "prometheus_gpt4")
     frame = data("mt_bench")
-    judge = Prometheus(sampling=recorded_judges.of("prometheus_gpt4").sampling)
+    judge = Prometheus(sampling=recorded_store.of("prometheus_gpt4").sampling)
     strict = judge.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
     assert (strict["status"] == "ok").all()
     lost = strict["details"].map(lambda details: details["n_missing"]).to_numpy()
@@ -266,7 +266,7 @@ def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
 
 def test_tigerscore_itself_is_answered_where_the_prompt_is_known(store, needs):
     needs("tigerscore_outputs")
-    recorded_judges.fill(store, "tigerscore_outputs")
+    recorded_store.fill(store, "tigerscore_outputs")
     sample = Sample(
         "two", "2 + 3 = 15, so the answer is 12.", instruction="Calculate 2 + 3."
     )
@@ -282,7 +282,7 @@ def test_a_text_that_ended_for_want_of_room_is_marked(tmp_path, needs, monkeypat
     ]
     monkeypatch.setattr(recordings, "load", lambda name: part)
     store = Store(tmp_path)
-    recorded_judges.fill(store, "instructscore_wmt22")
+    recorded_store.fill(store, "instructscore_wmt22")
     kept = [store.get(key) for key in store]
     assert {one.finish_reason for one in kept if one.text} == {"stop"}
     assert {one.finish_reason for one in kept if not one.text} == {"length"}

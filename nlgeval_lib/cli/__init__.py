@@ -25,6 +25,7 @@ MODULES = (
     "data",
     "score",
     "meta",
+    "estimate",
     "parse",
     "completions",
     "training",

@@ -133,13 +133,13 @@ def recordings(
     """
     from nlgeval_lib import datasets
     from nlgeval_lib.scoring import named
-    from nlgeval_lib.study import recorded_judges
+    from nlgeval_lib.study import recorded_store
 
     if not names:
         for name, row in datasets.recordings.describe().iterrows():
             place = "here" if datasets.available(str(name))[0] else "not here"
             prompts = "scores only"
-            if name in recorded_judges.ASKED:
+            if name in recorded_store.ASKED:
                 prompts = "prompts known"
             elif "text" in row["kept"]:
                 prompts = "prompts unknown"
@@ -148,10 +148,10 @@ def recordings(
             )
         return
     for name in names:
-        recorded_judges.of(name)  # raises for an unknown one
+        recorded_store.of(name)  # raises for an unknown one
     completions = named.store(store)
     for name in names:
-        report = recorded_judges.fill(completions, name)
+        report = recorded_store.fill(completions, name)
         line = (
             f"{name}: {report.completions:,} completions of "
             f"{', '.join(report.judges)} for {report.requests:,} requests, "

@@ -39,6 +39,7 @@ _BUILT_IN = {
     "coascore": "coascore:CoAScore",
     "llmscore": "llmscore:LLMScore",
     "llmscore-cot": "llmscore:LLMScoreCoT",
+    "prompted": "prompted:PromptedJudge",
 }
 
 for _name, _target in _BUILT_IN.items():

@@ -7,11 +7,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nlgeval_lib.engines import Engine, Request, Sampling, complete
-from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
+
+if TYPE_CHECKING:  # only who asks loads an engine's protocol and the store
+    from nlgeval_lib.engines import Engine, Request, Sampling
+    from nlgeval_lib.engines.store import Store
 
 T = TypeVar("T")
 Draws = Sequence[Completion]
@@ -71,6 +73,7 @@ def run(
     """Run the generator with an engine, through a store if there is one; an empty
     stage asks nothing.
     """
+    from nlgeval_lib.engines import complete
 
     def answer(stage: Stage) -> Sequence[Draws]:
         if not stage.requests:

@@ -4,13 +4,27 @@ bytes at every run.
 
 from __future__ import annotations
 
-from nlgeval_lib.figures.charts import (
-    bars_with_intervals,
-    heatmap,
-    paper_vs_ours,
-    scoreboard,
-)
-from nlgeval_lib.figures.style import COLUMN, WIDE, color, cut, new, render, show, use
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
+
+if TYPE_CHECKING:
+    from nlgeval_lib.figures.charts import (
+        bars_with_intervals,
+        heatmap,
+        paper_vs_ours,
+        scoreboard,
+    )
+    from nlgeval_lib.figures.style import (
+        COLUMN,
+        WIDE,
+        color,
+        cut,
+        new,
+        render,
+        show,
+        use,
+    )
 
 __all__ = [
     "COLUMN",
@@ -26,3 +40,12 @@ __all__ = [
     "show",
     "use",
 ]
+
+# A figure that a notebook draws by itself needs the style alone.
+__getattr__ = loaded_on_use(
+    __name__,
+    {
+        "charts": ("bars_with_intervals", "heatmap", "paper_vs_ours", "scoreboard"),
+        "style": ("COLUMN", "WIDE", "color", "cut", "new", "render", "show", "use"),
+    },
+)

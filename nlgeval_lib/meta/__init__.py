@@ -27,6 +27,7 @@ _NAMES = {
         "coefficients",
         "correlate",
     ),
+    "estimates": ("Estimated", "Estimates", "estimate"),
     "intervals": (
         "DEFAULT_CI",
         "DEFAULT_TEST",
@@ -35,6 +36,7 @@ _NAMES = {
         "fisher_interval",
         "resampled_t",
     ),
+    "label_plans": ("LabelPlan", "plan_labels"),
     "levels": ("COEFFICIENTS", "LEVELS"),
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
     "pairs": (
@@ -45,6 +47,7 @@ _NAMES = {
         "held_out_acc_eq",
         "soft_pairwise_accuracy",
     ),
+    "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": (
         "AltTest",
         "Ceiling",

@@ -16,8 +16,8 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import figures, files, papers
-from nlgeval_lib.report import answers, saving, seal, tables
+from nlgeval_lib import files, papers
+from nlgeval_lib.report import saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 
@@ -82,6 +82,8 @@ class Output:
         """What was saved last: the first screen and the first table. A notebook begins
         with it; what its own run gives follows below.
         """
+        from nlgeval_lib.report import answers
+
         record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
         if record is None:
             note = f"Nothing is saved yet, mode {self.mode}: "
@@ -187,6 +189,8 @@ class Output:
         """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, and show it;
         it is finished and closed.
         """
+        from nlgeval_lib import figures
+
         text = self.entry.title or self.id
         if name:
             _check_file_name(name)
@@ -313,6 +317,8 @@ class Output:
         if not path:
             path = files.state("saved", self.mode, f"{self.id}.json")
             if place.folder in ("", "mini"):
+                from nlgeval_lib.report import seal
+
                 seal.renew(names, fresh)
         files.write_text(path, json.dumps(trace))
 

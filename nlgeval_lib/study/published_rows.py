@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.datasets import fetch, recordings
+from nlgeval_lib.datasets import recordings
 from nlgeval_lib.scoring import correlations
 
 ITEM = ["input_id", "system_id"]
@@ -100,6 +100,8 @@ def table(
 
 def _is_local(recording: str) -> bool:
     """Whether all files of a recording are on this machine. Never uses the network."""
+    from nlgeval_lib.datasets import fetch
+
     needed = recordings.spec(recording).files
     return all(fetch.local(relpath) is not None for relpath in needed)
 

@@ -4,16 +4,23 @@ experts prefer.
 See `HDEval`.
 """
 
-from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, register
-from nlgeval_lib.evaluators.hdeval.attribution import (
-    overall,
-    permutation_importance,
-    predictions,
-    shap_values,
-    weights,
-)
-from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, values
-from nlgeval_lib.evaluators.hdeval.evaluator import Growth, HDEval
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
+
+if TYPE_CHECKING:
+    from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, register
+    from nlgeval_lib.evaluators.hdeval.attribution import (
+        overall,
+        permutation_importance,
+        predictions,
+        shap_values,
+        weights,
+    )
+    from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, values
+    from nlgeval_lib.evaluators.hdeval.evaluator import Growth, HDEval
 
 __all__ = [
     "Aggregator",
@@ -28,3 +35,20 @@ __all__ = [
     "values",
     "weights",
 ]
+
+# Scores that are aggregated again need neither the judge nor an engine.
+__getattr__ = loaded_on_use(
+    __name__,
+    {
+        "aggregator": ("Aggregator", "register"),
+        "attribution": (
+            "overall",
+            "permutation_importance",
+            "predictions",
+            "shap_values",
+            "weights",
+        ),
+        "criteria": ("CriteriaTree", "values"),
+        "evaluator": ("Growth", "HDEval"),
+    },
+)

@@ -17,7 +17,6 @@ import pandas as pd
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import choose, field_of
-from nlgeval_lib.evaluators.judge import failed
 from nlgeval_lib.names import near, plain
 from nlgeval_lib.parsers.lists import Criterion as Listed
 from nlgeval_lib.parsers.lists import criteria
@@ -312,6 +311,8 @@ def finer(
 
     At most `most`, each name once and none the parent's. Never raises on any text.
     """
+    from nlgeval_lib.evaluators.judge import failed
+
     failure = failed(completion)
     if failure:
         return [], failure.reason
