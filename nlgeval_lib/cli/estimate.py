@@ -46,9 +46,6 @@ class Estimate:
     by: By = None
     map: Mapping = None
     confidence: Confidence = 0.95
-    correct: Annotated[
-        str, typer.Option(help="Of p: none, bonferroni, holm, bh, by.")
-    ] = "holm"
     format: Annotated[
         Literal["text", "csv", "jsonl"], typer.Option(help="Of the tables.")
     ] = "text"
@@ -95,7 +92,9 @@ def estimate(options: Estimate) -> None:
     The mean is that of the ratings, moved by what the judge's scores of the other
     outputs say (prediction-powered inference). A poor judge makes it no worse; a good
     one is worth more labels: `worth` is how many each label counts for. What is rated
-    must have been drawn at random, by output or by input. Verdicts of 0 and 1 get pass
+    must have been drawn at random, by output or by input. `ranks` are those that a
+    system can have, at 95 % for all systems at once; `p_adjusted` is corrected over all
+    differences. Verdicts of 0 and 1 get pass
     rates with the judge's errors taken out, too, also for systems without any label.
 
     \b
@@ -184,9 +183,7 @@ def _tables(
     say(f"{title}{_worth(estimates)}")
     tables = {f"{title}mean ratings": labelled_files.means_table(estimates)}
     if estimates.differences:
-        tables[f"{title}differences"] = labelled_files.differences_table(
-            estimates, options.correct
-        )
+        tables[f"{title}differences"] = labelled_files.differences_table(estimates)
     rates = group.pass_rates(options.confidence)
     if rates is not None:
         note(rates.reason)

@@ -56,7 +56,7 @@ def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
     """The spec of a data set of these files: the table's row says the rest, its
     scale as `aspect aspect 1 5; ...`.
     """
-    row = TABLE.loc[name].drop(["module", "systems", "optional"]).to_dict()
+    row = TABLE.loc[name].drop(["module", "systems", "optional", "kind"]).to_dict()
     scale: dict[str, tuple[float, float]] = {}
     for entry in row.pop("scale").split(";"):
         *aspects, low, high = entry.split()

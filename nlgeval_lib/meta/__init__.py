@@ -47,6 +47,7 @@ _NAMES = {
         "held_out_acc_eq",
         "soft_pairwise_accuracy",
     ),
+    "ranks": ("RankSets", "rank_sets", "stepdown_p"),
     "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": (
         "AltTest",
@@ -54,6 +55,13 @@ _NAMES = {
         "against_leave_one_out",
         "alt_test",
         "human_ceiling",
+    ),
+    "verdicts": (
+        "OrderEffect",
+        "PairAccuracy",
+        "combined",
+        "order_effect",
+        "pair_accuracy",
     ),
 }
 

@@ -20,6 +20,7 @@ import numpy as np
 from . import arrays
 from .classical import special
 from .label_plans import LabelPlan, fewest_labels
+from .ranks import RankSets, rank_sets, stepdown_p
 from .result import NAN, Floats, Interval, Measured, Result
 
 if TYPE_CHECKING:
@@ -114,6 +115,27 @@ class Estimates(Result):
             "worth_means": self.worth_means,
             "worth_differences": self.worth_differences,
         }
+
+    def corrected(self, n_draws: int = 10_000, seed: int = 0) -> Floats:
+        """p of each difference, corrected over all of them as `stepdown_p` does."""
+        p = [difference.p for difference in self.differences]
+        return stepdown_p(p, self.contrasts["differences"].parts, n_draws, seed)
+
+    def rank_sets(self, alpha: float = 0.05, seed: int = 0) -> RankSets:
+        """The ranks that each system can have, for all systems at once.
+
+        Raises: ValueError for a single system.
+        """
+        if not self.differences:
+            raise ValueError("rank sets need at least 2 systems")
+        systems = len(self.names)
+        p = np.full((systems, systems), np.nan)
+        first, second = np.triu_indices(systems, 1)
+        adjusted = self.corrected(seed=seed)
+        p[first, second] = adjusted
+        p[second, first] = adjusted
+        values = [mean.value for mean in self.means]
+        return rank_sets(values, p, alpha, self.names)
 
     def labels_needed(self, width: float, of: str = "means") -> LabelPlan:
         """How many inputs must people rate until an interval is as narrow?

@@ -15,6 +15,7 @@ import pandas as pd
 from . import arrays
 from .comparison import Comparison, compare
 from .correlation import Correlation, correlate
+from .ranks import RankSets, rank_sets
 from .result import Floats, Result
 
 METHODS = ("none", "bonferroni", "holm", "bh", "by")
@@ -186,6 +187,16 @@ class League(Result):
         rows = [correlation.row() for correlation in self.correlations]
         table = pd.DataFrame(rows).assign(name=self.names, rank=self.ranks)
         return table.set_index("name").reset_index()
+
+    def rank_sets(self) -> RankSets:
+        """The ranks that each judge can have, for all judges at once.
+
+        Raises: ValueError for a correction that lets some false rejections pass.
+        """
+        arrays.choice(self.corrected.method, ("holm", "bonferroni"), "method")
+        p = _matrix(self.corrected, list(self.names))
+        values = [correlation.value for correlation in self.correlations]
+        return rank_sets(values, p, self.corrected.alpha, self.names)
 
     def answer(self) -> dict[str, Any]:
         ranked = zip(self.names, self.ranks, strict=True)

@@ -123,20 +123,30 @@ def _places(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def means_table(estimates: meta.Estimates) -> pd.DataFrame:
-    """A row a system, best first: mean rating with its interval, and what labels or
-    judge alone would say.
+    """A row a system, best first: mean rating with its interval, what labels or judge
+    alone would say, and the ranks that it can have (all systems at once, .95).
     """
     table = estimates.to_frame().sort_values("value", ascending=False)
     shown = table[[*_COLUMNS, "low", "high", "low_alone", "high_alone"]].rename(
         columns=_COLUMNS
     )
+    if estimates.differences:
+        sets = estimates.rank_sets()
+        shown["ranks"] = [_ranks(sets[name]) for name in table["name"]]
     return shown.assign(reason=table["reason"]).reset_index(drop=True)
 
 
-def differences_table(estimates: meta.Estimates, correction: str) -> pd.DataFrame:
+def _ranks(possible: range) -> str:
+    """Ranks from the best to the worst, in words."""
+    best = possible[0]
+    worst = possible[-1]
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def differences_table(estimates: meta.Estimates) -> pd.DataFrame:
     """A row a pair of systems, p corrected over all pairs."""
     table = estimates.differences_frame()
-    adjusted = meta.correct(table["p"].tolist(), correction).adjusted
+    adjusted = estimates.corrected()
     shown = table[["name", "value", "low", "high", "n", "worth", "p"]].rename(
         columns={"name": "systems", "value": "difference", "n": "labels"}
     )

@@ -32,6 +32,8 @@ SETS: Mapping[str, Mapping[str, Any]] = {
     "vicuna_bench": {},
     "mt_bench": {},
     "hhh": {},
+    "llmbar": {},
+    "pandalm": {},
 }
 RECORDINGS = (
     "alttest_summeval",
@@ -41,12 +43,24 @@ RECORDINGS = (
     "instructscore_webnlg",
     "gemba_wmt22",
     "prometheus_gpt4",
+    "llmbar_judges",
+    "pandalm_judges",
 )
 LEFT_OUT = {
     "tigerscore_outputs": "what is read of it is text: locations and explanations",
 }
-_PROSE = (*frame.TEXTS, "prompt", "text", "feedback_gpt4_0", "feedback_gpt4_1")
-PROSE = (*_PROSE, "feedback_gpt4_2")  # the columns that hold texts
+# the columns that hold texts
+PROSE = (
+    *frame.TEXTS,
+    "prompt",
+    "text",
+    "text_2",
+    "output_1",
+    "output_2",
+    "feedback_gpt4_0",
+    "feedback_gpt4_1",
+    "feedback_gpt4_2",
+)
 Items = Mapping[tuple[bytes, ...], tuple[float, str]]
 
 
