@@ -33,6 +33,7 @@ _BEAT = 5.0
 # Seconds between two requests while more are open than ever before. Requests that start
 # at the same moment also end at the same moment, and the server idles in between.
 _APART = 0.004
+_REPEATED = "the answer repeats the API key; nothing of it is kept"
 _FEW = 16  # requests that are open at first
 _HOLD = 8  # rounds after which more open requests are tried again
 
@@ -403,6 +404,8 @@ class _Run:
                 model=engine.model,
                 revision=engine.revision,
             )
+            if _server.repeats_key(completion, self.key):
+                raise AttemptFailed(_REPEATED)
         except Exception as error:
             fault = _server.fault(error, engine.timeout, self.key)
             self._note_fault(fault, sent)
@@ -471,7 +474,7 @@ class _Run:
                 engine._now(),
             )
         if len(self.key) >= SECRET and self.key.encode() in content:
-            raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
+            raise AttemptFailed(_REPEATED)
         return bytes(content)
 
 
