@@ -19,6 +19,8 @@ _NAMES = {
     "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
     "classical": ("Classical", "fisher_test", "steiger", "williams"),
     "comparison": ("Comparison", "compare"),
+    "influence": ("Influence",),
+    "questions": ("Answer",),
     "correlation": (
         "Bounds",
         "Correlation",
