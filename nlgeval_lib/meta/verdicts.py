@@ -105,8 +105,8 @@ def pair_accuracy(
         right = np.where(lacking, gold[counts] == 0, right)
     weight = np.ones_like(right) if unread != "drop" else (~lacking).astype(float)
     _, places = np.unique(labels[counts], return_inverse=True)
-    sums = np.bincount(places, (right * weight).sum(axis=0))
-    sizes = np.bincount(places, weight.sum(axis=0))
+    sums = np.bincount(places, (right * weight).sum(axis=0)).astype(float)
+    sizes = np.bincount(places, weight.sum(axis=0)).astype(float)
     value = NAN
     reason = "no pair has both a verdict and a preference"
     if sizes.sum():
