@@ -23,7 +23,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup setup-vllm data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -62,6 +62,11 @@ test-bare: $(READY)  ## the tests of metrics and commands with an empty home fol
 
 fuzz: $(READY)  ## the property tests on examples that no run has seen before
 	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
+
+gpu-check:  ## driver, compiler, disk, token (before anything is installed), then one judge on 200 prompts: the plan's rate
+	@$(PYTHON) tools/gpu_check.py --before
+	@$(MAKE) --no-print-directory setup
+	@$(PY) tools/gpu_check.py $(ARGS)
 
 test-gpu: $(READY)  ## tests that need a CUDA device
 	@$(PY) -m pytest -m gpu

@@ -67,7 +67,7 @@ def of(
     if declared and base != declared and not base.startswith("sha256:"):
         return Identity.OTHER
     if moved:
-        public = "/" in judge.model  # a hub's id: its weights can be had
+        public = "/" in judge.model  # a hub's id: its weights are public
         if public and root == judge.model and set(served) <= {model, judge.model}:
             return Identity.ELSEWHERE
         return Identity.OTHER
