@@ -119,7 +119,11 @@ class Answer:
     def reading(self) -> str:
         """What the result means: Markdown, only what the saved numbers bear out."""
         text = self._sections.get("Reading", "")
-        return backed(text, self.entry.notebook, self.record.get("mode", "full"))
+        return backed(
+            text,
+            self.entry.notebook,
+            self.record.get("mode", "full"),
+        )
 
     def _files(self, end: str) -> list[str]:
         """The files of the record with this ending that are there."""
@@ -223,7 +227,12 @@ def _saved_table(
     if words:
         caption = f"{caption} ({', '.join(words)})"
     frame = frame.rename(columns={"route": "origin"})
-    table = tables.show(frame, caption, notes=notes, rows=rows)
+    table = tables.show(
+        frame,
+        caption,
+        notes=notes,
+        rows=rows,
+    )
     return dataclasses.replace(table, details=tuple(signatures))
 
 
@@ -428,7 +437,12 @@ def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
 # -- what backs a reading
 
 # Signs of two characters come first: the first that a value begins with is its own.
-_BOUNDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+_BOUNDS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 _ONE: dict[str, Callable[[pd.Series], Any]] = {
     "": lambda values: values.item(),
     "count": len,
@@ -449,7 +463,11 @@ def backing(notebook: str = "") -> list[dict[str, str]]:
 def _lines(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         return []
-    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    return pd.read_csv(
+        path,
+        dtype=str,
+        keep_default_na=False,
+    ).to_dict("records")
 
 
 def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
@@ -457,9 +475,17 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
     values: Any = frame
     try:
         if line["where"]:
-            values = values.query(line["where"], engine="python", local_dict={})
+            values = values.query(
+                line["where"],
+                engine="python",
+                local_dict={},
+            )
         if line["take"]:
-            values = values.eval(line["take"], engine="python", local_dict={})
+            values = values.eval(
+                line["take"],
+                engine="python",
+                local_dict={},
+            )
         value = _ONE[line["of"]](values)
     except (ValueError, IndexError):  # no such row, or several
         return False
@@ -496,7 +522,11 @@ def _saved(line: Mapping[str, str], mode: str) -> bool:
     """Whether the saved result gives what a line of `readings.csv` says of it."""
     name = line["file"]
     if mode == "quick":
-        name = name.replace("results/", "results/quick/", 1)
+        name = name.replace(
+            "results/",
+            "results/quick/",
+            1,
+        )
     path = files.located(name)
     return path.is_file() and holds(line, saved_table(name, path.stat().st_mtime_ns))
 
@@ -510,4 +540,8 @@ def saved_table(name: str, modified: int) -> pd.DataFrame:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+    return pd.read_csv(
+        path,
+        keep_default_na=False,
+        na_values=[""],
+    )

@@ -391,7 +391,7 @@ def _board(rows: pd.DataFrame, folder: str) -> list[dict[str, Any]]:
     for row, row_texts in zip(rows.to_dict("records"), texts, strict=True):
         output = str(row["output"]).partition(",")[0]
         line = {
-            "name": row["id"].replace("_", " ").capitalize(),
+            "name": tables.titled(row["id"]),
             "page": f"{folder}{output}.html" if output else "",
             "paper": scoreboard.TITLES[row["paper"]] if folder else "",
             "texts": row_texts,

@@ -93,7 +93,13 @@ _INTEGERS = {
     if not name.endswith("shuffled")
 }
 CLAIMS = "results/meta/meta_claims__{}.csv"
-CLAIM_COLUMNS = ["place", "claim", "verdict", "evidence", "inference"]
+CLAIM_COLUMNS = [
+    "place",
+    "claim",
+    "verdict",
+    "evidence",
+    "inference",
+]
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
@@ -166,7 +172,12 @@ def _gathered(mode: str) -> Iterator[_Printed]:
     for printed in papers.index().itertuples(index=False):
         place = (str(printed.paper), str(printed.id))
         cells = _cells(printed, results[place])
-        yield _Printed(printed, entries[place], results[place], cells)
+        yield _Printed(
+            printed,
+            entries[place],
+            results[place],
+            cells,
+        )
 
 
 def _saved(entry: Entry, mode: str) -> _Saved | None:
@@ -340,7 +351,12 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     def shade(column: str, value: Any) -> str | None:
         return shades.get(value) if column == "status" else None
 
-    return tables.show(frame, caption, digits=4, classes=shade)
+    return tables.show(
+        frame,
+        caption,
+        digits=4,
+        classes=shade,
+    )
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
@@ -451,7 +467,11 @@ def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
 def _section(paper: str, part: pd.DataFrame) -> list[str]:
     """One paper's rows of the scoreboard, those without a number to compare folded."""
     rows = brief(part)
-    rows.insert(0, "table", [_linked(row) for row in part.to_dict("records")])
+    rows.insert(
+        0,
+        "table",
+        [_linked(row) for row in part.to_dict("records")],
+    )
     compared = part["status"].isin(COMPARED)
     method, needs = papers.own_method(paper)
     lines = [f"## {TITLES[paper]}", f"A test of {method} itself needs {needs}."]
@@ -459,7 +479,13 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
         shown = rows[compared].copy()
         untested = shown["own method"].str.extract(r"\((0 of \d+);")[0]
         shown["own method"] = untested.fillna(shown["own method"])
-        aside = ["id", "of another judge", "largest difference", "route", "saved"]
+        aside = [
+            "id",
+            "of another judge",
+            "largest difference",
+            "route",
+            "saved",
+        ]
         lines.append(_md_table(shown.drop(columns=[*aside, "reason"])))
     further = rows.loc[~compared, ["table", "what", "status", "reason"]]
     further["reason"] = further["reason"].map(_in_short)
@@ -470,7 +496,11 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
 
 def _in_short(reason: str) -> str:
     """The first clause of a reason."""
-    return textwrap.shorten(reason.partition("; ")[0], 140, placeholder=" ...")
+    return textwrap.shorten(
+        reason.partition("; ")[0],
+        140,
+        placeholder=" ...",
+    )
 
 
 def _linked(row: Mapping[str, Any]) -> str:
@@ -607,7 +637,12 @@ def _status(
     cells = item.cells
     if cells is not None and counts["recomputed"] + counts["consistent"]:
         reasons = [stated.reason] if stated else []
-        return _compared_status(item.printed, cells, counts, reasons)
+        return _compared_status(
+            item.printed,
+            cells,
+            counts,
+            reasons,
+        )
     if stated:
         reasons = [stated.reason]
         if cells is not None:

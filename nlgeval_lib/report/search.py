@@ -38,4 +38,9 @@ def page(found: Iterable[Found]) -> str:
     block = json.dumps([list(entry) for entry in found], ensure_ascii=False)
     packed = base64.b64encode(gzip.compress(block.encode(), mtime=0)).decode()
     content = web.render("search.html", data=packed)
-    return web.page("Search", content, ("search.js",), home="index.html")
+    return web.page(
+        "Search",
+        content,
+        ("search.js",),
+        home="index.html",
+    )

@@ -125,14 +125,29 @@ def show(
         for name, value in zip(names, values, strict=True):
             if name == "p" or name.startswith(("p_", "p (")):
                 value = _p_text(value)
-            line.append(_plain_cell(value, digits, classes(name, value)))
+            line.append(
+                _plain_cell(
+                    value,
+                    digits,
+                    classes(name, value),
+                )
+            )
         body.append(line)
     below = [*notes]
     if len(frame) > rows:
         below.append(f"{len(frame) - rows} further rows are not shown.")
-    drawn = _Drawn(heads, _head(heads), body, _naming(frame))
+    drawn = _Drawn(
+        heads,
+        _head(heads),
+        body,
+        _naming(frame),
+    )
     table = joined([_table(drawn, caption)], below)
-    return dataclasses.replace(table, caption=caption, lines=len(body))
+    return dataclasses.replace(
+        table,
+        caption=caption,
+        lines=len(body),
+    )
 
 
 # What a column is called above a table.
@@ -207,7 +222,12 @@ def comparison(
             meanings.append(f"{mark} {text}".strip())
     below = [f"Ours, with the paper's number in brackets. {'; '.join(meanings)}."]
     below += [f"{_raised(number)} {note}" for note, number in numbered.items()]
-    return joined(parts, [*below, *notes], "\n\n", _details(cells))
+    return joined(
+        parts,
+        [*below, *notes],
+        "\n\n",
+        _details(cells),
+    )
 
 
 def titled(table: str) -> str:
@@ -379,15 +399,32 @@ def _wide(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
     for row, label in labels.items():
         beside = [cells.get((row, *key), ()) for key in keys]
         number = _row_note(beside, numbered)
-        line = _row_names(label, line_above, width, number)
+        line = _row_names(
+            label,
+            line_above,
+            width,
+            number,
+        )
         line_above = label
         for values in beside:
-            line.append(_beside(values, {} if number else numbered, not number))
+            line.append(
+                _beside(
+                    values,
+                    {} if number else numbered,
+                    not number,
+                )
+            )
         body.append(line)
     names = [""] * (width - 1) + [corner]
     names += [" ".join(filter(None, head)) for head in heads]
     groups = [head[0] for head in heads]
-    return _Drawn(names, _grouped_head(heads, corner, width), body, width, groups)
+    return _Drawn(
+        names,
+        _grouped_head(heads, corner, width),
+        body,
+        width,
+        groups,
+    )
 
 
 def _row_note(row: Sequence[Sequence[Any]], numbered: _Notes) -> int:
@@ -439,7 +476,15 @@ def _row_names(
 
 def _long(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
     """A line a cell."""
-    names = ["row", "column", "statistic", "printed", "ours", "n", "interval"]
+    names = [
+        "row",
+        "column",
+        "statistic",
+        "printed",
+        "ours",
+        "n",
+        "interval",
+    ]
     body = []
     for cell in block.itertuples(index=False):
         line = []
@@ -489,7 +534,14 @@ def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -
     mark, shade = _look(cell)
     n = "" if pd.isna(cell.n) else f"n {cell.n}"
     gap = "" if pd.isna(cell.difference) else f"ours less printed {cell.difference:.3g}"
-    hints = [gap, cell.signature, n, _interval(cell), cell.route, cell.reason]
+    hints = [
+        gap,
+        cell.signature,
+        n,
+        _interval(cell),
+        cell.route,
+        cell.reason,
+    ]
     attributes = f'class="{shade}" title="{esc("; ".join(filter(None, hints)))}"'
     text = f"{ours}\u00a0{mark}".rstrip() + number
     inner = esc(text)
@@ -588,7 +640,12 @@ def _table(drawn: _Drawn, caption: str) -> Table:
         widths.append(max(map(len, column)))
     aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in grid]
     head, *lines = [list(map(for_markdown, line)) for line in grid]
-    markdown = fitting.markdown(head, lines, drawn.names, drawn.groups)
+    markdown = fitting.markdown(
+        head,
+        lines,
+        drawn.names,
+        drawn.groups,
+    )
     title = ""
     if caption:
         title = f"<caption>{esc(caption)}</caption>"
@@ -617,7 +674,13 @@ def joined(
     text = between.join(part.text for part in parts)
     markdown = "\n\n".join(part.markdown for part in parts)
     text = "\n".join(filter(None, [text, *notes]))
-    return Table(joined_html, text, markdown, tuple(notes), tuple(details))
+    return Table(
+        joined_html,
+        text,
+        markdown,
+        tuple(notes),
+        tuple(details),
+    )
 
 
 # ---- what the printed tables contradict
@@ -659,7 +722,11 @@ def audit(
         frame = frame.drop(columns="table")
     if not frame["note"].any():
         frame = frame.drop(columns="note")
-    return show(frame, "Printed numbers that contradict each other", notes=notes), facts
+    return show(
+        frame,
+        "Printed numbers that contradict each other",
+        notes=notes,
+    ), facts
 
 
 def _checked(relations: pd.DataFrame, wrong: pd.DataFrame) -> str:
