@@ -55,6 +55,9 @@ class Completion:
     error: str = ""
     # of an error that says nothing about the prompt, such as a lost connection
     passing: bool = False
+    # what the judge thought aloud, where the engine tells it apart from the text
+    reasoning: str = ""
+    reasoning_tokens: int = 0  # of `completion_tokens`, where the engine counts them
 
 
 @dataclass(frozen=True, slots=True)

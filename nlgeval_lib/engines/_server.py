@@ -338,6 +338,9 @@ def read(
             count = usage.get(name)
             if type(count) is int and count >= 0:
                 fields[name] = count
+        match usage:
+            case {"completion_tokens_details": {"reasoning_tokens": int(count)}}:
+                fields["reasoning_tokens"] = max(0, count)
     return Completion(ask.key, **fields, **labels), str(answer.get("model") or "")
 
 
@@ -360,6 +363,7 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
         reason = "length"
     return {
         "text": _HALVES.sub("\ufffd", text),
+        "reasoning": _HALVES.sub("\ufffd", _reasoning(choice)),
         "finish_reason": reason,
         "logprobs": table,
     }
@@ -377,12 +381,23 @@ def _choice_text(choice: Any, chat: bool) -> str:
             chat and message.get("content") is None
         ):
             # after a long thought the limit can come before the answer begins
-            if reason.lower() in _CUT:
+            if reason.lower() in _CUT or _reasoning(choice):
                 return ""
             raise _bad(f"no content; finish reason {reason!r}")
         case {"text": str(text)} if not chat:
             return text
     raise _bad("a choice without a text")
+
+
+def _reasoning(choice: Any) -> str:
+    """What the model thought aloud, where the server tells it apart from the answer.
+
+    vLLM calls it `reasoning`, other servers and older versions `reasoning_content`.
+    """
+    match choice:
+        case {"message": {"reasoning": str(text)} | {"reasoning_content": str(text)}}:
+            return text
+    return ""
 
 
 def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:

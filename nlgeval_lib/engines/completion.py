@@ -11,6 +11,7 @@ from typing import Any
 from nlgeval_lib.engines.base import Ask, Engine, Request, Sampling, failed
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
+from nlgeval_lib.parsers.reasoning import apart
 from nlgeval_lib.records import Completion
 
 _POLL_SECONDS = 0.2
@@ -29,7 +30,8 @@ class Progress:
 
     total: different completions that are needed. stored: those that were in the store.
     done: those that this run made. failed: those that could not be made. The tokens are
-    those of `done`; `seconds` count from the engine's start.
+    those of `done`, of reasoning among the new ones; `seconds` count from the engine's
+    start.
     """
 
     total: int
@@ -38,6 +40,7 @@ class Progress:
     failed: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0
     seconds: float = 0.0
 
     def after(
@@ -51,6 +54,7 @@ class Progress:
         ]
         prompt_tokens = sum(completion.prompt_tokens for completion in finished)
         new_tokens = sum(completion.completion_tokens for completion in finished)
+        reasoning_tokens = sum(completion.reasoning_tokens for completion in finished)
         return Progress(
             total=self.total,
             stored=self.stored,
@@ -58,6 +62,7 @@ class Progress:
             failed=self.failed + len(batch) - len(finished),
             prompt_tokens=self.prompt_tokens + prompt_tokens,
             completion_tokens=self.completion_tokens + new_tokens,
+            reasoning_tokens=self.reasoning_tokens + reasoning_tokens,
             seconds=seconds,
         )
 
@@ -83,7 +88,8 @@ class Failure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Sequence[tuple[Completion, ...]]):
-    """For every request, in order, the tuple of its `n` completions.
+    """For every request, in order, the tuple of its `n` completions, each with its
+    reasoning apart from its text.
 
     `failed` names the completions that could not be made. Where the requests filled
     more than one slice, completions are read from the store when they are looked at.
@@ -125,7 +131,8 @@ class Answers(Sequence[tuple[Completion, ...]]):
                 stored[key] = replace(_ELSEWHERE, key=key)
         draws = []
         for keys in keys_of_requests:
-            draws.append(tuple(self._in_memory.get(key) or stored[key] for key in keys))
+            completions = (self._in_memory.get(key) or stored[key] for key in keys)
+            draws.append(tuple(map(apart, completions)))
         return draws
 
     @property

@@ -19,6 +19,8 @@ _NAMES = {
     "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
     "classical": ("Classical", "fisher_test", "steiger", "williams"),
     "comparison": ("Comparison", "compare"),
+    "influence": ("Influence",),
+    "questions": ("Answer",),
     "correlation": (
         "Bounds",
         "Correlation",
@@ -27,6 +29,7 @@ _NAMES = {
         "coefficients",
         "correlate",
     ),
+    "estimates": ("Estimated", "Estimates", "estimate"),
     "intervals": (
         "DEFAULT_CI",
         "DEFAULT_TEST",
@@ -35,6 +38,7 @@ _NAMES = {
         "fisher_interval",
         "resampled_t",
     ),
+    "label_plans": ("LabelPlan", "plan_labels"),
     "levels": ("COEFFICIENTS", "LEVELS"),
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
     "pairs": (
@@ -45,12 +49,21 @@ _NAMES = {
         "held_out_acc_eq",
         "soft_pairwise_accuracy",
     ),
+    "ranks": ("RankSets", "rank_sets", "stepdown_p"),
+    "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": (
         "AltTest",
         "Ceiling",
         "against_leave_one_out",
         "alt_test",
         "human_ceiling",
+    ),
+    "verdicts": (
+        "OrderEffect",
+        "PairAccuracy",
+        "combined",
+        "order_effect",
+        "pair_accuracy",
     ),
 }
 

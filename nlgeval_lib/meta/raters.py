@@ -4,21 +4,22 @@ judge may take a person's place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from . import arrays, intervals, levels
+from . import arrays, groups, intervals, levels
 from .correlation import correlate
 from .multiplicity import correct
-from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
+from .questions import Basis, Questioned
+from .result import NAN, NO_INTERVAL, Floats, Interval, Result
 
 SCORES = ("rmse", "accuracy")
 
 
 @dataclass(frozen=True, repr=False)
-class Ceiling(Measured):
+class Ceiling(Questioned):
     """Mean correlation with the leave-one-out means of the raters.
 
     value: mean over raters of `each`, NaN with a reason where one is not defined. who:
@@ -36,6 +37,7 @@ class Ceiling(Measured):
     total: int
     interval: Interval = NO_INTERVAL
     reason: str = ""
+    basis: Basis | None = field(default=None, repr=False, compare=False)
 
     def signature(self) -> str:
         method = f"{self.who}:leave-one-out({self.n_raters})"
@@ -54,15 +56,20 @@ def human_ceiling(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> Ceiling:
     """How well does each rater follow the mean of the others, on average?
 
     ratings: `R[rater, item]` (dataset level) or `R[rater, system, input]`, NaN missing;
-    at least two raters. An item counts for a rater who rated it and whom at least one
-    other joined. ci as in `correlate`, one set of resamples for all raters.
+    at least two raters, of one kind (experts, or crowd workers). An item counts for a
+    rater who rated it and whom at least one other joined. ci and groups as in
+    `correlate`, one set of resamples for all raters.
     Raises: ValueError as `correlate`, and for fewer than two raters.
     """
-    return _leave_one_out(None, ratings, coef, level, ci, n_boot, seed, confidence)
+    together = system_groups, input_groups
+    interval = ci, n_boot, seed, confidence
+    return _leave_one_out(None, ratings, coef, level, together, *interval)
 
 
 def against_leave_one_out(
@@ -74,6 +81,8 @@ def against_leave_one_out(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> Ceiling:
     """How well does a judge follow the same leave-one-out means as the raters of
     `human_ceiling`?
@@ -83,15 +92,23 @@ def against_leave_one_out(
     ceiling; this one is. Each mean is used on the items that the left-out rater rated.
     Raises: ValueError as `human_ceiling`, and for unequal shapes.
     """
-    return _leave_one_out(judge, ratings, coef, level, ci, n_boot, seed, confidence)
+    together = system_groups, input_groups
+    interval = ci, n_boot, seed, confidence
+    return _leave_one_out(judge, ratings, coef, level, together, *interval)
 
 
 def _leave_one_out(
-    judge: Any, ratings: Any, coef: str, level: str, *interval: Any
+    judge: Any,
+    ratings: Any,
+    coef: str,
+    level: str,
+    together: tuple[Any, Any],
+    *interval: Any,
 ) -> Ceiling:
     """The raters, or a judge in the place of each, against the others' means.
 
-    judge: None for the raters themselves. interval: arguments of `intervals.of`.
+    judge: None for the raters themselves. together: groups of systems and of inputs.
+    interval: arguments of `intervals.of`.
     """
     arrays.same_labels(judge=judge, ratings=ratings)
     stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
@@ -103,6 +120,7 @@ def _leave_one_out(
     if judge is not None:
         x = arrays.alike(judge=judge, rating=stack[0])[0]
     coef = levels.named(coef, level)
+    grouped = groups.of(stack[0].shape, *together)
     results = []
     plans = []
     for rater, side in enumerate(stack):
@@ -111,10 +129,12 @@ def _leave_one_out(
             side = np.where(np.isnan(side), np.nan, x)
         results.append(correlate(side, mean, coef, level))
         side, mean = arrays.common(side, mean)
-        plans.append(levels.plan(side, mean, coef, level))
+        plans.append(levels.plan(side, mean, coef, level, groups=grouped))
     values = tuple(result.value for result in results)
     value = float(np.mean(values))
     combined = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
+    names = groups.names(stack[0].shape, judge, *together)
+    basis = Basis(combined, value, level, coef, names)
     ci, *settings = interval
     ends = intervals.of(combined, value, ci, level, coef, *settings)
     reason = ends.reason
@@ -133,6 +153,7 @@ def _leave_one_out(
         total=stack[0].size,
         interval=ends,
         reason=reason,
+        basis=basis,
     )
 
 

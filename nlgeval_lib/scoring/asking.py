@@ -23,9 +23,12 @@ from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
 from nlgeval_lib.records import Completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_tokens")
+_TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+COUNTS = ("total", "stored", "done", "failed", *_TOKENS)
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
-_SUMMED = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
+# what a record of a completion has only where it is not empty
+_RARE = ("error", "reasoning", "reasoning_tokens")
+_SUMMED = ("done", "failed", *_TOKENS, "seconds")
 # Seconds between two printed lines, and to the first, where no live line can be drawn.
 _EVERY = 30.0
 _FIRST = 5.0
@@ -62,6 +65,8 @@ class Run:
                 f"; {counts['prompt_tokens']:,} prompt and "
                 f"{counts['completion_tokens']:,} new tokens"
             )
+            if counts["reasoning_tokens"]:
+                text += f", of these {counts['reasoning_tokens']:,} of reasoning"
         return text
 
 
@@ -146,9 +151,10 @@ def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, A
     for request, draws in zip(stage.requests, answers, strict=True):
         for draw, completion in enumerate(draws):
             record = {"id": request.id, "stage": stage.name, "draw": draw}
-            for name in RAW:
-                if name != "error" or completion.error:
-                    record[name] = getattr(completion, name)
+            for name in dict.fromkeys((*RAW, *_RARE)):
+                value = getattr(completion, name)
+                if value or name not in _RARE:
+                    record[name] = value
             yield record
 
 

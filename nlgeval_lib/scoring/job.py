@@ -396,7 +396,8 @@ class Job:
         lines = tally.lines()
         if self.run.counts:
             lines.append(self.run.summary())
-        return [*lines, f"signature: {tally.signature}"]
+        lines.append(f"signature: {tally.signature}")
+        return [*lines, *filter(None, [tally.draws_line()])]
 
 
 def prepared(
