@@ -32,9 +32,10 @@ def test_seconds_are_said_in_words(tmp_path, monkeypatch, row, words):
 
 
 def test_the_tool_writes_what_the_runs_took(tmp_path, monkeypatch, capsys):
-    first, second = [entry.id for entry in catalogue.load().outputs][:2]
+    book = catalogue.load()
+    first, second = [entry.id for entry in book.outputs][:2]
     monkeypatch.setattr(files, "state", lambda *parts: tmp_path.joinpath(*parts))
-    monkeypatch.setattr(catalogue, "load", lambda book=catalogue.load(): book)
+    monkeypatch.setattr(catalogue, "load", lambda: book)
     monkeypatch.setattr(files, "notebooks", lambda: tmp_path)
     (tmp_path / "durations.csv").write_text(
         f"output,cold,cached\n{first},90,5\n{second},8,\ngone,1,1\n"
