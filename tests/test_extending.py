@@ -256,7 +256,7 @@ def test_prompts_on_summeval_by_a_server(nl, here, judge, needs, monkeypatch):
     assert (ran := nl("run", "mine", "--mode", "quick")).code == 0, ran.out
     table, tests = saved("mine", "quick")
     assert (table["n"] == 48).all() and tests["variant"].tolist() == ["prompt=b.txt"]
-    assert (table["route"] == "run").all() and len(server.bodies) == 96
+    assert (table["route"] == "run").all() and 48 < len(server.bodies) <= 96
 
 
 def test_an_evaluator_of_ones_own_is_swept(nl, here):

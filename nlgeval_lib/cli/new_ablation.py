@@ -98,34 +98,41 @@ def new_ablation(
       nlgeval new-ablation my_judges -e llmscore --sweep judge=gpt-4o,gpt-4o-mini \\
           --engine openai --data summeval
     """
-    from nlgeval_lib.study import ablations
-
     plugins = [_portable(path) for path in plugin or ()]
     for file in plugins:
         _run_plugin(file)
-    swept = _sweeps(sweep)
-    fixed = _settings(setting)
-    base_settings = _settings(base)
     if base_url and model == "mini":
         raise ValueError("--base-url needs the judge's name on that server: -m NAME")
-    engine = engine or ("openai" if base_url else "transformers")
-    variants = ablations.variants(evaluator, swept, fixed, model)
-    inputs = [ablations.check(variants, data)]
-    _check_base(base_settings, variants)
-    path, catalogue_path = _free_paths(name)
-    title = _title(evaluator, swept)
     parameters = {
         "evaluator": evaluator,
-        "sweep": swept,
+        "sweep": _sweeps(sweep),
         "data": data,
-        "settings": fixed,
+        "settings": _settings(setting),
         "aspects": list(aspect or ()),
-        "base": base_settings,
-        "engine": engine,
+        "base": _settings(base),
+        "engine": engine or ("openai" if base_url else "transformers"),
         "model": model,
         "base_url": base_url,
         "plugins": plugins,
     }
+    _make(name, parameters)
+
+
+def _make(name: str, parameters: dict[str, Any]) -> None:
+    """Write the notebook with these parameters, where they can be so, and its entry.
+
+    Raises: ValueError naming what cannot be.
+    """
+    from nlgeval_lib.study import ablations
+
+    evaluator = parameters["evaluator"]
+    swept = parameters["sweep"]
+    model = parameters["model"]
+    variants = ablations.variants(evaluator, swept, parameters["settings"], model)
+    inputs = [ablations.check(variants, parameters["data"])]
+    _check_base(parameters["base"], variants)
+    path, catalogue_path = _free_paths(name)
+    title = _title(evaluator, swept)
     entry = _entry(name, inputs, title)
     _write(path, _notebook(name, title, parameters), catalogue_path, entry)
     _print_written(path, len(variants), catalogue_path)

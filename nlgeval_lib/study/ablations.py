@@ -198,18 +198,25 @@ def scored(
         choice = EngineChoice()
         try:
             if named.asks(variant.evaluator):
-                choice = EngineChoice(engine, variant.model)
-                if variant.model not in loaded:
-                    while loaded:
-                        loaded.popitem()[1].close()
-                    loaded[variant.model] = judges.engine(
-                        engine, variant.model, revision, base_url
-                    )
-            engine_in_use = loaded.get(variant.model)
-            scores[name] = _variant_scores(rows, variant, data, choice, engine_in_use)
+                choice = EngineChoice(engine, variant.model, revision, base_url)
+                _load(loaded, choice)
+            ready = loaded.get(variant.model)
+            scores[name] = _variant_scores(rows, variant, data, choice, ready)
         except Unavailable as error:
             scores[name] = JudgeScores(False, str(error))
     return variant_tests.on_shared_items(scores, least_read)
+
+
+def _load(loaded: dict[str, Engine], choice: EngineChoice) -> None:
+    """See to it that the model of a choice is loaded, and no other one."""
+    model = choice.model
+    if model in loaded:
+        return
+    while loaded:
+        loaded.popitem()[1].close()
+    loaded[model] = judges.engine(
+        choice.engine, model, choice.revision, choice.base_url
+    )
 
 
 def _variant_scores(

@@ -160,13 +160,8 @@ def compare(
     )
     table = table.rename(columns={"row": "variant"})
     table = table.drop(columns=["column", "replicates"], errors="ignore")
-    others = [name for name in scores if name != base]
-    compared = [(name, base) for name in others]
-    if all_pairs:
-        for earlier, later in itertools.combinations(others, 2):
-            compared.append((later, earlier))
     pairs = {}
-    for pair in compared:
+    for pair in _compared(list(scores), base, all_pairs):
         pairs[pair] = (scores[pair[0]], scores[pair[1]], ratings)
     tests = pd.DataFrame()
     if pairs:
@@ -175,6 +170,16 @@ def compare(
             items, pairs, keys, coef=coef, units=units, detectable=True
         )
     return table, tests
+
+
+def _compared(names: list[str], base: str, all_pairs: bool) -> list[tuple[str, str]]:
+    """The pairs that are tested, those with the base first."""
+    names.remove(base)
+    compared = [(name, base) for name in names]
+    if all_pairs:
+        for earlier, later in itertools.combinations(names, 2):
+            compared.append((later, earlier))
+    return compared
 
 
 def paired_tests(
@@ -238,10 +243,7 @@ def figure(
     rings.
     """
     names = list(dict.fromkeys(table["variant"]))
-    base = ""
-    if "against" in tests and len(tests):
-        base = str(tests["against"].iat[0])
-        tests = tests[tests["against"] == base]
+    base, tests = _with_base(tests)
     height = {name: len(names) - 1 - place for place, name in enumerate(names)}
     fig, axes = figures.new(figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True)
     value_ax, difference_ax = axes
@@ -278,6 +280,14 @@ def figure(
     )
     figures.cut(value_ax, axis="x")
     return fig
+
+
+def _with_base(tests: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """The base, where tests name what they compare with, and the tests against it."""
+    if "against" not in tests or tests.empty:
+        return "", tests
+    base = str(tests["against"].iat[0])
+    return base, tests[tests["against"] == base]
 
 
 def _intervals(
