@@ -90,8 +90,7 @@ def new_ablation(
     \b
     Examples:
       nlgeval new-ablation my_aspects -e coascore --sweep n=1,3,7 -s variant=average
-      nlgeval new-ablation my_prompts -e prometheus --sweep rubric=yes,no \\
-          --sweep reference=yes,no --aspect fluency
+      nlgeval new-ablation my_parts -e prometheus --sweep rubric=yes,no
       nlgeval new-ablation my_prompt -e llmscore --sweep prompt=original,mine.txt
       nlgeval new-ablation two_prompts --sweep prompt=a.txt,b.txt --data summeval \\
           --base-url http://localhost:8000/v1 -m NAME

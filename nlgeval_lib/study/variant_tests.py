@@ -236,8 +236,7 @@ def figure(
     xlabel: str = "",
     points: Mapping[str, Sequence[float]] | None = None,
 ) -> Any:
-    """Each variant's value with its interval, and beside it the difference from the
-    base, with which the first test compares, with its corrected p.
+    """Each variant's value and its difference from the first test's base, with p.
 
     points: single values of a variant, such as those of its training seeds, shown as
     rings.
@@ -245,7 +244,8 @@ def figure(
     names = list(dict.fromkeys(table["variant"]))
     base, tests = _with_base(tests)
     height = {name: len(names) - 1 - place for place, name in enumerate(names)}
-    fig, axes = figures.new(figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True)
+    tall = 1.0 + 0.32 * len(names)
+    fig, axes = figures.new(figures.WIDE, tall, 1, 2, sharey=True)
     value_ax, difference_ax = axes
     _intervals(value_ax, table, "value", height)
     _intervals(difference_ax, tests, "difference", height)
