@@ -242,11 +242,11 @@ def figure(
     rings.
     """
     names = list(dict.fromkeys(table["variant"]))
-    base, tests = _with_base(tests)
+    base, tests = _with_base(names, tests)
     height = {name: len(names) - 1 - place for place, name in enumerate(names)}
-    tall = 1.0 + 0.32 * len(names)
-    fig, axes = figures.new(figures.WIDE, tall, 1, 2, sharey=True)
-    value_ax, difference_ax = axes
+    fig, (value_ax, difference_ax) = figures.new(
+        figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True
+    )
     _intervals(value_ax, table, "value", height)
     _intervals(difference_ax, tests, "difference", height)
     for name, values in (points or {}).items():
@@ -272,8 +272,6 @@ def figure(
     value_ax.set_ylim(-0.6, len(names) - 0.3)
     statistic = xlabel or str(table["statistic"].iat[0]).capitalize()
     value_ax.set(xlabel=f"{statistic}, 95 % interval", title=title)
-    untested = [name for name in names if name not in set(tests["variant"])]
-    base = base or next(iter(untested), "")
     difference_ax.set(
         xlabel="difference, 95 % interval",
         title=f"against {base}, p by Holm" if base else "",
@@ -282,10 +280,13 @@ def figure(
     return fig
 
 
-def _with_base(tests: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """The base, where tests name what they compare with, and the tests against it."""
+def _with_base(names: list[str], tests: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """The base, and the tests against it: where tests do not name what they compare
+    with, the variant that has none.
+    """
     if "against" not in tests or tests.empty:
-        return "", tests
+        untested = [name for name in names if name not in set(tests["variant"])]
+        return next(iter(untested), ""), tests
     base = str(tests["against"].iat[0])
     return base, tests[tests["against"] == base]
 
