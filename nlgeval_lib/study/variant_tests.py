@@ -23,7 +23,7 @@ from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
 KEYS = ("input_id", "system_id", "aspect")
-POWER = 0.8  # with which the smallest difference that a test would tell is told
+POWER = 0.8  # of the smallest difference that a test would find
 
 
 @dataclass(frozen=True)
