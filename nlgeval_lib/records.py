@@ -52,9 +52,16 @@ class Completion:
     logprobs: tuple[Mapping[str, float], ...] | None = None
     model: str = ""
     revision: str = ""
+    # what the server called the model that answered, where that is another name than
+    # the one that was asked for, and its fingerprint of model and configuration
+    served: str = ""
+    fingerprint: str = ""
     error: str = ""
     # of an error that says nothing about the prompt, such as a lost connection
     passing: bool = False
+    # what the judge thought aloud, where the engine tells it apart from the text
+    reasoning: str = ""
+    reasoning_tokens: int = 0  # of `completion_tokens`, where the engine counts them
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from hypothesis import settings
 from runner_tools import here  # noqa: F401
 
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import numbers
+from nlgeval_lib.datasets import numbers, recordings
 from nlgeval_lib.evaluators import base
 
 # Property tests draw the same examples in every run, so that a failure can be had
@@ -106,6 +106,24 @@ def data():
         if key not in frames:
             frames[key] = datasets.load(name, **options)
         return frames[key]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def recorded():
+    """`recorded(name)` loads a recording once: its texts, or their places where they
+    are not here.
+    """
+    loaded: dict = {}
+
+    def load(name: str):
+        if not numbers.has(name):
+            public_data.needs(name)
+        public_data.show()
+        if name not in loaded:
+            loaded[name] = recordings.load(name)
+        return loaded[name]
 
     return load
 

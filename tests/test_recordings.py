@@ -14,30 +14,12 @@ from cli_tools import call, cases, frame_hash, has_texts, numbers_hash
 from scipy import stats
 
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import UnknownName, numbers, recordings
+from nlgeval_lib.datasets import UnknownName, recordings
 from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.records import Sample
 from nlgeval_lib.study import recorded_store
-
-
-@pytest.fixture(scope="module")
-def recorded():
-    """`recorded(name)` loads a recording once: its texts, or their places where they
-    are not here.
-    """
-    loaded: dict = {}
-
-    def load(name: str) -> pd.DataFrame:
-        if not numbers.has(name):
-            public_data.needs(name)
-        public_data.show()
-        if name not in loaded:
-            loaded[name] = recordings.load(name)
-        return loaded[name]
-
-    return load
 
 
 @pytest.mark.parametrize("name", recordings.NAMES)
@@ -47,11 +29,12 @@ def test_form_and_counts(recorded, name):
     assert len(frame) == recordings.spec(name).n_rows
     assert numbers_hash(frame) == case["numbers"]
     assert not has_texts(frame) or frame_hash(frame) == case["hash"]
-    assert tuple(frame.columns[: len(recordings.KEYS)]) == recordings.KEYS
+    keys = recordings.keys(name)
+    assert tuple(frame.columns[: len(keys)]) == keys
     assert ("text" in frame) == ("text" in recordings.spec(name).kept)
     assert ("value" in frame) == ("value" in recordings.spec(name).kept)
     # raw texts never have to be unique, ids always
-    assert not frame.duplicated(list(recordings.KEYS)).any()
+    assert not frame.duplicated(list(keys)).any()
     assert frame.attrs["name"] == name
 
 

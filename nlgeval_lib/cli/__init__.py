@@ -25,6 +25,8 @@ MODULES = (
     "data",
     "score",
     "meta",
+    "card",
+    "estimate",
     "parse",
     "completions",
     "training",

@@ -32,12 +32,20 @@ __all__ = [
     "UnknownName",
     "frame",
     "items",
+    "kind",
     "load",
+    "load_pairs",
     "of_numbers",
     "quick",
 ]
 # modules of the package that are loaded when they are first used
-_MODULES = {"fetch": (), "numbers": (), "recordings": (), "unreachable": ()}
+_MODULES = {
+    "fetch": (),
+    "numbers": (),
+    "pairs": (),
+    "recordings": (),
+    "unreachable": (),
+}
 
 # what is fetched by default, and what only when asked for
 NAMES = tuple(frame.TABLE.index[frame.TABLE["optional"] == ""])
@@ -91,6 +99,34 @@ def load(name: str, **options: Any) -> pd.DataFrame:
         return of_numbers(name, **options)
 
 
+def kind(name: str) -> str:
+    """What a row of the set's frame is: `ratings` (an output and aspect), `labels` (the
+    same without a text: `datasets.labelled`) or `pairs`.
+
+    Raises: UnknownName with the nearest names.
+    """
+    if not has(name):
+        raise registry.unknown(name, (*NAMES, *OPTIONAL), "data set")
+    return str(frame.TABLE["kind"][name]) or "ratings"
+
+
+def load_pairs(
+    name: str, aspect: str | None = None, margin: float = 0.0, **options: Any
+) -> pd.DataFrame:
+    """The frame of pairs of a data set: its own, or every two rated outputs of an
+    input, the higher rating preferred and ratings within `margin` of each other tied.
+
+    Raises: as `load`; ValueError where a rated set has several aspects and none is
+    named.
+    """
+    from nlgeval_lib.datasets import pairs
+
+    rows = load(name, **options)
+    if kind(name) == "pairs":
+        return rows
+    return pairs.from_ratings(rows, aspect, margin)
+
+
 def of_numbers(name: str, **options: Any) -> pd.DataFrame:
     """The same frame from `data/numbers`, whether its files are here or not.
 
@@ -100,6 +136,10 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
     from nlgeval_lib.datasets import numbers
 
     rows = numbers.rows(name)
+    if kind(name) == "pairs":
+        from nlgeval_lib.datasets import pairs
+
+        return pairs.counted(rows, name, ties=scale["preference"][0] == pairs.TIE)
     if name == "topical_chat" and not options.get("ground_truth", True):
         rows = rows[rows["system_id"] != "Original Ground Truth"]
     elif name == "wmt22_zhen" and options.get("systems", "mt") == "mt":
@@ -169,6 +209,7 @@ def describe() -> pd.DataFrame:
         scales = {f"{low:g} to {high:g}" for low, high in about.scale.values()}
         rows[name] = {
             "title": about.title,
+            "kind": kind(name),
             "rows": about.n_items * len(about.scale),
             "outputs": about.n_items,
             "inputs": about.n_inputs,

@@ -377,10 +377,10 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _made(self, ask: Ask, text: str, **facts: Any) -> Completion:
+    def _made(self, ask: Ask, *, text: str, **facts: Any) -> Completion:
         """A finished completion of this engine's model.
 
-        facts: its finish reason, token counts and log-probabilities.
+        facts: its reasoning, finish reason, token counts and log-probabilities.
         """
         return Completion(
             ask.key, text, model=self.model, revision=self.revision, **facts

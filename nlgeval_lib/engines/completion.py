@@ -11,6 +11,7 @@ from typing import Any
 from nlgeval_lib.engines.base import Ask, Engine, Request, Sampling, failed
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
+from nlgeval_lib.parsers.reasoning import apart
 from nlgeval_lib.records import Completion
 
 _POLL_SECONDS = 0.2
@@ -29,7 +30,8 @@ class Progress:
 
     total: different completions that are needed. stored: those that were in the store.
     done: those that this run made. failed: those that could not be made. The tokens are
-    those of `done`; `seconds` count from the engine's start.
+    those of `done`, of reasoning among the new ones; `seconds` count from the engine's
+    start.
     """
 
     total: int
@@ -38,6 +40,7 @@ class Progress:
     failed: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0
     seconds: float = 0.0
 
     def after(
@@ -51,6 +54,7 @@ class Progress:
         ]
         prompt_tokens = sum(completion.prompt_tokens for completion in finished)
         new_tokens = sum(completion.completion_tokens for completion in finished)
+        reasoning_tokens = sum(completion.reasoning_tokens for completion in finished)
         return Progress(
             total=self.total,
             stored=self.stored,
@@ -58,6 +62,7 @@ class Progress:
             failed=self.failed + len(batch) - len(finished),
             prompt_tokens=self.prompt_tokens + prompt_tokens,
             completion_tokens=self.completion_tokens + new_tokens,
+            reasoning_tokens=self.reasoning_tokens + reasoning_tokens,
             seconds=seconds,
         )
 
@@ -83,10 +88,12 @@ class Failure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Sequence[tuple[Completion, ...]]):
-    """For every request, in order, the tuple of its `n` completions.
+    """For every request, in order, the tuple of its `n` completions, each with its
+    reasoning apart from its text.
 
-    `failed` names the completions that could not be made. Where the requests filled
-    more than one slice, completions are read from the store when they are looked at.
+    `failed` names the completions that could not be made, `served` the models that
+    answered, as their servers called them. Where the requests filled more than one
+    slice, completions are read from the store when they are looked at.
     """
 
     _keys: Sequence[str]
@@ -95,6 +102,7 @@ class Answers(Sequence[tuple[Completion, ...]]):
     _store: Store | None
     failed: tuple[Failure, ...]
     progress: Progress
+    served: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self._keys) // self._n
@@ -125,7 +133,8 @@ class Answers(Sequence[tuple[Completion, ...]]):
                 stored[key] = replace(_ELSEWHERE, key=key)
         draws = []
         for keys in keys_of_requests:
-            draws.append(tuple(self._in_memory.get(key) or stored[key] for key in keys))
+            completions = (self._in_memory.get(key) or stored[key] for key in keys)
+            draws.append(tuple(map(apart, completions)))
         return draws
 
     @property
@@ -169,8 +178,15 @@ def complete(
     run = _Completing(engine, requests, sampling, store, keys, report)
     for start in range(0, len(requests) or 1, run.slice):
         run.complete_slice(start)
-    failures = run.failures()
-    return Answers(keys, sampling.n, run.in_memory, store, failures, run.state)
+    return Answers(
+        keys,
+        sampling.n,
+        run.in_memory,
+        store,
+        run.failures(),
+        run.state,
+        frozenset(run.served),
+    )
 
 
 class _Completing:
@@ -195,6 +211,7 @@ class _Completing:
         self.keep_all = store is None or len(requests) <= self.slice
         self.in_memory: dict[str, Completion] = {}
         self.unvisited = set(keys)
+        self.served: set[str] = set()
         total = sum(self._in_shard(key) for key in self.unvisited)
         self.state = Progress(total=total, stored=0)
         self.started = time.monotonic()
@@ -213,6 +230,7 @@ class _Completing:
         self.report(self.state, ())
         if self.keep_all:
             self.in_memory |= stored
+        self._note_served(stored.values())
         missing = []
         for key, ask in asks.items():
             if key not in stored and self._in_shard(key):
@@ -222,9 +240,16 @@ class _Completing:
             for completion in batch:
                 if self.keep_all or completion.finish_reason == "error":
                     self.in_memory[completion.key] = completion
+            self._note_served(batch)
             seconds = time.monotonic() - self.started
             self.state = self.state.after(batch, seconds, by_this_run)
             self.report(self.state, batch)
+
+    def _note_served(self, completions: Iterable[Completion]) -> None:
+        """Note which models answered, as their servers called them."""
+        for completion in completions:
+            if completion.finish_reason != "error":
+                self.served.add(completion.served or completion.model)
 
     def _asks(self, start: int) -> dict[str, Ask]:
         """The draws of a slice by their keys, without those of an earlier request."""

@@ -143,5 +143,8 @@ class ScriptedEngine(Engine):
             )
         [words] = self.count_tokens([ask.request])
         return self._made(
-            ask, answer, prompt_tokens=words, completion_tokens=len(answer.split())
+            ask,
+            text=answer,
+            prompt_tokens=words,
+            completion_tokens=len(answer.split()),
         )

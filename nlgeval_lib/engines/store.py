@@ -83,6 +83,17 @@ _WAY_OUT = (
 )
 _RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
 _KEY = re.compile(r"[0-9a-f]{64}\Z")
+# fields of a completion that a record has where they are not empty
+_OPTIONAL = (
+    "prompt_tokens",
+    "completion_tokens",
+    "model",
+    "revision",
+    "served",
+    "fingerprint",
+    "reasoning",
+    "reasoning_tokens",
+)
 # key, crc, record, model, revision
 _Row = tuple[bytes, int, str, str | None, str | None]
 
@@ -505,7 +516,7 @@ def _completion_row(completion: Completion) -> _Row:
         "text": completion.text,
         "finish_reason": completion.finish_reason,
     }
-    for name in ("prompt_tokens", "completion_tokens", "model", "revision"):
+    for name in _OPTIONAL:
         value = getattr(completion, name)
         if value:
             body[name] = value

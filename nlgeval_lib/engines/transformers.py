@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nlgeval_lib.engines import models
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
+from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.records import Completion
 
 _Prompt = tuple[Ask, list[int]]  # what is asked, and its tokens
@@ -76,6 +77,7 @@ class TransformersEngine(Engine):
             raise EngineError(f"transformers cannot load {model}: {error}") from error
         commit = known_revision or models.hub_revision(model, revision)
         self.revision = commit + models.quantised(load_options)
+        self._reasoning = ReasoningReader(self._tokenizer)
         self._set_generation()
         context = getattr(config.get_text_config(), "max_position_embeddings", None)
         self.context = int(context or min(self._tokenizer.model_max_length, 1 << 20))
@@ -291,7 +293,7 @@ class TransformersEngine(Engine):
             text = text[: min(cuts)]
         return self._made(
             ask,
-            text,
+            **self._reasoning.parts(prompt, text),
             finish_reason="length" if end is None and not cuts else "stop",
             logprobs=table and table[:count],
             prompt_tokens=len(prompt),
@@ -327,7 +329,8 @@ class TransformersEngine(Engine):
         return self._decoded(new_tokens)
 
     def _decoded(self, ids: list[int]) -> str:
-        return str(self._tokenizer.decode(ids, skip_special_tokens=True))
+        special = not self._reasoning.keeps_special
+        return str(self._tokenizer.decode(ids, skip_special_tokens=special))
 
     # -- the likelihood of given texts
 

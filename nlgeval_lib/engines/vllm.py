@@ -20,6 +20,7 @@ from nlgeval_lib.engines.base import (
     failed,
     likeliest,
 )
+from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.records import Completion
 
 # What vLLM's CPU build needs for a small model in one process. A variable that is set
@@ -40,7 +41,9 @@ class VLLMEngine(Engine):
     (`max_model_len`, `quantization`, ...). On a machine without a GPU the settings that
     vLLM's CPU build needs are chosen, in float32, unless the environment or `options`
     say otherwise. Prompts are asked in the order of their texts, so that shared
-    beginnings are computed once; a stream comes in order.
+    beginnings are computed once; a stream comes in order. Reasoning is kept apart where
+    the model marks it by special tokens; `reasoning_parser` names one of vLLM's own
+    parsers for it.
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
     """
@@ -73,6 +76,9 @@ class VLLMEngine(Engine):
         base = folder_revision or models.hub_revision(model, revision)
         self.revision = base + models.quantised(options)
         self._tokenizer = self._llm.get_tokenizer()
+        self._reasoning = ReasoningReader(
+            self._tokenizer, options.get("reasoning_parser", "")
+        )
         self._refusals = (ValueError, vllm.exceptions.VLLMValidationError)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         # enough to keep the batch full, few enough to start and stop at once
@@ -182,6 +188,7 @@ class VLLMEngine(Engine):
             seed=seed,
             stop=list(sampling.stop),
             structured_outputs=form,
+            skip_special_tokens=not self._reasoning.keeps_special,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
@@ -196,7 +203,7 @@ class VLLMEngine(Engine):
             table = tuple(map(_step, sequence.token_ids, sequence.logprobs))
         return self._made(
             ask,
-            sequence.text,
+            **self._reasoning.parts(output.prompt_token_ids, sequence.text),
             finish_reason=sequence.finish_reason,
             logprobs=table,
             prompt_tokens=len(output.prompt_token_ids),

@@ -39,6 +39,8 @@ _BUILT_IN = {
     "coascore": "coascore:CoAScore",
     "llmscore": "llmscore:LLMScore",
     "llmscore-cot": "llmscore:LLMScoreCoT",
+    "prompted": "prompted:PromptedJudge",
+    "preference": "preference:Preference",
 }
 
 for _name, _target in _BUILT_IN.items():

@@ -20,6 +20,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import (
+    answered,
     combine,
     cut,
     failed,
@@ -127,12 +128,12 @@ class CoAScore(LLMScore):
                 )
             relevant = tuple(itertools.starmap(Aspect, definitions.items()))
             self.own[self.task.target(target)] = relevant
-        self.list_sampling = make_sampling(
-            {"temperature": 0.0, "max_tokens": 128 + 64 * n}, list_sampling
-        )
-        self.aspect_sampling = make_sampling(
-            {"temperature": 0.0, "max_tokens": 64 + 32 * n}, aspect_sampling
-        )
+        list_defaults = {"temperature": 0.0, "max_tokens": 128 + 64 * n}
+        list_settings = make_sampling(list_defaults, list_sampling)
+        self.list_sampling = self.with_room(list_settings)
+        aspect_defaults = {"temperature": 0.0, "max_tokens": 64 + 32 * n}
+        aspect_settings = make_sampling(aspect_defaults, aspect_sampling)
+        self.aspect_sampling = self.with_room(aspect_settings)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """Relevant aspects (once a target), their scores, the target's score: as many
@@ -242,6 +243,7 @@ class CoAScore(LLMScore):
 
     def read_chain(self, completion: Completion) -> Chain:
         """The first n aspects of a list, each name once. Never raises on any text."""
+        completion = answered(completion, lists=True)
         listing = aspects(completion.text)
         listed: dict[str, Aspect] = {}
         if listing.ok:
@@ -257,7 +259,7 @@ class CoAScore(LLMScore):
         chosen = tuple(listed.values())[: self.n]
         missing = failed(completion)
         if missing is None and not listed and not listing.ok:
-            missing = Judgment.missing(listing.status, listing.reason)
+            missing = cut(completion, Judgment.missing(listing.status, listing.reason))
         elif missing is None and len(chosen) < self.n and self.few == "missing":
             reason = f"{len(chosen)} listed, {self.n} asked for"
             missing = cut(completion, Judgment.missing(Status.UNPARSED, reason))
@@ -294,6 +296,7 @@ class CoAScore(LLMScore):
         failure = failed(completion)
         if failure is not None:
             return dict.fromkeys(names, failure)
+        completion = answered(completion)
         low = self.task.low
         high = self.task.high
         scored = aspect_scores(completion.text, names, low, high)

@@ -23,12 +23,15 @@ from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.base import samples, score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
 from nlgeval_lib.evaluators.stages import Stage, Stages, T
+from nlgeval_lib.parsers.reasoning import apart
 from nlgeval_lib.parsers.text import Parsed
+from nlgeval_lib.parsers.unfinished import finished, finished_lines
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 _STYLES = ("messages", "raw", "llama2", "mistral")
 _CHECKPOINTS = {"prometheus-v1": ("llama2", "You are a fair evaluator language model.")}
+_MORE_ROOM = "leave more room for the reasoning with the setting room"
 _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 
 
@@ -92,7 +95,8 @@ class Judge:
     `score` may be given others.
     sampling: a `Sampling`, or settings that replace some of the defaults. chat: a
     `ChatFormat`, a style or a checkpoint family. missing: what draws without a number
-    count as (see `combine`). structured: hold completions to the `form`.
+    count as (see `combine`). structured: hold completions to the `form`. room: tokens
+    by which the limit of every stage is raised, for a judge that reasons first.
     """
 
     name = "judge"
@@ -116,19 +120,28 @@ class Judge:
         chat: str | ChatFormat = "messages",
         missing: str = "drop",
         structured: bool = False,
+        room: int = 0,
     ) -> None:
         if missing not in ("drop", "all") and not _FILL.fullmatch(missing):
             raise ValueError(
                 f"missing policy {missing!r}; allowed: 'drop', 'all', "
                 "'fill:<number>' as in 'fill:0'"
             )
+        if not isinstance(room, int) or room < 0:
+            raise ValueError(f"room is {room!r}; a whole number of tokens is needed")
+        self.room = room
         self.engine = engine
         self.store = store
         self.progress = progress
-        self.sampling = make_sampling(self.defaults, sampling)
+        self.sampling = self.with_room(make_sampling(self.defaults, sampling))
         self.chat = ChatFormat.named(chat)
         self.missing = missing
         self.structured = structured
+
+    def with_room(self, sampling: Sampling) -> Sampling:
+        """The sampling settings of a stage with the room for a reasoning."""
+        most = sampling.max_tokens + self.room
+        return dataclasses.replace(sampling, max_tokens=most)
 
     def render(self, sample: Sample) -> str:
         """The prompt of one sample."""
@@ -202,10 +215,22 @@ class Judge:
         return sampling
 
     def read(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """`parse`; FAILED where there is no completion, TRUNCATED where it was cut
-        and gives nothing.
+        """`parse` of what is finished in the answer, never of its reasoning.
+
+        FAILED where there is no completion, TRUNCATED where it was cut and gives
+        nothing, EMPTY where it is reasoning alone.
         """
-        return failed(completion) or cut(completion, self.parse(completion, sample))
+        missing = failed(completion)
+        if missing is not None:
+            return missing
+        whole = answered(completion)
+        if whole.reasoning and not whole.text.strip():
+            reason = "reasoning alone, and no answer after it"
+            return cut(whole, Judgment.missing(Status.EMPTY, reason))
+        judgment = self.parse(whole, sample)
+        if whole.finish_reason == "length":
+            judgment = _of_cut(judgment)
+        return cut(whole, judgment)
 
     def judged(
         self,
@@ -332,6 +357,36 @@ def failed(completion: Completion) -> Judgment | None:
     return None
 
 
+def answered(completion: Completion, lists: bool = False) -> Completion:
+    """The completion with what can be read as its text: the answer after a reasoning,
+    and of an answer that was cut at the token limit what is finished.
+
+    lists: the answer is a list, which ends with a whole item. The bare number of a
+    judge that may write one or two tokens is finished.
+    """
+    completion = apart(completion)
+    if completion.finish_reason != "length":
+        return completion
+    bare = completion.text.strip().isdigit()
+    if bare and 0 < completion.completion_tokens <= 2:
+        return completion
+    until = finished_lines if lists else finished
+    return dataclasses.replace(completion, text=until(completion.text))
+
+
+def _of_cut(judgment: Judgment) -> Judgment:
+    """The judgment of a cut text, marked as such.
+
+    A number that nothing but its form ("3/5") presents is none: a text that goes on
+    gives its score in other words.
+    """
+    details = {**judgment.details, "cut": True}
+    if judgment.status is Status.OK and details.get("rule") == "form":
+        reason = "only the form of a number makes it a score"
+        return Judgment.missing(Status.UNPARSED, reason, **details)
+    return dataclasses.replace(judgment, details=details)
+
+
 def cut(completion: Completion, judgment: Judgment) -> Judgment:
     """The judgment; TRUNCATED where its completion was cut at the token limit and
     gives nothing.
@@ -339,6 +394,8 @@ def cut(completion: Completion, judgment: Judgment) -> Judgment:
     gives_nothing = judgment.status in (Status.UNPARSED, Status.EMPTY)
     if gives_nothing and completion.finish_reason == "length":
         reason = f"cut at the token limit; {judgment.reason}"
+        if completion.reasoning:
+            reason += f"; {_MORE_ROOM}"
         return dataclasses.replace(judgment, status=Status.TRUNCATED, reason=reason)
     return judgment
 
@@ -350,7 +407,7 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     one makes the judgment missing. fill:X: one whose text gave no number counts as X;
     draws that the engine could not produce are dropped.
     details: those of a single draw; `n` draws, `n_missing` without a number; of several
-    `values`, `statuses`, `draws`.
+    `values`, `statuses`, `draws`. The reason of a mean over fewer draws says how many.
     """
     if not judgments:
         return Judgment.missing(
@@ -379,7 +436,10 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
                 values.append(float(fill[1]))
     if values and not (missing == "all" and without):
         mean = statistics.fmean(values)
-        return Judgment(mean, Status.OK, "", MappingProxyType(details))
+        reason = ""
+        if len(values) < len(judgments):
+            reason = f"mean of {len(values)} of {len(judgments)} draws"
+        return Judgment(mean, Status.OK, reason, MappingProxyType(details))
     status, reason = most_frequent(without)
     if len(judgments) > 1:
         reason = f"{len(without)} of {len(judgments)} draws missing: {reason}"

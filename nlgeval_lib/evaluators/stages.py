@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nlgeval_lib.parsers.reasoning import apart
 from nlgeval_lib.records import Completion
 
 if TYPE_CHECKING:  # only who asks loads an engine's protocol and the store
@@ -128,7 +129,7 @@ def _stored(
     stored: list[Draws | None] = []
     for draws in keys:
         if all(key in completions for key in draws):
-            stored.append([completions[key] for key in draws])
+            stored.append([apart(completions[key]) for key in draws])
         else:
             stored.append(None)
     return stored

@@ -17,7 +17,14 @@ import pandas as pd
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.base import choose
-from nlgeval_lib.evaluators.judge import ChatFormat, Judge, combine, failed, short_hash
+from nlgeval_lib.evaluators.judge import (
+    ChatFormat,
+    Judge,
+    combine,
+    cut,
+    failed,
+    short_hash,
+)
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import meant, plain
 from nlgeval_lib.parsers.choices import yes_no
@@ -207,9 +214,18 @@ def read_analysis(
     return analysis.judgment(**details)
 
 
-def _has_text(draw: Completion) -> bool:
-    """Whether there is a text in a completion."""
-    return bool(draw.text.strip()) and not failed(draw)
+def _is_whole(draw: Completion) -> bool:
+    """Whether there is a text in a completion, and all of it."""
+    whole = draw.finish_reason != "length"
+    return whole and bool(draw.text.strip()) and not failed(draw)
+
+
+def _without_analysis(draw: Completion) -> Judgment:
+    """Why the first turn gives nothing to rewrite."""
+    missing = failed(draw)
+    if missing is None:
+        missing = cut(draw, Judgment.missing(Status.EMPTY, "no whole analysis"))
+    return missing
 
 
 def _instruction_hash(instruction: str) -> str | None:
@@ -357,7 +373,7 @@ class TigerScoreReferenceBased(Judge):
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
         rewritten = []
         for sample, draws in zip(samples, analyses, strict=True):
-            for draw in filter(_has_text, draws):
+            for draw in filter(_is_whole, draws):
                 rewritten.append(self.second(sample, draw.text))
         single = dataclasses.replace(self.sampling, n=1)
         sampling = self.shaped("format", single)
@@ -367,12 +383,12 @@ class TigerScoreReferenceBased(Judge):
         for sample, draws in zip(samples, analyses, strict=True):
             judgments = []
             for draw in draws:
-                if _has_text(draw):
+                if _is_whole(draw):
                     judgment = self.read(next(answers)[0], sample)
                     details = {**judgment.details, "analysis": draw.text}
                     judgments.append(dataclasses.replace(judgment, details=details))
                 else:
-                    judgments.append(self.read(draw, sample))
+                    judgments.append(_without_analysis(draw))
             combined.append(combine(judgments, self.missing))
         return combined
 

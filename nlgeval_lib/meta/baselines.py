@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, intervals, levels
+from . import arrays, groups, intervals, levels
 from .result import NAN, Floats, Interval, Measured, Result
 
 UNITS = ("characters", "words")
@@ -113,6 +113,8 @@ def length_bias(
     ci: str | bool | None = True,
     n_boot: int = 1000,
     seed: int = 0,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> LengthBias:
     """Do longer outputs get higher scores than their ratings warrant?
 
@@ -121,7 +123,8 @@ def length_bias(
     coef: pearson or spearman (a partial tau does not vanish where score and length are
     independent given the rating).
     covariance: HC3 (independent items of unequal noise), or cluster-inputs,
-    cluster-systems for matrices. ci: of the partial correlation, as `intervals.of`.
+    cluster-systems for matrices. ci: of the partial correlation, as `intervals.of`;
+    system_groups, input_groups: of this interval, as `correlate`.
     Raises: ValueError for bad arrays, unknown words, fewer than 5 common items.
     Constant sides give NaN and a reason.
     Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
@@ -130,14 +133,17 @@ def length_bias(
     arrays.choice(covariance, COVARIANCES, "covariance")
     sides = _length_sides(x, y, length, covariance)
     present = ~np.isnan(sides[0])
-    groups = _groups(present, covariance)
+    clusters = _groups(present, covariance)
     n = int(present.sum())
     if n < 5:
         raise ValueError(
             f"got {n} common items; at least 5 are needed to hold the rating constant"
         )
     pairs = combinations(sides, 2)
-    plans = [levels.plan(a, b, coef, "dataset") for a, b in pairs]
+    together = groups.of(sides[0].shape, system_groups, input_groups)
+    plans = []
+    for a, b in pairs:
+        plans.append(levels.plan(a, b, coef, "dataset", groups=together))
     score_rating, score_length, rating_length = [plan.value for plan in plans]
     partial = float(_partial(score_rating, score_length, rating_length))
     combined = levels.Combined(_partial, plans)
@@ -145,7 +151,7 @@ def length_bias(
     slope = NO_SLOPE
     reason = "a side is constant, or two sides agree perfectly"
     if not np.isnan(partial):
-        slope, no_slope = _slope([side[present] for side in sides], groups)
+        slope, no_slope = _slope([side[present] for side in sides], clusters)
         reason = "; ".join(filter(None, (ends.reason, no_slope)))
     lacking = present.size - n
     values = (score_length, rating_length, partial, *slope)

@@ -6,7 +6,8 @@ difference without each unit; "both" holds for other systems and inputs, "inputs
 these systems only. "perm-" (the prefix may be left out): the scores of the two judges
 are exchangeable within each row, input, system, or both (a coin for each system and
 each input, exchanged where the two differ); "exact-systems" takes all patterns of
-systems where they are at most `MOST_PATTERNS`.
+systems where they are at most `MOST_PATTERNS`. "careful-" is "jack-" that holds where
+a system unlike these may exist.
 
 Measured level at .05 with SummEval's variances: jack-both 0 to .11; perm-systems .02 to
 .19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
@@ -21,16 +22,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, draws, intervals, jackknife, levels
-from .classical import ALTERNATIVES, special
+from . import arrays, draws, groups, intervals, jackknife, levels, questions
+from .classical import ALTERNATIVES
 from .draws import Draws, Weights
 from .jackknife import Spread
-from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
+from .result import NAN, NO_INTERVAL, Floats, Interval
 
 TESTS = (
     *draws.UNITS,
     *(f"perm-{unit}" for unit in draws.UNITS),
     *(f"jack-{unit}" for unit in draws.UNITS),
+    *intervals.CAREFUL,
     "exact-systems",
     "auto",
 )
@@ -39,7 +41,7 @@ MOST_PATTERNS = 10_000
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Measured):
+class Comparison(questions.Questioned):
     """Two judges against the same ratings on their common items.
 
     difference: first minus second, of the scores as given. p: NaN with a reason
@@ -64,6 +66,7 @@ class Comparison(Measured):
     interval: Interval = NO_INTERVAL
     reason: str = ""
     spread: Spread | None = field(default=None, compare=False)
+    basis: questions.Basis | None = field(default=None, repr=False, compare=False)
     null: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def signature(self) -> str:
@@ -95,6 +98,9 @@ class Comparison(Measured):
         """
         arrays.share(power, "power")
         arrays.share(alpha, "alpha")
+        for name, number in {"systems": systems, "inputs": inputs}.items():
+            if number is not None:
+                arrays.whole(number, name, low=3)
         spread = self.spread
         if spread is None or spread.undefined or not spread.variance > 0:
             return NAN
@@ -102,9 +108,7 @@ class Comparison(Measured):
             systems = systems or spread.counts.get("systems", 0)
             inputs = inputs or spread.counts.get("inputs", 0)
             spread = spread.scaled(systems, inputs)
-        reach = special.stdtrit(spread.df, 1 - alpha / 2)
-        reach += special.stdtrit(spread.df, power)
-        return float(reach * spread.variance**0.5)
+        return questions.smallest(spread, power, alpha)
 
 
 def compare(
@@ -121,13 +125,17 @@ def compare(
     ci: str | bool | None = None,
     n_boot: int = 1000,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> Comparison:
     """Does the first judge follow the ratings better than the second?
 
     first, second, y: one shape, flat or `X[system, input]`; items that any of the three
-    lacks are left out. units: None is `DEFAULT_TEST`, "auto" as `intervals.chosen`
-    says; else a test of `TESTS`, as this module's docstring explains them.
+    lacks are left out. units: None follows the interval that is asked for, and is
+    `DEFAULT_TEST` without one; "auto" as `intervals.chosen` says; else a test of
+    `TESTS`, as this module's docstring explains them.
     ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
+    system_groups, input_groups: as `correlate`; exchanged as a whole, too.
     Raises: ValueError as `correlate`, and for unknown words.
     Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, -SYSTEMS, -BOTH); p as in Phipson
     and Smyth 2010.
@@ -136,8 +144,10 @@ def compare(
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     n_perm = arrays.whole(n_perm, "n_perm")
     seed = arrays.whole(seed, "seed", low=0)
-    judges = _Judges(first, second, y, coef, level, nan, units)
-    if judges.method == "jack":
+    units_together = system_groups, input_groups
+    units = units or following(ci)
+    judges = _Judges(first, second, y, coef, level, nan, units, units_together)
+    if judges.method in ("jack", "careful"):
         result = judges.by_jackknife(alternative)
     else:
         result = judges.by_exchange(alternative, n_perm, seed)
@@ -148,9 +158,24 @@ def compare(
     ends = intervals.of(
         pair, value, ci, level, coef, n_boot, seed, confidence, difference=True
     )
-    reasons = filter(None, (judges.note, result.reason, ends.reason))
-    reason = "; ".join(dict.fromkeys(reasons))
-    return replace(result, interval=ends, reason=reason)
+    reasons = [judges.note, result.reason, ends.reason]
+    result = replace(result, interval=ends)
+    if ends.name and result.influence is not None:
+        reasons.append(result.influence.warning)
+    reason = "; ".join(dict.fromkeys(filter(None, reasons)))
+    return replace(result, reason=reason)
+
+
+def following(ci: str | bool | None) -> str:
+    """The test of the population that an interval is about: the jackknife over the
+    same units.
+    """
+    method, _, units = str(ci).partition("-")
+    if method == "careful":
+        return str(ci)
+    if method in intervals.METHODS and units:
+        return f"jack-{units}"
+    return intervals.DEFAULT_TEST
 
 
 class _Judges:
@@ -169,7 +194,8 @@ class _Judges:
         coef: str,
         level: str,
         nan: str,
-        units: str | None,
+        units: str,
+        units_together: tuple[Any, Any],
     ) -> None:
         sides = arrays.alike(first=first, second=second, y=y)
         self.lacking = int(np.isnan(sides).any(axis=0).sum())
@@ -181,17 +207,21 @@ class _Judges:
         self.coef = coef
         self.level = level
         self.nan = nan
-        self.test = arrays.choice(units or intervals.DEFAULT_TEST, TESTS, "units")
+        self.groups = groups.of(self.ratings.shape, *units_together)
+        self.names = groups.names(self.ratings.shape, y, *units_together)
+        self.test = arrays.choice(units, TESTS, "units")
         self.note = ""
         if self.test == "auto":
-            self.test, self.note = intervals.chosen("test", level, coef, self.present)
+            self.test, self.note = intervals.chosen(
+                "test", level, coef, self.present, self.groups
+            )
         self.method, _, self.unit = self.test.rpartition("-")
         draws.check_units(self.unit, self.ratings.shape)
         levels.check(self.ratings, level)
-        plans = [
-            levels.plan(self.first, self.ratings, coef, level, nan),
-            levels.plan(self.second, self.ratings, coef, level, nan),
-        ]
+        plans = []
+        for scores in (self.first, self.second):
+            plan = levels.plan(scores, self.ratings, coef, level, nan, self.groups)
+            plans.append(plan)
         self.pair = levels.Combined(np.subtract, plans)
 
     def _result(self, alternative: str, **settings: Any) -> Comparison:
@@ -204,6 +234,9 @@ class _Judges:
         reason = ""
         if np.isnan(difference):
             reason = _undefined([first, second])
+        basis = questions.Basis(
+            self.pair, difference, self.level, self.coef, self.names, True
+        )
         result = Comparison(
             first=first,
             second=second,
@@ -220,6 +253,7 @@ class _Judges:
             nan=self.nan,
             seed=None,
             reason=reason,
+            basis=basis,
         )
         return replace(result, **settings)
 
@@ -228,7 +262,8 @@ class _Judges:
         result = self._result(alternative)
         if result.reason:
             return result
-        spread = jackknife.spread(self.pair, self.unit)
+        careful = self.method == "careful"
+        spread = jackknife.spread(self.pair, self.unit, careful=careful)
         p, reason = jackknife.p_value(result.difference, spread, alternative)
         test = spread.signature()
         return replace(result, p=p, reason=reason, test=test, spread=spread)
@@ -240,21 +275,28 @@ class _Judges:
         """
         patterns = None
         if self.method == "exact":
-            patterns = draws.every_pattern(self.present, MOST_PATTERNS)
+            patterns = draws.every_pattern(self.present, MOST_PATTERNS, self.groups)
         if patterns is not None:
-            test = f"exact-systems/{patterns.shape[1]}"
+            test = f"exact-systems/{patterns.shape[1]}{self._grouped()}"
             result = self._result(alternative, test=test, scaling="z")
             masks = _chunks(patterns, 2 * self.present.size)
         else:
-            test = f"perm-{self.unit}/{n_perm}"
+            test = f"perm-{self.unit}/{n_perm}{self._grouped()}"
             result = self._result(alternative, test=test, scaling="z", seed=seed)
-            shape = self.ratings.shape
-            masks = draws.resamples(shape, self.unit, n_perm, seed, swap=True)
+            masks = draws.resamples(
+                self.ratings.shape, self.unit, n_perm, seed, True, self.groups
+            )
         if result.reason:
             return result
         observed, null = self._exchanged(masks)
         p, reason = p_value(null, observed, alternative, patterns is not None)
         return replace(result, p=p, reason=reason, null=null)
+
+    def _grouped(self) -> str:
+        """What a signature says of groups that are exchanged as a whole."""
+        if not self.groups:
+            return ""
+        return f"|groups:{'+'.join(self.groups)}"
 
     def _exchanged(self, masks: Iterator[Draws]) -> tuple[float, Floats]:
         """The difference without an exchange, on the common scale of both judges, and

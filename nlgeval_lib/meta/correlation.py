@@ -5,26 +5,28 @@ stratum; what gaps could change.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, intervals, levels
+from . import arrays, groups, intervals, levels
 from .draws import everything
-from .result import NAN, NO_INTERVAL, Floats, Interval, Measured, Result
+from .questions import Basis, Questioned
+from .result import NAN, NO_INTERVAL, Floats, Interval, Result
 
 
 @dataclass(frozen=True, repr=False)
-class Correlation(Measured):
+class Correlation(Questioned):
     """One correlation and all that is needed to know what it is.
 
     value: NaN where the coefficient is not defined; `reason` then says why. n: items
     that took part. n_units: what the coefficient ran over: items, inputs averaged, or
     systems. n_missing: items that lacked a score or a rating. n_skipped: inputs without
     a defined coefficient (input level) or systems without a common item (system level).
-    low, high: ends of the interval asked for, NaN without one.
+    low, high: ends of the interval asked for, NaN without one. `influence`,
+    `these_systems` and `other_systems` say more.
     """
 
     value: float
@@ -38,6 +40,7 @@ class Correlation(Measured):
     nan: str = "drop"
     interval: Interval = NO_INTERVAL
     reason: str = ""
+    basis: Basis | None = field(default=None, repr=False, compare=False)
 
     def signature(self) -> str:
         missing = f"nan:{self.nan}({self.n_missing}/{self.total})"
@@ -57,6 +60,8 @@ def correlate(
     n_boot: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> Correlation:
     """How strongly do judge scores x follow human ratings y?
 
@@ -67,7 +72,9 @@ def correlate(
     level: dataset, one list of items; input, one coefficient an input, averaged over
     the inputs where it is defined (grouped by system instead: pass x.T and y.T);
     system, over the systems' means. ci, n_boot, seed, confidence: the interval, as
-    `intervals.of` says.
+    `intervals.of` says. system_groups, input_groups: a label each (the family of a
+    system, the topic of an input; of flat data, `input_groups` a row): what is left out
+    or drawn anew as a whole.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer
     than 3 common items (or systems, at system level), fewer than 2 systems at input
     level, and unknown words. A constant side gives NaN with a reason.
@@ -77,12 +84,16 @@ def correlate(
     a, b = arrays.alike(x=x, y=y)
     a, b, lacking = arrays.fill(a, b, nan)
     levels.check(a, level)
-    plan = levels.plan(a, b, coef, level, nan)
+    units_together = system_groups, input_groups
+    plan = levels.plan(a, b, coef, level, nan, groups.of(a.shape, *units_together))
     value = plan.value
+    basis = Basis(plan, value, level, coef, groups.names(a.shape, y, *units_together))
     units, skipped, reason = _units(plan, a, b)
     if not np.isnan(value):
         reason = ""
     ends = intervals.of(plan, value, ci, level, coef, n_boot, seed, confidence)
+    if not reason:
+        reason = _with_influence(basis, ends)
     return Correlation(
         value=value,
         coef=coef,
@@ -94,8 +105,19 @@ def correlate(
         total=a.size,
         nan=nan,
         interval=ends,
-        reason=reason or ends.reason,
+        reason=reason,
+        basis=basis,
     )
+
+
+def _with_influence(basis: Basis, ends: Interval) -> str:
+    """The reason of an interval, and what one or two units change, if that is much."""
+    warning = ""
+    if not np.isnan(ends.low):
+        influence = basis.influence(ends)
+        if influence is not None:
+            warning = influence.warning
+    return "; ".join(filter(None, (warning, ends.reason)))
 
 
 def _units(

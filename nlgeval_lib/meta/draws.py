@@ -5,8 +5,9 @@ In chunks, which do not change what is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ UNITS = ("rows", "inputs", "systems", "both")
 
 Weights = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.integer]
+# rows, inputs or systems -> the group of each, numbered from 0 (families, topics)
+Groups = Mapping[str, Ints]
+NO_GROUPS: Groups = {}
 
 
 @dataclass(frozen=True)
@@ -95,12 +99,13 @@ def resamples(
     n: int,
     seed: int,
     swap: bool = False,
+    groups: Groups = NO_GROUPS,
 ) -> Iterator[Draws]:
     """Bootstrap counts for n resamples, chunk by chunk: units drawn with replacement,
     as many as there are.
 
     swap: masks of permutations in their place (1: exchange the two judges' scores
-    here), each with probability 1/2.
+    here), each with probability 1/2. groups: drawn, or exchanged, as a whole.
     """
     items = int(np.prod(shape))
     stream = 0
@@ -113,7 +118,7 @@ def resamples(
         # left over at the end of a chunk.
         step = max(4, step // 4 * 4)
     kind = exact(items)
-    sizes = _sizes(shape, units)
+    sizes = _sizes(shape, units, groups)
     rng = {}
     for unit in sizes:
         rng[unit] = np.random.default_rng([seed, UNITS.index(unit) + stream])
@@ -125,35 +130,74 @@ def resamples(
                 weights: Ints = rng[unit].integers(0, 2, (b, size), dtype=np.int8)
             else:
                 weights = _counts(rng[unit], b, size)
-            drawn[unit] = np.ascontiguousarray(weights.T, dtype=kind)
+            weights = _of_members(weights.T, groups.get(unit))
+            drawn[unit] = np.ascontiguousarray(weights, dtype=kind)
         yield Draws(**drawn)
 
 
-def every_pattern(present: npt.NDArray[np.bool_], most: int) -> Weights | None:
-    """All ways to exchange some systems' scores but for mirror images, none first:
-    (systems, patterns); None where there are more than `most`.
+def every_pattern(
+    present: npt.NDArray[np.bool_], most: int, groups: Groups = NO_GROUPS
+) -> Weights | None:
+    """All ways to exchange some systems' (or families') scores but for mirror images,
+    none first: (systems, patterns); None where there are more than `most`.
     """
-    exchanged = np.flatnonzero(present.any(axis=1))[1:]
+    exchanged = taking_part(present, "systems", groups)[1:]
     number = 2 ** len(exchanged)
     if number > most:
         return None
+    sizes = _sizes(present.shape, "systems", groups)
     kind = exact(2 * present.size)
-    patterns = np.zeros((len(present), number), dtype=kind)
+    patterns = np.zeros((sizes["systems"], number), dtype=kind)
     bit = np.arange(len(exchanged))[:, None]
     patterns[exchanged] = np.arange(number) >> bit & 1
-    return patterns
+    return _of_members(patterns, groups.get("systems"))
 
 
-def left_out(shape: tuple[int, ...], unit: str) -> Iterator[Draws]:
-    """Every sample with one unit left out, rows, inputs or systems: the jackknife."""
+def taking_part(
+    present: npt.NDArray[np.bool_], unit: str, groups: Groups = NO_GROUPS
+) -> Ints:
+    """The numbers of the units, or of their groups, with an item that takes part.
+
+    unit: rows, inputs or systems.
+    """
+    if unit == "rows":
+        members = np.flatnonzero(present)
+    else:
+        axis = {"systems": 1, "inputs": 0}[unit]
+        members = np.flatnonzero(present.any(axis=axis))
+    if unit in groups:
+        return np.unique(groups[unit][members])
+    return members
+
+
+def left_out(
+    shape: tuple[int, ...],
+    unit: str,
+    groups: Groups = NO_GROUPS,
+    together: Ints | None = None,
+) -> Iterator[Draws]:
+    """Every sample with one unit left out, rows, inputs or systems, or one group of
+    them: the jackknife.
+
+    together: (samples, units) of what each sample lacks, in place of one alone.
+    """
     items = int(np.prod(shape))
-    size = _sizes(shape, unit)[unit]
+    size = _sizes(shape, unit, groups)[unit]
+    if together is None:
+        together = np.arange(size)[:, None]
     step = chunk_size(items)
-    for start in range(0, size, step):
-        out = np.arange(start, min(start + step, size))
-        counts = np.ones((size, len(out)), dtype=exact(items))
-        counts[out, np.arange(len(out))] = 0
-        yield Draws(**{unit: counts})
+    for start in range(0, len(together), step):
+        lacking = together[start : start + step]
+        counts = np.ones((size, len(lacking)), dtype=exact(items))
+        np.put_along_axis(counts, lacking.T, 0, axis=0)
+        yield Draws(**{unit: _of_members(counts, groups.get(unit))})
+
+
+def _of_members(weights: Any, codes: Ints | None) -> Any:
+    """The weights of groups, (groups, b), as those of their members."""
+    if codes is None:
+        return weights
+    return weights[codes]
 
 
 def everything(shape: tuple[int, ...]) -> Draws:
@@ -168,14 +212,19 @@ def everything(shape: tuple[int, ...]) -> Draws:
     return Draws(**ones)
 
 
-def _sizes(shape: tuple[int, ...], units: str) -> dict[str, int]:
+def _sizes(
+    shape: tuple[int, ...], units: str, groups: Groups = NO_GROUPS
+) -> dict[str, int]:
     """How many units of each kind are drawn."""
     if units == "rows":
-        return {"rows": int(np.prod(shape))}
-    sizes = {"systems": shape[0], "inputs": shape[1]}
-    if units == "both":
-        return sizes
-    return {units: sizes[units]}
+        sizes = {"rows": int(np.prod(shape))}
+    else:
+        sizes = {"systems": shape[0], "inputs": shape[1]}
+        if units != "both":
+            sizes = {units: sizes[units]}
+    for unit in sizes.keys() & groups.keys():
+        sizes[unit] = int(groups[unit].max()) + 1
+    return sizes
 
 
 def _counts(rng: np.random.Generator, b: int, size: int) -> Ints:

@@ -20,8 +20,11 @@ from .result import NAN, Floats, Interval, Result
 DEFAULT_TEST = "auto"
 DEFAULT_CI = "auto"
 METHODS = ("boot", "wide", "jack")
+# by degrees of freedom that count the systems which carry the variance
+CAREFUL = ("careful-both", "careful-systems")
 NAMES = (
     *(f"{method}-{unit}" for method in METHODS for unit in draws.UNITS),
+    *CAREFUL,
     "fisher",
     "auto",
 )
@@ -46,7 +49,8 @@ def of(
     ci: None or False for no interval; True for `DEFAULT_CI`; "auto", as `chosen` says;
     "fisher"; or a method and what is drawn anew (rows, inputs, systems or both):
     "boot-" percentile bootstrap (measured coverage of 95 % .65 to .90 where systems are
-    few), "wide-" the same with tails widened for few units, "jack-" jackknife and t.
+    few), "wide-" the same with tails widened for few units, "jack-" jackknife and t,
+    "careful-" the same, and holds where a system unlike these may exist.
     value: the statistic of the data. difference: it is a difference of two
     coefficients. Rows are drawn i.i.d., which is too narrow where items share inputs or
     systems. A unit that a bootstrap draws twice is tied with its copy, which shifts
@@ -57,24 +61,24 @@ def of(
     (expanded percentile).
     """
     kind = "difference" if difference else "value"
-    name, note = resolved(ci, level, coef, statistic.present, kind)
+    name, note = resolved(ci, level, coef, statistic, kind)
     arrays.share(confidence, "confidence")
     if not name:
         return Interval(reason=note)
     n_boot = arrays.whole(n_boot, "n_boot")
     seed = arrays.whole(seed, "seed", low=0)
-    method, _, units = name.partition("-")
+    method = name.partition("-")[0]
     if method == "fisher":
         ends = _fisher(statistic, value, level, coef, confidence)
-    elif method == "jack":
-        ends = _jackknife(statistic, value, units, level, coef, confidence, difference)
+    elif method in ("jack", "careful"):
+        ends = _jackknife(statistic, value, name, level, coef, confidence, difference)
     else:
         ends = _bootstrap(statistic, value, name, n_boot, seed, confidence)
     how = ends.how
     if confidence != 0.95:
         how = f"{how}|conf:{arrays.exactly(confidence)}"
     reason = "; ".join(filter(None, (note, ends.reason)))
-    return replace(ends, how=how, reason=reason)
+    return replace(ends, how=how, reason=reason, confidence=confidence)
 
 
 def _fisher(
@@ -98,13 +102,14 @@ def _fisher(
 def _jackknife(
     statistic: Statistic,
     value: float,
-    units: str,
+    name: str,
     level: str,
     coef: str,
     confidence: float,
     difference: bool,
 ) -> Interval:
     """The interval by jackknife and t, within the limits of the statistic."""
+    units = name.partition("-")[2]
     limits = (-1, 1)
     if difference:
         limits = (-2, 2)
@@ -114,7 +119,8 @@ def _jackknife(
     bounded = coef != "acc-eq" and abs(value) < 1 - jackknife.NOTHING
     fisher = units == "rows" and one_coefficient and bounded
     added = level == "dataset" and one_coefficient
-    spread = jackknife.spread(statistic, units, added, fisher)
+    careful = name in CAREFUL
+    spread = jackknife.spread(statistic, units, added, fisher, careful)
     ends = jackknife.interval(value, spread, confidence, limits)
     return replace(ends, replicates=(statistic, spread, limits))
 
@@ -130,23 +136,27 @@ def _bootstrap(
     """The percentile interval, "boot-" or "wide-", from resampled units."""
     method, _, units = name.partition("-")
     present = statistic.present
-    chunks = draws.resamples(present.shape, units, n_boot, seed)
+    groups = statistic.groups
+    chunks = draws.resamples(present.shape, units, n_boot, seed, groups=groups)
     replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
     if method == "wide":
-        tail = _widened(present, units, confidence)
+        tail = _widened(statistic, units, confidence)
         ends = percentile(replicates, value, tail, confidence)
     else:
         tail = round((1 - confidence) / 2, 15)
         ends = percentile(replicates, value, tail, confidence)
         ends = replace(ends, replicates=replicates)
-    return replace(ends, name=name, how=f"/{n_boot}|seed:{seed}")
+    how = f"/{n_boot}|seed:{seed}"
+    if groups:
+        how += f"|groups:{'+'.join(groups)}"
+    return replace(ends, name=name, how=how)
 
 
 def resolved(
     ci: str | bool | None,
     level: str,
     coef: str,
-    present: npt.NDArray[np.bool_],
+    statistic: Statistic,
     kind: str,
 ) -> tuple[str, str]:
     """The name of the interval that is meant, or none ("") with a reason. As `of`."""
@@ -154,9 +164,9 @@ def resolved(
         return "", ""
     name = arrays.choice(DEFAULT_CI if ci is True else ci, NAMES, "ci")
     if name == "auto":
-        return chosen(kind, level, coef, present)
+        return chosen(kind, level, coef, statistic.present, statistic.groups)
     if name != "fisher":
-        draws.check_units(name.split("-")[1], present.shape, "ci")
+        draws.check_units(name.split("-")[1], statistic.present.shape, "ci")
         return name, ""
     arrays.choice(coef, FISHER, "coef of ci='fisher'")
     if kind == "difference":
@@ -165,33 +175,52 @@ def resolved(
 
 
 def chosen(
-    kind: str, level: str, coef: str, present: npt.NDArray[np.bool_]
+    kind: str,
+    level: str,
+    coef: str,
+    present: npt.NDArray[np.bool_],
+    groups: draws.Groups = draws.NO_GROUPS,
 ) -> tuple[str, str]:
     """What "auto" stands for: the name of the test or of the interval of a "value" or
     "difference", or "" and why.
 
-    present: which items take part.
+    present: which items take part. groups: families and topics count as one each.
     """
     systems = 1
     inputs = present.size
     if present.ndim == 2:
-        systems = int(present.any(axis=1).sum())
-        inputs = int(present.any(axis=0).sum())
+        systems = len(draws.taking_part(present, "systems", groups))
+        inputs = len(draws.taking_part(present, "inputs", groups))
     if level == "system":
-        return _chosen_over_systems(kind, coef, systems)
-    if systems == 1 or inputs == 1:
+        return _chosen_over_systems(kind, coef, systems, groups)
+    if present.ndim == 1 or 1 in present.shape:
         return "jack-rows", ""
-    if systems == 2:
-        return "jack-inputs", "2 systems: what is said holds for these two only"
-    if inputs == 2:
-        return "jack-systems", "2 inputs: what is said holds for these two only"
+    if systems == 1 and "systems" not in groups:
+        return "jack-rows", ""
+    if inputs == 1 and "inputs" not in groups:
+        return "jack-rows", ""
+    if systems <= 2:
+        return "jack-inputs", _these_only(systems, "systems", groups)
+    if inputs <= 2:
+        return "jack-systems", _these_only(inputs, "inputs", groups)
     return "jack-both", ""
 
 
-def _chosen_over_systems(kind: str, coef: str, systems: int) -> tuple[str, str]:
+def _these_only(number: int, unit: str, groups: draws.Groups) -> str:
+    """What one or two systems (or inputs, or groups of them) can be asked about."""
+    if unit in groups:
+        return f"{number} group(s) of {unit}: what is said holds for these {unit} only"
+    return f"{number} {unit}: what is said holds for these two only"
+
+
+def _chosen_over_systems(
+    kind: str, coef: str, systems: int, groups: draws.Groups
+) -> tuple[str, str]:
     """What "auto" stands for at system level."""
     if kind == "test":
         return "exact-systems", ""
+    if groups:
+        return "jack-both", ""
     name = "wide-both"
     least = 5
     if coef == "pearson" and kind == "value":
@@ -288,19 +317,16 @@ def percentile(
     )
 
 
-def _widened(present: npt.NDArray[np.bool_], units: str, confidence: float) -> float:
+def _widened(statistic: Statistic, units: str, confidence: float) -> float:
     """The tail that makes the percentile interval of a mean of few units as wide as
     its t interval.
     """
-    if units == "rows":
-        k = int(present.sum())
-    else:
-        numbers = {
-            "systems": int(present.any(axis=1).sum()),
-            "inputs": int(present.any(axis=0).sum()),
-        }
-        numbers["both"] = min(numbers.values())
-        k = numbers[units]
+    kinds = ("systems", "inputs") if units == "both" else (units,)
+    numbers = []
+    for kind in kinds:
+        members = draws.taking_part(statistic.present, kind, statistic.groups)
+        numbers.append(len(members))
+    k = min(numbers)
     if k < 2:
         return 0.0
     t = special.stdtrit(k - 1, (1 + confidence) / 2)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import arrays, draws
-from .draws import Draws, Weights
+from .draws import NO_GROUPS, Draws, Groups, Ints, Weights
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
 
@@ -25,9 +25,8 @@ def named(coef: str, level: str) -> str:
     Raises: ValueError for an unknown one, or level.
     """
     arrays.choice(level, LEVELS, "level")
-    if coef == "kendall":
-        return "kendall-b"
-    return arrays.choice(coef, COEFFICIENTS, "coef")
+    coef = arrays.choice(coef, ("kendall", *COEFFICIENTS), "coef")
+    return "kendall-b" if coef == "kendall" else coef
 
 
 def check(side: Floats, level: str) -> None:
@@ -67,10 +66,12 @@ def check(side: Floats, level: str) -> None:
 class Statistic:
     """A number as a function of the resample.
 
-    present: which items take part, shaped like the data.
+    present: which items take part, shaped like the data. groups: what is left out, or
+    drawn anew, as a whole.
     """
 
     present: npt.NDArray[np.bool_]
+    groups: Groups = NO_GROUPS
 
     @property
     def value(self) -> float:
@@ -83,9 +84,13 @@ class Statistic:
 
     def without(self, unit: str) -> Floats:
         """That without each system, input, or cell (row-major; of flat data, item):
-        (units,), unchanged if absent.
+        (units,), unchanged if absent. Of grouped units, without each group.
         """
-        chunks = draws.left_out(self.present.shape, unit)
+        return self.without_these(unit, None)
+
+    def without_these(self, unit: str, together: Ints | None) -> Floats:
+        """That without each of these sets of units or groups: (sets, units)."""
+        chunks = draws.left_out(self.present.shape, unit, self.groups, together)
         return np.concatenate([self.values(chunk) for chunk in chunks])
 
 
@@ -100,6 +105,7 @@ class Combined(Statistic):
         self.function = function
         self.parts = parts
         self.present = np.any([part.present for part in parts], axis=0)
+        self.groups = parts[0].groups
         self.left_out: dict[str, Floats] = {}
 
     def values(self, drawn: Draws) -> Floats:
@@ -115,15 +121,21 @@ class Combined(Statistic):
 
 
 def plan(
-    x: Floats, y: Floats, coef: str, level: str, nan: str = "drop"
+    x: Floats,
+    y: Floats,
+    coef: str,
+    level: str,
+    nan: str = "drop",
+    groups: Groups = NO_GROUPS,
 ) -> Listed | Systems:
     """The prepared coefficient.
 
     x, y: flat or `[system, input]`, NaN in both where an item takes no part.
     """
-    if level == "system":
-        return Systems(x, y, coef, level, nan)
-    return Listed(x, y, coef, level, nan)
+    kind = Systems if level == "system" else Listed
+    prepared = kind(x, y, coef, level, nan)
+    prepared.groups = groups
+    return prepared
 
 
 def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Floats:
@@ -178,6 +190,8 @@ class Listed(Statistic):
     def without(self, unit: str) -> Floats:
         if unit != "cells":
             return super().without(unit)
+        if "rows" in self.groups:
+            return super().without("rows")
         if self.level == "dataset":
             return self.lists.without_each(self.value, self.present.size)
         shape = self.present.shape

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from . import arrays
-from .comparison import Comparison, compare
+from .comparison import Comparison, compare, following
 from .correlation import Correlation, correlate
+from .ranks import RankSets, rank_sets
 from .result import Floats, Result
 
 METHODS = ("none", "bonferroni", "holm", "bh", "by")
@@ -187,6 +188,16 @@ class League(Result):
         table = pd.DataFrame(rows).assign(name=self.names, rank=self.ranks)
         return table.set_index("name").reset_index()
 
+    def rank_sets(self) -> RankSets:
+        """The ranks that each judge can have, for all judges at once.
+
+        Raises: ValueError for a correction that lets some false rejections pass.
+        """
+        arrays.choice(self.corrected.method, ("holm", "bonferroni"), "method")
+        p = _matrix(self.corrected, list(self.names))
+        values = [correlation.value for correlation in self.correlations]
+        return rank_sets(values, p, self.corrected.alpha, self.names)
+
     def answer(self) -> dict[str, Any]:
         ranked = zip(self.names, self.ranks, strict=True)
         best = [name for name, rank in ranked if rank == min(self.ranks)]
@@ -212,11 +223,13 @@ def league(
     ci: str | bool | None = None,
     n_boot: int = 1000,
     confidence: float = 0.95,
+    system_groups: Any = None,
+    input_groups: Any = None,
 ) -> League:
     """Which judges are better than which, with the number of comparisons counted?
 
     judges: name to scores shaped like y. All are compared on the items that every judge
-    scored; else as `compare` and `correct`. Ranks are by `rank_clusters` on the
+    scored; else as `compare` and `correct`: the tests follow the interval. Ranks are by `rank_clusters` on the
     corrected p-values.
     Raises: ValueError as those, and for fewer than 2 judges.
     """
@@ -229,16 +242,27 @@ def league(
     # and signatures name the policy and count the items that lacked a score before it.
     policy = nan if nan == "constant-zero" else "drop"
     history: dict[str, Any] = {"nan": nan, "n_missing": lacking}
+    together = {"system_groups": system_groups, "input_groups": input_groups}
+    units = units or following(ci)
     correlations = []
     for x in scores.values():
         correlation = correlate(
-            x, shared, coef, level, policy, ci, n_boot, seed, confidence
+            x, shared, coef, level, policy, ci, n_boot, seed, confidence, **together
         )
         correlations.append(replace(correlation, **history))
     comparisons = {}
     for a, b in combinations(scores, 2):
         comparison = compare(
-            scores[a], scores[b], shared, coef, level, units, n_perm, seed, nan=policy
+            scores[a],
+            scores[b],
+            shared,
+            coef,
+            level,
+            units,
+            n_perm,
+            seed,
+            nan=policy,
+            **together,
         )
         comparisons[a, b] = replace(comparison, **history)
     n = int((~np.isnan(shared)).sum())

@@ -81,6 +81,9 @@ class Result:
     def __repr__(self) -> str:
         parts = [f"{name}={_in_words(value)}" for name, value in self.answer().items()]
         parts.append(repr(self.signature()))
+        influence = getattr(self, "influence", None)
+        if influence and influence.told and not influence.warning:
+            parts.append(f"influence={str(influence)!r}")
         reason = getattr(self, "reason", "")
         if reason:
             parts.append(f"{reason=}")
@@ -111,6 +114,7 @@ class Interval:
     how: str = ""
     n_undefined: int = 0
     reason: str = ""
+    confidence: float = 0.95
     replicates: Any = field(
         default_factory=lambda: np.empty(0), repr=False, compare=False
     )

@@ -15,6 +15,7 @@ from typing import Any
 _NAMES = {
     "choices": ("multiple_choice", "preference", "yes_no"),
     "errors": ("error_analysis", "instructscore", "tigerscore_authors"),
+    "fields": ("json_field",),
     "lists": ("aspect_scores", "aspects", "criteria"),
     "ratings": ("feedback", "rating", "trace"),
     "text": ("Parsed",),

@@ -10,6 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
+from nlgeval_lib.parsers import reasoning
 from nlgeval_lib.records import Judgment, Status
 
 
@@ -59,7 +60,7 @@ def check_text(text: object, parser: str) -> str | None:
         )
     if not text or text.isspace():
         return None
-    if "<" in text or text.startswith(("[INST]", " [INST]")):
+    if reasoning.may_be_marked(text) or text.startswith(("[INST]", " [INST]")):
         return answer(text)
     return text
 
@@ -79,37 +80,16 @@ def check_scale(low: Any, high: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-# what a judge thinks before it answers
-_REASONING = re.compile(
-    r"""
-      <(?P<closes>/?)(?:think|thinking|thoughts?|scratchpad|reasoning)\s{0,3}>
-    | <\|(?:start|(?P<ends>end))_thinking\|>
-    """,
-    re.X | re.I,
-)
 # the prompt, which is sometimes repeated before the answer
 _PROMPT = re.compile(r"\s*+(?:<s>)?\s*+\[INST\].*?\[/INST\]", re.S)
 
 
 def answer(text: str) -> str:
-    """The text without reasoning in tags, closed or not, and without its prompt.
+    """The text without the judge's reasoning and without its prompt.
 
     Where nothing is left it is "answer:", which reads as an answer that is cut off.
     """
-    outside: list[str] = []
-    start = 0
-    reasoning = False
-    for mark in _REASONING.finditer(text):
-        closes = bool(mark["closes"] or mark["ends"])
-        if closes and not reasoning:
-            outside.clear()  # the reasoning began with the text
-        elif not reasoning:
-            outside.append(text[start : mark.start()])
-        reasoning = not closes
-        start = mark.end()
-    if not reasoning:
-        outside.append(text[start:])
-    text = "\n".join(outside)
+    text = reasoning.split(text)[1]
     prompt = _PROMPT.match(text)
     if prompt:
         text = text[prompt.end() :]

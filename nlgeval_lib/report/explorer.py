@@ -66,7 +66,7 @@ _LETTERS = dict(zip("ABCDE", range(1, 6), strict=True))
 
 class Turn(NamedTuple):
     """A prompt and its answer; marks: the places of the answer that the score was
-    read from; trace: how, in lines.
+    read from; trace: how, in lines; reasoning: what the judge thought before it.
     """
 
     about: str
@@ -74,6 +74,7 @@ class Turn(NamedTuple):
     text: str
     marks: tuple[tuple[int, int], ...] = ()
     trace: tuple[str, ...] = ()
+    reasoning: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,9 @@ def packed(frame: pd.DataFrame) -> str:
     once.
 
     {"texts": [...], "rows": [[input_id, system_id, aspect, human, value, status,
-    reason, gap, input, reference, output, [[about, prompt, answer, marks, trace],
-    ...]], ...]}; input to output, prompt, answer and trace are places in texts.
+    reason, gap, input, reference, output, [[about, prompt, answer, marks, trace,
+    reasoning], ...]], ...]}; input to output, prompt, answer, trace and reasoning are
+    places in texts.
     """
     places: dict[str, int] = {}
 
@@ -148,7 +150,8 @@ def packed(frame: pd.DataFrame) -> str:
             prompt = place(turn.prompt)
             answer = place(turn.text)
             trace = place("\n".join(turn.trace))
-            turns.append([turn.about, prompt, answer, turn.marks, trace])
+            reasoning = place(turn.reasoning)
+            turns.append([turn.about, prompt, answer, turn.marks, trace, reasoning])
         ids = [str(row.input_id), str(row.system_id), str(row.aspect)]
         scores = [row.human, row.value, row.status, row.reason, row.gap]
         texts = [place(row.input), place(row.reference), place(row.output)]
@@ -201,6 +204,11 @@ def of(
     return Explorer(judge.name, _framed(scored, turns))
 
 
+def of_scores(title: str, frame: pd.DataFrame, note: str = "") -> Explorer:
+    """Scores of rows whose prompts and answers are not here."""
+    return Explorer(title, _framed(frame, [[] for _ in range(len(frame))]), note)
+
+
 def _asked(
     judge: Any, frame: pd.DataFrame, engine: Engine, store: Store | None
 ) -> tuple[Any, list[list[Turn]]]:
@@ -223,7 +231,8 @@ def _asked(
             prompt = request.text()
             for draw in draws:
                 text = draw.text or f"({draw.error})"
-                turns[row].append(_turn(about, prompt, text, read))
+                turn = _turn(about, prompt, text, read)
+                turns[row].append(turn._replace(reasoning=draw.reasoning))
         return answers
 
     aggregator = getattr(judge, "aggregator", None)

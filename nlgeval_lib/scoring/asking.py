@@ -17,15 +17,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from nlgeval_lib.engines import Ask, Engine, Failure, Progress, Sampling, complete
+from nlgeval_lib.engines import (
+    Answers,
+    Ask,
+    Engine,
+    Failure,
+    Progress,
+    Sampling,
+    complete,
+)
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
 from nlgeval_lib.records import Completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-COUNTS = ("total", "stored", "done", "failed", "prompt_tokens", "completion_tokens")
+_TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+COUNTS = ("total", "stored", "done", "failed", *_TOKENS)
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
-_SUMMED = ("done", "failed", "prompt_tokens", "completion_tokens", "seconds")
+# what a record of a completion has only where it is not empty
+_RARE = ("error", "reasoning", "reasoning_tokens")
+_SUMMED = ("done", "failed", *_TOKENS, "seconds")
 # Seconds between two printed lines, and to the first, where no live line can be drawn.
 _EVERY = 30.0
 _FIRST = 5.0
@@ -39,14 +50,21 @@ class Run:
     """The outcome of one run over a store.
 
     counts: as `Progress` has them. raw: the completions as records, None where they are
-    not wanted. ask_again: "empty" or "unparsed", the stored completions to be forgotten
+    not wanted. served: the models that answered, as their servers called them.
+    ask_again: "empty" or "unparsed", the stored completions to be forgotten
     before the run asks for them.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
+    served: set[str] = field(default_factory=set)
     ask_again: str = ""
+
+    def note(self, answers: Answers) -> None:
+        """Take in what could not be made, and who answered."""
+        self.failures += answers.failed
+        self.served |= answers.served
 
     def summary(self) -> str:
         """How many completions were needed, stored and made, in one line."""
@@ -62,6 +80,8 @@ class Run:
                 f"; {counts['prompt_tokens']:,} prompt and "
                 f"{counts['completion_tokens']:,} new tokens"
             )
+            if counts["reasoning_tokens"]:
+                text += f", of these {counts['reasoning_tokens']:,} of reasoning"
         return text
 
 
@@ -104,7 +124,7 @@ def ask(
         finally:
             bar.close()
             run.counts.update({count: getattr(progress, count) for count in COUNTS})
-        run.failures += answers.failed
+        run.note(answers)
         if run.raw is not None:
             run.raw += _raw_records(stage, answers)
         return answers
@@ -146,9 +166,10 @@ def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, A
     for request, draws in zip(stage.requests, answers, strict=True):
         for draw, completion in enumerate(draws):
             record = {"id": request.id, "stage": stage.name, "draw": draw}
-            for name in RAW:
-                if name != "error" or completion.error:
-                    record[name] = getattr(completion, name)
+            for name in dict.fromkeys((*RAW, *_RARE)):
+                value = getattr(completion, name)
+                if value or name not in _RARE:
+                    record[name] = value
             yield record
 
 

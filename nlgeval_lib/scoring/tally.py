@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib.records import Status
 
+# how a line on draws calls what became of them
+_OF_DRAWS = {
+    Status.TRUNCATED.value: "cut before the score",
+    Status.FAILED.value: "lost",
+    Status.UNPARSED.value: "unreadable",
+    Status.OUT_OF_RANGE.value: "off the scale",
+}
 _REASONS = 10_000  # of more different reasons the later ones are not counted
 
 
@@ -17,7 +26,9 @@ _REASONS = 10_000  # of more different reasons the later ones are not counted
 class Tally:
     """How many rows have which status, for which reasons, and the range of the scores.
 
-    signature: of the evaluator, as the last part has it.
+    signature: of the evaluator, as the last part has it. draws: how many completions
+    the rows rest on by status, and how many were `cut`. thin: rows whose mean rests on
+    fewer draws than were asked for.
     """
 
     statuses: Counter[str] = field(default_factory=Counter)
@@ -26,11 +37,19 @@ class Tally:
     low: float = math.inf
     high: float = -math.inf
     signature: str = ""
+    draws: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
+    thin: int = 0
 
     def add(self, scored: pd.DataFrame) -> None:
         """Count the next part."""
         self.signature = scored.attrs.get("signature", "")
         self.statuses.update(scored["status"].tolist())
+        if "details" in scored:
+            for status, details in zip(
+                scored["status"], scored["details"], strict=True
+            ):
+                self._add_draws(status, details)
         without_score = scored["status"] != Status.OK.value
         reasons = scored.loc[without_score, "reason"].tolist()
         if len(self.reasons) >= _REASONS:
@@ -42,6 +61,15 @@ class Tally:
             self.low = min(self.low, values.min())
             self.high = max(self.high, values.max())
 
+    def _add_draws(self, status: str, details: Mapping[str, Any]) -> None:
+        """Count the draws of a row by its details."""
+        if "n" not in details:
+            return
+        self.draws.update(details.get("statuses", [status]))
+        draws = details.get("draws", [details])
+        self.cut += sum(bool(draw.get("cut")) for draw in draws)
+        self.thin += status == Status.OK.value and details["n_missing"] > 0
+
     @property
     def rows(self) -> int:
         """How many rows."""
@@ -51,6 +79,22 @@ class Tally:
     def ok(self) -> int:
         """How many rows with a score."""
         return self.statuses[Status.OK.value]
+
+    def draws_line(self) -> str:
+        """What came of the completions; empty where each one was read whole."""
+        total = self.draws.total()
+        read = self.draws[Status.OK.value]
+        if read == total and not self.cut:
+            return ""
+        line = f"{total:,} draws: {read:,} read ({read / total:.1%})"
+        for status, count in self.draws.most_common():
+            if status != Status.OK.value:
+                line += f", {count:,} {_OF_DRAWS.get(status, status)}"
+        if self.cut:
+            line += f"; {self.cut:,} ended at the token limit"
+        if self.thin:
+            line += f"; rows on fewer draws than were asked for: {self.thin:,}"
+        return line
 
     def lines(self) -> list[str]:
         """Coverage, and the most frequent reason for a missing score."""

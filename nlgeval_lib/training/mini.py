@@ -80,6 +80,7 @@ def settings(evaluator: str) -> dict[str, Any]:
         "hdeval": {"task": "data_to_text", "criteria": tree()},
         "coascore": {**rating, "n": 5},
         "llmscore": rating,
+        "prompted": {"low": LOW, "high": HIGH, "definitions": targets},
         "geval": {"template": "semscore/g_eval_input", "flip": True},
     }
     if evaluator not in options:

@@ -32,6 +32,22 @@ SETS: Mapping[str, Mapping[str, Any]] = {
     "vicuna_bench": {},
     "mt_bench": {},
     "hhh": {},
+    "llmbar": {},
+    "pandalm": {},
+    "alttest_wax": {},
+    "alttest_lgbteen": {},
+    "alttest_mtbench": {},
+    "alttest_framing": {},
+    "alttest_cebab_aspects": {},
+    "alttest_10k_prompts": {},
+    "alttest_cebab_stars": {},
+    "alttest_lesion": {},
+    "judge_bench_dices_350": {},
+    "judge_bench_dices_990": {},
+    "judge_bench_inferential": {},
+    "judge_bench_newsroom": {},
+    "judge_bench_recipes": {},
+    "llm_rubric": {},
 }
 RECORDINGS = (
     "alttest_summeval",
@@ -41,12 +57,26 @@ RECORDINGS = (
     "instructscore_webnlg",
     "gemba_wmt22",
     "prometheus_gpt4",
+    "llmbar_judges",
+    "pandalm_judges",
+    "alttest_judges",
+    "llm_rubric_judge",
 )
 LEFT_OUT = {
     "tigerscore_outputs": "what is read of it is text: locations and explanations",
 }
-_PROSE = (*frame.TEXTS, "prompt", "text", "feedback_gpt4_0", "feedback_gpt4_1")
-PROSE = (*_PROSE, "feedback_gpt4_2")  # the columns that hold texts
+# the columns that hold texts
+PROSE = (
+    *frame.TEXTS,
+    "prompt",
+    "text",
+    "text_2",
+    "output_1",
+    "output_2",
+    "feedback_gpt4_0",
+    "feedback_gpt4_1",
+    "feedback_gpt4_2",
+)
 Items = Mapping[tuple[bytes, ...], tuple[float, str]]
 
 

@@ -19,6 +19,8 @@ from nlgeval_lib.datasets import frame as long_frame
 from nlgeval_lib.datasets import numbers, registry
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
+# of a judge of pairs; `order` says how it saw the two outputs
+PAIR_KEYS = ("dataset", "input_id", "pair_id", "judge", "prompt_form", "order", "draw")
 
 # a row a recording: what `Recording` says of it
 _TABLE = pd.read_csv(
@@ -46,6 +48,11 @@ def has(name: str) -> bool:
     return name in NAMES or name in OPTIONAL
 
 
+def keys(name: str) -> tuple[str, ...]:
+    """The columns that name a row of a recording: of outputs, or of pairs."""
+    return PAIR_KEYS if _TABLE["kind"][name] == "pairs" else KEYS
+
+
 def spec(name: str) -> Recording:
     """What is known about a recording without its files.
 
@@ -53,7 +60,7 @@ def spec(name: str) -> Recording:
     """
     if not has(name):
         raise registry.unknown(name, (*NAMES, *OPTIONAL), "recording")
-    about = _TABLE.loc[name].drop(["module", "optional"]).to_dict()
+    about = _TABLE.loc[name].drop(["module", "optional", "kind"]).to_dict()
     return Recording(files=_module(name).FILES[name], **about)
 
 
@@ -66,9 +73,8 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     """A recording as a tidy frame: one row a judge output; `options` are those of its
     reader.
 
-    Columns: dataset, input_id, system_id, aspect, judge, prompt_form, draw, then `text`
-    (raw) and/or `value` (float, where the publisher kept a number), then what else was
-    kept. `frame.attrs` has its name.
+    Columns: `keys(name)`, then `text` (raw) and/or `value` (float, where the publisher
+    kept a number or a verdict), then what else was kept. `frame.attrs` has its name.
 
     Where its files are not here and its numbers are, each text is a
     `numbers.HashedText`.
@@ -82,7 +88,8 @@ def load(name: str, **options: Any) -> pd.DataFrame:
         if not numbers.has(name):
             raise
         return of_numbers(name, **options)
-    frame = frame[[*KEYS, *frame.columns.drop(list(KEYS))]]
+    leading = list(keys(name))
+    frame = frame[[*leading, *frame.columns.drop(leading)]]
     frame.attrs = {"name": name}
     return frame
 

@@ -312,13 +312,13 @@ def finer(
 
     At most `most`, each name once and none the parent's. Never raises on any text.
     """
-    from nlgeval_lib.evaluators.judge import failed
+    from nlgeval_lib.evaluators.judge import answered, failed
     from nlgeval_lib.parsers.lists import criteria
 
     failure = failed(completion)
     if failure:
         return [], failure.reason
-    listing = criteria(completion.text)
+    listing = criteria(answered(completion, lists=True).text)
     if not listing.ok:
         return [], listing.reason
     listed = listing.value

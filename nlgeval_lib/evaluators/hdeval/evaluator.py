@@ -175,9 +175,9 @@ class HDEval(Judge):
                 "layers and use both say which criteria are scored; give one of them"
             )
         self.aggregator = aggregator
-        self.decompose_sampling = make_sampling(
-            {"temperature": 0.0, "max_tokens": 1024}, decompose_sampling
-        )
+        decompose_defaults = {"temperature": 0.0, "max_tokens": 1024}
+        decompose_settings = make_sampling(decompose_defaults, decompose_sampling)
+        self.decompose_sampling = self.with_room(decompose_settings)
         self.used()
 
     # -- criteria

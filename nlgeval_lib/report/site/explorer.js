@@ -87,6 +87,12 @@
     made("h3", title, where);
     return made("pre", text, where, {tabIndex: 0});  // it scrolls, so keys must reach it
   }
+  function fold(title, text) {
+    if (!text) return;
+    const folded = made("details", "", one);
+    made("summary", title, folded);
+    made("pre", text, folded, {tabIndex: 0});
+  }
   function show(row) {
     chosen = row;
     [...body.children].forEach((line) => line.classList.remove("chosen"));
@@ -100,10 +106,11 @@
     section("Reference", texts[row[REFERENCE]]);
     if (!row[TURNS].length) made("p", "Prompt and answer were not kept; there is the score alone.", one);
     let before = null;
-    row[TURNS].forEach(([about, prompt, answer, marks, trace], number) => {
+    row[TURNS].forEach(([about, prompt, answer, marks, trace, reasoning], number) => {
       if (prompt !== before) section("Prompt", texts[prompt]);
       before = prompt;
       const many = row[TURNS].length > 1 ? ` ${number + 1} of ${row[TURNS].length}` : "";
+      fold("Reasoning, from which no score is read", texts[reasoning]);
       const where = section(`Answer${many}${about ? `: ${about}` : ""}`, " ");
       let from = 0;
       where.replaceChildren();
@@ -114,10 +121,7 @@
         from = end;
       }
       where.append(texts[answer].slice(from));
-      if (!texts[trace]) return;
-      const folded = made("details", "", one);
-      made("summary", "How the parser read it", folded);
-      made("pre", texts[trace], folded, {tabIndex: 0});
+      fold("How the parser read it", texts[trace]);
     });
   }
   list();

@@ -1,0 +1,138 @@
+"""A judge by a prompt of one's own, from a text file."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from nlgeval_lib.engines import Request
+from nlgeval_lib.evaluators.base import field_of
+from nlgeval_lib.evaluators.judge import Judge, numbers, short_hash
+from nlgeval_lib.evaluators.llmscore import RatingTask
+from nlgeval_lib.parsers.fields import json_field
+from nlgeval_lib.parsers.ratings import rating
+from nlgeval_lib.parsers.text import Parsed, check_scale
+from nlgeval_lib.prompts import Template, prompt_files
+from nlgeval_lib.records import Completion, Judgment, Sample
+
+_COLUMN = {"reference": "references"}
+
+
+class PromptedJudge(Judge):
+    """A score from `low` to `high` for each output, asked by a prompt of one's own.
+
+    prompt: the path of a text file, or a text, with `{output}` and more of the
+    placeholders (see `prompts.prompt_files`); rows must have what it names.
+    `{definition}` is the column of that name, else the aspect's in `definitions`
+    ({aspect: text}) or in a `task` (summary, dialogue, ...).
+    field: the JSON field that holds the score; without it the score is read from the
+    text. label: the name under which a text gives it, where it gives several.
+    """
+
+    name = "prompted"
+    defaults: Mapping[str, Any] = MappingProxyType(
+        {"temperature": 0.0, "max_tokens": 1024}
+    )
+
+    def __init__(
+        self,
+        prompt: str,
+        *,
+        low: int | float = 1,
+        high: int | float = 5,
+        field: str = "",
+        label: str = "",
+        definitions: Mapping[str, str] | None = None,
+        task: str = "",
+        **judge: Any,
+    ) -> None:
+        super().__init__(**judge)
+        check_scale(low, high)
+        self.prompt = prompt_files.read(prompt)
+        if self.prompt.of_pairs:
+            raise ValueError(
+                f"prompt {self.prompt.name} compares two outputs; {self.name} rates "
+                "one, {output}"
+            )
+        self.low = low
+        self.high = high
+        self.field = field
+        self.label = label
+        self.definitions = dict(definitions or {})
+        self.task = task
+        self._defined: RatingTask | None = None
+        if self.definitions or task:
+            self._defined = RatingTask.named(
+                task or "general", targets=self.definitions
+            )
+        # A set that lacks what the prompt names is refused before anything is asked.
+        needs = [_COLUMN.get(name, name) for name in self.prompt.placeholders]
+        if self._defined and "definition" in needs:
+            needs[needs.index("definition")] = "aspect"
+        self.needs = tuple(dict.fromkeys(needs))
+        self.stand_in = f'{{"{field}": {low:g}}}' if field else f"Score: {low:g}"
+
+    def render(self, sample: Sample) -> str:
+        return self._filled(self.prompt.user, sample)
+
+    def request(self, sample: Sample) -> Request:
+        chat = self.chat
+        if self.prompt.system.body:
+            system = self._filled(self.prompt.system, sample)
+            chat = dataclasses.replace(chat, system=system)
+        return chat.request(self.render(sample), sample.id)
+
+    def _filled(self, template: Template, sample: Sample) -> str:
+        """The template with the sample's texts."""
+        texts = {name: field_of(sample, name) for name in template.variables}
+        if self._defined and not texts.get("definition", "filled"):
+            texts["definition"] = self._defined.target(sample.aspect).definition
+        return template.render(**texts)
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The score that the completion gives."""
+        return self.reader(sample)(completion.text).judgment()
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        scale: dict[str, Any] = {"low": self.low, "high": self.high}
+        if self.field:
+            return functools.partial(json_field, field=self.field, **scale)
+        label = self.label
+        if not label and sample is not None and "aspect" in self.prompt.placeholders:
+            label = sample.aspect.replace("_", " ")
+        return functools.partial(rating, label=label or None, **scale)
+
+    def form(self, stage: str = "score") -> Mapping[str, Any]:
+        """The numbers of the scale, in the JSON field where one is named.
+
+        Raises: ValueError for a scale that is not of whole numbers.
+        """
+        choices = numbers(self.low, self.high)  # type: ignore[arg-type]
+        if not self.field:
+            return {"choice": choices}
+        score = {"type": "integer", "minimum": self.low, "maximum": self.high}
+        schema = {
+            "type": "object",
+            "properties": {self.field: score},
+            "required": [self.field],
+            "additionalProperties": False,
+        }
+        return {"json_schema": schema}
+
+    def templates(self) -> tuple[Template, ...]:
+        return self.prompt.templates
+
+    def settings(self) -> dict[str, Any]:
+        definitions = None
+        if self.definitions:
+            definitions = short_hash(repr(sorted(self.definitions.items())))
+        return {
+            "scale": f"{self.low:g}-{self.high:g}",
+            "field": self.field or None,
+            "label": self.label or None,
+            "task": self.task or None,
+            "definitions": definitions,
+        }

@@ -1,0 +1,447 @@
+"""The mean human rating of each system, and differences of systems, from a judge's
+scores on everything and human ratings of some: the judge makes the interval narrower
+and cannot make it wrong.
+
+Labels are those outputs that people rated. Which are labelled must not depend on what
+the rating would be: drawn at random by output, or by input for all systems at once.
+Measured (`make levels`): coverage of 95 % intervals .93 to .97 in all worlds with 30
+labels a system or more; .92 with 15 labels of which 8 in 10 have the highest rating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import arrays
+from .classical import special
+from .label_plans import LabelPlan, fewest_labels
+from .ranks import RankSets, rank_sets, stepdown_p
+from .result import NAN, Floats, Interval, Measured, Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEW_LABELS = 10
+# standard errors between the judge's mean score of labelled and of all outputs
+UNLIKELY = 3.5
+KINDS = ("means", "differences")
+
+
+@dataclass(frozen=True, repr=False)
+class Estimated(Measured):
+    """A system's mean rating, or the difference of two systems' ("first - second").
+
+    labels_alone, judge_alone: what ratings or scores alone give; low_alone, high_alone:
+    interval of the labels alone. n: labels; of a difference the fewer of both systems.
+    total: outputs with a score. worth: labels that would be needed without the judge
+    for the same interval, a label. p: of a difference of 0.
+    """
+
+    value: float
+    name: str
+    labels_alone: float
+    low_alone: float
+    high_alone: float
+    judge_alone: float
+    n: int
+    total: int
+    worth: float
+    weight: float
+    interval: Interval
+    p: float = NAN
+    reason: str = ""
+
+    def signature(self) -> str:
+        counts = f"labels:{self.n}/{self.total}"
+        method = f"mean:ppi++|weight:{self.weight:.3g}|{counts}"
+        return method + self.interval.signature()
+
+
+@dataclass(frozen=True, repr=False)
+class Estimates(Result):
+    """The mean rating of each system and the differences of all pairs.
+
+    worth_means, worth_differences: labels that would be needed without the judge, a
+    label there is, over all systems. n: labels; n_without_score: ratings of outputs
+    without a score, which stay out.
+    """
+
+    names: tuple[str, ...]
+    means: tuple[Estimated, ...]
+    differences: tuple[Estimated, ...]
+    worth_means: float
+    worth_differences: float
+    n: int
+    n_without_score: int
+    inputs: int
+    confidence: float
+    contrasts: dict[str, _Tuned]
+    reason: str = ""
+
+    def difference(self, first: str, second: str) -> Estimated:
+        """The difference of two systems by name, first less second.
+
+        Raises: ValueError for an unknown name.
+        """
+        for name in (first, second):
+            arrays.choice(name, self.names, "system")
+        for pair in self.differences:
+            if pair.name == f"{first} - {second}":
+                return pair
+        raise ValueError(f"ask for {second!r} less {first!r}, which is listed")
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a system."""
+        return self._table(self.means)
+
+    def differences_frame(self) -> pd.DataFrame:
+        """A row a pair of systems, p as it is (not corrected)."""
+        return self._table(self.differences)
+
+    def _table(self, estimates: Sequence[Estimated]) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame([estimate.row() for estimate in estimates])
+
+    def answer(self) -> dict[str, Any]:
+        return {
+            "systems": len(self.names),
+            "labels": self.n,
+            "worth_means": self.worth_means,
+            "worth_differences": self.worth_differences,
+        }
+
+    def corrected(self, n_draws: int = 10_000, seed: int = 0) -> Floats:
+        """p of each difference, corrected over all of them as `stepdown_p` does."""
+        p = [difference.p for difference in self.differences]
+        return stepdown_p(p, self.contrasts["differences"].parts, n_draws, seed)
+
+    def rank_sets(self, alpha: float = 0.05, seed: int = 0) -> RankSets:
+        """The ranks that each system can have, for all systems at once.
+
+        Raises: ValueError for a single system.
+        """
+        if not self.differences:
+            raise ValueError("rank sets need at least 2 systems")
+        systems = len(self.names)
+        p = np.full((systems, systems), np.nan)
+        first, second = np.triu_indices(systems, 1)
+        adjusted = self.corrected(seed=seed)
+        p[first, second] = adjusted
+        p[second, first] = adjusted
+        values = [mean.value for mean in self.means]
+        return rank_sets(values, p, alpha, self.names)
+
+    def labels_needed(self, width: float, of: str = "means") -> LabelPlan:
+        """How many inputs must people rate until an interval is as narrow?
+
+        width: from end to end, in units of the ratings, on average over systems (or,
+        of="differences", over pairs). Reckoned from the spread of these labels.
+        Raises: ValueError for a width that is not above 0.
+        """
+        arrays.choice(of, KINDS, "of")
+        tuned = self.contrasts[of]
+        residual, shared = tuned.by_labels()
+        return fewest_labels(
+            width,
+            residual=residual,
+            shared=shared,
+            alone=tuned.alone_by_labels(),
+            inputs=self.inputs,
+            confidence=self.confidence,
+        )
+
+    def signature(self) -> str:
+        weights = [f"{tuned.weight:.3g}" for tuned in self.contrasts.values()]
+        data = f"systems:{len(self.names)}|inputs:{self.inputs}|labels:{self.n}"
+        confidence = arrays.exactly(self.confidence)
+        return f"mean:ppi++|{data}|weights:{'/'.join(weights)}|conf:{confidence}"
+
+
+def estimate(
+    judge: Any,
+    human: Any,
+    names: Sequence[Any] | None = None,
+    confidence: float = 0.95,
+) -> Estimates:
+    """What is each system's mean rating, and which systems differ, when people rated
+    some outputs and a judge scored all?
+
+    judge: scores `X[system, input]` (or flat: one system), on any scale. human: ratings
+    of the same shape, NaN where nobody rated. names: of the systems.
+    A mean is that of the labels, less weight times how much higher the judge scored the
+    labelled outputs than all; the weight is the one that makes the variance least
+    (power tuning), one for all means and one for all differences. The variance takes
+    inputs as units, each with the weight that the others give (cross-fitted); t with
+    labels - 1 degrees of freedom. It holds for inputs like these and for these systems.
+    Raises: ValueError for bad arrays, names that do not match, no rating at all.
+    Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++), equations 3 and 6; the same as
+    the regression estimator of double sampling (Cochran 1977, section 12.6).
+    """
+    arrays.share(confidence, "confidence")
+    x, y = arrays.alike(judge=judge, human=human)
+    x = np.atleast_2d(x)
+    y = np.atleast_2d(y)
+    labels = _names(names, len(x))
+    labelled = ~np.isnan(x) & ~np.isnan(y)
+    if not labelled.any():
+        raise ValueError("human: no output has both a rating and a score")
+    systems = _of_systems(x, np.where(labelled, y, np.nan))
+    pairs = list(combinations(range(len(x)), 2))
+    pair_names = [f"{labels[first]} - {labels[second]}" for first, second in pairs]
+    contrasts = {"means": _Tuned(systems)}
+    differences: tuple[Estimated, ...] = ()
+    if pairs:
+        tuned = _Tuned(systems.differences(pairs))
+        contrasts["differences"] = tuned
+        differences = tuned.estimates(pair_names, confidence, tested=True)
+    return Estimates(
+        names=labels,
+        means=contrasts["means"].estimates(labels, confidence),
+        differences=differences,
+        worth_means=contrasts["means"].worth(),
+        worth_differences=tuned.worth() if pairs else NAN,
+        n=int(labelled.sum()),
+        n_without_score=int((~np.isnan(y) & np.isnan(x)).sum()),
+        inputs=x.shape[1],
+        confidence=confidence,
+        contrasts=contrasts,
+        reason=_doubts(systems, x, y),
+    )
+
+
+def _names(names: Sequence[Any] | None, systems: int) -> tuple[str, ...]:
+    """The systems' names as text; numbers from 1 where there are none.
+
+    Raises: ValueError for another number of names, or names that are not distinct.
+    """
+    if names is None:
+        return tuple(str(place + 1) for place in range(systems))
+    labels = tuple(map(str, names))
+    if len(labels) != systems or len(set(labels)) != systems:
+        raise ValueError(
+            f"names: got {len(labels)} ({len(set(labels))} different) "
+            f"for {systems} systems; pass one for each"
+        )
+    return labels
+
+
+class _Contrasts(NamedTuple):
+    """Means of systems, or differences of them: (contrast,), and what each input
+    contributes to their errors: `[contrast, input]`.
+
+    ratings: of the labels. shift: the judge's mean of the labelled outputs less that of
+    all. scores: the judge's mean of all. rating_parts, labelled_parts, score_parts:
+    contributions to the errors of the ratings' mean and of the two means of the judge.
+    """
+
+    ratings: Floats
+    shift: Floats
+    scores: Floats
+    rating_parts: Floats
+    labelled_parts: Floats
+    score_parts: Floats
+    n: Floats
+    total: Floats
+    off_mode: Floats
+
+    @property
+    def control_parts(self) -> Floats:
+        """Contributions to the error of the shift."""
+        return self.labelled_parts - self.score_parts
+
+    def differences(self, pairs: Sequence[tuple[int, int]]) -> _Contrasts:
+        """The difference of each pair of rows, the first less the second."""
+        first, second = np.array(pairs).T
+        differences = [part[first] - part[second] for part in self[:6]]
+        counts = [np.minimum(part[first], part[second]) for part in self[6:]]
+        return _Contrasts(*differences, *counts)
+
+
+def _of_systems(x: Floats, y: Floats) -> _Contrasts:
+    """The means of systems; x: scores, y: ratings of outputs that have a score."""
+    labelled = ~np.isnan(y)
+    x_labelled = np.where(labelled, x, np.nan)
+    ratings, rating_parts = _mean_and_parts(y)
+    of_labelled, labelled_parts = _mean_and_parts(x_labelled)
+    scores, score_parts = _mean_and_parts(x)
+    off_mode = [_off_mode(row[~np.isnan(row)]) for row in y]
+    return _Contrasts(
+        ratings=ratings,
+        shift=of_labelled - scores,
+        scores=scores,
+        rating_parts=rating_parts,
+        labelled_parts=labelled_parts,
+        score_parts=score_parts,
+        n=labelled.sum(axis=1).astype(float),
+        total=(~np.isnan(x)).sum(axis=1).astype(float),
+        off_mode=np.array(off_mode, dtype=float),
+    )
+
+
+def _mean_and_parts(values: Floats) -> tuple[Floats, Floats]:
+    """The mean of each row and what each value contributes to its error: the squares
+    add up to the squared standard error. NaN, and 0, for a row of fewer than 2.
+    """
+    present = ~np.isnan(values)
+    n = present.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.where(present, values, 0).sum(axis=1, keepdims=True) / n
+        parts = np.where(present, values - means, 0) / np.sqrt(n * (n - 1.0))
+    means = np.where(n >= 2, means, np.nan)
+    return means[:, 0], np.where(n >= 2, parts, 0)
+
+
+def _off_mode(ratings: Floats) -> int:
+    """How many ratings are not the commonest one."""
+    if not len(ratings):
+        return 0
+    counts = np.unique(ratings, return_counts=True)[1]
+    return len(ratings) - int(counts.max())
+
+
+class _Tuned:
+    """Contrasts with the weight of the judge that makes their variance least.
+
+    parts: contributions to the error `[contrast, input]`, each input's with the weight
+    that the other inputs give.
+    """
+
+    def __init__(self, contrasts: _Contrasts) -> None:
+        self.contrasts = contrasts
+        ratings = contrasts.rating_parts
+        control = contrasts.control_parts
+        products = (ratings * control).sum(axis=0)
+        squares = (control**2).sum(axis=0)
+        self.weight = _ratio(products.sum(), squares.sum())
+        others = _ratio(products.sum() - products, squares.sum() - squares)
+        self.parts = ratings - others * control
+        self.variance = (self.parts**2).sum(axis=1)
+        self.variance_alone = (ratings**2).sum(axis=1)
+        self.values = contrasts.ratings - self.weight * contrasts.shift
+        self.defined = ~np.isnan(contrasts.ratings)
+
+    def worth(self) -> float:
+        """Labels that would be needed without the judge, a label there is."""
+        defined = self.defined
+        alone = self.variance_alone[defined].sum()
+        with_judge = self.variance[defined].sum()
+        return float(alone / with_judge) if with_judge > 0 else NAN
+
+    def by_labels(self) -> tuple[float, float]:
+        """What the variance is made of, on average: a part that goes with 1 over the
+        number of labels, for one label; and one that stays.
+        """
+        kept = self.contrasts
+        residual = kept.rating_parts - self.weight * kept.labelled_parts
+        shared = self.weight * kept.score_parts
+        ends = (residual**2).sum(axis=1) * kept.n
+        stays = ((2 * residual + shared) * shared).sum(axis=1)
+        return float(ends[self.defined].mean()), float(stays[self.defined].mean())
+
+    def alone_by_labels(self) -> float:
+        """The variance of the labels' mean alone, for one label, on average."""
+        for_one = self.variance_alone * self.contrasts.n
+        return float(for_one[self.defined].mean())
+
+    def estimates(
+        self, names: Sequence[str], confidence: float, tested: bool = False
+    ) -> tuple[Estimated, ...]:
+        """The contrasts by name. tested: with p of 0."""
+        numbers = range(len(names))
+        return tuple(
+            self._estimate(row, names[row], confidence, tested) for row in numbers
+        )
+
+    def _estimate(
+        self, row: int, name: str, confidence: float, tested: bool
+    ) -> Estimated:
+        contrasts = self.contrasts
+        n = int(contrasts.n[row])
+        value = float(self.values[row])
+        alone = float(contrasts.ratings[row])
+        variance = float(self.variance[row])
+        reason = _few_labels(n, int(contrasts.off_mode[row]))
+        low, high = _ends(value, variance, n, confidence)
+        low_alone, high_alone = _ends(
+            alone, float(self.variance_alone[row]), n, confidence
+        )
+        p = NAN
+        if tested and variance > 0:
+            t = abs(value) / np.sqrt(variance)
+            p = float(2 * special.stdtr(n - 1, -t))
+        how = f"|df:{n - 1}"
+        if confidence != 0.95:
+            how = f"{how}|conf:{arrays.exactly(confidence)}"
+        worth = NAN
+        if variance > 0:
+            worth = float(self.variance_alone[row]) / variance
+        return Estimated(
+            value=value,
+            name=name,
+            labels_alone=alone,
+            low_alone=low_alone,
+            high_alone=high_alone,
+            judge_alone=float(contrasts.scores[row]),
+            n=n,
+            total=int(contrasts.total[row]),
+            worth=worth,
+            weight=float(self.weight),
+            interval=Interval(low, high, "jack-inputs", how, reason=reason),
+            p=p,
+            reason=reason,
+        )
+
+
+def _ratio(products: Any, squares: Any) -> Any:
+    """The weight; 0 where the judge's scores do not vary, or all is labelled."""
+    varies = np.asarray(squares) > 1e-24
+    return np.where(varies, products / np.where(varies, squares, 1), 0.0)[()]
+
+
+def _ends(
+    value: float, variance: float, n: int, confidence: float
+) -> tuple[float, float]:
+    """Value -+ t standard errors; NaN without a spread."""
+    if n < 2 or not variance > 0:
+        return NAN, NAN
+    reach = special.stdtrit(n - 1, (1 + confidence) / 2) * np.sqrt(variance)
+    return float(value - reach), float(value + reach)
+
+
+def _few_labels(n: int, off_mode: int) -> str:
+    """What few labels, or labels that hardly vary, mean, in words."""
+    if n < 2:
+        return f"no estimate: {n} label(s); at least 2 are needed"
+    if off_mode == 0:
+        return f"no interval: all {n} ratings are equal"
+    if n < FEW_LABELS:
+        return f"{n} labels: wide by necessity"
+    if off_mode < 5:
+        return (
+            f"{off_mode} of {n} ratings differ from the commonest: "
+            "the interval is likely too narrow"
+        )
+    return ""
+
+
+def _doubts(systems: _Contrasts, x: Floats, y: Floats) -> str:
+    """What speaks against the estimates as a whole, in words."""
+    notes = []
+    no_score = int(np.isnan(x).sum())
+    if no_score:
+        notes.append(f"{no_score} of {x.size} outputs have no score and stay out")
+    shift = float(np.nansum(systems.shift))
+    error = float(np.sqrt((systems.control_parts.sum(axis=0) ** 2).sum()))
+    if error > 0 and abs(shift) > UNLIKELY * error:
+        than = "higher" if shift > 0 else "lower"
+        notes.append(
+            f"the judge scores labelled outputs {than} than all, by more than chance: "
+            "labels that were not drawn at random do not give these intervals"
+        )
+    return "; ".join(notes)

@@ -1,0 +1,146 @@
+"""Two questions to one estimate: does it hold for these systems, judged on other
+inputs, and does it hold for other systems like them?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import influence, intervals, jackknife
+from .classical import special
+from .groups import Names
+from .levels import Statistic
+from .result import NAN, Interval, Measured
+
+THESE = "these systems, other inputs"
+OTHERS = "other systems and inputs that spread as these do"
+ITEMS = "other items like these"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an estimate says about one population.
+
+    holds_for: the population, in words. low, high: the interval. p: of a difference of
+    0; NaN of one coefficient. detectable: the smallest difference that the test finds
+    with power .8; NaN without a jackknife. how: of interval and test, as signatures
+    have it.
+    """
+
+    holds_for: str
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    detectable: float = NAN
+    how: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a result was made from, so that it can be asked further questions."""
+
+    statistic: Statistic
+    value: float
+    level: str
+    coef: str
+    names: Names
+    difference: bool = False
+
+    def answer(self, units: str, confidence: float, p: float | None = None) -> Answer:
+        """The answer by the jackknife over "inputs" or "both", or by what "auto"
+        stands for.
+
+        p: of a test that was made by other means.
+        """
+        holds_for = THESE if units == "inputs" else OTHERS
+        ci = f"jack-{units}"
+        if self.statistic.present.ndim == 1:
+            ci = "jack-rows"
+            holds_for = ITEMS
+        elif units == "both":
+            ci = "auto"
+        ends = intervals.of(
+            self.statistic,
+            self.value,
+            ci,
+            self.level,
+            self.coef,
+            confidence=confidence,
+            difference=self.difference,
+        )
+        if ends.name == "jack-inputs":
+            holds_for = THESE
+        detectable = NAN
+        reason = ends.reason
+        if self.difference and isinstance(ends.replicates, tuple):
+            spread = ends.replicates[1]
+            detectable = smallest(spread)
+            if p is None:
+                p, reason = jackknife.p_value(self.value, spread)
+        if p is None:
+            p = NAN
+        how = f"{ends.name}{ends.how}"
+        return Answer(holds_for, ends.low, ends.high, p, detectable, how, reason)
+
+    def influence(self, ends: Interval, p: float = NAN) -> influence.Influence | None:
+        """The units that move the estimate most. ends, p: those of the result."""
+        reach = NAN
+        if p <= 0.05:
+            if np.isnan(ends.low):
+                others = self.answer("both", ends.confidence)
+                ends = Interval(others.low, others.high)
+            reach = (ends.high - ends.low) / 2
+        return influence.of(self.statistic, self.value, self.names, ends, reach)
+
+
+class Questioned(Measured):
+    """A result that answers further questions, by what it was made from."""
+
+    basis: Basis | None
+
+    @cached_property
+    def influence(self) -> influence.Influence | None:
+        """What the value is without the one or two systems, families or topics that
+        move it most; None where there are too few.
+        """
+        if self.basis is None:
+            return None
+        return self.basis.influence(self.interval, getattr(self, "p", NAN))
+
+    @cached_property
+    def these_systems(self) -> Answer | None:
+        """What the value says about these systems, judged on other inputs; None for
+        flat data.
+        """
+        if self.basis is None or self.basis.statistic.present.ndim == 1:
+            return None
+        return self.basis.answer("inputs", self.interval.confidence)
+
+    @cached_property
+    def other_systems(self) -> Answer | None:
+        """What the value says about other systems and inputs that spread as these do;
+        of flat data, about other items.
+        """
+        if self.basis is None:
+            return None
+        p = None
+        if getattr(self, "test", "").startswith(("exact", "perm")):
+            p = getattr(self, "p", None)
+        return self.basis.answer("both", self.interval.confidence, p)
+
+
+def smallest(
+    spread: jackknife.Spread | None, power: float = 0.8, alpha: float = 0.05
+) -> float:
+    """The smallest difference that the two-sided jackknife test finds with this power;
+    NaN without a spread.
+    """
+    if spread is None or spread.undefined or not spread.variance > 0:
+        return NAN
+    reach = special.stdtrit(spread.df, 1 - alpha / 2)
+    reach += special.stdtrit(spread.df, power)
+    return float(reach * spread.variance**0.5)

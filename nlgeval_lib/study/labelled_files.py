@@ -1,0 +1,153 @@
+"""A file with a judge's score in every row and people's ratings in some: what the
+systems' mean ratings are, and how many more ratings would be needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import meta
+from nlgeval_lib.scoring import rows
+from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.correlations import Grid
+from nlgeval_lib.scoring.rows import Parts, Rows
+
+_COLUMNS = {
+    "name": "system",
+    "value": "mean rating",
+    "labels_alone": "labels alone",
+    "judge_alone": "judge alone",
+    "n": "labels",
+    "total": "outputs",
+    "worth": "worth",
+}
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Scores and ratings of one group of rows, `X[system, input]`; label: the group's
+    name, "" for the only one.
+    """
+
+    label: str
+    systems: tuple[str, ...]
+    scores: np.ndarray
+    ratings: np.ndarray
+
+    def estimates(self, confidence: float = 0.95) -> meta.Estimates:
+        """What `meta.estimate` says of them."""
+        return meta.estimate(self.scores, self.ratings, self.systems, confidence)
+
+    def pass_rates(self, confidence: float = 0.95) -> meta.PassRates | None:
+        """Pass rates, where scores and ratings are 0 or 1, with some of each."""
+        rated = self.ratings[~np.isnan(self.ratings) & ~np.isnan(self.scores)]
+        verdicts = np.concatenate([rated, self.scores[~np.isnan(self.scores)]])
+        if set(verdicts) != {0.0, 1.0} or len(set(rated)) < 2:
+            return None
+        return meta.pass_rates(self.scores, self.ratings, self.systems, confidence)
+
+
+def labelled(
+    data: Parts, score: str, humans: Sequence[str], by: str | None = None
+) -> Iterator[Labelled]:
+    """The rows in groups, each with the mean of the ratings that a row has.
+
+    by: the column whose values are groups; None: `aspect` where there are several, "":
+    one group.
+    Raises: InputError for a column that is not there, a cell that is no number, and no
+    rating at all.
+    """
+    for column in (score, *humans):
+        if column not in data.theirs:
+            raise InputError(data.lacks(column))
+    wanted = {score, *humans, *rows.IDS, by or "aspect"}
+    table = data.only(lambda name: name in wanted).whole()
+    scores = table.numbers(score)
+    ratings = _mean_rating(table, humans)
+    if np.isnan(ratings).all():
+        raise InputError(f"{table.name}: no row has a rating in {', '.join(humans)}")
+    labels = _labels(table, by)
+    places = _places(table.frame)
+    for label in dict.fromkeys(labels):
+        members = np.flatnonzero(labels == label)
+        # At system level a further output for an input is an input of its own.
+        grid = Grid(places.iloc[members], "system")
+        systems = tuple(str(system) for system, _ in grid.systems)
+        yield Labelled(
+            label,
+            systems,
+            grid.matrix(scores[members]),
+            grid.matrix(ratings[members]),
+        )
+
+
+def _mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
+    """The mean of the ratings that each row has."""
+    ratings = pd.DataFrame({name: table.numbers(name) for name in humans})
+    return ratings.mean(axis=1).to_numpy()
+
+
+def _labels(table: Rows, by: str | None) -> np.ndarray:
+    """The group of each row.
+
+    Raises: InputError for an unknown column.
+    """
+    frame = table.frame
+    if by is None and "aspect" in frame.columns:
+        by = "aspect"
+    if by and by not in frame.columns:
+        raise InputError(f"--by {table.lacks(by)}")
+    labels = [""] * len(frame)
+    if by:
+        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
+    return np.array(labels, dtype=object)
+
+
+def _places(frame: pd.DataFrame) -> pd.DataFrame:
+    """System and input of each row; all are of one system where none is named, and each
+    row is an input of its own.
+    """
+    defaults = {"system_id": ["all"] * len(frame), "input_id": range(len(frame))}
+    places = pd.DataFrame(defaults, frame.index, dtype=object)
+    for key in rows.IDS:
+        if key in frame.columns:
+            places[key] = frame[key]
+    return places
+
+
+# -- as tables
+
+
+def means_table(estimates: meta.Estimates) -> pd.DataFrame:
+    """A row a system, best first: mean rating with its interval, what labels or judge
+    alone would say, and the ranks that it can have (all systems at once, .95).
+    """
+    table = estimates.to_frame().sort_values("value", ascending=False)
+    shown = table[[*_COLUMNS, "low", "high", "low_alone", "high_alone"]].rename(
+        columns=_COLUMNS
+    )
+    if estimates.differences:
+        sets = estimates.rank_sets()
+        shown["ranks"] = [_ranks(sets[name]) for name in table["name"]]
+    return shown.assign(reason=table["reason"]).reset_index(drop=True)
+
+
+def _ranks(possible: range) -> str:
+    """Ranks from the best to the worst, in words."""
+    best = possible[0]
+    worst = possible[-1]
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
+def differences_table(estimates: meta.Estimates) -> pd.DataFrame:
+    """A row a pair of systems, p corrected over all pairs."""
+    table = estimates.differences_frame()
+    adjusted = estimates.corrected()
+    shown = table[["name", "value", "low", "high", "n", "worth", "p"]].rename(
+        columns={"name": "systems", "value": "difference", "n": "labels"}
+    )
+    return shown.assign(p_adjusted=adjusted, reason=table["reason"])

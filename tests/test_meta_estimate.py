@@ -1,0 +1,193 @@
+"""Estimates from a judge's scores and some ratings: coverage in worlds with a known
+truth, and the formulas of others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from nlgeval_lib import meta
+from tools import coverage
+
+
+def rated(labels=30, inputs=200, systems=3, seed=0, noise=1.0):
+    """A judge's scores, and ratings of the first inputs."""
+    rng = np.random.default_rng(seed)
+    ratings = rng.normal(size=(systems, inputs)) + np.arange(systems)[:, None]
+    scores = ratings + noise * rng.normal(size=ratings.shape)
+    ratings[:, labels:] = np.nan
+    return scores, ratings
+
+
+@pytest.mark.parametrize("world", coverage.WORLDS)
+def test_the_intervals_hold_the_truth(world):
+    by = "output" if world in ("normal", "heavy tails") else "input"
+    held = coverage.measure(world, by, labels=30, inputs=150, sims=150, seed=0)
+    assert 0.92 <= held["means"] <= 0.98, held
+    assert 0.92 <= held["differences"] <= 0.98, held
+    gains = 1 < held["worth of means"] < 3
+    assert gains or world == "knows nothing"
+    assert held["worth of means"] > 0.93
+
+
+def test_the_judge_alone_does_not_hold_the_truth():
+    held = coverage.measure("five classes", "input", 30, 150, sims=20, seed=0)
+    assert held["judge alone"] < 0.6
+
+
+def test_one_system_is_the_regression_estimator():
+    scores, ratings = rated(systems=1)
+    known = ~np.isnan(ratings[0])
+    line = sm.OLS(ratings[0, known], sm.add_constant(scores[0, known])).fit()
+    expected = line.predict([1, scores[0].mean()])[0]
+    (mean,) = meta.estimate(scores[0], ratings[0]).means
+    # the weight makes the variance least that counts labelled outputs among all
+    assert mean.value == pytest.approx(expected, abs=1e-3)
+    assert mean.weight == pytest.approx(line.params[1], rel=0.02)
+
+
+def test_the_variance_is_that_of_double_sampling():
+    scores, ratings = rated(labels=400, inputs=2000, systems=1)
+    known = ~np.isnan(ratings[0])
+    r = np.corrcoef(scores[0, known], ratings[0, known])[0, 1]
+    variance = np.var(ratings[0, known], ddof=1)
+    error = np.sqrt(variance * ((1 - r**2) / 400 + r**2 / 2000))
+    (mean,) = meta.estimate(scores, ratings).means
+    reach = stats.t.ppf(0.975, 399) * error
+    assert (mean.high - mean.low) / 2 == pytest.approx(reach, rel=0.03)
+    assert mean.worth == pytest.approx(variance / 400 / error**2, rel=0.06)
+
+
+def test_with_all_rated_or_a_constant_judge_it_is_the_t_interval():
+    scores, ratings = rated(labels=40, inputs=40)
+    constant = np.ones_like(scores)
+    first = ratings[0] - ratings[1]
+    for judge in (scores, constant):
+        result = meta.estimate(judge, ratings)
+        expected = stats.ttest_1samp(ratings[0], 0).confidence_interval()
+        assert (result.means[0].low, result.means[0].high) == pytest.approx(
+            tuple(expected), abs=1e-9
+        )
+        pair = result.difference("1", "2")
+        expected = stats.ttest_1samp(first, 0)
+        assert pair.p == pytest.approx(expected.pvalue, abs=1e-9)
+        assert result.worth_means == pytest.approx(1)
+
+
+def test_the_judges_scale_changes_nothing():
+    scores, ratings = rated()
+    plain = meta.estimate(scores, ratings).means
+    scaled = meta.estimate(20 * scores - 300, ratings).means
+    for first, second in zip(plain, scaled, strict=True):
+        assert (second.value, second.low) == pytest.approx((first.value, first.low))
+
+
+def test_doubts_are_put_into_words():
+    scores, ratings = rated()
+    best = scores[0] > np.quantile(scores[0], 0.85)
+    full = rated(labels=200)[1]
+    chosen = meta.estimate(scores, np.where(best, full, np.nan))
+    assert "labelled outputs higher than all" in chosen.reason
+    assert not meta.estimate(scores, ratings).reason
+    scores[0, :3] = np.nan
+    assert "3 of 600 outputs have no score" in meta.estimate(scores, ratings).reason
+    few = ratings.copy()
+    few[1, 5:] = np.nan
+    few[2, 1:] = np.nan
+    reasons = [mean.reason for mean in meta.estimate(scores, few).means]
+    assert reasons[1] == "5 labels: wide by necessity"
+    assert reasons[2].startswith("no estimate: 1 label")
+
+
+def test_the_plan_gives_the_width_that_was_wanted():
+    scores, ratings = rated(labels=50, inputs=2000)
+    result = meta.estimate(scores, ratings)
+    plan = result.labels_needed(0.3)
+    _, more = rated(labels=int(plan.labels), inputs=2000)
+    means = meta.estimate(scores, more).to_frame()
+    assert (means["high"] - means["low"]).mean() == pytest.approx(0.3, rel=0.15)
+    assert plan.alone == pytest.approx(plan.labels * result.worth_means, rel=0.25)
+    guess = meta.plan_labels(0.3, sd=1, correlation=0.7, inputs=2000)
+    assert guess.labels == pytest.approx(plan.labels, rel=0.35)
+    never = meta.plan_labels(0.1, sd=1, correlation=0.7, inputs=300)
+    assert np.isnan(never.labels) and "more inputs" in never.reason
+
+
+def test_a_judge_that_knows_nothing_saves_no_label():
+    plan = meta.plan_labels(0.3, sd=1, correlation=0, inputs=1000)
+    t = stats.t.ppf(0.975, plan.labels - 1)
+    assert plan.labels == plan.alone
+    assert 2 * t / np.sqrt(plan.labels) <= 0.3 < 2 * t / np.sqrt(plan.labels - 2)
+
+
+def test_pass_rates_hold_the_truth_for_a_system_without_labels():
+    assert 0.93 <= coverage.measure_pass_rates(40, 200, sims=120, seed=1) <= 0.985
+
+
+def test_a_pass_rate_is_rogan_and_gladens():
+    passed = np.array([1] * 60 + [0] * 40, dtype=float)
+    verdicts = passed.copy()
+    verdicts[:6] = 0
+    verdicts[60:70] = 1
+    rates = meta.pass_rates(verdicts, passed)
+    assert (rates.sensitivity, rates.specificity) == (0.9, 0.75)
+    assert rates.rates[0].apparent == pytest.approx(0.64)
+    assert rates.rates[0].value == pytest.approx((0.64 + 0.75 - 1) / 0.65)
+    blind = meta.pass_rates(np.tile([1.0, 0.0], 50), passed)
+    assert np.isnan(blind.rates[0].value) and "chance" in blind.rates[0].reason
+
+
+# -- the command
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    scores, ratings = rated(labels=40, inputs=80, systems=3)
+    rows = []
+    for system in range(3):
+        for place in range(80):
+            row = {"system_id": f"s{system}", "input_id": place}
+            row |= {"judge": scores[system, place], "ann": ratings[system, place]}
+            row |= {"bob": ratings[system, place] + 1}
+            row |= {"verdict": int(row["judge"] > 0), "ok": float(row["ann"] > 0)}
+            if place >= 40:
+                row["ok"] = np.nan
+            rows.append(row)
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(rows).to_csv("s.csv", index=False)
+    return scores, ratings
+
+
+def test_the_command_says_what_the_library_does(nl, file):
+    scores, ratings = file
+    humans = ("--human", "ann", "--human", "bob")
+    got = nl("estimate", "s.csv", "--score", "judge", *humans, "--format", "csv")
+    assert got.code == 0, got.err
+    means, _, pairs = got.out.partition("\n\n")
+    result = meta.estimate(scores, ratings + 0.5, ["s0", "s1", "s2"])
+    lines = means.splitlines()
+    assert lines[1].startswith(f"s2,{result.means[2].value:.6f}"[:8])
+    assert pairs.count("\n") == 4
+    assert "labels with the judge are worth" in got.err
+    rates = nl("estimate", "s.csv", "--score", "verdict", "--human", "ok")
+    assert "pass rates, corrected" in rates.out and "assumed the same" in rates.err
+
+
+def test_the_command_plans_labels(nl, file):
+    got = nl(
+        "plan-labels", "s.csv", "--score", "judge", "--human", "ann", "--width", "1"
+    )
+    assert got.code == 0 and "inputs are to be rated for each system" in got.out
+    guess = ("--sd", "1", "--correlation", "0.6", "--inputs", "500")
+    assert nl("plan-labels", "--width", "0.3", *guess).out.startswith("means: ")
+    bare = nl("plan-labels", "--width", "0.3")
+    assert bare.code == 2 and "--correlation" in bare.err
+
+
+def test_the_command_names_a_column_that_is_not_there(nl, file):
+    got = nl("estimate", "s.csv", "--score", "jugde", "--human", "ann")
+    assert got.code == 2 and "did you mean 'judge'" in got.err

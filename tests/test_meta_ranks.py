@@ -1,0 +1,91 @@
+"""Sets of ranks hold the true ranks of all at once; corrected p-values are those of
+others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from meta_oracles import judged
+from scipy import stats
+
+from nlgeval_lib import meta
+from tools import coverage
+
+WORLD = coverage.WORLDS["normal"]
+
+
+def estimates(systems, rng, spread=1.0):
+    """Of systems whose true order is that of their places."""
+    level = spread * np.arange(systems)[:, None]
+    ratings = level + rng.normal(size=(1, 80)) + rng.normal(size=(systems, 80))
+    scores = ratings + rng.normal(size=ratings.shape)
+    return meta.estimate(scores, coverage.labelled(ratings, "input", 30, rng))
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.2])
+def test_all_true_ranks_lie_in_their_sets(spread):
+    rng = np.random.default_rng(3)
+    systems = 6
+    held = 0
+    for _ in range(200):
+        sets = estimates(systems, rng, spread).rank_sets()
+        if spread:
+            truth = systems - np.arange(systems)
+            inside = (sets.best <= truth) & (truth <= sets.worst)
+        else:
+            inside = (np.array(sets.best) == 1) & (np.array(sets.worst) == systems)
+        held += inside.all()
+    assert held / 200 >= 0.91
+
+
+def test_systems_that_lie_far_apart_have_one_rank_each():
+    sets = estimates(4, np.random.default_rng(0), spread=3).rank_sets()
+    assert sets.best == sets.worst == (4, 3, 2, 1)
+    assert sets["4"] == range(1, 2)
+    assert sets.to_frame()["name"].tolist() == ["4", "3", "2", "1"]
+
+
+def test_rank_sets_by_hand():
+    p = np.full((3, 3), np.nan)
+    p[0, 1] = p[1, 0] = 0.2
+    p[0, 2] = p[2, 0] = 0.01
+    p[1, 2] = p[2, 1] = 0.03
+    sets = meta.rank_sets([0.6, 0.5, 0.1], p)
+    assert (sets.best, sets.worst) == ((1, 1, 3), (2, 2, 3))
+    strict = meta.rank_sets([0.6, 0.5, 0.1], p, alpha=0.02)
+    assert (strict.best, strict.worst) == ((1, 1, 2), (2, 3, 3))
+
+
+def test_p_of_independent_contrasts_is_sidaks_and_of_equal_ones_unchanged():
+    p = np.array([0.01, 0.03, 0.4])
+    independent = meta.stepdown_p(p, np.eye(3), n_draws=200_000)
+    expected = 1 - (1 - p) ** np.array([3, 2, 1])
+    assert independent == pytest.approx(expected, abs=0.003)
+    same = meta.stepdown_p([0.02, 0.02], np.ones((2, 5)), n_draws=200_000)
+    assert same == pytest.approx([0.02, 0.02], abs=0.001)
+    gaps = meta.stepdown_p([np.nan, 0.02], np.ones((2, 5)))
+    assert np.isnan(gaps[0])
+
+
+def test_correlated_contrasts_are_those_of_tukey():
+    """All pairs of means with equal errors: the studentised range."""
+    rng = np.random.default_rng(1)
+    ratings = rng.normal(size=(5, 4000)) + np.array([0, 0, 0.05, 0.05, 0.07])[:, None]
+    found = meta.estimate(np.ones_like(ratings), ratings)
+    largest = max(found.differences, key=lambda pair: abs(pair.value))
+    place = found.differences.index(largest)
+    z = abs(stats.norm.ppf(largest.p / 2))
+    expected = stats.studentized_range.sf(z * np.sqrt(2), 5, 10_000)
+    assert found.corrected(200_000)[place] == pytest.approx(expected, abs=0.004)
+
+
+def test_a_league_has_rank_sets():
+    x, y = judged(8, 40, 0)
+    noise = np.random.default_rng(0).normal(size=y.shape)
+    judges = {"good": x, "copy": x + 0.01 * noise, "noise": noise}
+    league = meta.league(judges, y)
+    assert league.rank_sets()["noise"] == range(3, 4)
+    assert league.rank_sets()["good"] == range(1, 3)
+    with pytest.raises(ValueError, match="holm"):
+        meta.league(judges, y, method="bh").rank_sets()

@@ -1,0 +1,172 @@
+"""How often the intervals of `meta.estimate` and `meta.pass_rates` hold the truth, and
+what the judge is worth, in worlds whose truth is known: the long run.
+
+    python -m tools.coverage [--sims 1000] [--seed 0]
+
+Prints a row a world and design. About five minutes of one core. The test runs the same
+worlds with fewer simulations.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import meta
+
+SYSTEMS = 5
+Scores = np.ndarray
+# labels a system, inputs; "input": the same inputs for all systems
+DESIGNS = (("input", 30, 300), ("output", 30, 300), ("input", 100, 300))
+BEYOND = 200_000  # inputs that stand for the population
+
+
+@dataclass(frozen=True)
+class World:
+    """Quality of outputs, what people say of it, and what the judge says.
+
+    rate: ratings of quality. judge: scores of quality, with a generator.
+    """
+
+    rate: Callable[[Scores], Scores]
+    judge: Callable[[Scores, np.random.Generator], Scores]
+    heavy: bool = False
+
+    def draw(self, inputs: int, rng: np.random.Generator) -> tuple[Scores, Scores]:
+        """Scores and ratings of new inputs, `[system, input]`."""
+        level = np.linspace(-0.6, 0.6, SYSTEMS)[:, None]
+        shape = (SYSTEMS, inputs)
+        if self.heavy:
+            noise = rng.standard_t(3, size=shape)
+        else:
+            noise = rng.normal(size=shape)
+        quality = level + 0.7 * rng.normal(size=(1, inputs)) + noise
+        return self.judge(quality, rng), self.rate(quality)
+
+
+def _on_scale(values: Scores) -> Scores:
+    return np.clip(np.round(values), 1, 5)
+
+
+def _noisy(quality: Scores, rng: np.random.Generator) -> Scores:
+    return quality + rng.normal(size=quality.shape)
+
+
+def _favours_one(quality: Scores, rng: np.random.Generator) -> Scores:
+    scores = 50 + 10 * _noisy(quality, rng)
+    scores[0] = 70 + 3 * rng.normal(size=scores[0].shape)
+    return scores
+
+
+def _passes(quality: Scores, rng: np.random.Generator) -> Scores:
+    return (_noisy(quality, rng) > -0.5).astype(float)
+
+
+WORLDS = {
+    "normal": World(lambda quality: quality, _noisy),
+    "five classes": World(
+        lambda quality: _on_scale(3.5 + quality),
+        lambda quality, rng: _on_scale(3.8 + 0.8 * _noisy(quality, rng)),
+    ),
+    "ceiling": World(
+        lambda quality: _on_scale(5.2 + quality),
+        lambda quality, rng: _on_scale(5 + _noisy(quality, rng)),
+    ),
+    "heavy tails": World(lambda quality: quality, _noisy, heavy=True),
+    "favours a system": World(lambda quality: quality, _favours_one),
+    "knows nothing": World(
+        lambda quality: quality, lambda quality, rng: rng.normal(size=quality.shape)
+    ),
+    "pass or fail": World(lambda quality: (quality > -0.8).astype(float), _passes),
+}
+
+
+def labelled(ratings: Scores, by: str, labels: int, rng: np.random.Generator) -> Scores:
+    """The ratings of outputs drawn at random, NaN elsewhere."""
+    kept = np.full_like(ratings, np.nan)
+    inputs = ratings.shape[1]
+    chosen = rng.choice(inputs, labels, replace=False)
+    for system in range(len(ratings)):
+        if by == "output":
+            chosen = rng.choice(inputs, labels, replace=False)
+        kept[system, chosen] = ratings[system, chosen]
+    return kept
+
+
+def measure(
+    name: str, by: str, labels: int, inputs: int, sims: int, seed: int
+) -> dict[str, float]:
+    """Coverage of means and differences with the judge, of means by labels and by the
+    judge alone; and what a label is worth (medians).
+    """
+    world = WORLDS[name]
+    truth = world.draw(BEYOND, np.random.default_rng(seed))[1].mean(axis=1)
+    rng = np.random.default_rng(seed + 1)
+    rows = []
+    for _ in range(sims):
+        scores, ratings = world.draw(inputs, rng)
+        found = meta.estimate(scores, labelled(ratings, by, labels, rng))
+        rows.append(dict(_coverage(found, scores, truth)))
+    table = pd.DataFrame(rows)
+    worth = ["worth of means", "worth of differences"]
+    return {**table.drop(columns=worth).mean(), **table[worth].median()}
+
+
+def _coverage(
+    found: meta.Estimates, scores: Scores, truth: Scores
+) -> Iterator[tuple[str, float]]:
+    """What one simulation says, by name."""
+    means = found.to_frame()
+    yield "means", means["low"].le(truth).mul(means["high"].ge(truth)).mean()
+    alone = means["low_alone"].le(truth).mul(means["high_alone"].ge(truth))
+    yield "labels alone", alone.mean()
+    reach = 1.96 * scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    yield "judge alone", (np.abs(scores.mean(axis=1) - truth) <= reach).mean()
+    first, second = np.triu_indices(SYSTEMS, 1)
+    gaps = truth[first] - truth[second]
+    pairs = found.differences_frame()
+    yield "differences", pairs["low"].le(gaps).mul(pairs["high"].ge(gaps)).mean()
+    yield "worth of means", found.worth_means
+    yield "worth of differences", found.worth_differences
+
+
+def measure_pass_rates(labels: int, inputs: int, sims: int, seed: int) -> float:
+    """Coverage of corrected pass rates where the judge errs alike with all systems, and
+    the last system has no label.
+    """
+    rates = np.linspace(0.4, 0.9, SYSTEMS)
+    rng = np.random.default_rng(seed)
+    held = []
+    for _ in range(sims):
+        passed = rng.random((SYSTEMS, inputs)) < rates[:, None]
+        right = rng.random(passed.shape) < np.where(passed, 0.9, 0.75)
+        kept = labelled(passed.astype(float), "input", labels, rng)
+        kept[-1] = np.nan
+        table = meta.pass_rates(passed == right, kept).to_frame()
+        held.append((table["low"].le(rates) & table["high"].ge(rates)).mean())
+    return float(np.mean(held))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sims", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(argv)
+    rows = []
+    for name, (by, labels, inputs) in product(WORLDS, DESIGNS):
+        measured = measure(name, by, labels, inputs, options.sims, options.seed)
+        place = {"world": name, "by": by, "labels": labels, "inputs": inputs}
+        rows.append(place | measured)
+    print(pd.DataFrame(rows).round(3).to_markdown(index=False))
+    for labels in (20, 60):
+        coverage = measure_pass_rates(labels, 300, options.sims, options.seed)
+        print(f"pass rates, {labels} labels a system: {coverage:.3f}")
+
+
+if __name__ == "__main__":
+    main()
