@@ -161,7 +161,7 @@ def _naming(frame: pd.DataFrame) -> int:
         if pd.api.types.is_numeric_dtype(frame[name]):
             break
         number += 1
-    return min(number, len(frame.columns) - 1)
+    return max(0, min(number, len(frame.columns) - 1))
 
 
 def _p_text(p: Any) -> Any:
