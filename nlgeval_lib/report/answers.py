@@ -55,6 +55,8 @@ _CELL = (
     "verdict",
     "route",
 )
+# Columns that stand in a table even where they hold one value, or none.
+_KEPT = ("value", "n", "ci_low", "ci_high", "difference", "p", "p_holm", "scored")
 _TYPES: dict[str, type] = {
     "ours": float,
     "difference": float,
@@ -179,13 +181,15 @@ class Answer:
 
     @cached_property
     def shown(self) -> list[tables.Table]:
-        """Printed beside ours; where nothing is compared, every table that was saved."""
+        """Printed beside ours; where nothing is compared, every table that was saved:
+        the first result, what could be read, tests, others.
+        """
         if self.cells is not None:
             return [tables.comparison(self.cells)]
         if self.entry.id == CLAIMS:
             return claims_page.shown(self._saved("by_paper"), self._saved("claims"))
         saved_tables = []
-        for name in self._files(".csv"):
+        for name in sorted(self._files(".csv"), key=_place_on_page):
             label = posixpath.basename(name).removesuffix(".csv")
             label = label.removeprefix(f"{self.entry.id}__")
             caption = label.replace("_", " ").capitalize()
@@ -205,6 +209,23 @@ class Answer:
         return gaps.lines(self.record.get("missing", ()), self.cells)
 
 
+def _place_on_page(name: str) -> int:
+    """Where a saved table stands: results, what could be read, tests."""
+    if name.endswith("__variants.csv"):
+        return 1
+    return 2 if name.endswith("tests.csv") else 0
+
+
+def _stands_open(number: int, table: tables.Table) -> bool:
+    """Whether a table is shown unfolded: the first one, coverage, and tests, unless it
+    is long.
+    """
+    label = table.caption.lower().split(" (")[0]
+    is_open = number == 0 or label == "variants" or label.endswith("tests")
+    is_open = is_open or table.caption == claims_page.CONTRADICTED
+    return is_open and table.lines <= MOST_OPEN
+
+
 def _saved_table(
     frame: pd.DataFrame, caption: str, rows: int = MOST_ROWS
 ) -> tables.Table:
@@ -218,6 +239,8 @@ def _saved_table(
     same = {}
     for name in frame if len(frame) > 1 else ():
         values = frame[name]
+        if name in _KEPT:
+            continue
         is_text = not pd.api.types.is_numeric_dtype(values)
         if values.nunique(dropna=False) == 1 and (is_text or values.isna().all()):
             same[name] = frame[name].iat[0]
@@ -324,9 +347,7 @@ def _leading(answer: Answer) -> list[tables.Table]:
     """
     leading = []
     for number, table in enumerate(answer.shown):
-        is_test = table.caption.lower().split(" (")[0].endswith("tests")
-        is_open = not number or is_test or table.caption == claims_page.CONTRADICTED
-        if answer.cells is not None or (is_open and table.lines <= MOST_OPEN):
+        if answer.cells is not None or _stands_open(number, table):
             leading.append(table)
     return leading
 
