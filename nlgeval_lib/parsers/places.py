@@ -7,6 +7,7 @@ import re
 from nlgeval_lib.parsers.text import Parsed
 
 _MARK = re.compile(r"\[RESULT\]", re.I)
+_BASE = re.compile(r"\d\s?(?:/|out of)\s?\Z")
 
 
 def place_of(text: str, reading: Parsed) -> tuple[int, int] | None:
@@ -21,8 +22,13 @@ def place_of(text: str, reading: Parsed) -> tuple[int, int] | None:
     alone = rf"(?<![\w.,-])(?P<verdict>{re.escape(word.lower())})(?!\w|[.,]\d)"
     lower = text.lower()
     matched = getattr(reading, "matched", "")
-    at = getattr(reading, "at", matched.find(word.lower()))
-    if matched and at >= 0:
+    inside = list(re.finditer(alone, matched))
+    # not the base of "4/4" or "4 out of 4"
+    verdicts = [
+        number for number in inside if not _BASE.search(matched[: number.start()])
+    ]
+    if verdicts or inside:
+        at = (verdicts or inside)[-1].start("verdict")
         for pattern in _patterns(matched, at, alone, len(word)):
             places = list(re.finditer(pattern, lower))
             if places:

@@ -37,15 +37,13 @@ RULES = ("none", "alone", "form", "aspect", "phrase", "label", "final")  # by st
 class Rating(Parsed):
     """A score on the scale `low` to `high`.
 
-    `matched` is the place of the text that holds it, in lower case, and `at` where the
-    number begins in it.
+    `matched` is the place of the text that holds it, in lower case.
     """
 
     low: float = math.nan
     high: float = math.nan
     label: str = ""
     matched: str = ""
-    at: int = dataclasses.field(default=-1, compare=False, repr=False)
 
 
 # --- the verdict
@@ -117,25 +115,17 @@ def _plain(text: str, low: float, high: float) -> Rating | None:
     if plain["base"] and float(plain["base"]) != high:
         return None
     start = max(0, plain.start("value") - 30)
-    before = lower[start : plain.start("value")].lstrip()
-    matched = before + lower[plain.start("value") : plain.end("value") + 8].rstrip()
+    matched = lower[start : plain.end("value") + 8].strip()
     rule = "final" if plain["rank"] else "label"
-    value = float(plain["value"])
-    return _within(value, rule, low, high, "", matched, len(before))
+    return _within(float(plain["value"]), rule, low, high, "", matched)
 
 
 def _within(
-    value: float,
-    rule: str,
-    low: float,
-    high: float,
-    label: str,
-    matched: str,
-    at: int = -1,
+    value: float, rule: str, low: float, high: float, label: str, matched: str
 ) -> Rating:
     """The rating of a number that was read: missing where it is off the scale."""
     if low <= value <= high:
-        return Rating(value + 0.0, Status.OK, "", rule, low, high, label, matched, at)
+        return Rating(value + 0.0, Status.OK, "", rule, low, high, label, matched)
     reason = f"{shown(value)} is outside {shown(low)} to {shown(high)}"
     return Rating(
         math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched
@@ -201,10 +191,9 @@ def _rated(
     rule = RULES[outcome.strength]
     if outcome.cue in ("alone", "leading", "closing", "bracketed"):
         rule = outcome.cue
-    before = body[max(0, outcome.start - 30) : outcome.start]
-    before = before.replace(TAG, "").lstrip()
-    matched = before + body[outcome.start : outcome.end + 8].replace(TAG, "").rstrip()
-    return _within(outcome.value, rule, low, high, label, matched, len(before))
+    window = body[max(0, outcome.start - 30) : outcome.end + 8]
+    matched = window.replace(TAG, "").strip()
+    return _within(outcome.value, rule, low, high, label, matched)
 
 
 def _decide(
