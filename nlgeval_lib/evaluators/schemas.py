@@ -1,8 +1,8 @@
 """JSON schemas that hold a judge's answer to a form which every backend can take.
 
 Each is an object whose keys are all required and come in the order of the alphabet,
-`feedback` and `reasoning` before `score`. Texts are bounded in length, so that the verdict is within the token limit
-even where each letter is a token.
+`feedback` and `reasoning` before `score`. Texts are bounded in length, so that the
+verdict is within the token limit even where each letter is a token.
 """
 
 from __future__ import annotations

@@ -41,13 +41,7 @@ def weigh(
             Status.UNPARSED,
             "the log-probabilities do not show where the score was written",
         )
-    names = {name.casefold(): name for name in values}
-    summed = dict.fromkeys(values, 0.0)
-    for token, logprob in completion.logprobs[position].items():
-        name = names.get(token.strip().casefold())
-        if name is not None:
-            summed[name] += math.exp(logprob)
-    probabilities = {name: p for name, p in summed.items() if p > 0}
+    probabilities = _probabilities(completion.logprobs[position], values)
     mass = math.fsum(probabilities.values())
     if not mass > 0:
         return Judgment.missing(
@@ -64,6 +58,22 @@ def weigh(
     }
     value = math.fsum(weighted) / mass
     return Judgment(value, Status.OK, "", MappingProxyType(details))
+
+
+def _probabilities(
+    row: Mapping[str, float], values: Mapping[str, float]
+) -> dict[str, float]:
+    """The probability of each verdict that has one, summed over its spellings.
+
+    row: the log-probabilities by token at one place.
+    """
+    names = {name.casefold(): name for name in values}
+    summed = dict.fromkeys(values, 0.0)
+    for token, logprob in row.items():
+        name = names.get(token.strip().casefold())
+        if name is not None:
+            summed[name] += math.exp(logprob)
+    return {name: p for name, p in summed.items() if p > 0}
 
 
 def _token_position(
