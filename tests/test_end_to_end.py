@@ -203,7 +203,7 @@ def test_transformers_keeps_to_choices_and_patterns(name, tiny_transformers):
     assert scores["status"].tolist() == ["ok"] * len(FRAME), scores["reason"].tolist()
 
 
-@pytest.mark.parametrize("name", ["llmscore", "hdeval", "tigerscore-check"])
+@pytest.mark.parametrize("name", ["llmscore", "hdeval"])
 def test_scores_are_weighed_by_real_probabilities(name, tiny_vllm):
     make, room, options = JUDGES[name]
     sampling = {**GREEDY, "max_tokens": room}
