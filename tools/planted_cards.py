@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+# in place of this folder, whose names are those of packages too
+sys.path[0] = str(Path(__file__).parents[1] / "tests")
 
 import planted
 
