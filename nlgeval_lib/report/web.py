@@ -230,12 +230,21 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
 
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
 def picture(png: str | bytes, alt: str, width: Any = None) -> str:
-    """A PNG, its bytes or base64, as an element of the page itself."""
-    if isinstance(png, bytes):
-        encoded = base64.b64encode(png).decode()
-    else:
-        encoded = "".join(png.split())
+    """A PNG, its bytes or base64, as an element of the page itself; words in its
+    place where it is none.
+    """
+    if isinstance(png, str):
+        try:
+            png = base64.b64decode("".join(png.split()), validate=True)
+        except ValueError:
+            png = b""
+    if not png.startswith(_PNG):
+        return f"<p>a picture that cannot be read: {html.escape(alt)}</p>"
+    encoded = base64.b64encode(png).decode()
     size = f' width="{width}"' if isinstance(width, int) else ""
     source = f"data:image/png;base64,{encoded}"
     return f'<img alt="{html.escape(alt)}"{size} src="{source}">'
