@@ -35,6 +35,8 @@ SETTINGS = (
     "compare",
     "baselines",
     "raters",
+    "family",
+    "topic",
 )
 _NUMBER = re.compile(r"[+-]?[0-9.]+")
 
@@ -70,7 +72,8 @@ class Meta:
     ci: Annotated[
         str,
         typer.Option(
-            help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both."
+            help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both; "
+            "careful-both. The test follows it."
         ),
     ] = "auto"
     n_boot: Annotated[
@@ -92,6 +95,20 @@ class Meta:
     raters: Annotated[
         str, typer.Option(help="How columns of single raters begin; '' for none.")
     ] = "rater_"
+    rater_kind: Annotated[
+        Several,
+        option(
+            metavar="KIND=COLUMNS",
+            help="Raters of one kind, by comma; rater_expert_0 says it (repeatable).",
+        ),
+    ] = None
+    family: Annotated[
+        str | None,
+        option(help="Families of systems; default system_family, '' for none."),
+    ] = None
+    topic: Annotated[
+        str | None, option(help="Topics of inputs; default topic, '' for none.")
+    ] = None
     format: Annotated[
         Literal["text", "csv", "markdown", "jsonl"], typer.Option(help="Of the tables.")
     ] = "text"
@@ -132,6 +149,7 @@ def correlations(options: Meta) -> None:
     settings = rated_files.Settings(
         levels=tuple(dict.fromkeys(options.level or ("dataset",))),
         coefs=tuple(dict.fromkeys(coefs)),
+        rater_kinds=tuple(options.rater_kind or ()),
         **fields,
     )
     if options.output:
@@ -221,12 +239,24 @@ def _inert(value: Any) -> Any:
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
     """A table with the two ends of its intervals in one column."""
-    if "ci_low" not in table.columns:
-        return table
+    place = {"value": "95% interval", "difference": "95% interval"}
+    for column, title in place.items():
+        if column in table.columns and "ci_low" in table.columns:
+            table = _one_column(table, "ci", title, column)
+            if "these_low" in table.columns:
+                table = _one_column(table, "these", "these systems", title)
+    return table
+
+
+def _one_column(
+    table: pd.DataFrame, start: str, title: str, after: str
+) -> pd.DataFrame:
+    """The table with `START_low` and `START_high` as one column, after another one."""
+    ends = [f"{start}_low", f"{start}_high"]
     intervals = []
-    for low, high in zip(table["ci_low"], table["ci_high"], strict=True):
+    for low, high in zip(table[ends[0]], table[ends[1]], strict=True):
         missing = math.isnan(low) or math.isnan(high)
         intervals.append("" if missing else f"[{low:.3f}, {high:.3f}]")
-    joined = table.drop(columns=["ci_low", "ci_high"])
-    joined.insert(joined.columns.get_loc("value") + 1, "95% interval", intervals)
+    joined = table.drop(columns=ends)
+    joined.insert(joined.columns.get_loc(after) + 1, title, intervals)
     return joined

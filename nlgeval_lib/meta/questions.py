@@ -94,6 +94,9 @@ class Basis:
                 others = self.answer("both", ends.confidence)
                 ends = Interval(others.low, others.high)
             reach = (ends.high - ends.low) / 2
+        if not self.difference and ends.name.endswith(("-inputs", "-rows")):
+            # It says nothing of other systems.
+            ends = Interval()
         return influence.of(self.statistic, self.value, self.names, ends, reach)
 
 
