@@ -23,6 +23,7 @@ FLOORS = (
     {"scoring", "training"},
     {"study"},
     {"report"},
+    {"card"},
     {"runner"},
     {"cli"},
 )

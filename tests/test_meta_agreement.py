@@ -43,13 +43,13 @@ def test_alpha_equals_krippendorffs_package(metric):
             expected, abs=1e-12
         )
     one, two = (
-        meta.krippendorff_alpha(ratings, metric, ci=True, n_boot=200, seed=4)
+        meta.krippendorff_alpha(ratings, metric, ci="boot-rows", n_boot=200, seed=4)
         for _ in range(2)
     )
     assert (
         one == two
         and one.low < one.value < one.high
-        and one.signature().endswith("ci:boot-items/200|seed:4")
+        and one.signature().endswith("ci:boot-rows/200|seed:4")
     )
 
 

@@ -25,6 +25,7 @@ MODULES = (
     "data",
     "score",
     "meta",
+    "card",
     "estimate",
     "parse",
     "completions",

@@ -100,7 +100,8 @@ def load(name: str, **options: Any) -> pd.DataFrame:
 
 
 def kind(name: str) -> str:
-    """What a row of the set's frame is: `ratings` (an output and aspect) or `pairs`.
+    """What a row of the set's frame is: `ratings` (an output and aspect), `labels` (the
+    same without a text: `datasets.labelled`) or `pairs`.
 
     Raises: UnknownName with the nearest names.
     """

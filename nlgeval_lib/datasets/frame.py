@@ -115,13 +115,15 @@ def build(
     long["dataset"] = spec.name
     long["aspect"] = aspects * len(wide)
     ratings = []
+    added: dict[str, Any] = {}
     for column in by_aspect:
         cells = [value[aspect] for value in wide[column] for aspect in aspects]
         if _rated(column):
             ratings.append(column)
-            long[column] = np.array(cells, dtype=float)
+            added[column] = np.array(cells, dtype=float)
         else:
-            long[column] = cells
+            added[column] = cells
+    long = pd.concat([long, pd.DataFrame(added, index=long.index)], axis=1)
     order = dict.fromkeys([*KEYS, *ratings, *texts, *long])
     about = {"name": spec.name, "scale": dict(spec.scale), "aspects": tuple(aspects)}
     return counted(long[list(order)], about)

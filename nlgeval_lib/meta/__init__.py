@@ -14,9 +14,10 @@ from __future__ import annotations
 from nlgeval_lib.on_use import loaded_on_use
 
 _NAMES = {
-    "agreement": ("Agreement", "icc", "krippendorff_alpha", "weighted_kappa"),
+    "agreement": ("Agreement", "krippendorff_alpha"),
     "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "mean_of_samples"),
     "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
+    "classes": ("ClassAgreement", "class_agreement"),
     "classical": ("Classical", "fisher_test", "steiger", "williams"),
     "comparison": ("Comparison", "compare"),
     "groups": (),
@@ -39,6 +40,8 @@ _NAMES = {
         "fisher_interval",
         "resampled_t",
     ),
+    "intraclass": ("icc",),
+    "kappas": ("kappa", "weighted_kappa"),
     "label_plans": ("LabelPlan", "plan_labels"),
     "levels": ("COEFFICIENTS", "LEVELS"),
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
@@ -52,13 +55,8 @@ _NAMES = {
     ),
     "ranks": ("RankSets", "rank_sets", "stepdown_p"),
     "rates": ("PassRate", "PassRates", "pass_rates"),
-    "raters": (
-        "AltTest",
-        "Ceiling",
-        "against_leave_one_out",
-        "alt_test",
-        "human_ceiling",
-    ),
+    "raters": ("Ceiling", "against_leave_one_out", "human_ceiling"),
+    "replacement": ("AltTest", "alt_test"),
     "verdicts": (
         "OrderEffect",
         "PairAccuracy",

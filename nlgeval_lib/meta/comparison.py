@@ -98,6 +98,9 @@ class Comparison(questions.Questioned):
         """
         arrays.share(power, "power")
         arrays.share(alpha, "alpha")
+        for name, number in {"systems": systems, "inputs": inputs}.items():
+            if number is not None:
+                arrays.whole(number, name, low=3)
         spread = self.spread
         if spread is None or spread.undefined or not spread.variance > 0:
             return NAN

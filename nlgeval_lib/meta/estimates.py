@@ -196,18 +196,16 @@ def estimate(
     pair_names = [f"{labels[first]} - {labels[second]}" for first, second in pairs]
     contrasts = {"means": _Tuned(systems)}
     differences: tuple[Estimated, ...] = ()
-    worth = NAN
     if pairs:
         tuned = _Tuned(systems.differences(pairs))
         contrasts["differences"] = tuned
         differences = tuned.estimates(pair_names, confidence, tested=True)
-        worth = tuned.worth()
     return Estimates(
         names=labels,
         means=contrasts["means"].estimates(labels, confidence),
         differences=differences,
         worth_means=contrasts["means"].worth(),
-        worth_differences=worth,
+        worth_differences=tuned.worth() if pairs else NAN,
         n=int(labelled.sum()),
         n_without_score=int((~np.isnan(y) & np.isnan(x)).sum()),
         inputs=x.shape[1],

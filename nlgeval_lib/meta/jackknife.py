@@ -71,12 +71,13 @@ class Spread:
 
     @property
     def df(self) -> float:
-        """Of t: half of the units less one where systems are few; the units less one
-        for inputs and rows. Careful: at most half of the units that carry the variance.
+        """Of t: half of the units less one for systems and for groups; the units less
+        one for inputs and rows. Careful: at most half of the units that carry the
+        variance.
         """
         least = min(self.counts.values(), default=0)
         df = float(least - 1)
-        if self.units in ("both", "systems"):
+        if self.units in ("both", "systems") or self.grouped:
             df = df / 2
         if self.careful:
             df = min(df, self.effective / 2)

@@ -25,9 +25,8 @@ def named(coef: str, level: str) -> str:
     Raises: ValueError for an unknown one, or level.
     """
     arrays.choice(level, LEVELS, "level")
-    if coef == "kendall":
-        return "kendall-b"
-    return arrays.choice(coef, COEFFICIENTS, "coef")
+    coef = arrays.choice(coef, ("kendall", *COEFFICIENTS), "coef")
+    return "kendall-b" if coef == "kendall" else coef
 
 
 def check(side: Floats, level: str) -> None:

@@ -204,6 +204,11 @@ def of(
     return Explorer(judge.name, _framed(scored, turns))
 
 
+def of_scores(title: str, frame: pd.DataFrame, note: str = "") -> Explorer:
+    """Scores of rows whose prompts and answers are not here."""
+    return Explorer(title, _framed(frame, [[] for _ in range(len(frame))]), note)
+
+
 def _asked(
     judge: Any, frame: pd.DataFrame, engine: Engine, store: Store | None
 ) -> tuple[Any, list[list[Turn]]]:

@@ -157,6 +157,16 @@ def prose(text: str) -> str:
     return notebook_body(v4.new_notebook(cells=[cell]))
 
 
+def text_body(text: str) -> str:
+    """Markdown with tables as HTML in which nothing runs; loads no part of what
+    `prose` needs for a notebook.
+    """
+    import mistune
+
+    body = mistune.create_markdown(escape=False, plugins=["table"])(text)
+    return str(_cleaner().clean(_DROPPED.sub("", str(body))))
+
+
 def notebook_body(document: dict[str, Any], below: bool = False) -> str:
     """The cells of a notebook as HTML in which nothing runs and nothing is fetched;
     `below`: headings a level lower.
@@ -190,20 +200,26 @@ def _converters() -> tuple[Any, Any]:
     """What makes HTML of a notebook, and what cleans it: made once, as each page is
     made of several notebooks.
     """
-    import bleach
-    from bleach.css_sanitizer import CSSSanitizer
     from nbconvert import HTMLExporter
 
-    cleaner = bleach.Cleaner(
+    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
+    exporter.raw_template = _CODE
+    return exporter, _cleaner()
+
+
+@functools.cache
+def _cleaner() -> Any:
+    """What takes from HTML all that runs or fetches."""
+    import bleach
+    from bleach.css_sanitizer import CSSSanitizer
+
+    return bleach.Cleaner(
         tags=_TAGS,
         attributes=_allowed,
         protocols=["http", "https", "mailto"],
         strip=True,
         css_sanitizer=CSSSanitizer(allowed_css_properties=list(_STYLES)),
     )
-    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
-    exporter.raw_template = _CODE
-    return exporter, cleaner
 
 
 def _allowed(tag: str, name: str, value: str) -> bool:

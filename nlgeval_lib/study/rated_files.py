@@ -41,8 +41,8 @@ _RESTS = {
     "systems": "{systems} systems, and hold for others like them on these inputs",
     "both": (
         "{systems} systems and {inputs} inputs, and hold for others that spread as "
-        "these do; where one system in eight is unlike the rest, and none of these is, "
-        "95 % intervals held the truth in .78 of simulated data (docs/statistics.md)"
+        "these do; the careful ones hold, too, where some are unlike all of these "
+        "(docs/statistics.md)"
     ),
     "fisher": "{systems} systems, by a formula",
 }
@@ -507,13 +507,14 @@ def _numbers(
 
 
 def _for_these(result: Any, difference: bool) -> dict[str, Any]:
-    """The answer for the systems at hand, beside that for others: interval, p, and of
-    both the smallest difference that the test would find.
+    """The answer for the systems at hand, and for systems unlike these, beside that for
+    others like them: interval, p, and the smallest difference that a test would find.
     """
     these = result.these_systems
-    row = {}
+    others = result.other_systems
+    row = {"careful_low": others.careful_low, "careful_high": others.careful_high}
     if difference:
-        row["detectable"] = result.other_systems.detectable
+        row["detectable"] = others.detectable
     if these is None or np.isnan(result.value if not difference else result.difference):
         return row
     row |= {"these_low": these.low, "these_high": these.high}

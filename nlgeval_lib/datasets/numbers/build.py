@@ -34,6 +34,20 @@ SETS: Mapping[str, Mapping[str, Any]] = {
     "hhh": {},
     "llmbar": {},
     "pandalm": {},
+    "alttest_wax": {},
+    "alttest_lgbteen": {},
+    "alttest_mtbench": {},
+    "alttest_framing": {},
+    "alttest_cebab_aspects": {},
+    "alttest_10k_prompts": {},
+    "alttest_cebab_stars": {},
+    "alttest_lesion": {},
+    "judge_bench_dices_350": {},
+    "judge_bench_dices_990": {},
+    "judge_bench_inferential": {},
+    "judge_bench_newsroom": {},
+    "judge_bench_recipes": {},
+    "llm_rubric": {},
 }
 RECORDINGS = (
     "alttest_summeval",
@@ -45,6 +59,8 @@ RECORDINGS = (
     "prometheus_gpt4",
     "llmbar_judges",
     "pandalm_judges",
+    "alttest_judges",
+    "llm_rubric_judge",
 )
 LEFT_OUT = {
     "tigerscore_outputs": "what is read of it is text: locations and explanations",

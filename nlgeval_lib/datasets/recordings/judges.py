@@ -14,7 +14,9 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib.datasets import (
+    alttest,
     fetch,
+    llm_rubric,
     prometheus,
     safe_pickle,
     summeval,
@@ -347,6 +349,11 @@ FILES: dict[str, tuple[str, ...]] = {
     "prometheus_gpt4": tuple(
         path for name in BENCHES for path in prometheus.SPECS[name].files
     ),
+    "alttest_judges": (
+        *map(alttest.human_file, alttest.LABELS),
+        *map(alttest.judges_file, alttest.LABELS),
+    ),
+    "llm_rubric_judge": (llm_rubric.JUDGE, llm_rubric.DRAWN, llm_rubric.HUMAN),
     **pair_verdicts.FILES,
     **published_scores.FILES,
 }
@@ -359,6 +366,8 @@ READERS: dict[str, Callable[..., pd.DataFrame]] = {
     "instructscore_webnlg": lambda: _instructscore("webnlg2020"),
     "gemba_wmt22": _gemba,
     "prometheus_gpt4": _prometheus_gpt4,
+    "alttest_judges": alttest.judges,
+    "llm_rubric_judge": llm_rubric.judge,
     **pair_verdicts.READERS,
     **published_scores.READERS,
 }

@@ -1,0 +1,30 @@
+"""The judge card: may a judge be trusted, for what, and how far?
+
+from nlgeval_lib import card
+card.demo()                                          # a recorded judge, no key
+card.of(judge, data=["summeval"], engine=engine)     # shown below the cell
+"""
+
+from __future__ import annotations
+
+from nlgeval_lib.card.asked import of
+from nlgeval_lib.card.cards import (
+    SCHEMA,
+    Card,
+    compared,
+    demo,
+    of_recorded,
+    of_scores,
+    read,
+)
+
+__all__ = [
+    "SCHEMA",
+    "Card",
+    "compared",
+    "demo",
+    "of",
+    "of_recorded",
+    "of_scores",
+    "read",
+]

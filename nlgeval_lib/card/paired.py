@@ -1,0 +1,186 @@
+"""Judges of pairs: how often they choose what people choose, and what the order does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import datasets, meta
+from nlgeval_lib.card.measure import Numbers, interval, mean_interval
+from nlgeval_lib.datasets import recordings
+from nlgeval_lib.scoring.cells import InputError
+
+ORDERS = ("given", "swapped")
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The verdicts of a judge on the pairs of a set.
+
+    frame: pairs as `datasets.pairs` has them, with the columns `given` and `swapped`:
+    1 or 2 for an output whatever the order of showing, 0 a tie, NaN none. beside: name
+    -> verdicts of another judge, (order, pair).
+    """
+
+    name: str
+    title: str
+    frame: pd.DataFrame
+    beside: Mapping[str, np.ndarray] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    sample: str = "all pairs"
+
+    def verdicts(self) -> np.ndarray:
+        """(order, pair)."""
+        return self.frame[list(ORDERS)].to_numpy(dtype=float).T
+
+    def by_order(self) -> pd.DataFrame:
+        """A row a verdict: the pair as `system_id`, the order as `aspect`."""
+        parts = []
+        for order in ORDERS:
+            columns = {
+                "input_id": self.frame["input_id"],
+                "system_id": self.frame["pair_id"],
+                "aspect": order,
+                "human": self.frame["preference"],
+                "value": self.frame[order],
+            }
+            parts.append(pd.DataFrame(columns))
+        return pd.concat(parts, ignore_index=True)
+
+
+def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
+    """The verdicts that somebody's judge gave, the other judges of this form beside.
+
+    Raises: InputError; UnknownName; DataUnavailable.
+    """
+    frame = datasets.load_pairs(dataset)
+    table = recordings.load(recording)
+    verdicts = {}
+    for (name, prompt), rows in table.groupby(["judge", "prompt_form"], sort=False):
+        if prompt == form:
+            wide = rows.pivot(index="pair_id", columns="order", values="value")
+            if {*ORDERS} <= {*wide.columns}:
+                ordered = wide.reindex(frame["pair_id"])[list(ORDERS)]
+                verdicts[str(name)] = ordered.to_numpy(dtype=float).T
+    if judge not in verdicts:
+        raise InputError(
+            f"{recording} has no judge {judge!r} of form {form!r} in both orders; "
+            f"of that form it has {', '.join(verdicts) or 'none'}"
+        )
+    given, swapped = verdicts.pop(judge)
+    facts = {
+        "model": judge,
+        "prompt form": form,
+        "engine": "recorded",
+        "source": recordings.spec(recording).source,
+    }
+    title = datasets.spec(dataset).title
+    own = frame.assign(given=given, swapped=swapped)
+    return Paired(dataset, title, own, verdicts, facts)
+
+
+def measured(paired: Paired) -> Numbers:
+    """Everything that is measured of a judge of pairs."""
+    frame = paired.frame
+    verdicts = paired.verdicts()
+    preference = frame["preference"].to_numpy(dtype=float)
+    groups = frame["input_id"].to_numpy()
+    effect = meta.order_effect(*verdicts, groups=groups)
+    longer = _longer(frame)
+    right = _right(verdicts, preference)
+    numbers: Numbers = {
+        "kind": "pairs",
+        "title": paired.title,
+        "sample": paired.sample,
+        "pairs": len(frame),
+        "inputs": int(frame["input_id"].nunique()),
+        "systems": 0,
+        "coverage": {
+            "value": float((~np.isnan(verdicts)).mean()),
+            "statuses": {
+                "verdicts": int((~np.isnan(verdicts)).sum()),
+                "without": int(np.isnan(verdicts).sum()),
+            },
+        },
+        "accuracy": _accuracy(verdicts, preference, groups),
+        "swap": interval(effect) | {"kappa": effect.kappa},
+        "first": mean_interval(_shown_first(verdicts), groups) | {"ties": effect.ties},
+        "facts": dict(paired.facts),
+        "subsets": _subsets(frame, verdicts),
+    }
+    if longer is not None:
+        gap = right - _right(longer, preference)
+        share = _accuracy(longer, preference, groups)
+        numbers["longer"] = share | {"versus": mean_interval(gap, groups)}
+    beside = [{"name": "this judge", **numbers["accuracy"]}]
+    if longer is not None:
+        beside.append({"name": "the longer output", **numbers["longer"]})
+    for name, other in paired.beside.items():
+        gap = mean_interval(right - _right(other, preference), groups)
+        share = _accuracy(other, preference, groups)
+        beside.append({"name": name, **share, "judge_minus_it": gap})
+    numbers["beside"] = sorted(beside, key=lambda row: -row["value"])
+    return numbers
+
+
+def _accuracy(verdicts: np.ndarray, preference: np.ndarray, groups: Any) -> Numbers:
+    return interval(meta.pair_accuracy(verdicts, preference, groups))
+
+
+def _right(verdicts: np.ndarray, preference: np.ndarray) -> np.ndarray:
+    """The share of orders in which each pair is judged as people do; NaN without a
+    verdict.
+    """
+    right = np.where(np.isnan(verdicts), np.nan, verdicts == preference)
+    present = ~np.isnan(right)
+    total = np.where(present, right, 0).sum(axis=0)
+    count = present.sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _shown_first(verdicts: np.ndarray) -> np.ndarray:
+    """The share of orders in which the option that is shown first is chosen; ties stay
+    out.
+    """
+    given, swapped = verdicts
+    first = np.stack([_is(given, 1), _is(swapped, 2)])
+    present = ~np.isnan(first)
+    count = present.sum(axis=0)
+    total = np.where(present, first, 0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _is(verdicts: np.ndarray, option: int) -> np.ndarray:
+    chosen = np.isin(verdicts, (1.0, 2.0))
+    return np.where(chosen, verdicts == option, np.nan)
+
+
+def _longer(frame: pd.DataFrame) -> np.ndarray | None:
+    """The verdicts of who takes the longer output, in both orders; None without
+    outputs.
+    """
+    if not {"output_1", "output_2"} <= {*frame.columns}:
+        return None
+    first = meta.baselines.length(frame["output_1"].tolist())
+    second = meta.baselines.length(frame["output_2"].tolist())
+    verdict = np.where(first > second, 1.0, np.where(second > first, 2.0, 0.0))
+    return np.stack([verdict, verdict])
+
+
+def _subsets(frame: pd.DataFrame, verdicts: np.ndarray) -> list[Numbers]:
+    """The accuracy in each subset, where the set has several."""
+    rows: list[Numbers] = []
+    if "subset" not in frame:
+        return rows
+    for subset in frame["subset"].unique():
+        inside = (frame["subset"] == subset).to_numpy()
+        part = frame[inside]
+        preference = part["preference"].to_numpy(dtype=float)
+        groups = part["input_id"].to_numpy()
+        accuracy = _accuracy(verdicts[:, inside], preference, groups)
+        rows.append({"subset": str(subset), **accuracy})
+    return rows

@@ -1,0 +1,62 @@
+"""What a card cannot tell: a sentence for each thing that it leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nlgeval_lib import datasets
+
+_FEW_SYSTEMS = 10
+_MEASURED = {
+    "beside": "place among other judges",
+    "closeness": "closeness to the ratings",
+    "length": "comparison with output length",
+    "raters": "comparison with single raters",
+    "repeats": "agreement with itself (--repeat)",
+    "worth": "worth in human labels",
+}
+
+
+def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
+    """The sentences about one set."""
+    systems = numbers["systems"]
+    seen = f"{systems} systems and {numbers['inputs']:,} inputs"
+    if numbers["kind"] == "pairs":
+        seen = f"{numbers['pairs']:,} pairs"
+    yield (
+        f"{name}: {seen} were seen; other kinds of text, other languages and better "
+        "systems may come out otherwise."
+    )
+    if datasets.has(name):
+        yield (
+            f"{name}: right is what the people say in {datasets.spec(name).source}, and "
+            "they may be wrong. The set is public: the model may have seen it."
+        )
+    if numbers["kind"] == "pairs":
+        return
+    if systems < 2:
+        yield (
+            f"{name}: without several systems and named inputs nothing is said about "
+            "ranking systems, and rows are taken as independent."
+        )
+    elif systems < _FEW_SYSTEMS:
+        yield f"{name}: with {systems} systems, an interval for other systems is wide."
+    yield from _not_measured(name, numbers["aspects"])
+    if not numbers.get("probes"):
+        yield (
+            f"{name}: nothing was asked about changed outputs (--probes), such as "
+            "whether an instruction planted in an output raises its score."
+        )
+
+
+def _not_measured(name: str, aspects: Mapping[str, Any]) -> Iterator[str]:
+    """What is left out of the card, and why."""
+    reasons: dict[str, list[str]] = {}
+    for aspect, part in aspects.items():
+        for measured, words in _MEASURED.items():
+            cell = part.get(measured, {"reason": "each judgment was asked once"})
+            if isinstance(cell, Mapping) and cell.get("reason"):
+                reasons.setdefault(f"{words}: {cell['reason']}", []).append(aspect)
+    for reason, members in reasons.items():
+        yield f"{name}, {', '.join(members)}: no {reason}."

@@ -1,0 +1,74 @@
+"""LLM-Rubric's real dialogues: nine questions about each of 223, one rater a dialogue,
+and gpt-3.5's probabilities of the four answers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.datasets import fetch, frame
+
+HUMAN = "llm_rubric/real_data/human_judges_real_convs_FIXED_ANON.tsv"
+JUDGE = "llm_rubric/real_data/gpt-3.5-turbo-16k_real_evaluations_FIXED.tsv"
+SPEC = frame.known("llm_rubric", HUMAN)
+NOT_ANSWERED = 0
+DRAWN = "llm_rubric/experiments/real_data/predictions/real_convs_machine_baselines.tsv"
+_ANSWERS = [f"answer{answer}_prob" for answer in range(1, 5)]
+
+
+def load() -> pd.DataFrame:
+    """A dialogue an item in file order, a question an aspect (`Q0` is the overall
+    satisfaction), answers 1 to 4; NaN where the rater gave none. `annotator` is who
+    rated the dialogue. The dialogues' texts are not loaded.
+    """
+    table = _table(HUMAN)
+    rows = []
+    for record in table.to_dict("records"):
+        answers = {}
+        for question in SPEC.scale:
+            answer = float(record[question])
+            answers[question] = np.nan if answer == NOT_ANSWERED else answer
+        rows.append(
+            {
+                "input_id": record["text_id"],
+                "system_id": f"dialogue system {record['dialogue_system']}",
+                "human": answers,
+                "annotator": str(record["annotator_id"]),
+            }
+        )
+    return frame.build(SPEC, rows)
+
+
+def judge() -> pd.DataFrame:
+    """gpt-3.5's answers: a row a dialogue and question, `value` the expected answer by
+    its probabilities (of the four, made to sum to one), `sampled` the answer that the
+    authors' baselines drew (NaN where the rater gave none), and `most_probable`.
+    """
+    table = _table(JUDGE)
+    probabilities = table[_ANSWERS].to_numpy(dtype=float)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    answers = np.arange(1.0, 5.0)
+    drawn = _table(DRAWN).set_index(["text_id", "criterion"])["sample_llm"]
+    places = pd.MultiIndex.from_frame(table[["text_id", "criterion"]])
+    systems = _table(HUMAN).set_index("text_id")["dialogue_system"]
+    rows = table.assign(
+        input_id=table["text_id"],
+        system_id=[f"dialogue system {systems[item]}" for item in table["text_id"]],
+        aspect=table["criterion"],
+        value=probabilities @ answers,
+        sampled=drawn.reindex(places).to_numpy(dtype=float),
+        most_probable=answers[probabilities.argmax(axis=1)],
+        dataset=SPEC.name,
+        judge="gpt-3.5-turbo-16k",
+        prompt_form="question",
+        draw=0,
+    )
+    return rows.drop(columns=["text_id", "criterion", "sample_llm"])
+
+
+def _table(relpath: str) -> pd.DataFrame:
+    path: Path = fetch.path(relpath)
+    return pd.read_csv(path, sep="\t")

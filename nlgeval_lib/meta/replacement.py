@@ -1,0 +1,332 @@
+"""May a judge take a person's place among the raters? The alternative annotator test,
+with a constant judge and output length beside it: where they pass, too, the test says
+nothing for the judge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from . import arrays, groups, jackknife
+from .agreement import item_counts
+from .draws import NO_GROUPS, Draws, Groups, Ints
+from .levels import Statistic
+from .multiplicity import correct
+from .result import NAN, Floats, Result
+
+SCORES = ("rmse", "accuracy")
+UNITS = ("auto", "items", "jack-both", "jack-inputs", "jack-systems")
+# constants that are tried, of all ratings that occur
+MOST_CONSTANTS = 25
+
+
+@dataclass(frozen=True, repr=False)
+class AltTest(Result):
+    """The alternative annotator test of one judge.
+
+    winning_rate: share of raters whom the judge beats significantly, in [0, 1];
+    advantage: mean over raters of the probability that the judge is as close to the
+    others as the rater or closer; passed: winning_rate >= 0.5.
+    p, won: one a rater, in order; NaN and False for a rater left out. constant,
+    constant_rate: the constant judge that fares best, and its winning rate;
+    length_rate: that of output length, put on the raters' scale; NaN where unknown.
+    """
+
+    winning_rate: float
+    advantage: float
+    passed: bool
+    p: tuple[float, ...]
+    won: tuple[bool, ...]
+    epsilon: float
+    score: str
+    q: float
+    n_items: int
+    n_left_out: int
+    raters_left_out: tuple[int, ...]
+    min_items: int = 30
+    units: str = "items"
+    reason: str = ""
+    constant: float = NAN
+    constant_rate: float = NAN
+    length_rate: float = NAN
+
+    def answer(self) -> dict[str, Any]:
+        return {
+            "passed": self.passed,
+            "winning_rate": self.winning_rate,
+            "advantage": self.advantage,
+            "constant_rate": self.constant_rate,
+            "raters": len(self.p) - len(self.raters_left_out),
+            "n": self.n_items,
+        }
+
+    def signature(self) -> str:
+        epsilon = arrays.exactly(self.epsilon)
+        q = arrays.exactly(self.q)
+        units = "t" if self.units == "items" else self.units
+        test = f"score:{self.score}|eps:{epsilon}|{units}|correct:by|q:{q}"
+        if self.min_items != 30:
+            test += f"|least:2 raters, {self.min_items} items"
+        raters = f"raters:{len(self.p) - len(self.raters_left_out)}/{len(self.p)}"
+        items = f"items:{self.n_items}/{self.n_items + self.n_left_out}"
+        return f"test:alt-test|{test}|{raters}|{items}"
+
+
+def alt_test(
+    judge: Any,
+    ratings: Any,
+    score: str = "rmse",
+    epsilon: float = 0.2,
+    q: float = 0.05,
+    min_items: int = 30,
+    length: Any = None,
+    units: str = "auto",
+    system_groups: Any = None,
+    input_groups: Any = None,
+) -> AltTest:
+    """Does the judge represent the raters better than a rater left out represents the
+    rest?
+
+    judge: (items,) or `[system, input]`; ratings: `R[rater, item]` or `R[rater, system,
+    input]`, NaN missing. score: closeness to the other raters: "rmse" (scales) or
+    "accuracy" (labels as numbers). epsilon: what a person costs, as advantage given to
+    the judge: 0.2 for experts, 0.15 skilled, 0.1 crowd. Items with fewer than 2 ratings
+    or no judgment, and raters with fewer than `min_items` such items, are left out and
+    counted. length: of the outputs, shaped like the judge, for the length judge.
+    units: "items", the authors' t-test over independent items; "jack-both" and the like
+    over systems and inputs, which is meant where raters prefer systems; "auto" is over
+    both where systems and inputs are there.
+    Raises: ValueError for bad arrays, unknown words, epsilon outside [0, 1), fewer than
+    2 raters, units that flat data do not have. No rater with enough items gives NaN and
+    a reason.
+    Source: Calderon, Reichart and Dror 2025, section 3 (alt-test, winning rate,
+    advantage probability).
+    """
+    arrays.choice(score, SCORES, "score")
+    arrays.choice(units, UNITS, "units")
+    epsilon = arrays.number(epsilon, "epsilon", 0, np.nextafter(1, 0))
+    arrays.share(q, "q")
+    arrays.whole(min_items, "min_items", low=2)
+    x, stack, usable = _usable_items(judge, ratings)
+    if units == "auto":
+        units = "jack-both" if min(_sizes(usable)) >= 3 else "items"
+    if units != "items" and usable.ndim < 2:
+        raise ValueError(
+            f"units: got {units!r}; pass ratings R[rater, system, input] for it"
+        )
+    grouped = groups.of(x.shape, system_groups, input_groups)
+    test = _Test(stack, usable, score, epsilon, q, min_items, units, grouped)
+    result = test.of(x)
+    if not np.isnan(result.winning_rate):
+        result = _beside_constants(result, test, stack[:, usable])
+        if length is not None:
+            result = _beside_length(result, test, length, x, stack[:, usable])
+    return result
+
+
+def _sizes(usable: Any) -> tuple[int, ...]:
+    """Systems and inputs that take part; 1 each for flat data."""
+    if usable.ndim < 2:
+        return 1, 1
+    return int(usable.any(axis=1).sum()), int(usable.any(axis=0).sum())
+
+
+def _beside_constants(result: AltTest, test: _Test, ratings: Floats) -> AltTest:
+    """The result with the constant judge that fares best."""
+    values = np.unique(ratings[~np.isnan(ratings)])
+    if len(values) > MOST_CONSTANTS:
+        values = np.quantile(values, np.linspace(0, 1, MOST_CONSTANTS))
+    shape = test.usable.shape
+    fares = []
+    for value in values:
+        quick = test.of(np.full(shape, value), "items")
+        fares.append((quick.winning_rate, quick.advantage))
+    value = values[fares.index(max(fares))]
+    constant = test.of(np.full(shape, value))
+    reason = result.reason
+    if constant.passed:
+        reason = (
+            f"always {value:g} passes, too (winning rate "
+            f"{constant.winning_rate:.2f}): passing says nothing for a judge here"
+        )
+    return replace(
+        result,
+        constant=float(value),
+        constant_rate=constant.winning_rate,
+        reason=reason,
+    )
+
+
+def _beside_length(
+    result: AltTest, test: _Test, length: Any, x: Floats, ratings: Floats
+) -> AltTest:
+    """The result with the judge that gives the longest outputs the highest ratings."""
+    lengths, _ = arrays.alike(length=length, judge=x)
+    present = test.usable & ~np.isnan(lengths)
+    order = np.argsort(np.argsort(lengths[present], kind="stable"))
+    given = ratings[~np.isnan(ratings)]
+    scores = np.full(x.shape, np.nan)
+    share = (order + 0.5) / max(len(order), 1)
+    scores[present] = np.quantile(given, share, method="inverted_cdf")
+    of_length = test.of(scores)
+    reason = result.reason
+    if of_length.passed:
+        note = f"output length passes, too (winning rate {of_length.winning_rate:.2f})"
+        reason = "; ".join(filter(None, (reason, note)))
+    return replace(result, length_rate=of_length.winning_rate, reason=reason)
+
+
+class _Test:
+    """The test of any judge against the same raters.
+
+    stack: `[rater, ...]`; usable: which items count, of the judge that is asked about.
+    """
+
+    def __init__(
+        self,
+        stack: Floats,
+        usable: Any,
+        score: str,
+        epsilon: float,
+        q: float,
+        min_items: int,
+        units: str,
+        grouped: Groups = NO_GROUPS,
+    ) -> None:
+        self.stack = stack
+        self.usable = usable
+        self.score = score
+        self.epsilon = epsilon
+        self.q = q
+        self.min_items = min_items
+        self.units = units
+        self.groups = grouped
+
+    def of(self, x: Floats, units: str = "") -> AltTest:
+        """The test of one judge, its scores shaped like the usable items. units: in
+        place of the test's own.
+        """
+        units = units or self.units
+        leads = self._leads(x)
+        p = [self._p(lead, places, units) for _, lead, places in leads]
+        advantages = [advantage for advantage, _, _ in leads]
+        tested = ~np.isnan(p)
+        won = correct(p, "by", alpha=self.q).rejected
+        rate = NAN
+        mean_advantage = NAN
+        least = self.min_items
+        reason = f"no rater has {least} items with another rater and a judgment"
+        if tested.any():
+            rate = sum(won) / int(tested.sum())
+            mean_advantage = float(np.mean(np.array(advantages)[tested]))
+            reason = ""
+        return AltTest(
+            winning_rate=rate,
+            advantage=mean_advantage,
+            passed=rate >= 0.5,
+            p=tuple(p),
+            won=won,
+            epsilon=self.epsilon,
+            score=self.score,
+            q=self.q,
+            n_items=int(self.usable.sum()),
+            n_left_out=int((~self.usable).sum()),
+            raters_left_out=tuple(np.flatnonzero(~tested).tolist()),
+            min_items=least,
+            units=units,
+            reason=reason,
+        )
+
+    def _leads(self, x: Floats) -> list[tuple[float, Floats, Any]]:
+        """Of each rater: the judge's advantage, by how much the rater leads on each
+        item that counts, and which items these are. No item where they are too few.
+        """
+        usable = self.usable & ~np.isnan(x)
+        columns = np.vstack([x[None, usable], self.stack[:, usable]])
+        if self.score == "rmse":
+            # So that squares neither overflow nor vanish. Which of two is closer does
+            # not depend on the unit.
+            columns = arrays.rescaled(columns)
+        leads = []
+        for rater, own in enumerate(columns[1:]):
+            rated = ~np.isnan(own)
+            if rated.sum() < self.min_items:
+                leads.append((NAN, np.empty(0), usable))
+                continue
+            peers = np.delete(columns[1:], rater, axis=0)[:, rated]
+            of_judge = _closeness(columns[0, rated], peers, self.score)
+            of_rater = _closeness(own[rated], peers, self.score)
+            judge_wins = (of_judge >= of_rater - 1e-12).astype(float)
+            lead = (of_rater >= of_judge - 1e-12).astype(float) - judge_wins
+            places = usable.copy()
+            places[usable] = rated
+            leads.append((float(judge_wins.mean()), lead, places))
+        return leads
+
+    def _p(self, lead: Floats, places: Any, units: str) -> float:
+        """p of "the rater's mean lead over the judge is epsilon or more"; places: which
+        items the leads are of.
+        """
+        if not len(lead):
+            return NAN
+        if np.ptp(lead) == 0:
+            # Without a spread the answer is certain either way.
+            return 0.0 if lead[0] < self.epsilon else 1.0
+        if units == "items":
+            from scipy import stats
+
+            test = stats.ttest_1samp(lead, self.epsilon, alternative="less")
+            return float(test.pvalue)
+        statistic = _MeanLead(lead, places, self.groups)
+        spread = jackknife.spread(statistic, units.removeprefix("jack-"))
+        excess = float(lead.mean()) - self.epsilon
+        return jackknife.p_value(excess, spread, "less")[0]
+
+
+class _MeanLead(Statistic):
+    """The mean of values over the items that are present, row-major."""
+
+    def __init__(self, values: Floats, present: Any, grouped: Groups) -> None:
+        self.each = values
+        self.present = present
+        self.groups = grouped
+
+    def values(self, drawn: Draws) -> Floats:
+        counts = item_counts(drawn, self.present)
+        totals = counts.sum(axis=0)
+        sums = self.each @ counts
+        return np.where(totals > 0, sums / np.maximum(totals, 1), np.nan)
+
+    def without_these(self, unit: str, together: Ints | None) -> Floats:
+        return super().without_these("rows" if unit == "cells" else unit, together)
+
+
+def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Any]:
+    """The judge's scores, the raters', and which items have a judgment and at least 2
+    ratings.
+
+    Raises: ValueError for bad arrays and fewer than 2 raters.
+    """
+    arrays.same_labels(judge=judge, ratings=ratings)
+    x = arrays.floats(judge, "judge", "item", "system, input")
+    stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
+    if stack.shape[1:] != x.shape or len(stack) < 2:
+        raise ValueError(
+            f"got judge {x.shape} and ratings {stack.shape}; "
+            "pass R[rater, item] with at least 2 raters"
+        )
+    n_ratings = (~np.isnan(stack)).sum(axis=0)
+    return x, stack, (n_ratings >= 2) & ~np.isnan(x)
+
+
+def _closeness(values: Floats, peers: Floats, score: str) -> Floats:
+    """How close each value is to the others' (`[rater, item]`, NaN missing):
+    (items,), higher is closer.
+    """
+    if score == "rmse":
+        return -np.sqrt(np.nanmean((peers - values) ** 2, axis=0))
+    equal = (peers == values).sum(axis=0)
+    return equal / (~np.isnan(peers)).sum(axis=0)

@@ -1,0 +1,284 @@
+"""The judge card: its numbers are those of `meta`, its verdict names what was planted,
+and nothing of a judge or of data runs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import planted
+import pytest
+
+from nlgeval_lib import card, datasets, meta
+from nlgeval_lib.card import cards, conditions, judged, measure, paired, verdict
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.evaluators import PromptedJudge
+from nlgeval_lib.scoring.cells import InputError
+
+
+@pytest.fixture(scope="module")
+def demo() -> card.Card:
+    return card.demo()
+
+
+@pytest.fixture(scope="module")
+def drawn() -> pd.DataFrame:
+    return planted.rated()
+
+
+def asked(script: planted.Script, frame: pd.DataFrame, **options: Any) -> card.Card:
+    judge = PromptedJudge(planted.PROMPT)
+    engine = ScriptedEngine(script)
+    return card.of(judge, [frame], engine=engine, **options)
+
+
+def rules_of(made: card.Card) -> set[str]:
+    """The rules that hold, but for praise."""
+    listed = made.numbers["verdict"]["findings"]
+    return {row["rule"] for row in listed if row["kind"] != "praises"}
+
+
+def wide(rows: pd.DataFrame, column: str) -> np.ndarray:
+    """A column as `X[system, input]`, in order of first appearance."""
+    table = rows.pivot(index="system_id", columns="input_id", values=column)
+    return table.loc[rows["system_id"].unique(), rows["input_id"].unique()].to_numpy()
+
+
+# -- the numbers
+
+
+@pytest.mark.parametrize("aspect", ["coherence", "fluency"])
+@pytest.mark.parametrize("level", meta.LEVELS)
+def test_each_coefficient_is_that_of_meta(
+    demo: card.Card, aspect: str, level: str
+) -> None:
+    rows = demo.judged[0].frame
+    rows = rows[rows["aspect"] == aspect]
+    sides = [wide(rows, "value"), wide(rows, "human")]
+    for name, coef in measure.COEFS.items():
+        expected = meta.correlate(*sides, coef, level, ci="auto")
+        these = meta.correlate(*sides, coef, level, ci="jack-inputs")
+        cell = demo.numbers["sets"]["summeval"]["aspects"][aspect][level][name]
+        got = [cell["value"], cell["low"], cell["high"]]
+        assert got == pytest.approx([expected.value, expected.low, expected.high])
+        got = [cell["low_these"], cell["high_these"]]
+        assert got == pytest.approx([these.low, these.high])
+
+
+def test_rater_numbers_are_those_of_meta(demo: card.Card) -> None:
+    rows = demo.judged[0].frame
+    rows = rows[rows["aspect"] == "relevance"]
+    ratings = rows[[f"rater_expert_{place}" for place in range(3)]].to_numpy().T
+    expected = meta.alt_test(rows["value"].to_numpy(), ratings, epsilon=0.2)
+    part = demo.numbers["sets"]["summeval"]["aspects"]["relevance"]
+    test = part["raters"]["alt_test"]["judge"]
+    assert test["advantage"] == pytest.approx(expected.advantage)
+    assert test["passed"] == expected.passed
+    gap = rows["value"] - rows["human"]
+    assert part["closeness"]["leniency"]["value"] == pytest.approx(gap.mean())
+
+
+def test_mean_interval_is_that_of_scipy() -> None:
+    from scipy import stats
+
+    values = np.array([0.1, 0.4, -0.2, 0.3, 0.2])
+    cell = measure.mean_interval(values)
+    expected = stats.ttest_1samp(values, 0).confidence_interval()
+    assert [cell["low"], cell["high"]] == pytest.approx([expected.low, expected.high])
+
+
+def test_the_sample_is_the_same_for_all_and_keeps_whole_inputs() -> None:
+    whole = judged.rated("summeval")
+    first = judged.sampled(whole, 160, seed=3).frame
+    second = judged.sampled(judged.rated("summeval"), 160, seed=3).frame
+    assert first["input_id"].tolist() == second["input_id"].tolist()
+    assert first.groupby("input_id").size().tolist() == [64] * 10
+    other = judged.sampled(whole, 160, seed=4).frame
+    assert {*other["input_id"]} != {*first["input_id"]}
+
+
+# -- the verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("length", "length"),
+        ("constant", "constant"),
+        ("obedient", "obeys"),
+        ("fickle", "changes its mind"),
+    ],
+)
+def test_a_planted_fault_is_named(drawn: pd.DataFrame, name: str, rule: str) -> None:
+    scripts = {
+        "length": planted.length,
+        "constant": planted.constant,
+        "obedient": planted.obedient(drawn),
+        "fickle": planted.fickle(drawn),
+    }
+    made = asked(scripts[name], drawn, repeat=2, probes=True)
+    assert rule in rules_of(made)
+    assert "do not use it" in made.verdict
+    assert "as people do" not in made.verdict
+
+
+@pytest.mark.parametrize("sd", [0.25, 0.5, 1.0, 1.5])
+def test_an_honest_judge_is_not_accused(drawn: pd.DataFrame, sd: float) -> None:
+    made = asked(planted.honest(drawn, sd, seed=1), drawn, repeat=2, probes=True)
+    assert rules_of(made) <= {"nearer than a constant"}
+    assert "it orders systems by overall as people do" in made.verdict
+
+
+def test_every_rule_reads_numbers_that_a_card_has(demo: card.Card) -> None:
+    parts = [
+        condition
+        for rule in verdict.rules()
+        for condition in rule["when"].split(" and ")
+    ]
+    assert all(conditions.Condition.read(part) for part in parts)
+
+
+def test_a_judge_that_prefers_the_first_is_named() -> None:
+    frame = datasets.load_pairs("llmbar")
+    rng = np.random.default_rng(0)
+    honest = np.where(
+        rng.random(len(frame)) < 0.85, frame["preference"], 3 - frame["preference"]
+    )
+    verdicts = {"first": (1.0, 2.0), "honest": (honest, honest)}
+    holding = {}
+    for name, (given, swapped) in verdicts.items():
+        rows = frame.assign(given=given, swapped=swapped)
+        part = paired.Paired("llmbar", "LLMBar", rows)
+        holding[name] = rules_of(cards.made("pairs", {}, [part]))
+    assert {"prefers first", "swap"} <= holding["first"]
+    assert holding["honest"] == set()
+
+
+def test_pairs_are_measured_by_meta() -> None:
+    made = card.demo("llmbar")
+    numbers = made.numbers["sets"]["llmbar"]
+    part = made.judged[0]
+    rows = part.frame
+    expected = meta.pair_accuracy(part.verdicts(), rows["preference"], rows["input_id"])
+    got = [numbers["accuracy"][end] for end in ("value", "low", "high")]
+    assert got == pytest.approx([expected.value, expected.low, expected.high])
+    effect = meta.order_effect(rows["given"], rows["swapped"], rows["input_id"])
+    assert numbers["swap"]["value"] == pytest.approx(effect.value)
+    shown_first = effect.first / (effect.first + effect.second)
+    assert numbers["first"]["value"] == pytest.approx(shown_first, abs=0.01)
+
+
+# -- conditions
+
+NUMBERS = {"sets": {"s": {"aspects": {"a": {"dataset": {"kendall": {"low": 0.3}}}}}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("s.a.kendall.low >= .3", True),
+        ("s.a.kendall.low>.3", False),
+        ("s.a.dataset.kendall.low < 1e0", True),
+        ("sets.s.aspects.a.dataset.kendall.low != 0.3", False),
+    ],
+)
+def test_a_condition(text: str, holds: bool) -> None:
+    assert conditions.Condition.read(text).holds(NUMBERS) is holds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('x') > 1",
+        "s.a.kendall.low >= s.a.kendall.low",
+        "s.a.kendall.low",
+        "s.a.kendal.low > 0",
+        "s.a.kendall > 0",
+        "s.a.kendall.low.__class__ > 0",
+        "",
+    ],
+)
+def test_what_is_no_condition_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        conditions.Condition.read(text).holds(NUMBERS)
+
+
+# -- pages and files
+
+
+def test_nothing_of_data_or_judge_runs(drawn: pd.DataFrame, tmp_path: Path) -> None:
+    bad = "<img src=x onerror=alert(1)>|`x`[a](http://b)"
+    frame = drawn.assign(system_id=bad + drawn["system_id"], aspect=bad)
+    frame.attrs = {"name": "drawn"}
+    values = frame[["input_id", "system_id", "aspect", "human"]]
+    made = card.of_scores(values, frame, column="human", title=bad)
+    made.write(tmp_path)
+    for name in ("card.html", "card.md", "judgments_drawn.html"):
+        text = (tmp_path / name).read_text()
+        assert not re.search("<img src=x", text), name
+    page = (tmp_path / "card.html").read_text()
+    assert "<script" not in page
+    assert 'src="http' not in page
+
+
+def test_a_card_is_written_read_and_compared(demo: card.Card, tmp_path: Path) -> None:
+    written = {path.name for path in demo.write(tmp_path)}
+    assert {"card.html", "card.md", "card.json", "scores.csv"} <= written
+    again = card.read(tmp_path / "card.json")
+    assert again.numbers == json.loads((tmp_path / "card.json").read_text())
+    other = card.of_scores(
+        demo.scores().assign(value=1.0 * demo.scores()["human"]), "summeval"
+    )
+    table = card.compared(again, other).set_index("aspect")
+    assert (table["verdict"] == "better").all()
+    rows = demo.judged[0].frame
+    rows = rows[rows["aspect"] == "fluency"]
+    sides = [wide(rows, "human"), wide(rows, "value")]
+    expected = meta.compare(*sides, sides[0], units="auto")
+    assert table.at["fluency", "gain"] == pytest.approx(expected.difference)
+    assert table.at["fluency", "p"] == pytest.approx(expected.p)
+
+
+def test_what_is_no_card_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text('{"schema": "other/9"}')
+    with pytest.raises(InputError, match="schema 'other/9'"):
+        card.read(tmp_path)
+    (tmp_path / "card.json").write_text("[]")
+    with pytest.raises(InputError, match="is no card"):
+        card.read(tmp_path)
+
+
+def test_scores_that_fit_nothing_are_refused(demo: card.Card) -> None:
+    scores = demo.scores()
+    with pytest.raises(InputError, match="no column 'mine'"):
+        card.of_scores(scores, "summeval", "mine")
+    with pytest.raises(InputError, match="no score has the keys"):
+        card.of_scores(scores.assign(input_id="x" + scores["input_id"]), "summeval")
+    with pytest.raises(InputError, match="several rows"):
+        card.of_scores(pd.concat([scores, scores]), "summeval")
+
+
+def test_rows_of_ones_own_without_ids_and_with_holes() -> None:
+    rng = np.random.default_rng(0)
+    human = rng.integers(1, 11, 80).astype(float)
+    raters = {}
+    for place in range(3):
+        ratings = np.clip(human + rng.integers(-1, 2, 80), 1, 10)
+        raters[f"rater_{place}"] = np.where(rng.random(80) < 0.2, np.nan, ratings)
+    frame = pd.DataFrame({"output": [f"text {n}" for n in range(80)], **raters})
+    engine = ScriptedEngine(lambda request, draw: str(1 + len(request.text()) % 10))
+    judge = PromptedJudge("Rate {output} from 1 to 10.", low=1, high=10)
+    made = card.of(judge, [frame], engine=engine)
+    numbers = made.numbers["sets"]["own"]["aspects"]["overall"]
+    assert "system" not in numbers
+    assert numbers["raters"]["number"] == 3
+    assert any("ranking systems" in line for line in made.numbers["cannot_tell"])
+
+
+def test_known_sets_have_titles() -> None:
+    assert judged.rated("mini").title == datasets.spec("mini").title

@@ -1,0 +1,207 @@
+"""Kappas, pi and AC1 against scikit-learn, statsmodels and their definitions; verdicts
+class by class; intervals over systems and inputs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import metrics
+from statsmodels.stats import inter_rater
+
+from nlgeval_lib import meta
+
+
+def pair(seed=0, classes=4, items=80, gaps=0.1):
+    """Two raters who agree in part, NaN where one is silent."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(1, classes + 1, items).astype(float)
+    other = rng.integers(1, classes + 1, items)
+    second = np.where(rng.random(items) < 0.5, first, other)
+    second[rng.random(items) < gaps] = np.nan
+    return first, second
+
+
+def pairs_of_raters():
+    return [pair(seed, classes) for seed, classes in enumerate((2, 3, 5, 9))]
+
+
+@pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
+@pytest.mark.parametrize("first, second", pairs_of_raters())
+def test_cohens_kappa_is_scikit_learns(first, second, weights):
+    there = ~np.isnan(second)
+    name = None if weights == "none" else weights
+    expected = metrics.cohen_kappa_score(first[there], second[there], weights=name)
+    assert meta.kappa(first, second, weights).value == pytest.approx(expected)
+
+
+def test_linear_weights_go_by_the_values_not_their_order():
+    first = np.array([1, 1, 3, 9, 9.0])
+    second = np.array([1, 3, 3, 9, 1.0])
+    gaps = np.abs(first - second).mean()
+    chance = np.abs(first[:, None] - second[None, :]).mean()
+    result = meta.kappa(first, second, "linear")
+    assert result.value == pytest.approx(1 - gaps / chance)
+
+
+@pytest.mark.parametrize("first, second", pairs_of_raters())
+def test_scotts_pi_is_fleiss_kappa_of_two(first, second):
+    there = ~np.isnan(second)
+    table = inter_rater.aggregate_raters(np.stack([first, second]).T[there])[0]
+    expected = inter_rater.fleiss_kappa(table, method="fleiss")
+    result = meta.kappa(first, second, chance="scott")
+    assert result.value == pytest.approx(expected)
+    assert result.signature().startswith("agree:pi|raters:2")
+
+
+@pytest.mark.parametrize("first, second", pairs_of_raters())
+def test_ac1_is_gwets_formula(first, second):
+    there = ~np.isnan(second)
+    agree = (first == second)[there].mean()
+    both = np.concatenate([first[there], second[there]])
+    shares = np.unique(both, return_counts=True)[1] / len(both)
+    chance = (shares * (1 - shares)).sum() / (len(shares) - 1)
+    result = meta.kappa(first, second, chance="gwet")
+    assert result.value == pytest.approx((agree - chance) / (1 - chance))
+
+
+def test_ac1_of_a_published_table():
+    """Gwet 2008: raters who nearly always say "+": kappa near 0, AC1 .94."""
+    first = np.repeat([1, 1, 2, 2], [118, 5, 2, 0]).astype(float)
+    second = np.repeat([1, 2, 1, 2], [118, 5, 2, 0]).astype(float)
+    kappa = meta.kappa(first, second).value
+    ac1 = meta.kappa(first, second, chance="gwet").value
+    assert (round(kappa, 3), round(ac1, 2)) == (-0.023, 0.94)
+
+
+def test_ac2_with_weights_is_ac1_for_two_classes():
+    first, second = pair(0, classes=2)
+    plain = meta.kappa(first, second, chance="gwet").value
+    weighted = meta.kappa(first, second, "quadratic", "gwet").value
+    assert weighted == pytest.approx(plain)
+
+
+# -- intervals
+
+
+def ratings(systems, inputs, rng, raters=3):
+    quality = rng.normal(size=(systems, 1)) + rng.normal(size=(1, inputs))
+    noise = rng.normal(size=(raters, systems, inputs))
+    return np.clip(np.round(3 + 0.9 * quality + 0.7 * noise), 1, 5)
+
+
+def test_an_interval_over_systems_and_inputs_holds_where_a_flat_one_does_not():
+    rng = np.random.default_rng(0)
+    large = [meta.krippendorff_alpha(ratings(60, 60, rng)).value for _ in range(40)]
+    truth = np.mean(large)
+    held = {"both": 0, "flat": 0}
+    for _ in range(120):
+        table = ratings(6, 10, rng)
+        forms = {"both": table, "flat": table.reshape(3, -1)}
+        for form, given in forms.items():
+            result = meta.krippendorff_alpha(given, ci="auto")
+            held[form] += result.low <= truth <= result.high
+    assert held["both"] / 120 >= 0.9 > 0.85 > held["flat"] / 120
+
+
+def test_every_measure_takes_the_same_intervals():
+    rng = np.random.default_rng(1)
+    table = ratings(6, 12, rng)
+    results = {
+        "alpha": lambda **how: meta.krippendorff_alpha(table, "ordinal", **how),
+        "icc": lambda **how: meta.icc(table, "2,1", **how),
+        "kappa": lambda **how: meta.kappa(table[0], table[1], "linear", **how),
+        "verdicts": lambda **how: meta.class_agreement(table[0], table[1], **how)[
+            "accuracy"
+        ],
+    }
+    for name, measure in results.items():
+        auto = measure(ci="auto")
+        assert auto.interval.name == "jack-both", name
+        narrow = measure(ci="jack-inputs", confidence=0.8)
+        assert auto.low < narrow.low < narrow.value < narrow.high < auto.high, name
+        assert "|conf:0.8" in narrow.signature()
+        assert measure(ci="boot-both", n_boot=50).interval.replicates.shape == (50,)
+        for wrong in ({"ci": "nonsense"}, {"ci": "auto", "confidence": 95}):
+            with pytest.raises(ValueError, match=r"nonsense|confidence"):
+                measure(**wrong)
+
+
+def test_an_icc_has_the_f_interval_at_any_confidence():
+    flat = ratings(6, 12, np.random.default_rng(2)).reshape(3, -1)
+    wide = meta.icc(flat)
+    narrow = meta.icc(flat, confidence=0.8)
+    assert wide.interval.name == narrow.interval.name == "f"
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+# -- verdicts
+
+
+def test_verdicts_are_scikit_learns():
+    judge, human = pair(3, classes=3, gaps=0)
+    found = meta.class_agreement(judge, human, tie=2, positive=1)
+    apart = (judge != 2) & (human != 2)
+    expected = {
+        "accuracy": metrics.accuracy_score(human, judge),
+        "macro-f1": metrics.f1_score(human, judge, average="macro"),
+        "accuracy without ties": metrics.accuracy_score(human[apart], judge[apart]),
+        "tpr": metrics.recall_score(human == 1, judge == 1),
+        "tnr": metrics.recall_score(human != 1, judge != 1),
+    }
+    for name, value in expected.items():
+        assert found[name].value == pytest.approx(value), name
+    assert found.constant == pytest.approx((human == found.commonest).mean())
+
+
+def test_a_judge_no_better_than_a_constant_is_named():
+    human = np.array([1.0] * 18 + [0, 0])
+    judge = np.array([1.0] * 16 + [0, 0, 1, 0])
+    found = meta.class_agreement(judge, human, positive=1)
+    assert found.reason.startswith("always 1 is right in 0.900")
+    assert not meta.class_agreement(human, human).reason
+
+
+# -- the alternative annotator test
+
+
+def panel(rng, systems=8, inputs=20):
+    """Three raters of whom nearly all ratings are 4, and a judge."""
+    quality = rng.normal(size=(4, systems, inputs)) + rng.normal(size=(systems, inputs))
+    return np.clip(np.round(4.3 + 0.35 * quality), 1, 5)
+
+
+def test_a_constant_that_passes_is_named():
+    scores = panel(np.random.default_rng(0))
+    result = meta.alt_test(scores[3], scores[:3])
+    assert result.passed and result.constant_rate == 1.0 and result.constant == 4
+    assert "always 4 passes, too" in result.reason
+    wide = np.random.default_rng(1).normal(size=(8, 20))
+    careful = wide + 0.3 * np.random.default_rng(2).normal(size=(4, 8, 20))
+    how = {"units": "items", "epsilon": 0.3}
+    result = meta.alt_test(careful[3], careful[:3], length=-wide, **how)
+    assert result.passed and not result.reason
+    assert result.constant_rate == result.length_rate == 0
+    of_length = meta.alt_test(careful[3], careful[:3], length=wide, **how)
+    assert "output length passes, too" in of_length.reason
+
+
+def test_over_systems_and_inputs_fewer_true_nulls_are_rejected():
+    """Raters who prefer systems, and a judge who is one of them."""
+    rng = np.random.default_rng(0)
+    rejected = {"items": 0, "jack-both": 0}
+    for _ in range(60):
+        prefers = 0.8 * rng.normal(size=(4, 8, 1))
+        quality = rng.normal(size=(8, 1)) + rng.normal(size=(8, 15))
+        scores = quality + prefers + 0.7 * rng.normal(size=(4, 8, 15))
+        for units in rejected:
+            test = meta.alt_test(scores[3], scores[:3], epsilon=0, units=units)
+            rejected[units] += any(p <= 0.05 for p in test.p)
+    assert rejected["jack-both"] < rejected["items"] / 2
+
+
+def test_a_flat_list_has_no_systems_to_leave_out():
+    scores = panel(np.random.default_rng(0)).reshape(4, -1)
+    assert meta.alt_test(scores[3], scores[:3]).units == "items"
+    with pytest.raises(ValueError, match="system, input"):
+        meta.alt_test(scores[3], scores[:3], units="jack-both")
