@@ -42,7 +42,11 @@ CELLS = [
 ]
 CELLS += [
     (size, level, coef, *METHODS[level])
-    for size, level, coef in itertools.product(SIZES, METHODS, COEFS)
+    for size, level, coef in itertools.product(
+        SIZES,
+        METHODS,
+        COEFS,
+    )
 ]
 
 
@@ -72,7 +76,11 @@ def _by_a_normal_law(options: argparse.Namespace) -> None:
             "seed": options.seed,
         }
         arguments = (world, size, level, coef, tests, cis, sims, options.seed)
-        table.add(key, simulated.measure, arguments)
+        table.add(
+            key,
+            simulated.measure,
+            arguments,
+        )
 
 
 def _from_data(options: argparse.Namespace) -> None:
@@ -80,7 +88,11 @@ def _from_data(options: argparse.Namespace) -> None:
     worlds = [world for world in data_worlds.WORLDS if world in options.only]
     table = _Table("data_worlds.csv", data_worlds.COLUMNS)
     sims = options.sims // 2
-    for level, coef, world in itertools.product(METHODS, COEFS, worlds):
+    for level, coef, world in itertools.product(
+        METHODS,
+        COEFS,
+        worlds,
+    ):
         two_systems = data_worlds.WORLDS[world].size[0] == 2
         if two_systems and level != "dataset":
             continue
@@ -92,13 +104,21 @@ def _from_data(options: argparse.Namespace) -> None:
             "seed": options.seed,
         }
         arguments = (world, level, coef, sims, options.seed)
-        table.add(key, data_worlds.measure, arguments)
+        table.add(
+            key,
+            data_worlds.measure,
+            arguments,
+        )
 
 
 class _Table:
     """The rows of a file below data/simulated, written after each cell."""
 
-    def __init__(self, name: str, columns: Sequence[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str],
+    ) -> None:
         self.path = files.data() / "simulated" / name
         self.rows = pd.DataFrame(columns=columns)
         if self.path.exists():
@@ -118,7 +138,12 @@ class _Table:
         self.rows = added
         files.write_text(self.path, self.rows.to_csv(index=False))
         seconds = f"{time.monotonic() - start:.1f} s"
-        print(*key.values(), seconds, file=sys.stderr, flush=True)
+        print(
+            *key.values(),
+            seconds,
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -126,9 +151,22 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     worlds = [*simulated.WORLDS, *data_worlds.WORLDS]
-    parser.add_argument("--only", nargs="*", default=worlds, choices=worlds)
-    parser.add_argument("--sims", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=worlds,
+        choices=worlds,
+    )
+    parser.add_argument(
+        "--sims",
+        type=int,
+        default=600,
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+    )
     return parser.parse_args(argv)
 
 

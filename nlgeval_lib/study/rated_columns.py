@@ -69,7 +69,11 @@ def numeric_raters(
         is_rating = name not in (rows.RATING, *rows.IDS)
         if is_rating and pd.api.types.is_numeric_dtype(column) and column.notna().any():
             usable.append(name)
-    kinds = rater_kinds(usable, prefix, declared)
+    kinds = rater_kinds(
+        usable,
+        prefix,
+        declared,
+    )
     return {kind: names for kind, names in kinds.items() if len(names) > 1}
 
 
@@ -123,7 +127,11 @@ def related_systems(frame: pd.DataFrame) -> str:
     )
 
 
-def baselines(frame: pd.DataFrame, seed: int, constant: bool) -> dict[str, Any]:
+def baselines(
+    frame: pd.DataFrame,
+    seed: int,
+    constant: bool,
+) -> dict[str, Any]:
     """What costs nothing, beside the scores. constant: some coefficient is defined for
     a judge that always says the same.
     """

@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from nlgeval_lib import datasets, files, meta
 from nlgeval_lib.meta import jackknife
@@ -41,42 +43,35 @@ class World(NamedTuple):
     """
 
     what: str
-    size: tuple[int, int]
-    data: tuple[str, str] = ("", "")
-    law: str = "normal"
-    family: int = 1
-    topic: int = 1
+    systems: int
+    inputs: int
+    data: str
+    aspect: str
+    law: str
+    family: int
+    topic: int
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.systems, self.inputs
 
 
-WORLDS = {
-    "normal": World("normal effects, for comparison", (16, 100)),
-    "summeval-consistency": World(
-        "SummEval, consistency (M11 and M20 far below)",
-        (16, 100),
-        ("summeval", "consistency"),
-    ),
-    "summeval-consistency-12": World(
-        "the same with 12 systems", (12, 100), ("summeval", "consistency")
-    ),
-    "summeval-coherence": World(
-        "SummEval, coherence", (16, 100), ("summeval", "coherence")
-    ),
-    "topical-chat": World(
-        "Topical-Chat, overall", (6, 60), ("topical_chat", "overall")
-    ),
-    "openmeva": World("OpenMEVA, overall", (5, 200), ("openmeva", "overall")),
-    "wmt22": World(
-        "WMT22 zh-en, MQM (M2M100 far below)", (14, 300), ("wmt22_zhen", "mqm")
-    ),
-    "webnlg": World("WebNLG 2020, fluency", (16, 178), ("webnlg2020", "fluency")),
-    "sfres": World("SFRES, quality: two systems", (2, 300), ("sfres", "quality")),
-    "t3": World("systems' effects t with 3 df", (16, 100), law="t3"),
-    "t3-8": World("the same with 8 systems", (8, 200), law="t3"),
-    "broken": World("one system in eight is broken", (12, 300), law="broken"),
-    "families": World("four families of four systems", (16, 100), family=4),
-    "families-8": World("eight families of two systems", (16, 100), family=2),
-    "topics": World("ten topics of ten inputs", (16, 100), topic=10),
-}
+def _worlds() -> dict[str, World]:
+    """The worlds of the table beside this file, by name."""
+    path = Path(__file__).with_suffix(".csv")
+    table = pd.read_csv(
+        path,
+        index_col="world",
+        keep_default_na=False,
+    )
+    worlds = {}
+    for row in table.itertuples():
+        name, *fields = row
+        worlds[name] = World(*fields)
+    return worlds
+
+
+WORLDS = _worlds()
 
 
 class Judged(NamedTuple):
@@ -95,7 +90,12 @@ def effects(dataset: str, aspect: str) -> tuple[Floats, Floats, Floats, Floats]:
     """
     frame = datasets.of_numbers(dataset)
     frame = frame[frame["aspect"] == aspect]
-    table = frame.pivot_table("human", "system_id", "input_id", sort=False).to_numpy()
+    table = frame.pivot_table(
+        "human",
+        "system_id",
+        "input_id",
+        sort=False,
+    ).to_numpy()
     inputs = np.nanmean(table, axis=0) - np.nanmean(table)
     systems = np.nanmean(table, axis=1)
     return (
@@ -115,34 +115,84 @@ def draw(
     the systems and what judges make of them; one that begins anew draws the same.
     """
     world = WORLDS[name]
-    make = _of_data if world.data[0] else _of_law
-    ratings, followed, outputs = make(world, size, rng, of_systems)
+    make = _of_data if world.data else _of_law
+    ratings, followed, outputs = make(
+        world,
+        size,
+        rng,
+        of_systems,
+    )
     scores = []
     for follows, sees in ((FOLLOWS, 0.0), (FOLLOWS, 0.0), (0.0, load)):
-        systems = _of_systems(world, size[0], of_systems)
-        inputs = _of_inputs(world, size[1], rng)
+        systems = _of_systems(
+            world,
+            size[0],
+            of_systems,
+        )
+        inputs = _of_inputs(
+            world,
+            size[1],
+            rng,
+        )
         own, other = systems[:, None], inputs[None]
         if world.topic > 1:
             own, other = other, own
-        big = _mixed(follows, followed, own)
-        rest = _mixed(sees, outputs, rng.normal(size=size))
+        big = _mixed(
+            follows,
+            followed,
+            own,
+        )
+        rest = _mixed(
+            sees,
+            outputs,
+            rng.normal(size=size),
+        )
         parts = big, other, rest
-        weighted = [math.sqrt(w) * part for w, part in zip(JUDGE, parts, strict=True)]
+        weighted = [
+            math.sqrt(w) * part
+            for w, part in zip(
+                JUDGE,
+                parts,
+                strict=True,
+            )
+        ]
         scores.append(weighted[0] + weighted[1] + weighted[2])
     absent = np.isnan(ratings)
-    return Judged(*[np.where(absent, np.nan, side) for side in (*scores, ratings)])
+    return Judged(
+        *[
+            np.where(
+                absent,
+                np.nan,
+                side,
+            )
+            for side in (*scores, ratings)
+        ]
+    )
 
 
-def _mixed(share: float, effect: Floats, own: Floats) -> Floats:
+def _mixed(
+    share: float,
+    effect: Floats,
+    own: Floats,
+) -> Floats:
     """An effect of variance 1 that correlates by `share` with the first."""
     return share * effect + math.sqrt(1 - share**2) * own
 
 
-def _of_systems(world: World, number: int, rng: Rng, law: str = "normal") -> Floats:
+def _of_systems(
+    world: World,
+    number: int,
+    rng: Rng,
+    law: str = "normal",
+) -> Floats:
     """Effects of systems of variance 1; those of a family share most of theirs."""
     if world.family > 1:
         families = np.repeat(rng.normal(size=-(-number // world.family)), world.family)
-        return _mixed(math.sqrt(SHARED), families[:number], rng.normal(size=number))
+        return _mixed(
+            math.sqrt(SHARED),
+            families[:number],
+            rng.normal(size=number),
+        )
     effect = rng.normal(size=number)
     if law == "t3":
         effect /= np.sqrt(rng.chisquare(3, number))
@@ -153,7 +203,11 @@ def _of_systems(world: World, number: int, rng: Rng, law: str = "normal") -> Flo
     return effect
 
 
-def _of_inputs(world: World, number: int, rng: Rng) -> Floats:
+def _of_inputs(
+    world: World,
+    number: int,
+    rng: Rng,
+) -> Floats:
     """Effects of inputs of variance 1; those of a topic are one."""
     topics = rng.normal(size=-(-number // world.topic))
     return np.repeat(topics, world.topic)[:number]
@@ -163,14 +217,30 @@ def _of_law(
     world: World, size: tuple[int, int], rng: Rng, of_systems: Rng
 ) -> tuple[Floats, Floats, Floats]:
     """Ratings by a law, the effects that the first judge follows, and the second's."""
-    systems = _of_systems(world, size[0], of_systems, world.law)[:, None]
-    inputs = _of_inputs(world, size[1], rng)[None]
+    systems = _of_systems(
+        world,
+        size[0],
+        of_systems,
+        world.law,
+    )[:, None]
+    inputs = _of_inputs(
+        world,
+        size[1],
+        rng,
+    )[None]
     outputs = rng.normal(size=size)
     if world.topic > 1:
         parts, shares, followed = (inputs, systems, outputs), BY_TOPIC, inputs
     else:
         parts, shares, followed = (systems, inputs, outputs), RATINGS, systems
-    weighted = [math.sqrt(w) * part for w, part in zip(shares, parts, strict=True)]
+    weighted = [
+        math.sqrt(w) * part
+        for w, part in zip(
+            shares,
+            parts,
+            strict=True,
+        )
+    ]
     return weighted[0] + weighted[1] + weighted[2], followed, outputs
 
 
@@ -180,20 +250,49 @@ def _of_data(
     """The same with the effects of a data set, drawn with replacement; what is left
     over is of the same system. Ratings are those nearest on the scale.
     """
-    systems, inputs, outputs, values = effects(*world.data)
-    drawn = of_systems.integers(0, len(systems), size[0])
+    systems, inputs, outputs, values = effects(world.data, world.aspect)
+    drawn = of_systems.integers(
+        0,
+        len(systems),
+        size[0],
+    )
     if size[0] == 2:
         drawn = np.arange(2)
-    places = rng.integers(0, len(inputs), size)
+    places = rng.integers(
+        0,
+        len(inputs),
+        size,
+    )
     left_over = outputs[drawn[:, None], places]
-    ratings = systems[drawn][:, None] + inputs[rng.integers(0, len(inputs), size[1])]
+    ratings = (
+        systems[drawn][:, None]
+        + inputs[
+            rng.integers(
+                0,
+                len(inputs),
+                size[1],
+            )
+        ]
+    )
     ratings = ratings + left_over
-    above = np.clip(np.searchsorted(values, ratings), 1, len(values) - 1)
+    above = np.clip(
+        np.searchsorted(values, ratings),
+        1,
+        len(values) - 1,
+    )
     nearer = ratings - values[above - 1] < values[above] - ratings
-    on_scale = np.where(nearer, values[above - 1], values[above])
+    on_scale = np.where(
+        nearer,
+        values[above - 1],
+        values[above],
+    )
     followed = (systems[drawn] - systems.mean()) / systems.std()
     return (
-        np.where(np.isnan(left_over), np.nan, on_scale),
+        np.where(
+            np.isnan(left_over),
+            np.nan,
+            on_scale,
+        ),
         followed[:, None],
         np.nan_to_num(left_over) / np.nanstd(outputs),
     )
@@ -203,24 +302,56 @@ def _of_data(
 
 
 @functools.cache
-def truth(name: str, coef: str, level: str, alike: bool = True) -> tuple[float, float]:
+def truth(
+    name: str,
+    coef: str,
+    level: str,
+    alike: bool = True,
+) -> tuple[float, float]:
     """The first judge's coefficient over all systems and inputs there could be, and the
     load with which the second has the same.
 
     alike: False where the load is not asked for.
     """
-    target = float(np.mean(_large(name, coef, level, 0.0, 0)))
+    target = float(
+        np.mean(
+            _large(
+                name,
+                coef,
+                level,
+                0.0,
+                0,
+            )
+        )
+    )
     low, high = 0.0, 1.0
     for _ in range(10 if alike else 0):
         load = (low + high) / 2
-        if np.mean(_large(name, coef, level, load, 2)) < target:
+        if (
+            np.mean(
+                _large(
+                    name,
+                    coef,
+                    level,
+                    load,
+                    2,
+                )
+            )
+            < target
+        ):
             low = load
         else:
             high = load
     return target, (low + high) / 2
 
 
-def _large(name: str, coef: str, level: str, load: float, judge: int) -> list[float]:
+def _large(
+    name: str,
+    coef: str,
+    level: str,
+    load: float,
+    judge: int,
+) -> list[float]:
     """The coefficient in six large data sets, which are the same at every call."""
     systems, inputs = 1200, 80
     if level == "system":
@@ -230,12 +361,31 @@ def _large(name: str, coef: str, level: str, load: float, judge: int) -> list[fl
     values = []
     for number in range(6):
         rng = np.random.default_rng([9, number])
-        judged = draw(name, (systems, inputs), rng, load, rng)
-        values.append(plan(judged[judge], judged.ratings, coef, level).value)
+        judged = draw(
+            name,
+            (systems, inputs),
+            rng,
+            load,
+            rng,
+        )
+        values.append(
+            plan(
+                judged[judge],
+                judged.ratings,
+                coef,
+                level,
+            ).value
+        )
     return values
 
 
-def truth_of_these(name: str, coef: str, level: str, systems: int, seed: int) -> float:
+def truth_of_these(
+    name: str,
+    coef: str,
+    level: str,
+    systems: int,
+    seed: int,
+) -> float:
     """The first judge's coefficient over all inputs, for the systems of a seed."""
     inputs = 4000
     if level == "system":
@@ -244,8 +394,21 @@ def truth_of_these(name: str, coef: str, level: str, systems: int, seed: int) ->
     for number in range(4):
         rng = np.random.default_rng([8, number])
         of_systems = np.random.default_rng(seed)
-        judged = draw(name, (systems, inputs), rng, 0.0, of_systems)
-        values.append(plan(judged.first, judged.ratings, coef, level).value)
+        judged = draw(
+            name,
+            (systems, inputs),
+            rng,
+            0.0,
+            of_systems,
+        )
+        values.append(
+            plan(
+                judged.first,
+                judged.ratings,
+                coef,
+                level,
+            ).value
+        )
     return float(np.mean(values))
 
 
@@ -268,17 +431,46 @@ def measure(
     outcomes: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     target, load = 0.0, 0.0
     if many:
-        target, load = truth(name, coef, level, level != "system")
+        target, load = truth(
+            name,
+            coef,
+            level,
+            level != "system",
+        )
     seeds = [seed, *world.size, list(WORLDS).index(name)]
     rng = np.random.default_rng(seeds)
     for _ in range(sims if many else 0):
-        judged = draw(name, world.size, rng, load, rng)
-        for key, outcome in _outcomes(world, judged, coef, level, target).items():
+        judged = draw(
+            name,
+            world.size,
+            rng,
+            load,
+            rng,
+        )
+        for key, outcome in _outcomes(
+            world,
+            judged,
+            coef,
+            level,
+            target,
+        ).items():
             outcomes.setdefault(key, []).append(outcome)
-    of_these = truth_of_these(name, coef, level, world.size[0], seed)
+    of_these = truth_of_these(
+        name,
+        coef,
+        level,
+        world.size[0],
+        seed,
+    )
     for _ in range(sims):
         of_systems = np.random.default_rng(seed)
-        judged = draw(name, world.size, rng, 0.0, of_systems)
+        judged = draw(
+            name,
+            world.size,
+            rng,
+            0.0,
+            of_systems,
+        )
         of_inputs = _together(world).get("input_groups")
         judge = meta.correlate(
             judged.first,
@@ -297,7 +489,15 @@ def measure(
         se = math.sqrt(rate * (1 - rate) / len(listed))
         values = (name, size, level, coef, method, what, rate, se, width)
         row = (*values, one_system, leaves, len(listed), seed)
-        rows.append(dict(zip(COLUMNS, row, strict=True)))
+        rows.append(
+            dict(
+                zip(
+                    COLUMNS,
+                    row,
+                    strict=True,
+                )
+            )
+        )
     return rows
 
 
@@ -311,7 +511,13 @@ def _outcomes(
     for method, groups in {"auto": {}, "grouped": _together(world)}.items():
         if method == "grouped" and not groups:
             continue
-        compared = meta.compare(*sides, coef, level, "auto", **groups)
+        compared = meta.compare(
+            *sides,
+            coef,
+            level,
+            "auto",
+            **groups,
+        )
         judge = meta.correlate(
             judged.first, judged.ratings, coef, level, ci="auto", **groups
         )
@@ -359,7 +565,42 @@ def _held(judge: meta.Correlation, target: float) -> tuple[float, ...]:
 
 def committed() -> Any:
     """The long run's rows, made by `make levels`: a frame of `COLUMNS`."""
-    import pandas as pd
-
     path = files.data() / "simulated" / "data_worlds.csv"
     return pd.read_csv(path, dtype={"size": str})
+
+
+def summary() -> Any:
+    """The worst rate of each method over levels and coefficients: a row a world, a
+    column a method and what was measured.
+    """
+    runs = committed()
+    columns = {}
+    for what, worst in (("level", "max"), ("coverage", "min")):
+        part = runs[runs["what"] == what]
+        table = part.groupby(["world", "method"], sort=False)["rate"].agg(worst)
+        for method, rates in table.unstack("method").items():
+            columns[f"{method}, {what}"] = rates
+    order = ["auto", "careful", "grouped", "these"]
+    names = [
+        f"{method}, {what}"
+        for method in order
+        for what in ("level", "coverage")
+        if f"{method}, {what}" in columns
+    ]
+    return pd.DataFrame(columns).reindex(list(WORLDS))[names]
+
+
+def page_lines() -> list[str]:
+    """The table of `docs/statistics.md`: the worst rate of each method in each world,
+    bold beyond its bar.
+    """
+    table = summary()
+    lines = []
+    for world, rates in table.iterrows():
+        cells = [str(world), WORLDS[str(world)].what]
+        for name, rate in rates.items():
+            beyond = rate > 0.10 if str(name).endswith("level") else rate < 0.90
+            text = "" if math.isnan(rate) else f"{rate:.3f}".lstrip("0")
+            cells.append(f"**{text}**" if beyond else text)
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
