@@ -147,15 +147,8 @@ def spread(
         undefined = number - len(defined)
         gaps = f"undefined without {undefined} of {number} {kind}"
         if undefined * 2 > number or len(defined) < 2:
-            return Spread(
-                units,
-                {kind: NAN},
-                {kind: number},
-                added,
-                undefined=True,
-                reason=gaps,
-                grouped=grouped,
-            )
+            nothing = {kind: NAN}, {kind: number}, added, False, True
+            return Spread(units, *nothing, gaps, grouped)
         if undefined:
             notes.append(f"{gaps}, which are left aside")
         fisher = fisher and np.abs(defined).max() < 1 - NOTHING
@@ -167,19 +160,8 @@ def spread(
     if units in ("both", "systems"):
         notes += _few(counts, grouped)
     too_few = units == "both" and min(counts["systems"], counts["inputs"]) < 3
-    reason = "; ".join(notes)
-    return Spread(
-        units,
-        parts,
-        counts,
-        added,
-        fisher,
-        too_few,
-        reason,
-        grouped,
-        effective,
-        careful,
-    )
+    ways = added, fisher, too_few, "; ".join(notes)
+    return Spread(units, parts, counts, *ways, grouped, effective, careful)
 
 
 def _drawn(kind: str) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +26,8 @@ from nlgeval_lib.meta.levels import plan
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
+# held or rejected, width, one system carries it, leaves the interval without
+Outcome = tuple[float, float, float, float]
 # shares of a judge's variance between systems, between inputs and left over, and of the
 # ratings', as SummEval's consistency has them
 JUDGE = (0.385, 0.098, 0.517)
@@ -116,58 +120,25 @@ def draw(
     """
     world = WORLDS[name]
     make = _of_data if world.data else _of_law
-    ratings, followed, outputs = make(
-        world,
-        size,
-        rng,
-        of_systems,
-    )
-    scores = []
-    for follows, sees in ((FOLLOWS, 0.0), (FOLLOWS, 0.0), (0.0, load)):
-        systems = _of_systems(
-            world,
-            size[0],
-            of_systems,
-        )
-        inputs = _of_inputs(
-            world,
-            size[1],
-            rng,
-        )
-        own, other = systems[:, None], inputs[None]
-        if world.topic > 1:
-            own, other = other, own
-        big = _mixed(
-            follows,
-            followed,
-            own,
-        )
-        rest = _mixed(
-            sees,
-            outputs,
-            rng.normal(size=size),
-        )
-        parts = big, other, rest
-        weighted = [
-            math.sqrt(w) * part
-            for w, part in zip(
-                JUDGE,
-                parts,
-                strict=True,
-            )
-        ]
-        scores.append(weighted[0] + weighted[1] + weighted[2])
+    ratings, followed, outputs = make(world, size, rng, of_systems)
     absent = np.isnan(ratings)
-    return Judged(
-        *[
-            np.where(
-                absent,
-                np.nan,
-                side,
-            )
-            for side in (*scores, ratings)
-        ]
-    )
+    sides = []
+    for follows, sees in ((FOLLOWS, 0.0), (FOLLOWS, 0.0), (0.0, load)):
+        systems = _of_systems(world, size[0], of_systems)[:, None]
+        inputs = _of_inputs(world, size[1], rng)[None]
+        rest = _mixed(sees, outputs, rng.normal(size=size))
+        if world.topic > 1:
+            parts = _mixed(follows, followed, inputs), systems, rest
+        else:
+            parts = _mixed(follows, followed, systems), inputs, rest
+        sides.append(np.where(absent, np.nan, _weighted(JUDGE, parts)))
+    return Judged(*sides, ratings)
+
+
+def _weighted(shares: Sequence[float], parts: Sequence[Floats]) -> Floats:
+    """The sum of three effects of variance 1, each with its share of the variance."""
+    first, second, third = [math.sqrt(share) for share in shares]
+    return first * parts[0] + second * parts[1] + third * parts[2]
 
 
 def _mixed(
@@ -230,18 +201,10 @@ def _of_law(
     )[None]
     outputs = rng.normal(size=size)
     if world.topic > 1:
-        parts, shares, followed = (inputs, systems, outputs), BY_TOPIC, inputs
-    else:
-        parts, shares, followed = (systems, inputs, outputs), RATINGS, systems
-    weighted = [
-        math.sqrt(w) * part
-        for w, part in zip(
-            shares,
-            parts,
-            strict=True,
-        )
-    ]
-    return weighted[0] + weighted[1] + weighted[2], followed, outputs
+        ratings = _weighted(BY_TOPIC, (inputs, systems, outputs))
+        return ratings, inputs, outputs
+    ratings = _weighted(RATINGS, (systems, inputs, outputs))
+    return ratings, systems, outputs
 
 
 def _of_data(
@@ -275,17 +238,7 @@ def _of_data(
         ]
     )
     ratings = ratings + left_over
-    above = np.clip(
-        np.searchsorted(values, ratings),
-        1,
-        len(values) - 1,
-    )
-    nearer = ratings - values[above - 1] < values[above] - ratings
-    on_scale = np.where(
-        nearer,
-        values[above - 1],
-        values[above],
-    )
+    on_scale = _nearest(ratings, values)
     followed = (systems[drawn] - systems.mean()) / systems.std()
     return (
         np.where(
@@ -296,6 +249,15 @@ def _of_data(
         followed[:, None],
         np.nan_to_num(left_over) / np.nanstd(outputs),
     )
+
+
+def _nearest(ratings: Floats, values: Floats) -> Floats:
+    """The value of the scale that is nearest to each rating."""
+    above = np.searchsorted(values, ratings)
+    above = np.clip(above, 1, len(values) - 1)
+    to_lower = ratings - values[above - 1]
+    to_higher = values[above] - ratings
+    return np.where(to_lower < to_higher, values[above - 1], values[above])
 
 
 # -- the truth
@@ -427,83 +389,56 @@ def measure(
     the value without the most influential leaves the interval.
     """
     world = WORLDS[name]
-    many = world.size[0] > 2
-    outcomes: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-    target, load = 0.0, 0.0
-    if many:
-        target, load = truth(
-            name,
-            coef,
-            level,
-            level != "system",
-        )
     seeds = [seed, *world.size, list(WORLDS).index(name)]
     rng = np.random.default_rng(seeds)
-    for _ in range(sims if many else 0):
-        judged = draw(
-            name,
-            world.size,
-            rng,
-            load,
-            rng,
-        )
-        for key, outcome in _outcomes(
-            world,
-            judged,
-            coef,
-            level,
-            target,
-        ).items():
-            outcomes.setdefault(key, []).append(outcome)
-    of_these = truth_of_these(
-        name,
-        coef,
-        level,
-        world.size[0],
-        seed,
-    )
+    outcomes: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    if world.systems > 2:
+        target, load = truth(name, coef, level, level != "system")
+        for _ in range(sims):
+            judged = draw(name, world.size, rng, load, rng)
+            tried = _outcomes(world, judged, coef, level, target)
+            for key, outcome in tried.items():
+                outcomes[key].append(outcome)
+    of_these = truth_of_these(name, coef, level, world.systems, seed)
     for _ in range(sims):
         of_systems = np.random.default_rng(seed)
-        judged = draw(
-            name,
-            world.size,
-            rng,
-            0.0,
-            of_systems,
-        )
-        of_inputs = _together(world).get("input_groups")
-        judge = meta.correlate(
-            judged.first,
-            judged.ratings,
-            coef,
-            level,
-            ci="jack-inputs",
-            input_groups=of_inputs,
-        )
-        outcome = (*_held(judge, of_these)[:2], math.nan, math.nan)
-        outcomes.setdefault(("these", "coverage"), []).append(outcome)
-    size = "x".join(map(str, world.size))
+        judged = draw(name, world.size, rng, 0.0, of_systems)
+        outcome = _of_these(world, judged, coef, level, of_these)
+        outcomes["these", "coverage"].append(outcome)
+    cell = f"{world.systems}x{world.inputs}"
     rows = []
     for (method, what), listed in sorted(outcomes.items()):
-        rate, width, one_system, leaves = np.mean(listed, axis=0).tolist()
+        rate, *others = np.mean(listed, axis=0).tolist()
         se = math.sqrt(rate * (1 - rate) / len(listed))
-        values = (name, size, level, coef, method, what, rate, se, width)
-        row = (*values, one_system, leaves, len(listed), seed)
-        rows.append(
-            dict(
-                zip(
-                    COLUMNS,
-                    row,
-                    strict=True,
-                )
-            )
-        )
+        values = (name, cell, level, coef, method, what, rate, se)
+        row = (*values, *others, len(listed), seed)
+        rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
+
+
+def _of_these(
+    world: World,
+    judged: Judged,
+    coef: str,
+    level: str,
+    target: float,
+) -> Outcome:
+    """Of one data set: whether the interval over inputs holds the target."""
+    judge = meta.correlate(
+        judged.first,
+        judged.ratings,
+        coef,
+        level,
+        ci="jack-inputs",
+        input_groups=_together(world).get("input_groups"),
+    )
+    held, width, _, _ = _held(judge, target)
+    return held, width, math.nan, math.nan
 
 
 def _outcomes(
     world: World, judged: Judged, coef: str, level: str, target: float
-) -> dict[tuple[str, str], tuple[float, ...]]:
+) -> dict[tuple[str, str], Outcome]:
     """Of one data set: what each method does."""
     rival = judged.twin if level == "system" else judged.second
     sides = judged.first, rival, judged.ratings
@@ -545,12 +480,12 @@ def _together(world: World) -> dict[str, Any]:
     return together
 
 
-def _rejected(p: float) -> tuple[float, ...]:
+def _rejected(p: float) -> Outcome:
     """Of a test: whether it rejects; the rest is of intervals."""
     return float(p <= 0.05), math.nan, math.nan, math.nan
 
 
-def _held(judge: meta.Correlation, target: float) -> tuple[float, ...]:
+def _held(judge: meta.Correlation, target: float) -> Outcome:
     """Of an interval: whether it holds the target, its width, and what influence says
     of it.
     """
