@@ -4,11 +4,13 @@ catalogue takes.
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import shutil
 from pathlib import Path
 
+import notebook_cells
 import pandas as pd
 import pytest
 import typer
@@ -284,6 +286,22 @@ def test_an_evaluator_of_ones_own_is_swept(nl, here):
     _, tests = saved("mine")
     assert tests["against"].tolist() == ["power=1", "power=1", "power=2"]
     assert tests["difference"].iat[0] == 0 and tests["difference"].iat[2] != 0
+
+
+@pytest.mark.slow
+def test_aggregators_of_the_page_join_recorded_scores(needs, tmp_path, monkeypatch):
+    needs("acloserlook", "summeval")
+    for name in ("RESULTS", "FIGURES", "HOME"):
+        monkeypatch.setenv(f"NLGEVAL_{name}", str(tmp_path / name))
+    [listed] = re.findall(r"aggregators=(\[.+?\])", PAGE.read_text(encoding="utf-8"))
+    names = notebook_cells.run(
+        PAGE.parent / "notebooks" / "ablations" / "aggregator_types.ipynb",
+        mode="quick",
+        aggregators=ast.literal_eval(listed),
+        units=["row"],
+    )
+    tested = names["tests"].dropna(subset="p_holm")
+    assert {"LR", "boosting", "sklearn.svm.SVR"} <= set(tested["kind"])
 
 
 @pytest.mark.slow
