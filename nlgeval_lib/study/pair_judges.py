@@ -181,7 +181,7 @@ def of_file(
     for column in frame:
         if str(column).startswith("rater_"):
             rows[column] = verdicts_of(frame[column])
-    judges = {}
+    judges: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
     for name in names:
         if name not in rows:
             raise InputError(
