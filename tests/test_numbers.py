@@ -74,12 +74,14 @@ def test_a_set_is_the_same_without_its_texts(name, options, data) -> None:
     with_texts = data(name, **options)
     without = datasets.of_numbers(name, **options)
     _same(with_texts, without, by_place=False)
-    for unit in ("words", "characters"):
-        lengths = [
-            meta.baselines.length(list(frame["output"]), unit=unit)
-            for frame in (with_texts, without)
-        ]
-        np.testing.assert_array_equal(*lengths)
+    # a set of ratings alone has none, a set of pairs two
+    for column in with_texts.filter(like="output"):
+        for unit in ("words", "characters"):
+            lengths = [
+                meta.baselines.length(list(frame[column]), unit=unit)
+                for frame in (with_texts, without)
+            ]
+            np.testing.assert_array_equal(*lengths)
 
 
 @pytest.mark.parametrize(("name", "options"), RECORDED)
@@ -168,6 +170,16 @@ def test_the_bundle_is_small() -> None:
     """At most 7.5 MB in all."""
     size = sum(path.stat().st_size for path in numbers.folder().iterdir())
     assert size < MOST_MEGABYTES * 1e6
+
+
+def test_the_commit_that_the_bundle_names_is_in_this_history() -> None:
+    command = ("git", "-C", str(files.root()), "rev-parse", "--is-shallow-repository")
+    whole = subprocess.run(command, capture_output=True, text=True, check=False)
+    if whole.stdout.strip() != "false":
+        pytest.skip("no git checkout with its whole history")
+    commit = numbers.about()["commit"]
+    ancestor = ("merge-base", "--is-ancestor", commit, "HEAD")
+    subprocess.run((*command[:3], *ancestor), capture_output=True, check=True)
 
 
 def test_the_table_of_sets_names_sources_and_licences() -> None:

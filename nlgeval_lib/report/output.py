@@ -16,8 +16,8 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import files, papers
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib import files, papers, used_code
+from nlgeval_lib.report import durations, saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 
@@ -70,6 +70,8 @@ class Output:
         self.parameters = dict(parameters or {})
         self._why_apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
+        if mode == "full" and (duration := durations.sentence(id)):
+            print(duration)
         # By the printed table, the frame's name and the figure's name.
         self._cells: dict[str, pd.DataFrame] = {}
         self._frames: dict[str, pd.DataFrame] = {}
@@ -82,6 +84,10 @@ class Output:
         """What was saved last: the first screen and the first table. A notebook begins
         with it; what its own run gives follows below.
         """
+        with used_code.unseen():  # no result hangs on how an earlier one is shown
+            return self._answer()
+
+    def _answer(self) -> tables.Table:
         from nlgeval_lib.report import answers
 
         record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
@@ -311,7 +317,7 @@ class Output:
             "line": line,
             "files": names,
             "written": fresh,
-            "modules": provenance.modules(),
+            "modules": used_code.modules(),
         }
         path: Path | str | None = os.environ.get("NLGEVAL_RECORD")
         if not path:
@@ -471,10 +477,11 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     judged = ours[judge.notna()]
     if judged.empty:
         return ours
-    apart = judged.assign(row=judged["row"] + ", judged by " + judge, extra=True)
-    printed = judged
+    named = judged["row"].str.partition(catalogue.JUDGED_BY)
+    apart = judged.assign(row=named[0] + ", judged by " + judge, extra=True)
+    printed = judged[named[1] == ""]
     if "extra" in judged:  # what no table prints leaves no gap
-        printed = judged[~judged["extra"].eq(True)]
+        printed = printed[~printed["extra"].eq(True)]
     gaps = printed[["row", "column", "statistic"]].assign(
         value=math.nan, reason="judged by " + judge + ", in a row of its own"
     )
