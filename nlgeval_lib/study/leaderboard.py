@@ -22,7 +22,11 @@ from nlgeval_lib.study import others, pair_judges, recorded_judges
 CEILING = "raters, leave-one-out (ceiling)"
 COEFS = ("pearson", "spearman", "kendall-b")
 # level -> the coefficients that are shown at it
-LEVELS = {"dataset": COEFS, "input": ("kendall-b",), "system": ("kendall-b",)}
+LEVELS = {
+    "dataset": COEFS,
+    "input": ("kendall-b",),
+    "system": ("kendall-b",),
+}
 # of more judges than these no two are tested against each other
 MOST_TESTED = 16
 
@@ -72,13 +76,34 @@ def _rows(board: Board) -> Iterator[dict[str, Any]]:
     for level in board.levels:
         grid = correlations.Grid(board.items, level)
         for coef in LEVELS[level]:
-            place = {"set": board.dataset, "aspect": board.aspect}
-            place |= {"level": level, "coef": coef}
+            place = {
+                "set": board.dataset,
+                "aspect": board.aspect,
+            }
+            place |= {
+                "level": level,
+                "coef": coef,
+            }
             ranks = {}
             if level == "dataset" and coef == "kendall-b":
-                ranks = _ranks(board, grid, human, coef)
+                ranks = _ranks(
+                    board,
+                    grid,
+                    human,
+                    coef,
+                )
             for judge, values in board.scores.items():
-                row = place | {"judge": judge} | _cell(grid, values, human, coef, level)
+                row = (
+                    place
+                    | {"judge": judge}
+                    | _cell(
+                        grid,
+                        values,
+                        human,
+                        coef,
+                        level,
+                    )
+                )
                 best, worst = ranks.get(judge, (None, None))
                 yield row | {
                     "best rank": best,
@@ -87,7 +112,12 @@ def _rows(board: Board) -> Iterator[dict[str, Any]]:
                     "origin": board.origins.get(judge, "computed here"),
                 }
             if len(board.raters) > 1:
-                yield place | _ceiling(grid, board, coef, level)
+                yield place | _ceiling(
+                    grid,
+                    board,
+                    coef,
+                    level,
+                )
 
 
 def _cell(
@@ -106,12 +136,39 @@ def _cell(
         "tied scores": _tied(values[present]),
     }
     try:
-        result, _ = grid.correlate(values, human, coef, level)
+        result, _ = grid.correlate(
+            values,
+            human,
+            coef,
+            level,
+        )
     except ValueError as error:
-        ends = {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan}
-        return row | ends | {"reason": str(error), "signature": ""}
-    ends = {"value": result.value, "ci_low": result.low, "ci_high": result.high}
-    return row | ends | {"reason": result.reason, "signature": result.signature()}
+        ends = {
+            "value": np.nan,
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+        }
+        return (
+            row
+            | ends
+            | {
+                "reason": str(error),
+                "signature": "",
+            }
+        )
+    ends = {
+        "value": result.value,
+        "ci_low": result.low,
+        "ci_high": result.high,
+    }
+    return (
+        row
+        | ends
+        | {
+            "reason": result.reason,
+            "signature": result.signature(),
+        }
+    )
 
 
 def _tied(values: np.ndarray) -> float:
@@ -124,21 +181,50 @@ def _tied(values: np.ndarray) -> float:
 
 
 def _ceiling(
-    grid: correlations.Grid, board: Board, coef: str, level: str
+    grid: correlations.Grid,
+    board: Board,
+    coef: str,
+    level: str,
 ) -> dict[str, Any]:
     """How well a rater follows the others."""
-    row = {"judge": CEILING, "baseline": True, "origin": "the set's raters"}
+    row = {
+        "judge": CEILING,
+        "baseline": True,
+        "origin": "the set's raters",
+    }
     try:
-        result = grid.ceiling(board.raters, coef, level, "auto", 1000, 0)
+        result = grid.ceiling(
+            board.raters,
+            coef,
+            level,
+            "auto",
+            1000,
+            0,
+        )
     except ValueError as error:
-        return row | {"value": np.nan, "n": 0, "reason": str(error), "signature": ""}
-    ends = {"value": result.value, "ci_low": result.low, "ci_high": result.high}
-    counts = {"n": result.n, "reason": result.reason}
+        return row | {
+            "value": np.nan,
+            "n": 0,
+            "reason": str(error),
+            "signature": "",
+        }
+    ends = {
+        "value": result.value,
+        "ci_low": result.low,
+        "ci_high": result.high,
+    }
+    counts = {
+        "n": result.n,
+        "reason": result.reason,
+    }
     return row | ends | counts | {"signature": result.signature()}
 
 
 def _ranks(
-    board: Board, grid: correlations.Grid, human: np.ndarray, coef: str
+    board: Board,
+    grid: correlations.Grid,
+    human: np.ndarray,
+    coef: str,
 ) -> dict[str, tuple[int, int]]:
     """Between which ranks each judge lies, by paired tests corrected by Holm."""
     names = list(board.scores)
@@ -149,7 +235,12 @@ def _ranks(
     for one, other in zip(first, second, strict=True):
         pair = board.scores[names[one]], board.scores[names[other]]
         try:
-            test = grid.compare(*pair, human, coef=coef, level="dataset")
+            test = grid.compare(
+                *pair,
+                human,
+                coef=coef,
+                level="dataset",
+            )
             p_values.append(test.p)
         except ValueError:
             p_values.append(np.nan)
@@ -157,7 +248,15 @@ def _ranks(
     p[first, second] = p[second, first] = meta.correct(p_values, "holm").adjusted
     values = []
     for name in names:
-        values.append(_cell(grid, board.scores[name], human, coef, "dataset")["value"])
+        values.append(
+            _cell(
+                grid,
+                board.scores[name],
+                human,
+                coef,
+                "dataset",
+            )["value"]
+        )
     sets = meta.rank_sets(values, p, names=names)
     return dict(zip(names, zip(sets.best, sets.worst, strict=True), strict=True))
 
@@ -185,9 +284,23 @@ def _board(
     **more: Any,
 ) -> Board:
     free = _free(items)
-    origins = {**origin, **dict.fromkeys(free, "a baseline")}
-    scores = {**judges, **free}
-    return Board(name, aspect, items, scores, origins, tuple(free), **more)
+    origins = {
+        **origin,
+        **dict.fromkeys(free, "a baseline"),
+    }
+    scores = {
+        **judges,
+        **free,
+    }
+    return Board(
+        name,
+        aspect,
+        items,
+        scores,
+        origins,
+        tuple(free),
+        **more,
+    )
 
 
 def _metrics(items: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -230,7 +343,12 @@ def _summeval() -> Iterator[Board]:
             origins[name] = "llm_summeval, reason then score, 12 systems"
         raters = [rows[f"rater_expert_{number}"].to_numpy() for number in range(3)]
         yield _board(
-            "summeval", aspect, rows, judges | metrics, origins, raters=tuple(raters)
+            "summeval",
+            aspect,
+            rows,
+            judges | metrics,
+            origins,
+            raters=tuple(raters),
         )
 
 
@@ -242,7 +360,12 @@ def _topical_chat() -> Iterator[Board]:
     }
     read = recorded_judges.read_ratings(texts, low_high)
     items = datasets.items(frame)
-    forms = recorded_judges.scores(items, read, low_high, by="prompt_form")
+    forms = recorded_judges.scores(
+        items,
+        read,
+        low_high,
+        by="prompt_form",
+    )
     for aspect in low_high:
         rows = _aspect(frame, aspect)
         judges = {}
@@ -254,7 +377,14 @@ def _topical_chat() -> Iterator[Board]:
             origins["UniEval"] = "the set's file"
         columns = [name for name in rows if str(name).startswith("rater_")]
         raters = tuple(rows[name].to_numpy(dtype=float) for name in columns)
-        yield _board("topical_chat", aspect, rows, judges, origins, raters=raters)
+        yield _board(
+            "topical_chat",
+            aspect,
+            rows,
+            judges,
+            origins,
+            raters=raters,
+        )
 
 
 def _wmt22() -> Iterator[Board]:
@@ -270,13 +400,27 @@ def _wmt22() -> Iterator[Board]:
         for form in ("DA-refA", "DA-src"):
             name = f"GEMBA-{judge}, {form}"
             judges[name] = recorded_judges.of_one(
-                items, "gemba_wmt22", judge, form, rated=True
+                items,
+                "gemba_wmt22",
+                judge,
+                form,
+                rated=True,
             )
             origins[name] = "gemba_wmt22"
-    yield _board("wmt22_zhen", "mqm", frame, judges, origins)
+    yield _board(
+        "wmt22_zhen",
+        "mqm",
+        frame,
+        judges,
+        origins,
+    )
 
 
-def _stored(name: str, columns: Mapping[str, str], origin: str) -> Iterator[Board]:
+def _stored(
+    name: str,
+    columns: Mapping[str, str],
+    origin: str,
+) -> Iterator[Board]:
     """The scores that stand in the set's own files."""
     frame = datasets.load(name)
     for aspect in frame.attrs["aspects"]:
@@ -286,7 +430,13 @@ def _stored(name: str, columns: Mapping[str, str], origin: str) -> Iterator[Boar
             if column in rows and rows[column].notna().any():
                 judges[label] = rows[column].to_numpy(dtype=float)
         if judges:
-            yield _board(name, aspect, rows, judges, dict.fromkeys(judges, origin))
+            yield _board(
+                name,
+                aspect,
+                rows,
+                judges,
+                dict.fromkeys(judges, origin),
+            )
 
 
 def _openmeva() -> Iterator[Board]:
@@ -334,7 +484,14 @@ def _llm_rubric() -> Iterator[Board]:
                 column
             ].to_numpy(dtype=float)
         origins = dict.fromkeys(judges, "llm_rubric_judge")
-        yield _board("llm_rubric", question, rows, judges, origins, levels=("dataset",))
+        yield _board(
+            "llm_rubric",
+            question,
+            rows,
+            judges,
+            origins,
+            levels=("dataset",),
+        )
 
 
 BOARDS: Mapping[str, Callable[[], Iterator[Board]]] = {
@@ -371,17 +528,43 @@ def labels() -> pd.DataFrame:
         test = alttest.TESTS[part]
         for judge in table:
             values = table[judge].to_numpy()
-            result = meta.alt_test(values, ratings, test.score, test.epsilon)
-            more = {"winning rate": result.winning_rate, "advantage": result.advantage}
-            row = _of_labels(name, str(judge), values, gold) | more
+            result = meta.alt_test(
+                values,
+                ratings,
+                test.score,
+                test.epsilon,
+            )
+            more = {
+                "winning rate": result.winning_rate,
+                "advantage": result.advantage,
+            }
+            row = (
+                _of_labels(
+                    name,
+                    str(judge),
+                    values,
+                    gold,
+                )
+                | more
+            )
             rows.append(row | {"passed": result.passed})
         frequent = np.full(len(gold), pd.Series(gold).mode().iloc[0])
-        rows.append(_of_labels(name, "most frequent label (baseline)", frequent, gold))
+        rows.append(
+            _of_labels(
+                name,
+                "most frequent label (baseline)",
+                frequent,
+                gold,
+            )
+        )
     return pd.DataFrame(rows)
 
 
 def _of_labels(
-    name: str, judge: str, values: np.ndarray, gold: np.ndarray
+    name: str,
+    judge: str,
+    values: np.ndarray,
+    gold: np.ndarray,
 ) -> dict[str, Any]:
     """A judge's accuracy with its interval, and kappa."""
     present = ~np.isnan(values) & ~np.isnan(gold)
