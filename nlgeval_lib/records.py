@@ -52,6 +52,10 @@ class Completion:
     logprobs: tuple[Mapping[str, float], ...] | None = None
     model: str = ""
     revision: str = ""
+    # what the server called the model that answered, where that is another name than
+    # the one that was asked for, and its fingerprint of model and configuration
+    served: str = ""
+    fingerprint: str = ""
     error: str = ""
     # of an error that says nothing about the prompt, such as a lost connection
     passing: bool = False

@@ -52,7 +52,7 @@ def told(run):
 def no_vllm() -> str:
     """Why vLLM cannot be tested here; empty where it can."""
     if importlib.util.find_spec("vllm") is None:
-        return "vLLM is not installed: the group cpu-serve or gpu brings it"
+        return "vLLM is not installed: make setup-vllm brings it"
     return ""
 
 

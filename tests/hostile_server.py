@@ -34,6 +34,7 @@ class HostileServer(LoopbackServer):
         self.lock = threading.Lock()
         self.models: dict[str, Any] = {}  # what `/v1/models` tells
         self.mute = False  # it takes what is asked, and is silent
+        self.drips = False  # a GET is answered by headers without end, a byte at a time
         self.says: tuple[int, bytes] | None = (
             None  # status and body of every answer, whatever is asked
         )
@@ -83,6 +84,12 @@ class Handler(QuietHandler):
     def do_GET(self) -> None:
         if self.server.mute:
             self.server.over.wait()
+        if self.server.drips:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nx: ")
+            while not self.server.over.wait(0.02):
+                self.wfile.write(b"x")
+                self.wfile.flush()
+            return
         told = {"/v1/models": self.server.models, "/version": {"version": "1.2.3"}}.get(
             self.path
         )

@@ -173,6 +173,25 @@ def test_pairs_are_measured_by_meta() -> None:
     assert numbers["first"]["value"] == pytest.approx(shown_first, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("dataset", "recording", "judge", "form", "aspects"),
+    [
+        ("mini_judge", "mini_judge", "miniature judge", "plain score", 5),
+        ("topical_chat", "acloserlook", "gpt-3.5-turbo-0613", "analyze_rate", 4),
+    ],
+)
+def test_recorded_judges_have_cards(
+    dataset: str, recording: str, judge: str, form: str, aspects: int
+) -> None:
+    made = card.of_recorded(dataset, recording, judge, form)
+    assert len(made.numbers["sets"][dataset]["aspects"]) == aspects
+    table = made.table()
+    assert table["path"].is_unique
+    for row in table.head(20).itertuples():
+        condition = conditions.Condition(row.path, ">=", row.value)
+        assert condition.holds(made.numbers)
+
+
 # -- conditions
 
 NUMBERS = {"sets": {"s": {"aspects": {"a": {"dataset": {"kendall": {"low": 0.3}}}}}}}

@@ -26,6 +26,8 @@ TEXTS = {
     "rubric": RUBRIC,
     "aspect": "overall",
     "analysis": "no errors",
+    "output_1": "one",
+    "output_2": "two",
 }
 MORE = {
     "hdeval": (
@@ -38,6 +40,7 @@ MORE = {
     ),
     "coascore": ("-s", "n=2"),
     "prompted": ("-s", "prompt=Rate {output}"),
+    "preference": ("-s", "prompt=A: {output_1}, or B: {output_2}?"),
     "prometheus": ("-s", "repetition_penalty=1"),
     "tigerscore-reference": ("-s", "task=Summ"),
     "unieval": ("-s", "task=summarization", "-s", "aspect=coherence"),

@@ -27,6 +27,7 @@ from nlgeval_lib.study import (
     EngineOptions,
     catalogue,
     completions,
+    gpu_rate,
     judge_scores,
     judges,
     plan_totals,
@@ -244,7 +245,15 @@ def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(
         llama["dollars"] == pytest.approx(2.5 * llama["hours"])
         and llama["a_dollar"] == 3 / llama["dollars"]
     )
+    gpu_rate.write(
+        {"model": "m", "billions": 3.37, "tokens_a_second": 100, "load_seconds": 30}
+    )
+    on_this_gpu = plan_totals.totals(planned).set_index("model")
+    tokens = llama["new_tokens"] + llama["prompt_tokens"] / 10
+    assert on_this_gpu.loc[LLAMA, "hours"] * 3600 == pytest.approx(tokens / 50 + 60)
+    assert on_this_gpu.loc[API, "hours"] == own["hours"]
     got = nl("completions", "--dry-run", "--mode", "quick")
+    assert "30 s to load, as `make gpu-check` measured m here" in got.out
     assert (
         got.code == 0
         and API in got.out

@@ -361,12 +361,13 @@ def test_a_dead_server_is_given_up(server, tmp_path):
     s = server()
     e = Patient(s, concurrency=2, max_retries=1)
     e.give_up_after = 3
+    e.unreachable_for = float("inf")
     store = Store(tmp_path)
     assert e.revision  # it is met while it lives
     s.stop()
     answers = engines.complete(e, [f"p{i}" for i in range(200)], GREEDY, store)
     assert len(answers.failed) == 200 and e.calls < 20 and len(store) == 0
-    assert "connection lost" in answers.failed[0].reason
+    assert "nobody answers" in answers.failed[0].reason
     assert "3 requests failed one after another" in answers.failed[-1].reason
     assert all(failure.passing for failure in answers.failed), (
         "this says nothing about the prompts"
@@ -524,6 +525,54 @@ def test_an_answer_with_the_key_in_it_is_kept_nowhere(ask, content, tmp_path):
     )
 
 
+def escaped(content: bytes) -> bytes:
+    """JSON that says the same with each letter of the key as an escape."""
+    hidden = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
+    return content.replace(KEY.encode(), hidden.encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        text(f"you sent {KEY}"),
+        text("4", model=KEY),
+        json.dumps(
+            {"choices": [{"text": "4", "finish_reason": "stop"}], "model": KEY}
+        ).encode(),
+        json.dumps(
+            {
+                "choices": [{"text": "4", "finish_reason": "stop"}],
+                "system_fingerprint": KEY,
+            }
+        ).encode(),
+    ],
+    ids=["text", "choice", "model", "fingerprint"],
+)
+def test_an_answer_with_the_key_in_escapes_is_kept_nowhere(ask, content, tmp_path):
+    assert KEY.encode() not in escaped(content)
+    completion, _ = ask(200, escaped(content))
+    if completion.finish_reason == "error":
+        assert "repeats the API key" in completion.error
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY[:12].encode() not in kept
+
+
+def test_headers_without_end_hold_no_start(server, monkeypatch):
+    monkeypatch.setattr(_server, "_PATIENCE", 0.2)
+    dripping = server()
+    dripping.drips = True
+    with pytest.warns(UserWarning, match="has not answered within 0.2 s what models"):
+        assert Patient(dripping).revision.startswith("at:127.0.0.1:")
+
+
+@pytest.mark.parametrize("count", [10**400, -1, "7", None, 1.5, True])
+def test_a_count_of_tokens_that_is_none_counts_nothing(ask, count):
+    answer = {"choices": [{"text": "4", "finish_reason": "stop"}]}
+    answer["usage"] = {"prompt_tokens": count, "completion_tokens": 3}
+    completion, _ = ask(200, json.dumps(answer).encode())
+    assert (completion.prompt_tokens, completion.completion_tokens) == (0, 3)
+
+
 @given(st.text(), st.integers(12, len(KEY)), st.text())
 def test_no_reason_has_the_key_or_its_beginning(before, cut, after):
     assert KEY[:12] not in without_key(before + KEY[:cut] + after + KEY, KEY)
@@ -562,3 +611,15 @@ def test_an_address_that_cannot_be_asked_is_told_without_its_key():
     with pytest.raises(ValueError, match="is needed") as caught:
         _server.check_address(f"ftp://me:{KEY}@h/v1")
     assert KEY not in str(caught.value)
+
+
+def test_a_server_that_ended_is_given_up_within_seconds(server):
+    gone = server()
+    engine = Patient(gone)
+    assert engine._met()["server"].startswith("127.0.0.1:")
+    gone.stop()
+    started = engine.now
+    answers = engines.complete(engine, [f"p{i}" for i in range(20)], GREEDY)
+    assert engine.now - started < 10
+    assert len(answers.failed) == 20 and all(one.passing for one in answers.failed)
+    assert any("start the server again" in one.reason for one in answers.failed)

@@ -29,7 +29,12 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 COMMON = ("stats", "judges", "notebooks", "train", "ray", "dev")
-LOCK_GROUPS = {"cpu": (*COMMON, "cpu-serve"), "gpu": (*COMMON, "gpu"), "base": COMMON}
+LOCK_GROUPS = {
+    "cpu": COMMON,
+    "cpu-vllm": (*COMMON, "cpu-serve"),
+    "gpu": (*COMMON, "gpu"),
+    "base": COMMON,
+}
 
 # what a lock brings that no line of ours imports, and who runs it
 RUN_NOT_IMPORTED = {
@@ -56,26 +61,47 @@ def declared(*groups: str) -> dict[str, Requirement]:
     return {canonicalize_name(each.name): each for each in map(Requirement, lines)}
 
 
+def locked(group: str) -> dict[str, tuple[str, int]]:
+    """Package -> its exact version in a lock, such as `==1.2`, and how many hashes."""
+    text = (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8")
+    pins = {}
+    for entry in re.split(r"\n(?=\S)", text):
+        pin, *hashes = re.split(r"\s*\\\n\s*", entry.strip())
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", line) for line in hashes)
+        requirement = Requirement(pin)
+        name = canonicalize_name(requirement.name)
+        pins[name] = str(requirement.specifier), len(hashes)
+    return pins
+
+
+@pytest.mark.parametrize("group", [*LOCK_GROUPS, "uv"])
+def test_every_package_of_a_lock_has_its_hashes(group: str) -> None:
+    """Of torch in a CPU lock there are none: each index has its own build."""
+    without = {name for name, (_, hashes) in locked(group).items() if not hashes}
+    assert without == ({"torch"} if group.startswith("cpu") else set())
+
+
+def test_uv_has_one_version() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [version] = re.findall(r"^UV_VERSION := (\S+)$", makefile, re.M)
+    assert locked("uv")["uv"][0] == f"=={version}"
+
+
 @pytest.mark.parametrize("group", LOCK_GROUPS)
 def test_the_lock_meets_what_is_declared_and_names_no_place(group: str) -> None:
     text = (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8")
     assert not re.search(r"https?:|file:|--index|--find-links|\+cpu", text)
-    lines = text.splitlines()
-    assert group != "cpu" or not re.search(
-        r"^(nvidia-|triton|torchvision|torchaudio)", text, re.M
-    )
+    if group.startswith("cpu"):
+        assert not re.search(r"^(nvidia-|triton|torchvision|torchaudio)", text, re.M)
+    assert ("vllm" in text) == (group in ("cpu-vllm", "gpu"))
     assert [{"extra": "gpu"}, {"extra": "cpu-serve"}] in PYPROJECT["tool"]["uv"][
         "conflicts"
     ]
-    locked = {
-        canonicalize_name(each.name): each.specifier for each in map(Requirement, lines)
-    }
+    pins = locked(group)
     for name, wanted in declared(*LOCK_GROUPS[group]).items():
         if wanted.marker is None or wanted.marker.evaluate({"sys_platform": "linux"}):
-            (exact,) = locked[name]
-            assert exact.operator == "==" and wanted.specifier.contains(
-                exact.version
-            ), name
+            version = pins[name][0].removeprefix("==")
+            assert wanted.specifier.contains(version), name
 
 
 brought = functools.cache(
@@ -350,12 +376,8 @@ def test_environment_yml_is_pyproject() -> None:
         for each in map(Requirement, pip)
     }
     assert written.keys() == declared(*COMMON).keys()
-    lines = (ROOT / "requirements/base.txt").read_text(encoding="utf-8").splitlines()
-    locked = {
-        canonicalize_name(each.name): str(each.specifier)
-        for each in map(Requirement, lines)
-    }
-    assert written == {name: locked[name] for name in written}
+    pins = locked("base")
+    assert written == {name: pins[name][0] for name in written}
 
 
 def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> None:

@@ -4,6 +4,7 @@ worth; against small tables done by hand, scikit-learn, and the publishers' coun
 
 from __future__ import annotations
 
+import io
 import itertools
 
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 from cli_tools import cases, frame_hash, has_texts, numbers_hash
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from nlgeval_lib import datasets, meta
 from nlgeval_lib.datasets import pairs, recordings
+from nlgeval_lib.study import pair_judges
 
 NAN = float("nan")
 PAIRED = [name for name in datasets.NAMES if datasets.kind(name) == "pairs"]
@@ -203,6 +206,14 @@ def test_the_interval_covers_a_known_share():
     assert 0.92 <= covered / 600 <= 0.98
 
 
+def test_where_all_are_right_the_interval_is_the_exact_one():
+    result = meta.pair_accuracy(np.ones(20), np.ones(20))
+    exact = stats.binomtest(20, 20).proportion_ci(method="exact")
+    assert (result.low, result.high) == pytest.approx((exact.low, exact.high))
+    halves = meta.pair_accuracy([1, 2, 1, 2], [1, 1, 1, 1], [0, 0, 1, 1])
+    assert np.isnan(halves.low) and halves.value == 0.5
+
+
 REFUSED = {
     "another verdict": (([1, 3], [1, 1]), {}, "verdicts: 3 is not 1, 2, 0"),
     "another length": (([1], [1, 1]), {}, "verdicts: got 1 for 2 pairs"),
@@ -239,3 +250,47 @@ def test_every_recording_of_pairs_has_both_keys():
     named = {recordings.keys(name) for name in recordings.NAMES}
     assert named == {recordings.KEYS, recordings.PAIR_KEYS}
     assert list(itertools.chain(recordings.keys("llmbar_judges")))[2] == "pair_id"
+
+
+# --- judges of anyone's pairs
+
+
+def test_a_file_of_verdicts_becomes_a_table(nl, tmp_path):
+    """From the command line: words and numbers, both orders, a rater each."""
+    lines = ["pair_id,input_id,winner,value,given,swapped,rater_a,rater_b"]
+    lines += [
+        "a,1,A,1,1,1,1,1",
+        "b,2,B,0,1,2,2,2",
+        "c,3,tie,2,2,2,0,1",
+        "d,4,1,,1,,1,1",
+    ]
+    (tmp_path / "my.csv").write_text("\n".join(lines) + "\n")
+    got = nl("meta", "--pairs", "my.csv", "--human", "winner", "--format", "csv")
+    assert got.code == 0, got.err
+    table = pd.read_csv(io.StringIO(got.out)).set_index("judge")
+    both = table.loc["value, each order"]
+    # right: a twice, b once of two, c never, d once of one
+    assert both["accuracy"] == pytest.approx(4 / 7)
+    assert both["consistency"] == pytest.approx(2 / 3)
+    assert both["coverage"] == pytest.approx(7 / 8)
+    assert table.loc["value", "accuracy"] == pytest.approx(1 / 3)
+    assert table.loc[pair_judges.CEILING, "accuracy"] == pytest.approx(3 / 4)
+    wrong = nl("meta", "--pairs", "my.csv", "--human", "winner", "--score", "pair_id")
+    assert wrong.code == 2 and "row 1: pair_id is 'b'" not in wrong.err
+    assert "a verdict is 1 or 2" in wrong.err
+    lacking = nl("meta", "--pairs", "my.csv")
+    assert lacking.code == 2 and "pairs need a column 'preference'" in lacking.err
+
+
+def test_the_baselines_are_beside_the_judges():
+    frame = pd.DataFrame(
+        {
+            "preference": [1.0, 2.0, 0.0],
+            "output_1": ["longer", "x", "y"],
+            "output_2": ["short", "xyz", "z"],
+        }
+    )
+    table = pair_judges.table(frame, {}).set_index("judge")["accuracy"]
+    assert table["longer output (baseline)"] == 1
+    assert table["output 1 (baseline)"] == pytest.approx(1 / 3)
+    assert table["a tie (baseline)"] == pytest.approx(1 / 3)

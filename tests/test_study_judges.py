@@ -17,6 +17,7 @@ from runner_tools import Checkout
 from nlgeval_lib import datasets, files, study
 from nlgeval_lib.engines import Failure, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.records import Completion
 from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import EngineChoice, ProgressBar
 from nlgeval_lib.study import catalogue, judges
@@ -203,15 +204,21 @@ def test_criteria_of_an_hd_eval_that_is_not_fitted(here, engine):
     assert again.criteria == made.criteria and again.coverage == made.coverage
 
 
-def test_several_revisions_must_be_told_apart(here, engine):
+def test_several_revisions_stand_side_by_side(here, engine):
     filled("terse", engine, mode="quick")
-    filled(
-        "terse",
-        ScriptedEngine(lambda *ask: "3", model=MODEL, revision="r2"),
-        mode="quick",
-    )
-    made = study.judge_scores("one", "terse", mode="quick")
-    assert not made.available and "2 revisions" in made.why and "r1, r2" in made.why
+    for revision, answer in (("r2", "3"), ("at:lab:8000+owner:me", "4")):
+        another = ScriptedEngine(
+            lambda *ask, text=answer: text, model=MODEL, revision=revision
+        )
+        filled("terse", another, mode="quick")
+    scores = study.judge_scores("one", "terse", mode="quick")
+    assert scores.available and scores.papers_own and scores.revision == "r1"
+    second, third = scores.others
+    assert second.revision == "r2" and second.frame["value"].eq(3).all()
+    assert third.frame["value"].eq(4).all() and third.identity == "another model"
+    for other in scores.others:
+        who = f"{MODEL}@{other.revision}"
+        assert other.signature.endswith(f"|judged-by:{who}") and not other.papers_own
     assert (
         study.judge_scores("one", "terse", revision="r2", mode="quick")
         .frame["value"]
@@ -219,6 +226,30 @@ def test_several_revisions_must_be_told_apart(here, engine):
         .all()
     )
     assert "no completions" in study.judge_scores("one", "terse", revision="r3").why
+
+
+@pytest.mark.parametrize(
+    ("served", "grade", "who"),
+    [
+        ([f"{MODEL}-2024"], "the same name at another date", f"{MODEL}-2024"),
+        (
+            ["", f"{MODEL}-2024"],
+            "the same name at another date",
+            f"{MODEL} and {MODEL}-2024",
+        ),
+        (["mixtral"], "another model", "mixtral"),
+    ],
+)
+def test_who_answered_under_the_asked_name_is_named(here, engine, served, grade, who):
+    """Another model behind the name, for all answers or for some: no paper's row."""
+    turns = itertools.cycle(served)
+    another = ScriptedEngine(
+        lambda *ask: Completion("", "3", served=next(turns)), model=MODEL, revision="r1"
+    )
+    filled("terse", another, mode="quick")
+    scores = study.judge_scores("one", "terse", mode="quick")
+    assert scores.available and scores.identity == grade and not scores.papers_own
+    assert scores.signature.endswith(f"|judged-by:{who}@r1 (asked as {MODEL})")
 
 
 def test_the_miniature_judge_without_a_checkpoint(here):

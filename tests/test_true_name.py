@@ -13,9 +13,10 @@ from hostile_server import HostileServer
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, _server
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring.provenance import record_of
-from nlgeval_lib.study import judges
-from nlgeval_lib.study.catalogue import Judge, Question
+from nlgeval_lib.study import identity
+from nlgeval_lib.study.catalogue import Judge
 
 GREEDY = Sampling(max_tokens=9)
 
@@ -180,8 +181,38 @@ def test_who_is_the_papers_judge(case):
         id="id",
         evaluator="geval",
         data="summeval",
-        model="gpt-4",
+        model=case.get("asked", "gpt-4"),
         revision=case["named"],
     )
-    question = Question(output="one", name="two", judge=judge)
-    assert judges.is_own(question, case["model"], case["revision"]) is case["own"]
+    grade = identity.of(judge, case["model"], case["revision"], case.get("served", ()))
+    assert grade == case["grade"] and grade.papers_own is case["own"]
+
+
+@pytest.mark.parametrize(
+    ("named_models", "served"),
+    [
+        (["judge"], [""]),
+        (["judge-2024"], ["judge-2024"]),
+        (["judge", "judge-2024"], ["", "judge-2024"]),
+    ],
+    ids=["as asked", "another", "changes in the middle"],
+)
+def test_the_name_in_each_answer_is_kept_with_it(named_models, served, tmp_path):
+    server = HostileServer()
+    engine = OpenAIEngine("judge", base_url=server.url)
+    with Store(tmp_path) as store:
+        for turn, model in enumerate(named_models):
+            choice = {"message": {"content": "4"}, "finish_reason": "stop"}
+            answer = {"model": model, "system_fingerprint": "fp_1", "choices": [choice]}
+            server.says = 200, json.dumps(answer).encode()
+            request = Request.chat(f"question {turn}")
+            answers = engines.complete(engine, [request], GREEDY, store)
+            assert answers.served == {model}
+        kept = store.get_many(store.keys()).values()
+        assert [completion.served for completion in kept] == served
+        assert {completion.fingerprint for completion in kept} == {"fp_1"}
+        replayed = engines.ReplayEngine(store, "judge")
+        requests = [Request.chat(f"question {turn}") for turn in range(len(served))]
+        answers = engines.complete(replayed, requests, GREEDY, store)
+        assert answers.served == set(named_models)
+    server.stop()

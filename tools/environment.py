@@ -35,8 +35,13 @@ def locked(group: str) -> dict[str, str]:
     lines = (
         (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8").splitlines()
     )
-    pins = (line.split(";")[0].strip().split("==") for line in lines if "==" in line)
-    return {name(package): version for package, version in pins}
+    versions = {}
+    for line in lines:
+        pin, _, _ = line.partition(";")
+        package, equal, version = pin.strip(" \\").partition("==")
+        if equal:
+            versions[name(package)] = version
+    return versions
 
 
 def text() -> str:

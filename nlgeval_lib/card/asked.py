@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from nlgeval_lib.card.cards import Card, made
 from nlgeval_lib.card.judged import Judged
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.prometheus import Rubric
+from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.scoring import Job, ProgressBar, prepared
 from nlgeval_lib.scoring.asking import Run
 from nlgeval_lib.scoring.named import EngineChoice
@@ -86,12 +87,19 @@ class Asking:
         job.skip_incomplete = True
         return job
 
-    def jobs(self) -> Iterator[Job]:
-        """Every job that the card asks for, the probes' last."""
+    def planned(self) -> list[Stage]:
+        """Every stage that the card asks for, none of them asked, under the name of its
+        set, and of its probe.
+        """
+        stages = []
         for part in self.data:
-            yield self.job(part)
-            for changed in self._changed(part).values():
-                yield self.job(changed)
+            named_parts = {part.name: part}
+            for name, changed in self._changed(part).items():
+                named_parts[f"{part.name}, {name}"] = changed
+            for name, changed in named_parts.items():
+                for stage in self.job(changed).planned():
+                    stages.append(replace(stage, name=f"{name}: {stage.name}"))
+        return stages
 
     def check(self) -> None:
         """Pass where every set has what the judge needs, before anything is asked.

@@ -55,12 +55,25 @@ class Card:
             parts.append(rows[[*KEYS, "human", "value"]].assign(set=part.name))
         return pd.concat(parts)[["set", *KEYS, "human", "value"]]
 
+    def table(self) -> pd.DataFrame:
+        """A row a number that has an interval: `path` as `nlgeval card gate` takes it,
+        `value, low, high, n, signature`.
+        """
+        rows: list[dict[str, Any]] = []
+        for name, numbers in self.numbers["sets"].items():
+            _add_rows(name, numbers, rows)
+        return pd.DataFrame(rows)
+
+    def figures(self) -> dict[str, Any]:
+        """Figure by name, for matplotlib."""
+        return drawn.of(self.numbers)
+
     def pictures(self) -> dict[str, dict[str, bytes]]:
         """Figure by name: its SVG and PNG."""
         import matplotlib.pyplot as plt
 
         pictures = {}
-        for name, figure in drawn.of(self.numbers).items():
+        for name, figure in self.figures().items():
             pictures[name] = figures.render(figure)
             plt.close(figure)
         return pictures
@@ -126,6 +139,17 @@ class Card:
 
     def __repr__(self) -> str:
         return f"{self.numbers['title']}\n{self.verdict}"
+
+
+def _add_rows(path: str, place: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Add every number with an interval below a place of the card."""
+    if place.get("value") is not None and "low" in place:
+        numbers = {name: place.get(name) for name in ("value", "low", "high", "n")}
+        rows.append({"path": path, **numbers, "signature": place.get("signature", "")})
+    for name, inner in place.items():
+        if isinstance(inner, Mapping):
+            below = path if name == "aspects" else f"{path}.{name}"
+            _add_rows(below, inner, rows)
 
 
 def made(
@@ -196,7 +220,7 @@ def of_recorded(dataset: str, recording: str, judge: str, form: str = "") -> Car
     if datasets.kind(dataset) == "pairs":
         part: Any = paired.recorded(dataset, recording, judge, form)
     else:
-        part = sets.recorded(dataset, recording, judge)
+        part = sets.recorded(dataset, recording, judge, form)
     title = f"Judge card: recorded {judge} {form}".strip()
     return made(f"{title} on {dataset}", part.facts, [part])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ import pandas as pd
 
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import recordings
-from nlgeval_lib.scoring import chosen_rows
 from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.rows import Parts
+from nlgeval_lib.study import recorded_judges
+from nlgeval_lib.training import mini
 
 KEYS = ["input_id", "system_id", "aspect"]
+MINIATURE = "mini_judge"  # in the place of a recording: the miniature judge
 DEMO = ("summeval", "alttest_summeval", "gpt-4o")
 _RATER = re.compile(r"rater_(?P<kind>.*?)_?\d*")
 Scale = tuple[float, float]
@@ -26,8 +30,8 @@ class Judged:
     """A judge's scores of a set: a row an output and aspect.
 
     frame: `input_id, system_id, aspect, human`, `rater_...`, texts where they are here,
-    and of the judge `value, status, reason`, perhaps `details`. scale: of the judge;
-    rated_on: aspect -> the ratings' own. flat: inputs and systems are not known.
+    and of the judge `value, status, reason`, perhaps `details`. scale: of the judge, one
+    or aspect -> its own; rated_on: aspect -> the ratings' own. flat: inputs and systems are not known.
     beside: the scores of other judges in the frame's rows. sample: how the rows were
     chosen, in words. facts: who answered, and what it took.
     """
@@ -35,13 +39,22 @@ class Judged:
     name: str
     title: str
     frame: pd.DataFrame
-    scale: Scale | None = None
+    scale: Scale | Mapping[str, Scale] | None = None
     rated_on: Mapping[str, Scale] = field(default_factory=dict)
     flat: bool = False
     beside: Mapping[str, np.ndarray] = field(default_factory=dict)
     sample: str = "all rows"
     facts: Mapping[str, Any] = field(default_factory=dict)
-    probes: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def scale_of(self, aspect: str) -> Scale | None:
+        """The judge's scale of an aspect; None where it is not known or has no end."""
+        scale = self.scale
+        if isinstance(scale, Mapping):
+            scale = scale.get(aspect)
+        if scale is None or not np.isfinite(scale).all():
+            return None
+        low, high = scale
+        return float(low), float(high)
 
 
 def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
@@ -62,14 +75,11 @@ def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
     return Judged(name, name, _complete(data, name), rated_on=scale, flat=flat)
 
 
-def of_file(path: str, mapping: tuple[str, ...] = (), name: str = "") -> Judged:
-    """The rows of somebody's own file, as `rated`.
-
-    Raises: InputError as `scoring.chosen_rows`.
-    """
-    rows = chosen_rows(path, mapping=mapping).whole()
-    label = name or re.sub(r"\W+", "_", path.rpartition("/")[2].partition(".")[0])
-    return rated(rows.frame.reset_index(drop=True), label or "own")
+def of_rows(rows: Parts) -> Judged:
+    """Somebody's own rows, as `rated`; their name is that of the file."""
+    whole = rows.whole()
+    name = re.sub(r"\W+", "_", Path(rows.name).stem)
+    return rated(whole.frame.reset_index(drop=True), name or "own")
 
 
 def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -181,51 +191,82 @@ def with_values(judged: Judged, values: np.ndarray, reason: str = "") -> Judged:
     return replace(judged, frame=frame)
 
 
-def recorded(
-    dataset: str = DEMO[0], recording: str = DEMO[1], judge: str = DEMO[2]
-) -> Judged:
+def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged:
     """The scores that somebody's judge gave a set, the recording's others beside it.
 
-    Raises: UnknownName; DataUnavailable.
+    form: of the prompt, where the recording has several; texts are read by our parser,
+    and draws averaged.
+    Raises: InputError; UnknownName; DataUnavailable.
     """
     judged = rated(dataset)
-    values = _recorded_values(judged.frame, recording)
+    if recording == MINIATURE:
+        values = {judge: _miniature_values(judged, form)}
+        source = "measured here, data/mini/judge"
+    else:
+        values = _recorded_values(judged, recording, form)
+        source = recordings.spec(recording).source
     if judge not in values:
-        known = ", ".join(values)
-        raise InputError(f"{recording} has no judge {judge!r}; it has {known}")
-    about = recordings.spec(recording)
-    facts = {"model": judge, "engine": "recorded", "source": about.source}
+        raise InputError(
+            f"{recording} has no judge {judge!r}; it has {', '.join(values)}"
+        )
+    facts = {
+        "model": judge,
+        "prompt form": form,
+        "engine": "recorded",
+        "source": source,
+    }
     with_own = with_values(judged, values.pop(judge))
-    scale = next(iter(judged.rated_on.values()))
-    return replace(with_own, beside=values, facts=facts, scale=scale)
+    by_aspect = with_own.frame.groupby("aspect")["value"]
+    asked = by_aspect.transform("count").to_numpy() > 0
+    frame = with_own.frame[asked].reset_index(drop=True)
+    beside = {name: column[asked] for name, column in values.items()}
+    return replace(
+        with_own, frame=frame, beside=beside, facts=facts, scale=judged.rated_on
+    )
 
 
 def known_judges(judged: Judged) -> dict[str, np.ndarray]:
     """The recorded judges of a data set whose scores are published, row by row."""
-    if judged.name not in datasets.NAMES:
-        return {}
     values: dict[str, np.ndarray] = {}
     for name in recordings.NAMES:
         about = recordings.spec(name)
         if about.dataset == judged.name and about.kept == "value":
             try:
-                values |= _recorded_values(judged.frame, name)
+                values |= _recorded_values(judged, name)
             except datasets.DataError:
                 continue
     return values
 
 
-def _recorded_values(frame: pd.DataFrame, recording: str) -> dict[str, np.ndarray]:
+def _recorded_values(
+    judged: Judged, recording: str, form: str = ""
+) -> dict[str, np.ndarray]:
     """Judge (and prompt form, where there are several) -> a score a row."""
-    table = recordings.load(recording)
-    forms = table["prompt_form"].nunique() > 1
-    places = pd.MultiIndex.from_frame(frame[KEYS].astype(str))
+    options = {"prompt_forms": (form,)} if form else {}
+    if form and recordings.spec(recording).kept == "value":
+        options = {}
+    table = recordings.load(recording, **options)
+    if form:
+        table = table[table["prompt_form"] == form]
+    if "value" not in table:
+        table = recorded_judges.read_ratings(table, judged.rated_on)
+    several = table["prompt_form"].nunique() > 1
+    places = pd.MultiIndex.from_frame(judged.frame[KEYS].astype(str))
     values = {}
-    for (judge, form), part in table.groupby(["judge", "prompt_form"], sort=False):
+    for (judge, prompt), part in table.groupby(["judge", "prompt_form"], sort=False):
         by_key = part.astype(dict.fromkeys(KEYS, str)).groupby(KEYS)["value"].mean()
-        name = f"{judge} {form}" if forms else str(judge)
+        name = f"{judge} {prompt}" if several else str(judge)
         values[name] = by_key.reindex(places).to_numpy(dtype=float)
     return values
+
+
+def _miniature_values(judged: Judged, form: str) -> np.ndarray:
+    """What the miniature judge said when it was measured, in one form."""
+    table, _ = mini.read()
+    by_key = table[table["form"] == form].astype(dict.fromkeys(KEYS, str))
+    places = pd.MultiIndex.from_frame(judged.frame[KEYS].astype(str))
+    means = by_key.groupby(KEYS)["value"].mean()
+    return np.asarray(means.reindex(places), dtype=float)
 
 
 def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:

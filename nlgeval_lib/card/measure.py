@@ -69,8 +69,8 @@ class Aspect:
         self.values = rows["value"].to_numpy(dtype=float)
         self.human = rows["human"].to_numpy(dtype=float)
         self.beside = beside
-        self.scale = judged.scale
-        self.rated_on = judged.rated_on.get(name) or judged.scale
+        self.scale = judged.scale_of(name)
+        self.rated_on = judged.rated_on.get(name) or self.scale
         systems = rows["system_id"].nunique()
         self.flat = judged.flat or systems < 2
         self.grid = Grid(rows, flat=self.flat)
@@ -121,6 +121,10 @@ class Aspect:
         if len(values) < 2:
             return {"reason": "fewer than 2 scores"}
         low, high = self.scale or (values.min(), values.max())
+        if values.min() < low or values.max() > high:
+            # the scores say that the scale is another one
+            self.scale = None
+            low, high = values.min(), values.max()
         use: Numbers = {
             "mode_share": _mode_share(values),
             "human_mode_share": _mode_share(self.human[~np.isnan(self.human)]),

@@ -128,10 +128,8 @@ def effects(judged: Judged, probed: Mapping[str, Judged]) -> dict[str, Any]:
     """What each probe did to the score: the mean change as a share of the scale, with
     its interval over inputs.
     """
-    low, high = judged.scale or (
-        judged.frame["value"].min(),
-        judged.frame["value"].max(),
-    )
+    values = judged.frame["value"]
+    low, high = judged.scale_of("") or (values.min(), values.max())
     measured: dict[str, Any] = {}
     changes = {}
     for name, part in probed.items():

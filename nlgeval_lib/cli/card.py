@@ -132,13 +132,9 @@ def card(options: Judging) -> None:
     typer.echo(made.verdict)
     typer.echo(f"written: {', '.join(path.name for path in written)}")
     typer.echo(f"open {Path(options.output) / 'card.html'}")
-    if not all(_scored(part) for part in made.judged):
+    statuses = [part["coverage"]["statuses"] for part in made.numbers["sets"].values()]
+    if any(counts.get("failed") or not counts.get("ok", 1) for counts in statuses):
         raise typer.Exit(SOME_MISSING)
-
-
-def _scored(part: Any) -> bool:
-    """Whether any row of a set has a score."""
-    return bool(part.frame["value"].notna().any())
 
 
 def _made(options: Judging) -> Card | None:
@@ -193,15 +189,17 @@ def _of_scores(options: Judging) -> Card:
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
     from nlgeval_lib.card import asked
-    from nlgeval_lib.card.judged import of_file, rated
-    from nlgeval_lib.scoring import named
+    from nlgeval_lib.card.judged import of_rows, rated
+    from nlgeval_lib.scoring import chosen_rows, named
 
     for path in options.plugin or ():
         say(f"the code of {path} is run")
         named.plugin(path)
     data = [rated(name) for name in options.data or ()]
     if options.input:
-        data.append(of_file(options.input, tuple(options.map or ())))
+        rows = chosen_rows(options.input, mapping=options.map or ())
+        note(rows.told())
+        data.append(of_rows(rows))
     if not data:
         raise ValueError(
             "which rows? Give --data summeval, or a file of your own with ratings: -i"
@@ -224,9 +222,8 @@ def _asked(options: Judging) -> Card | None:
         scale=scale_of(options.scale, needed=bool(options.prompt)),
     )
     if options.dry_run:
-        for job in run.jobs():
-            subject = f"{job.name} on {job.data.name}: {len(job.data):,} rows, "
-            options.plan(subject, job.planned(), job.engine, job.store)
+        run.check()
+        options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
         return None
     made = run.card(quiet=options.quiet)
     failures(run.outcome)

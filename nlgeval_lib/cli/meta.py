@@ -23,7 +23,7 @@ from nlgeval_lib.cli._options import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nlgeval_lib.study.rated_files import Result
+    from nlgeval_lib.study.rated_files import Result, Settings
 
 SETTINGS = (
     "nan",
@@ -92,6 +92,14 @@ class Meta:
     raters: Annotated[
         str, typer.Option(help="How columns of single raters begin; '' for none.")
     ] = "rater_"
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs", help="Rows are pairs: verdicts against `preference`."),
+    ] = False
+    unread: Annotated[
+        Literal["drop", "wrong", "tie"],
+        typer.Option(help="With --pairs: what a pair without a verdict counts as."),
+    ] = "drop"
     format: Annotated[
         Literal["text", "csv", "markdown", "jsonl"], typer.Option(help="Of the tables.")
     ] = "text"
@@ -122,18 +130,18 @@ def correlations(options: Meta) -> None:
           --coef kendall-b
       nlgeval meta mine.csv --score judge --human gold --map input_id=doc \\
           --map system_id=model --by ""
+      nlgeval meta --pairs verdicts.csv --human winner
+
+    With --pairs scores are verdicts (1, 2, 0; A, B, tie) against `preference`, or what
+    --human names: accuracy, consistency between the two orders, position bias.
     """
     from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files
     from nlgeval_lib.study import rated_files
 
-    fields = {name: getattr(options, name) for name in SETTINGS}
-    coefs = options.coef or ("pearson", "spearman", "kendall-b")
-    settings = rated_files.Settings(
-        levels=tuple(dict.fromkeys(options.level or ("dataset",))),
-        coefs=tuple(dict.fromkeys(coefs)),
-        **fields,
-    )
+    if options.pairs:
+        return _judges_of_pairs(options)
+    settings = _settings(options)
     if options.output:
         score_files.check_output(options.output, options.file)
     mapping = list(options.map or ())
@@ -157,6 +165,48 @@ def correlations(options: Meta) -> None:
         raise typer.Exit(SOME_MISSING)
 
 
+def _settings(options: Meta) -> Settings:
+    """What is to be computed, as the options say."""
+    from nlgeval_lib.study import rated_files
+
+    fields = {name: getattr(options, name) for name in SETTINGS}
+    coefs = options.coef or ("pearson", "spearman", "kendall-b")
+    return rated_files.Settings(
+        levels=tuple(dict.fromkeys(options.level or ("dataset",))),
+        coefs=tuple(dict.fromkeys(coefs)),
+        **fields,
+    )
+
+
+def _judges_of_pairs(options: Meta) -> None:
+    """Print or write the table of a file's judges of pairs."""
+    import pandas as pd
+
+    from nlgeval_lib import files
+    from nlgeval_lib.scoring import chosen_rows, score_files
+    from nlgeval_lib.study import pair_judges, rated_files
+
+    if options.output:
+        score_files.check_output(options.output, options.file)
+    rows = chosen_rows(
+        options.file, "", options.input_format, options.delimiter, options.map or ()
+    )
+    note(rows.told())
+    frame = rows.whole().given
+    if options.human != "human":
+        frame = frame.rename(columns={options.human: "preference"})
+    table = pair_judges.of_file(
+        frame, options.score or (), options.unread, options.seed
+    )
+    result = rated_files.Result(table, pd.DataFrame())
+    text = as_text(result, options.format, "Verdicts against preferences")
+    if options.output:
+        files.write_text(options.output, text)
+        typer.echo(f"written: {options.output}")
+    else:
+        typer.echo(text, nl=False)
+
+
 def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:
     """Name the scores without any coefficient, and why; how many there are."""
     count = 0
@@ -172,7 +222,9 @@ def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:
 # -- the tables as text
 
 
-def as_text(result: Result, format: str) -> str:
+def as_text(
+    result: Result, format: str, title: str = "Correlation with human ratings"
+) -> str:
     """Both tables and the notes, as text, csv (the correlations, then the differences
     with their own header), markdown or jsonl (a `table` a line).
     """
@@ -190,17 +242,17 @@ def as_text(result: Result, format: str) -> str:
                 rows.append({"table": name, **row})
         return "".join(json_lines(rows))
     titled = {
-        "Correlation with human ratings": result.correlations,
+        title: result.correlations,
         "Differences": result.differences,
     }
     parts = []
-    for title, table in titled.items():
+    for heading, table in titled.items():
         if not len(table):
             continue
         if format == "csv":
             parts.append(table.map(_inert).to_csv(index=False, lineterminator="\n"))
             continue
-        shown = show(_joined(table), title, rows=len(table))
+        shown = show(_joined(table), heading, rows=len(table))
         parts.append(f"{shown.markdown if format == 'markdown' else shown.text}\n")
     if result.notes and format != "csv":
         parts.append("".join(f"note: {note}\n" for note in result.notes))
@@ -223,10 +275,11 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     """A table with the two ends of its intervals in one column."""
     if "ci_low" not in table.columns:
         return table
+    estimate = next(name for name in ("value", "accuracy") if name in table.columns)
     intervals = []
     for low, high in zip(table["ci_low"], table["ci_high"], strict=True):
         missing = math.isnan(low) or math.isnan(high)
         intervals.append("" if missing else f"[{low:.3f}, {high:.3f}]")
     joined = table.drop(columns=["ci_low", "ci_high"])
-    joined.insert(joined.columns.get_loc("value") + 1, "95% interval", intervals)
+    joined.insert(joined.columns.get_loc(estimate) + 1, "95% interval", intervals)
     return joined

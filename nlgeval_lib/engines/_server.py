@@ -4,6 +4,7 @@ mean: completions, or why not.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import email.utils
 import ipaddress
@@ -11,9 +12,9 @@ import json
 import math
 import os
 import re
-import time
 import warnings
 from collections.abc import Mapping
+from concurrent import futures
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +33,7 @@ _UNKNOWN = re.compile(
 )
 _PATIENCE = 10.0  # seconds for an answer that costs a server nothing
 _MOST = 1 << 20  # bytes of it
+_MOST_TOKENS = 1 << 32  # of one answer; a larger count is no count
 
 # What servers call an end at the token limit, and an end that is none. What else they
 # say is kept as they say it.
@@ -235,25 +237,31 @@ def _exchange(
 ) -> tuple[int, bytes]:
     """Status and body of the answer to a GET, or to a POST of this JSON.
 
-    The status is 0 where the answer is not one of a server, too long or too slow.
+    The status is 0 where the answer is not one of a server, or too long.
 
     Raises: EngineError where nobody is there; TimeoutError for somebody who is silent.
     """
     import httpx2
 
-    content = b""
-    until = time.monotonic() + _PATIENCE
     headers = {"authorization": f"Bearer {key or 'none'}"}
     method = "POST" if body else "GET"
-    try:
-        with httpx2.stream(
-            method, url, json=body, headers=headers, timeout=_PATIENCE
-        ) as response:
-            for part in response.iter_bytes():
+
+    async def exchange() -> tuple[int, bytes]:
+        content = b""
+        client = httpx2.AsyncClient(headers=headers, timeout=_PATIENCE)
+        call = client.stream(method, url, json=body)
+        # one limit for all: a server that sends a byte now and then is silent, too
+        async with asyncio.timeout(_PATIENCE), client, call as response:
+            async for part in response.aiter_bytes():
                 content += part
-                if len(content) > _MOST or time.monotonic() > until:
+                if len(content) > _MOST:
                     return 0, b""
             return response.status_code, content
+
+    try:
+        # a notebook's thread has an event loop already
+        with futures.ThreadPoolExecutor(1, "nlgeval-server") as threads:
+            return threads.submit(asyncio.run, exchange()).result()
     except httpx2.ReadTimeout:
         raise TimeoutError from None
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
@@ -275,7 +283,7 @@ class AttemptFailed(Exception):
 
     wait: seconds until another attempt, at the least; None where there should be none.
     hopeless: no request of this run will fare better. passing: it says nothing about
-    the prompt. silent: nobody answered in time.
+    the prompt. silent: nobody answered in time. unreachable: nobody is there.
     """
 
     reason: str
@@ -283,6 +291,7 @@ class AttemptFailed(Exception):
     hopeless: bool = False
     passing: bool = False
     silent: bool = False
+    unreachable: bool = False
 
     def __post_init__(self) -> None:
         self.passing = self.passing or self.hopeless or self.wait is not None
@@ -311,11 +320,12 @@ def _constant(name: str) -> float | None:
 
 
 def read(
-    content: bytes, ask: Ask, logprobs: bool, **labels: Any
+    content: bytes, ask: Ask, logprobs: bool, asked_model: str = "", **labels: Any
 ) -> tuple[Completion, str]:
     """The completion in a response's body, and the model that it names.
 
-    labels: the completion's model and revision.
+    asked_model: the name that was asked for; another one in the answer is kept as
+    `served`. labels: the completion's model and revision.
 
     Raises: AttemptFailed saying what is wrong with it.
     """
@@ -336,12 +346,17 @@ def read(
     if isinstance(usage, dict):
         for name in ("prompt_tokens", "completion_tokens"):
             count = usage.get(name)
-            if type(count) is int and count >= 0:
+            if type(count) is int and 0 <= count <= _MOST_TOKENS:
                 fields[name] = count
         match usage:
             case {"completion_tokens_details": {"reasoning_tokens": int(count)}}:
-                fields["reasoning_tokens"] = max(0, count)
-    return Completion(ask.key, **fields, **labels), str(answer.get("model") or "")
+                fields["reasoning_tokens"] = min(max(0, count), _MOST_TOKENS)
+    if answer.get("system_fingerprint"):
+        fields["fingerprint"] = _plain(str(answer["system_fingerprint"]))
+    model = _plain(str(answer.get("model") or ""))
+    if model and model != _plain(asked_model):
+        fields["served"] = model
+    return Completion(ask.key, **fields, **labels), model
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
@@ -506,6 +521,9 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
         case TimeoutError() | httpx2.TimeoutException():
             reason = f"no answer within {timeout:g} s"
             failure = AttemptFailed(reason, wait=0.0, silent=True)
+        case httpx2.ConnectError():
+            reason = f"nobody answers: {text}"
+            failure = AttemptFailed(reason, wait=0.0, unreachable=True)
         case httpx2.HTTPError():
             failure = AttemptFailed(f"connection lost: {text}", wait=0.0)
         case ValueError() | TypeError():
@@ -515,6 +533,18 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
             failure = AttemptFailed(text, wait=0.0)
     failure.reason = without_key(failure.reason, key)
     return failure
+
+
+def repeats_key(completion: Completion, key: str) -> bool:
+    """Whether a text of a completion has the key in it, however the body escaped it."""
+    if len(key) < SECRET:
+        return False
+    names = completion.served + completion.fingerprint
+    texts = completion.text + completion.reasoning + completion.finish_reason
+    if key in texts or key[:_START] in names:
+        return True
+    tokens = completion.logprobs or ()
+    return any(key in token for step in tokens for token in step)
 
 
 def without_key(reason: str, key: str) -> str:

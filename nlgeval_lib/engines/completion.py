@@ -91,8 +91,9 @@ class Answers(Sequence[tuple[Completion, ...]]):
     """For every request, in order, the tuple of its `n` completions, each with its
     reasoning apart from its text.
 
-    `failed` names the completions that could not be made. Where the requests filled
-    more than one slice, completions are read from the store when they are looked at.
+    `failed` names the completions that could not be made, `served` the models that
+    answered, as their servers called them. Where the requests filled more than one
+    slice, completions are read from the store when they are looked at.
     """
 
     _keys: Sequence[str]
@@ -101,6 +102,7 @@ class Answers(Sequence[tuple[Completion, ...]]):
     _store: Store | None
     failed: tuple[Failure, ...]
     progress: Progress
+    served: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self._keys) // self._n
@@ -176,8 +178,15 @@ def complete(
     run = _Completing(engine, requests, sampling, store, keys, report)
     for start in range(0, len(requests) or 1, run.slice):
         run.complete_slice(start)
-    failures = run.failures()
-    return Answers(keys, sampling.n, run.in_memory, store, failures, run.state)
+    return Answers(
+        keys,
+        sampling.n,
+        run.in_memory,
+        store,
+        run.failures(),
+        run.state,
+        frozenset(run.served),
+    )
 
 
 class _Completing:
@@ -202,6 +211,7 @@ class _Completing:
         self.keep_all = store is None or len(requests) <= self.slice
         self.in_memory: dict[str, Completion] = {}
         self.unvisited = set(keys)
+        self.served: set[str] = set()
         total = sum(self._in_shard(key) for key in self.unvisited)
         self.state = Progress(total=total, stored=0)
         self.started = time.monotonic()
@@ -220,6 +230,7 @@ class _Completing:
         self.report(self.state, ())
         if self.keep_all:
             self.in_memory |= stored
+        self._note_served(stored.values())
         missing = []
         for key, ask in asks.items():
             if key not in stored and self._in_shard(key):
@@ -229,9 +240,16 @@ class _Completing:
             for completion in batch:
                 if self.keep_all or completion.finish_reason == "error":
                     self.in_memory[completion.key] = completion
+            self._note_served(batch)
             seconds = time.monotonic() - self.started
             self.state = self.state.after(batch, seconds, by_this_run)
             self.report(self.state, batch)
+
+    def _note_served(self, completions: Iterable[Completion]) -> None:
+        """Note which models answered, as their servers called them."""
+        for completion in completions:
+            if completion.finish_reason != "error":
+                self.served.add(completion.served or completion.model)
 
     def _asks(self, start: int) -> dict[str, Ask]:
         """The draws of a slice by their keys, without those of an earlier request."""

@@ -33,6 +33,7 @@ _BEAT = 5.0
 # Seconds between two requests while more are open than ever before. Requests that start
 # at the same moment also end at the same moment, and the server idles in between.
 _APART = 0.004
+_REPEATED = "the answer repeats the API key; nothing of it is kept"
 _FEW = 16  # requests that are open at first
 _HOLD = 8  # rounds after which more open requests are tried again
 
@@ -72,6 +73,8 @@ class OpenAIEngine(Engine):
     # Requests that failed for good in a row. Requests are not sent either after two
     # timeouts without any answer.
     give_up_after = 50
+    # seconds for which no connection could be made at all: the server has ended
+    unreachable_for = 4.0
     # tests put their own clock in place of these two
     _sleep = staticmethod(asyncio.sleep)
     _now = staticmethod(time.time)
@@ -295,6 +298,7 @@ class _Run:
         self.hopeless = ""
         self.in_a_row = 0  # requests that failed one after another
         self.silent = 0  # attempts since the last answer of any kind
+        self.unreachable_since: float | None = None
         self.quiet_until = 0.0  # the server wants no request before
         self.pace = Pace(min(engine.concurrency, len(asks)))
         self.open = 0
@@ -396,14 +400,18 @@ class _Run:
                 content,
                 ask,
                 self.sampling.logprobs is not None,
+                asked_model=engine._requested_model,
                 model=engine.model,
                 revision=engine.revision,
             )
+            if _server.repeats_key(completion, self.key):
+                raise AttemptFailed(_REPEATED)
         except Exception as error:
             fault = _server.fault(error, engine.timeout, self.key)
             self._note_fault(fault, sent)
             raise fault from None
         self.silent = 0
+        self.unreachable_since = None
         if model:
             engine.served.add(model)
         return completion
@@ -414,6 +422,7 @@ class _Run:
         if fault.hopeless and not self.hopeless:
             self.hopeless = str(fault)
         self.silent = self.silent + 1 if fault.silent else 0
+        self._note_unreachable(fault)
         if self.silent >= 2 * self.open and not self.hopeless:
             self.hopeless = (
                 f"no request was answered within {2 * engine.timeout:g} s: the server "
@@ -423,6 +432,19 @@ class _Run:
             self.pace.pushed_back(sent)
         quiet_until = engine._now() + (fault.wait or 0.0)
         self.quiet_until = max(self.quiet_until, quiet_until)
+
+    def _note_unreachable(self, fault: AttemptFailed) -> None:
+        """Give up a server that nobody could connect to for some seconds."""
+        now = self.engine._now()
+        if not fault.unreachable:
+            self.unreachable_since = None
+        elif self.unreachable_since is None:
+            self.unreachable_since = now
+        elif now - self.unreachable_since >= self.engine.unreachable_for:
+            self.hopeless = self.hopeless or (
+                f"{fault}, for {now - self.unreachable_since:.0f} s; start the server "
+                "again: the same command goes on with what is not stored"
+            )
 
     async def _sent(self, ask: Ask) -> bytes:
         """The body of the answer to a request.
@@ -452,7 +474,7 @@ class _Run:
                 engine._now(),
             )
         if len(self.key) >= SECRET and self.key.encode() in content:
-            raise AttemptFailed("the answer repeats the API key; nothing of it is kept")
+            raise AttemptFailed(_REPEATED)
         return bytes(content)
 
 

@@ -89,6 +89,8 @@ _OPTIONAL = (
     "completion_tokens",
     "model",
     "revision",
+    "served",
+    "fingerprint",
     "reasoning",
     "reasoning_tokens",
 )

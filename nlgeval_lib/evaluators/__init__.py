@@ -40,6 +40,7 @@ _BUILT_IN = {
     "llmscore": "llmscore:LLMScore",
     "llmscore-cot": "llmscore:LLMScoreCoT",
     "prompted": "prompted:PromptedJudge",
+    "preference": "preference:Preference",
 }
 
 for _name, _target in _BUILT_IN.items():

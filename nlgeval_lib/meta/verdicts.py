@@ -126,7 +126,11 @@ def pair_accuracy(
 
 
 def _over_groups(sums: Floats, sizes: Floats) -> Interval:
-    """The interval of a share, each group left out in turn: t, ends within [0, 1]."""
+    """The interval of a share, each group left out in turn: t, ends within [0, 1].
+
+    Where all or none are right no group moves the share, and the interval is the exact
+    one of as many draws as there are groups (Clopper and Pearson 1934).
+    """
     filled = sizes > 0
     sums = sums[filled]
     sizes = sizes[filled]
@@ -138,6 +142,13 @@ def _over_groups(sums: Floats, sizes: Floats) -> Interval:
     variance = (groups - 1) / groups * ((left - left.mean()) ** 2).sum()
     from scipy import stats
 
+    if value in (0.0, 1.0):
+        farthest = float(0.025 ** (1 / groups))
+        low, high = (farthest, 1.0) if value else (0.0, 1 - farthest)
+        return Interval(low, high, "exact-groups", f"|n:{groups}")
+    if variance < 1e-18:
+        reason = "all groups have the same share"
+        return Interval(name="jack-groups", reason=reason)
     reach = stats.t.ppf(0.975, groups - 1) * np.sqrt(variance)
     low = float(max(0.0, value - reach))
     high = float(min(1.0, value + reach))

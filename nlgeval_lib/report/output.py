@@ -471,10 +471,11 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     judged = ours[judge.notna()]
     if judged.empty:
         return ours
-    apart = judged.assign(row=judged["row"] + ", judged by " + judge, extra=True)
-    printed = judged
+    named = judged["row"].str.partition(catalogue.JUDGED_BY)
+    apart = judged.assign(row=named[0] + ", judged by " + judge, extra=True)
+    printed = judged[named[1] == ""]
     if "extra" in judged:  # what no table prints leaves no gap
-        printed = judged[~judged["extra"].eq(True)]
+        printed = printed[~printed["extra"].eq(True)]
     gaps = printed[["row", "column", "statistic"]].assign(
         value=math.nan, reason="judged by " + judge + ", in a row of its own"
     )

@@ -17,7 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from nlgeval_lib.engines import Ask, Engine, Failure, Progress, Sampling, complete
+from nlgeval_lib.engines import (
+    Answers,
+    Ask,
+    Engine,
+    Failure,
+    Progress,
+    Sampling,
+    complete,
+)
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
 from nlgeval_lib.records import Completion
@@ -42,14 +50,21 @@ class Run:
     """The outcome of one run over a store.
 
     counts: as `Progress` has them. raw: the completions as records, None where they are
-    not wanted. ask_again: "empty" or "unparsed", the stored completions to be forgotten
+    not wanted. served: the models that answered, as their servers called them.
+    ask_again: "empty" or "unparsed", the stored completions to be forgotten
     before the run asks for them.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
+    served: set[str] = field(default_factory=set)
     ask_again: str = ""
+
+    def note(self, answers: Answers) -> None:
+        """Take in what could not be made, and who answered."""
+        self.failures += answers.failed
+        self.served |= answers.served
 
     def summary(self) -> str:
         """How many completions were needed, stored and made, in one line."""
@@ -109,7 +124,7 @@ def ask(
         finally:
             bar.close()
             run.counts.update({count: getattr(progress, count) for count in COUNTS})
-        run.failures += answers.failed
+        run.note(answers)
         if run.raw is not None:
             run.raw += _raw_records(stage, answers)
         return answers

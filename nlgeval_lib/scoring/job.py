@@ -108,7 +108,10 @@ class Job:
     def _incomplete(self, part: Rows) -> dict[int, str]:
         """Position -> the reason why a row cannot be scored."""
         if self.judge:
-            return rows.incomplete(part, ("output", *self.evaluator.needs), self.name)
+            needs = tuple(self.evaluator.needs)
+            if "output_1" not in needs:  # a judge of pairs is shown two
+                needs = ("output", *needs)
+            return rows.incomplete(part, needs, self.name)
         if isinstance(self.evaluator, PairMetric):
             return rows.incomplete(
                 part,

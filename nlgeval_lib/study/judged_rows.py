@@ -19,6 +19,7 @@ from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import catalogue, metrics, published_rows
+from nlgeval_lib.study.catalogue import JUDGED_BY
 from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
@@ -33,7 +34,8 @@ class JudgedRows:
 
     signatures: row -> the judge's. draws: row -> aspect -> `[draw, output]`, where a
     judge was asked several times an output. fixed: rows of metrics, which say the same
-    whenever they are asked. lacking: row -> why it has no scores here. mini: row
+    whenever they are asked. A further server that answered the same is a row
+    "ROW|judged-by:WHO". lacking: row -> why it has no scores here. mini: row
     -> scores of the miniature judge or of a stand-in, which never stand in a paper's
     row.
     """
@@ -125,15 +127,28 @@ def judged_rows(
         elif answers.route != "run":
             judged.mini[row] = answers
         else:
-            frame = answers.frame.drop_duplicates([*ITEM, "aspect"])
-            wide = frame.pivot(index=ITEM, columns="aspect", values="value")
-            judged.scores[row] = {
-                str(aspect): values.to_numpy(float)
-                for aspect, values in wide.reindex(places).items()
-            }
-            judged.signatures[row] = answers.signature
-            judged.draws[row] = drawn(frame, places)
+            _add_judge(judged, row, answers, places)
+            for other in answers.others:
+                _, mark, who = other.signature.partition(JUDGED_BY)
+                _add_judge(judged, f"{row}{mark}{who}", other, places)
     return judged
+
+
+def _add_judge(
+    judged: JudgedRows, row: str, answers: JudgeScores, places: pd.MultiIndex
+) -> None:
+    """Add a judge's scores under a row's name.
+
+    places: the outputs, in order.
+    """
+    frame = answers.frame.drop_duplicates([*ITEM, "aspect"])
+    wide = frame.pivot(index=ITEM, columns="aspect", values="value")
+    scores = {}
+    for aspect, values in wide.reindex(places).items():
+        scores[str(aspect)] = values.to_numpy(float)
+    judged.scores[row] = scores
+    judged.signatures[row] = answers.signature
+    judged.draws[row] = drawn(frame, places)
 
 
 def _add_metrics(judged: JudgedRows, output: str, compute: bool) -> None:

@@ -30,7 +30,7 @@ from nlgeval_lib.scoring import (
     named,
     prepared,
 )
-from nlgeval_lib.study import catalogue
+from nlgeval_lib.study import catalogue, identity
 from nlgeval_lib.study.catalogue import JUDGED_BY, Question
 from nlgeval_lib.study.scores import (
     MINI,
@@ -263,31 +263,66 @@ def asked_scores(
     key = (engine, *options.model_of(question), base_url, tuple(engine_settings))
     try:
         if engine == "replay":
-            options = replace(options, revision=_stored_revision(question, options))
+            return _replayed(question, options, aspects, route)
         asked_job = job(question, options, ready=_held.get(key), aspects=aspects)
     except (DataError, Unavailable) as error:
         return JudgeScores(False, str(error), route=route)
-    if engine == "replay":
-        judge = asked_job.engine
-        judge.refused = refusals(folder, judge.model, judge.revision)
-    else:
-        _hold(key, asked_job.engine)
-    scores = read(asked_job, route, _mark(question, asked_job.engine, folder, route))
-    if engine == "replay" and (reason := _incomplete(question, asked_job)):
-        reason = f"{reason}; {how_to_make(question, model)}"
-        return JudgeScores(False, reason, route=route)
-    return scores
+    _hold(key, asked_job.engine)
+    return _named(question, asked_job, folder, read(asked_job, route))
 
 
-def _mark(question: Question, engine: Engine, folder: Path, route: str) -> str:
-    """The end of a signature that says who answered in the place of the catalogue's
-    model.
+def _replayed(
+    question: Question, options: EngineOptions, aspects: Sequence[str], route: str
+) -> JudgeScores:
+    """The scores of the revision in the store that is the paper's judge, or nearest to
+    it; those of the other revisions are its `others`.
+
+    Raises: DataError; Unavailable where the store has no such completions.
     """
+    folder = Path(options.store)
+    complete: list[JudgeScores] = []
+    reasons: list[str] = []
+    loaded: dict[tuple[Any, ...], Rows] = {}
+    for revision in _stored_revisions(question, options):
+        chosen = replace(options, revision=revision)
+        replayed = job(question, chosen, aspects=aspects, loaded=loaded)
+        engine = replayed.engine
+        engine.refused = refusals(folder, engine.model, engine.revision)
+        scores = read(replayed, route)
+        if reason := _incomplete(question, replayed):
+            reasons.append(f"{reason}; {how_to_make(question, options.model)}")
+        else:
+            complete.append(_named(question, replayed, folder, scores))
+    if not complete:
+        return JudgeScores(False, reasons[0], route=route)
+    complete.sort(key=lambda scores: not scores.papers_own)
+    others = [_apart(scores) for scores in complete[1:]]
+    return replace(complete[0], others=tuple(others))
+
+
+def _named(
+    question: Question, answered: Job, folder: Path, scores: JudgeScores
+) -> JudgeScores:
+    """Scores with who answered: a grade, and in the signature who it was in the place
+    of the catalogue's model.
+    """
+    engine = answered.engine
     if stand_in := named.stand_ins(folder).get(engine.model):
-        return f"|stand-in:{stand_in}"
-    if route == "run" and not is_own(question, engine.model, engine.revision):
-        return f"{JUDGED_BY}{engine.model}@{engine.revision}".rstrip("@")
-    return ""
+        return replace(scores, signature=f"{scores.signature}|stand-in:{stand_in}")
+    if scores.route != "run":
+        return scores
+    served = answered.run.served
+    grade = identity.of(question.judge, engine.model, engine.revision, served)
+    named_scores = replace(scores, identity=grade, served=tuple(sorted(served)))
+    return named_scores if grade.papers_own else _apart(named_scores)
+
+
+def _apart(scores: JudgeScores) -> JudgeScores:
+    """Scores whose signature says that they do not stand in the paper's row."""
+    if JUDGED_BY in scores.signature:
+        return scores
+    label = identity.who(scores.model, scores.revision, scores.served)
+    return replace(scores, signature=f"{scores.signature}{JUDGED_BY}{label}")
 
 
 def _incomplete(question: Question, replayed: Job) -> str:
@@ -322,21 +357,11 @@ def _hold(key: tuple, engine: Engine) -> None:
     _held[key] = engine
 
 
-def is_own(question: Question, model: str, revision: str) -> bool:
-    """Whether this is the catalogue's model, of its revision or a copy of its
-    weights, and asked plainly.
-    """
-    if model != question.judge.model or is_marked(revision):
-        return False
-    declared = question.judge.revision
-    return revision == declared or not declared or revision.startswith("sha256:")
-
-
-def read(job: Job, route: str, mark: str = "", folds: int = 0) -> JudgeScores:
+def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
     """The scores of the job's rows; what could not be had is noted beside the store.
 
-    mark: ends the signature. folds: an evaluator that learns from ratings scores each
-    input as fitted on the others.
+    folds: an evaluator that learns from ratings scores each input as fitted on the
+    others.
     """
     engine = job.engine
     unfitted = job.unfitted()
@@ -363,7 +388,7 @@ def read(job: Job, route: str, mark: str = "", folds: int = 0) -> JudgeScores:
         True,
         frame=rows.join(scored).reset_index(drop=True),
         route=route,
-        signature=signature + mark,
+        signature=signature,
         coverage=f"{int(has_score.to_numpy().sum()):,} of {has_score.size:,}",
         model=engine.model if engine else "",
         revision=engine.revision if engine else "",
@@ -371,34 +396,23 @@ def read(job: Job, route: str, mark: str = "", folds: int = 0) -> JudgeScores:
     )
 
 
-def _stored_revision(question: Question, options: EngineOptions) -> str:
-    """The revision to read: the one that was asked for, else the only one of the store.
+def _stored_revisions(question: Question, options: EngineOptions) -> list[str]:
+    """The revisions to read: the one that was asked for, else all in the store, those
+    of the model's own server first.
 
-    Raises: Unavailable.
+    Raises: Unavailable where the store has none of them.
     """
     if options.model == MINI:
         name, revision = _miniature("replay")
-        declared = False
     else:
         name, revision = options.model_of(question)
-        declared = not options.revision
     stored = _revisions(options.store, name)
-    if declared and revision and len(stored) == 1 and stored[0].startswith("sha256:"):
-        # A local copy of the weights: its revision is their hash.
-        revision = stored[0]
-    if not revision:
-        # The model's own server, asked plainly, goes before all others.
-        own_server = [text for text in stored if not is_marked(text)]
-        stored = own_server or stored
-    if not stored or (revision and revision not in stored):
+    if options.model == MINI or options.revision:
+        stored = [label for label in stored if label == revision]
+    if not stored:
         model = f"{name}@{revision}" if revision else name
         raise Unavailable(nothing_stored(question, model, options.model))
-    if not revision and len(stored) > 1:
-        raise Unavailable(
-            f"the store has {len(stored)} revisions of {name}: {', '.join(stored)}; "
-            "name one with revision"
-        )
-    return revision or stored[0]
+    return sorted(stored, key=lambda label: (label != revision, is_marked(label)))
 
 
 def _revisions(folder: str | Path, model: str) -> list[str]:

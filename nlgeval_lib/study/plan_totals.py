@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.study import catalogue
+from nlgeval_lib.study import catalogue, gpu_rate
 from nlgeval_lib.study.completions import COUNTS, GUESS
 
 # New tokens a second of a model of a billion parameters on one 80 GB GPU; a guess, as
@@ -50,6 +50,8 @@ def totals(
     Raises: ValueError for a file of prices without `model, prompt, new`; OSError.
     """
     models = _table("models.csv").set_index("model")
+    measured = gpu_rate.read()
+    of_a_billion = measured.of_a_billion if measured else RATE
     price_table = _prices(prices)
     filled = _table("judged_cells.csv")
     covers = {}
@@ -66,9 +68,13 @@ def totals(
             weights = models.at[model, "billions"]
             layers = models.at[model, "layers"]
             size, number = gpus(weights, layers, models.at[model, "kv_width"])
-            speed = RATE / weights * number
+            speed = of_a_billion / weights * number
         tokens = row["new_tokens"] + row["prompt_tokens"] / READS
-        row["hours"] = tokens / (rate or speed) / 3600
+        seconds = tokens / (rate or speed)
+        if measured and number and row["to_ask"]:
+            # larger weights take longer to load
+            seconds += measured.load_seconds * weights / measured.billions
+        row["hours"] = seconds / 3600
         row["gpus"] = f"{number} x {size} GB" if number else ""
         row["disk"] = 2 * weights + COMPLETION * row["to_ask"]
         row["dollars"] = _dollars(row, number, price_table)
@@ -248,8 +254,15 @@ def _rests_on(planned: pd.DataFrame, rate: float | None, prices: str) -> Iterato
             f"new tokens: a guess of {GUESS:.0%} of the limit, "
             "where fewer than 20 answers are stored"
         )
+    measured = gpu_rate.read()
     if rate:
         speed = f"{rate:,.0f} new tokens a second, as given"
+    elif measured:
+        speed = (
+            f"{measured.tokens_a_second:,.0f} new tokens a second and "
+            f"{measured.load_seconds:,.0f} s to load, as `make gpu-check` measured "
+            f"{measured.model} here; in proportion to the parameters for others"
+        )
     else:
         speed = (
             f"{RATE:,.0f} new tokens a second by billion of parameters on an "

@@ -20,7 +20,9 @@ class JudgeScores:
     in their place. Empty where not `available`; `why` says why.
     route: "run", or "mini" for the miniature judge and for stand-ins. coverage: rows
     with a score, such as "1,198 of 1,200". signature: with `|judged-by:MODEL@REVISION`
-    where another than the catalogue's model or server answered.
+    where another than the catalogue's model or server answered. identity: how near who
+    answered is to the catalogue's model, served: how servers called it. others: the
+    scores of further servers or revisions that answered the same questions.
     """
 
     available: bool
@@ -32,6 +34,9 @@ class JudgeScores:
     model: str = ""
     revision: str = ""
     criteria: tuple[str, ...] = ()
+    identity: str = ""
+    served: tuple[str, ...] = ()
+    others: tuple[JudgeScores, ...] = ()
 
     @property
     def papers_own(self) -> bool:

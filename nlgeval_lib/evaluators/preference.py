@@ -1,0 +1,247 @@
+"""A judge of pairs: which of two outputs is better, asked in both orders by any prompt
+with `{output_1}` and `{output_2}`.
+
+judge = Preference("my_prompt.txt", engine=engine)
+scores = judge.score(datasets.load_pairs("llmbar"))
+order_effect(scores)
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.engines import Request
+from nlgeval_lib.evaluators.base import choose, field_of, samples
+from nlgeval_lib.evaluators.judge import Judge, most_frequent
+from nlgeval_lib.evaluators.stages import Stage, Stages
+from nlgeval_lib.meta import verdicts
+from nlgeval_lib.parsers.choices import preference
+from nlgeval_lib.parsers.text import Parsed
+from nlgeval_lib.prompts import Template, prompt_files
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
+
+NAN = float("nan")
+ORDERS = ("given", "swapped")
+_SECOND = "output_2"
+_COLUMN = {"reference": "references"}
+_CODES = {"A": 1.0, "B": 2.0, "TIE": 0.0}
+# a whole answer that only names an output: "Output (a)", "2.", "Response B"
+_BARE = re.compile(
+    r"\W*(?:(?:output|response|answer|option|choice|assistant|model|summary)\s*)?"
+    r"[\[(*\"']*(?P<which>a|b|1|2)[\])*\"'.]*\s*",
+    re.IGNORECASE,
+)
+_BARE_CODES = {"a": "A", "1": "A", "b": "B", "2": "B"}
+
+
+def read_verdict(
+    text: str, labels: Sequence[str] = ("A", "B"), tie: bool = True
+) -> Parsed:
+    """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
+
+    labels: the words that the prompt asks for, first, second and (a third) a tie; an
+    answer that is one of them is it. Else the answer that names an output alone, and
+    what `parsers.preference` reads.
+    """
+    answer = text.strip().strip(".*\"'[]() ").casefold()
+    for label, value in zip(labels, _CODES, strict=False):
+        if answer and answer == label.casefold():
+            return Parsed(value, Status.OK, rule="label")
+    bare = _BARE.fullmatch(text)
+    if bare:
+        return Parsed(_BARE_CODES[bare["which"].lower()], Status.OK, rule="bare")
+    return preference(text, tie)
+
+
+class Preference(Judge):
+    """Which of two outputs is better: 1, 2, or 0 for a tie, asked in both orders.
+
+    prompt: the path of a text file, or a text, with `{output_1}` and `{output_2}` and
+    more of the placeholders (see `prompts.prompt_files`).
+    rule: how the two orders become one verdict (`meta.combined`): "agree" (two
+    different verdicts are a tie), "first" (the given order's) or "mean".
+    labels: the words that the prompt asks for, for the output shown first, the second
+    and, where there are three, a tie; `structured` holds the answer to them.
+    tie: whether a judge may say that neither is better.
+    Of several draws in one order the verdict with most votes counts, else a tie.
+    Details: `given` and `swapped`, the verdicts in both orders about the pair's own
+    outputs (NaN where none could be read), with `reasons`.
+
+    Source: Zheng et al. 2023, section 3.4 (both orders, different verdicts as a tie).
+    """
+
+    name = "preference"
+    defaults: Mapping[str, Any] = MappingProxyType(
+        {"temperature": 0.0, "max_tokens": 1024}
+    )
+
+    def __init__(
+        self,
+        prompt: str,
+        *,
+        rule: str = "agree",
+        labels: Sequence[str] = ("A", "B"),
+        tie: bool = True,
+        **judge: Any,
+    ) -> None:
+        super().__init__(**judge)
+        self.prompt = prompt_files.read(prompt)
+        if not self.prompt.of_pairs:
+            raise ValueError(
+                f"prompt {self.prompt.name} rates one output; {self.name} compares two, "
+                "{output_1} and {output_2}"
+            )
+        self.rule = choose("rule", rule, verdicts.RULES)
+        self.labels = tuple(labels)
+        if len(set(self.labels)) not in (2, 3) or len(self.labels) > 3:
+            raise ValueError(
+                f"labels {self.labels}; two or three different words are needed: for "
+                "the first output, the second, and a tie"
+            )
+        self.tie = tie
+        named = [_COLUMN.get(name, name) for name in self.prompt.placeholders]
+        others = [name for name in named if name not in prompt_files.PAIR]
+        self.needs = tuple(dict.fromkeys((*prompt_files.PAIR, *others)))
+        self.choices = self.labels
+        self.stand_in = self.labels[0]
+
+    def given(self, data: Any) -> list[Sample]:
+        """The pairs of a frame, one a row: `output` is output 1, and `extra` has output
+        2. Raises: ValueError where a needed text is missing.
+        """
+        needs = ("output", _SECOND, *self.needs[2:])
+        if not isinstance(data, pd.DataFrame):
+            return samples(data, needs, self.name)
+        lacking = [name for name in prompt_files.PAIR if name not in data]
+        if lacking:
+            raise ValueError(
+                f"{self.name} needs a column {lacking[0]!r}; a frame of ratings becomes "
+                "one of pairs by datasets.pairs.from_ratings"
+            )
+        rows = data.assign(output=data["output_1"])
+        if "pair_id" in rows:
+            rows = rows.assign(system_id=rows["pair_id"]).drop(
+                columns="input_id", errors="ignore"
+            )
+        return samples(rows, needs, self.name)
+
+    def in_order(self, sample: Sample, order: str) -> Request:
+        """What is asked about a pair in one order."""
+        shown = (sample.output, str(sample.extra[_SECOND]))
+        if order == "swapped":
+            shown = shown[::-1]
+        texts = dict(zip(prompt_files.PAIR, shown, strict=True))
+        chat = self.chat
+        if self.prompt.system.body:
+            import dataclasses
+
+            system = _filled(self.prompt.system, sample, texts)
+            chat = dataclasses.replace(chat, system=system)
+        user = _filled(self.prompt.user, sample, texts)
+        return chat.request(user, f"{sample.id}/{order}")
+
+    def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
+        """Both orders of all pairs in one stage; one judgment a pair."""
+        requests = []
+        for sample in samples:
+            requests += [self.in_order(sample, order) for order in ORDERS]
+        answers = yield Stage("verdict", requests, self.shaped("verdict"), "A")
+        judgments = []
+        for number, sample in enumerate(samples):
+            given, swapped = answers[2 * number : 2 * number + 2]
+            judgments.append(self._of_pair(given, swapped, sample))
+        return judgments
+
+    def _of_pair(
+        self,
+        given: Sequence[Completion],
+        swapped: Sequence[Completion],
+        sample: Sample,
+    ) -> Judgment:
+        """The verdict of both orders' draws."""
+        one, missing = self._of_order(given, sample)
+        other, more_missing = self._of_order(swapped, sample)
+        two = 3 - other if other in (1, 2) else other
+        value = float(verdicts.combined([one], [two], self.rule)[0])
+        without = [*missing, *more_missing]
+        details = {
+            "given": one,
+            "swapped": two,
+            "reasons": tuple(judgment.reason for judgment in without),
+        }
+        if not math.isnan(value):
+            return Judgment(value, details=MappingProxyType(details))
+        status, reason = most_frequent(without)
+        return Judgment(NAN, status, reason, MappingProxyType(details))
+
+    def _of_order(
+        self, draws: Sequence[Completion], sample: Sample
+    ) -> tuple[float, list[Judgment]]:
+        """What the draws of one order say of the outputs as shown, and the draws that
+        say nothing.
+        """
+        judgments = [self.read(draw, sample) for draw in draws]
+        said = [
+            judgment.value for judgment in judgments if judgment.status is Status.OK
+        ]
+        without = [
+            judgment for judgment in judgments if judgment.status is not Status.OK
+        ]
+        if not said:
+            return NAN, without
+        votes = [said.count(code) for code in (0.0, 1.0, 2.0)]
+        alone = votes.count(max(votes)) == 1
+        return float(votes.index(max(votes))) if alone else 0.0, without
+
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """1 for the output shown first, 2 for the second, 0 for neither."""
+        verdict = self.reader(sample)(completion.text)
+        if verdict.value is None:
+            return Judgment.missing(verdict.status, verdict.reason)
+        code = _CODES[str(verdict.value)]
+        return Judgment(code, details=MappingProxyType({"rule": verdict.rule}))
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        return functools.partial(read_verdict, labels=self.labels, tie=self.tie)
+
+    def templates(self) -> tuple[Template, ...]:
+        return self.prompt.templates
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "orders": "both",
+            "labels": "/".join(self.labels),
+            "tie": self.tie,
+        }
+
+
+def _filled(template: Template, sample: Sample, shown: Mapping[str, str]) -> str:
+    """The template with the pair's texts in the order of showing."""
+    texts = {name: field_of(sample, name) for name in template.variables}
+    return template.render(**{**texts, **{k: shown[k] for k in shown if k in texts}})
+
+
+def by_order(scores: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts `given` and `swapped` of a score frame, one row a pair."""
+    rows = [
+        [details.get(order, NAN) for order in ORDERS] for details in scores["details"]
+    ]
+    return pd.DataFrame(np.array(rows, dtype=float), scores.index, list(ORDERS))
+
+
+def order_effect(scores: pd.DataFrame, groups: Any = None) -> verdicts.OrderEffect:
+    """How far the order of showing moved the judge: consistency, kappa, position bias.
+
+    groups: labels of what is drawn together, such as the pairs' inputs.
+    """
+    table = by_order(scores)
+    return verdicts.order_effect(table["given"], table["swapped"], groups)

@@ -1,0 +1,54 @@
+"""The rate of a judge that was measured on this machine's GPU (`make gpu-check`)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib import files
+
+_FILE = "gpu_rate.json"
+
+
+@dataclass(frozen=True)
+class GpuRate:
+    """New tokens a second of a model of so many billion parameters, and the seconds
+    that it took to load.
+    """
+
+    model: str
+    billions: float
+    tokens_a_second: float
+    load_seconds: float
+
+    @property
+    def of_a_billion(self) -> float:
+        """New tokens a second by billion of parameters."""
+        return self.tokens_a_second * self.billions
+
+
+def write(measured: Mapping[str, Any]) -> Path:
+    """Keep a measurement; its file."""
+    path = files.state(_FILE)
+    files.write_text(path, json.dumps(dict(measured), indent=1) + "\n")
+    return path
+
+
+def read() -> GpuRate | None:
+    """The last measurement; None where there is none that can be used."""
+    try:
+        kept = json.loads(files.state(_FILE).read_text(encoding="utf-8"))
+        numbers = [
+            float(kept[name])
+            for name in ("billions", "tokens_a_second", "load_seconds")
+        ]
+        model = str(kept["model"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not all(math.isfinite(number) and number > 0 for number in numbers):
+        return None
+    return GpuRate(model, *numbers)
