@@ -104,9 +104,7 @@ def class_agreement(
     for name, measure in measures.items():
         value = measure(np.ones(n))
         ends = interval_of(measure, present, value, *settings)
-        reason = ends.reason
-        if np.isnan(value):
-            reason = "no item that it is about"
+        reason = "no item that it is about" if np.isnan(value) else ends.reason
         results.append(Agreement(value, name, n, 2, x.size - n, ends, reason))
     return _beside_the_constant(results, both[1], x.size - n, len(classes))
 

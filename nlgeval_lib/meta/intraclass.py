@@ -52,10 +52,8 @@ def icc(
     result = Agreement(NAN, f"icc({kind})", n, k, int((~complete).sum()))
     variances = _mean_squares(data)
     if variances.total <= 1e-24 * max((data**2).sum(), 1e-300):
-        reason = "all ratings are equal: there is no variance to share out"
-        return replace(result, reason=reason)
-    tail = round((1 + confidence) / 2, 15)
-    value, low, high = map(float, _icc(kind, variances, n, k, tail))
+        return replace(result, reason="all ratings are equal: no variance to share out")
+    value, low, high = map(float, _icc(kind, variances, n, k, confidence))
     if not value <= 1 + 1e-9 or value == -np.inf:
         reason = "the variance that is to be shared out is estimated as 0 or less"
         return replace(result, reason=reason)
@@ -96,7 +94,7 @@ class _OfComplete:
         variances = _mean_squares(drawn)
         if variances.total <= 0:
             return NAN
-        return float(_icc(self.kind, variances, n, k, 0.975)[0])
+        return float(_icc(self.kind, variances, n, k, 0.95)[0])
 
 
 class _MeanSquares(NamedTuple):
@@ -136,12 +134,10 @@ def _mean_squares(data: Floats) -> _MeanSquares:
 
 
 def _icc(
-    kind: str, variances: _MeanSquares, n: int, k: int, tail: float
+    kind: str, variances: _MeanSquares, n: int, k: int, confidence: float
 ) -> tuple[float, float, float]:
-    """The coefficient of a kind and the ends of its interval; of n items and k raters.
-
-    tail: the F distribution below the upper end.
-    """
+    """The coefficient of a kind and the ends of its interval; of n items and k raters."""
+    tail = round((1 + confidence) / 2, 15)
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind[0] == "2":
             single = _icc_of_sampled_raters(variances, n, k, tail)

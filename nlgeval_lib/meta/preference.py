@@ -64,14 +64,9 @@ def self_preference(
     present = ~(np.isnan(x) | np.isnan(y))
     system = np.nonzero(present)[0]
     effect = _Effect(x[present], y[present], np.isin(system, rows))
-    everything = np.ones(len(system))
-    value = effect(everything)
-    kept = ~np.isin(system, rows)
-    others = []
-    for other in np.setdiff1d(np.arange(len(x)), rows):
-        in_its_place = system[kept] == other
-        placebo = _Effect(x[present][kept], y[present][kept], in_its_place)
-        others.append(placebo(everything[kept]))
+    value = effect(np.ones(len(system)))
+    kept = ~effect.own
+    others = _in_its_place(x[present][kept], y[present][kept], system[kept])
     spread = jackknife.spread(OfItems(effect, present), "inputs")
     ends = jackknife.interval(value, spread, confidence, (-np.inf, np.inf))
     as_far = sum(abs(other) >= abs(value) for other in others)
@@ -88,6 +83,15 @@ def self_preference(
         interval=ends,
         reason=reason,
     )
+
+
+def _in_its_place(scores: Floats, ratings: Floats, system: Any) -> list[float]:
+    """The effect of each system in turn, as if it were the judge's own."""
+    effects = []
+    for other in np.unique(system):
+        placebo = _Effect(scores, ratings, system == other)
+        effects.append(placebo(np.ones(len(system))))
+    return effects
 
 
 class _Effect:
