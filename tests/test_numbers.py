@@ -170,6 +170,16 @@ def test_the_bundle_is_small() -> None:
     assert size < MOST_MEGABYTES * 1e6
 
 
+def test_the_commit_that_the_bundle_names_is_in_this_history() -> None:
+    command = ("git", "-C", str(files.root()), "rev-parse", "--is-shallow-repository")
+    whole = subprocess.run(command, capture_output=True, text=True, check=False)
+    if whole.stdout.strip() != "false":
+        pytest.skip("no git checkout with its whole history")
+    commit = numbers.about()["commit"]
+    ancestor = ("merge-base", "--is-ancestor", commit, "HEAD")
+    subprocess.run((*command[:3], *ancestor), capture_output=True, check=True)
+
+
 def test_the_table_of_sets_names_sources_and_licences() -> None:
     """Each set of the bundle, and each that is left out, with why."""
     table = pd.read_csv(numbers.folder() / "sets.csv", keep_default_na=False)

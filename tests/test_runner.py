@@ -179,7 +179,7 @@ def library(here, monkeypatch) -> Path:
         for name, kind in LIBRARY.items()
         if kind in ("whole", "loaded") and name.endswith(".py")
     ]
-    monkeypatch.setattr("nlgeval_lib.scoring.provenance.modules", lambda: loaded)
+    monkeypatch.setattr("nlgeval_lib.used_code.modules", lambda: loaded)
     here.output("one")
     here.output("reads", "x = 1", more="saves = false\ncovers = []")
     return folder

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         tables,
     )
     from nlgeval_lib.papers.published import Fact, fact, facts
-    from nlgeval_lib.papers.shuffling import shuffled
+    from nlgeval_lib.papers.shuffling import shuffled, supports
     from nlgeval_lib.papers.spread import own_sd, reach
 
 # module -> its names, which are loaded when they are first used
@@ -143,7 +143,7 @@ _MODULES = {
         "fact",
         "facts",
     ),
-    "shuffling": ("shuffled",),
+    "shuffling": ("shuffled", "supports"),
     "spread": (
         "own_sd",
         "reach",
@@ -216,6 +216,7 @@ __all__ = [
     "reach",
     "recomputed",
     "shuffled",
+    "supports",
     "tables",
     "tried",
     "verdict",

@@ -11,7 +11,6 @@ import pandas as pd
 
 from nlgeval_lib import papers
 from nlgeval_lib.names import p_in_words
-from nlgeval_lib.papers.shuffling import supports
 from nlgeval_lib.report import tables
 
 # A method whose numbers come out in so large a share shows that the data are the same.
@@ -110,7 +109,7 @@ def supported(cells: pd.DataFrame) -> str:
     sizes = []
     for row in papers.by_method(cells).to_dict("records"):
         equal, tested_here = _equal(row)
-        if not tested_here or not supports(equal, row["recomputed_shuffled"]):
+        if not tested_here or not papers.supports(equal, row["recomputed_shuffled"]):
             continue
         words = f"{row['method']} {equal} of {tested_here}"
         if kinds[row["method"]] in ("human", "count"):
@@ -132,7 +131,7 @@ def supported(cells: pd.DataFrame) -> str:
         sentences.append(f"Equal: {', '.join(sizes)}.")
     own = papers.counts(cells[cells["kind"] == papers.OWN])
     equal = own["consistent_equal"]
-    if supports(equal, own["consistent_shuffled"]):
+    if papers.supports(equal, own["consistent_shuffled"]):
         sentences.append(
             f"The paper's arithmetic on its own method: {equal} of "
             f"{own['consistent']} sums and averages agree with the numbers they are of."
@@ -166,7 +165,7 @@ def unsupported(cells: pd.DataFrame) -> str:
     too_few: list[str] = []
     for row in papers.by_method(cells).to_dict("records"):
         equal, tested_here = _equal(row)
-        if not tested_here or supports(equal, row["recomputed_shuffled"]):
+        if not tested_here or papers.supports(equal, row["recomputed_shuffled"]):
             continue
         words = f"{row['method']} ({equal} of {tested_here} equal)"
         (too_few if equal > tested_here / 2 else different).append(words)

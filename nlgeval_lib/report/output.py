@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import files, papers
+from nlgeval_lib import files, papers, used_code
 from nlgeval_lib.report import saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
@@ -82,6 +82,10 @@ class Output:
         """What was saved last: the first screen and the first table. A notebook begins
         with it; what its own run gives follows below.
         """
+        with used_code.unseen():  # no result hangs on how an earlier one is shown
+            return self._answer()
+
+    def _answer(self) -> tables.Table:
         from nlgeval_lib.report import answers
 
         record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
@@ -311,7 +315,7 @@ class Output:
             "line": line,
             "files": names,
             "written": fresh,
-            "modules": provenance.modules(),
+            "modules": used_code.modules(),
         }
         path: Path | str | None = os.environ.get("NLGEVAL_RECORD")
         if not path:

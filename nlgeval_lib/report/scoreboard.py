@@ -26,11 +26,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from nlgeval_lib import files, papers
+from nlgeval_lib import files, papers, used_code
 from nlgeval_lib.papers.counting import PLURALS
 from nlgeval_lib.prompts import printed as printed_prompts
 from nlgeval_lib.report import answers, saving, seal, tables
-from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
 
@@ -343,7 +342,7 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
             "folder": folder.rstrip("/"),
             "line": line,
             "files": list(contents),
-            "modules": provenance.modules(),
+            "modules": used_code.modules(),
         }
         files.write_text(record_path, json.dumps(report))
     print(line)

@@ -30,6 +30,8 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
+from nlgeval_lib import used_code
+
 NAME = "nlgeval"
 # A module that only some notebooks import is not among them: a result's provenance
 # names the packages that its kernel has imported, and its record the modules of this
@@ -212,6 +214,7 @@ def main() -> None:
     child becomes its kernel.
     """
     os.environ.setdefault("MPLBACKEND", _INLINE)
+    used_code.watch()
     for name in PRELOADED:
         # A missing package is left to the notebook that needs it.
         with contextlib.suppress(ImportError):

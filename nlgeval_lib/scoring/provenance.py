@@ -167,18 +167,6 @@ def packages() -> dict[str, str]:
     return versions
 
 
-def modules() -> list[str]:
-    """The modules of this library that this process has loaded, as paths below its
-    folder.
-    """
-    folder = Path(nlgeval_lib.__file__).parent
-    paths = set()
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == folder.name and module.__file__:
-            paths.add(Path(module.__file__).relative_to(folder).as_posix())
-    return sorted(paths)
-
-
 @functools.cache
 def hardware() -> Mapping[str, Any]:
     """Processor model, cores, memory in GiB, accelerators, operating system and

@@ -26,7 +26,6 @@ from nlgeval_lib.study.aspect_scores import CHAT_SCALES
 from nlgeval_lib.study.judged_rows import Asked, Part
 from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
-from nlgeval_lib.training import mini
 
 CHAT = "topical_chat"
 NAMES = ("summeval", CHAT)
@@ -160,6 +159,8 @@ def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
     if set(judged.frame.get("dataset", ())) == {MINI}:
         name = MINI
     if name == MINI:
+        from nlgeval_lib.training import mini
+
         tree = mini.tree()
         judge = "the miniature judge"
     else:

@@ -14,13 +14,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from nlgeval_lib.datasets import mini_judge
-from nlgeval_lib.evaluators.hdeval import CriteriaTree
-from nlgeval_lib.evaluators.hdeval.criteria import Criterion
+
+if TYPE_CHECKING:
+    from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion
 
 LOW = 1
 HIGH = 5
@@ -94,6 +95,8 @@ def tree() -> CriteriaTree:
     """The hierarchy that HD-Eval uses: the aspects, and the finer criteria below
     each.
     """
+    from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion
+
     finer: dict[str, list[Criterion]] = {key: [] for key in ASPECTS}
     for key, (aspect, name, definition) in FINER.items():
         finer[aspect].append(Criterion(key, name, definition, (), "ours"))

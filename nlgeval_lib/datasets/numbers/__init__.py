@@ -56,7 +56,9 @@ def used() -> list[str]:
 
 
 def about() -> dict[str, Any]:
-    """What is known of the numbers: `commit`, the code that they were made with."""
+    """What is known of the numbers: `commit`, the last one that changed them or the code
+    that made them.
+    """
     return dict(json.loads((folder() / "about.json").read_text(encoding="utf-8")))
 
 

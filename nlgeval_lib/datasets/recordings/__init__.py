@@ -7,8 +7,10 @@ frame = recordings.attach(datasets.load("topical_chat"), scored, name="judge")
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -58,15 +60,18 @@ def spec(name: str) -> Recording:
     """
     if not has(name):
         raise registry.unknown(name, (*NAMES, *OPTIONAL), "recording")
-    from nlgeval_lib.datasets.recordings import judges  # which imports the data sets
+    about = _TABLE.loc[name].drop(["module", "optional", "kind"]).to_dict()
+    return Recording(files=_module(name).FILES[name], **about)
 
-    about = _TABLE.loc[name].drop(["optional", "kind"]).to_dict()
-    return Recording(files=judges.FILES[name], **about)
+
+def _module(name: str) -> ModuleType:
+    """The module that reads a recording: it has FILES and READERS, some have PROMPTS."""
+    return importlib.import_module(f"{__name__}.{_TABLE['module'][name]}")
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
     """A recording as a tidy frame: one row a judge output; `options` are those of its
-    reader in `judges`.
+    reader.
 
     Columns: `keys(name)`, then `text` (raw) and/or `value` (float, where the publisher
     kept a number or a verdict), then what else was kept. `frame.attrs` has its name.
@@ -76,11 +81,9 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do
     not fit together.
     """
-    from nlgeval_lib.datasets.recordings import judges
-
     spec(name)  # raises for an unknown one
     try:
-        frame = judges.READERS[name](**options)
+        frame = _module(name).READERS[name](**options)
     except registry.DataUnavailable:
         if not numbers.has(name):
             raise
@@ -124,12 +127,11 @@ def prompts(name: str, **options: Any) -> pd.DataFrame:
 
     Raises: ValueError where the publisher kept no prompts; otherwise as `load`.
     """
-    from nlgeval_lib.datasets.recordings import judges
-
     spec(name)  # raises for an unknown one
-    if name not in judges.PROMPTS:
+    prompts_of = getattr(_module(name), "PROMPTS", {})
+    if name not in prompts_of:
         raise ValueError(f"{name}: its publisher kept no prompts")
-    return judges.PROMPTS[name](**options)[[*KEYS[:-1], "prompt"]]
+    return prompts_of[name](**options)[[*KEYS[:-1], "prompt"]]
 
 
 def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame:

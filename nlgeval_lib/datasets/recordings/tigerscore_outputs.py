@@ -104,3 +104,7 @@ def share_within_context() -> float:
     line = np.abs(pixels - _LINE).max(axis=2) < 0.1
     limit = int(line.sum(axis=0).argmax())
     return float(bars[:, :limit].sum() / bars.sum())
+
+
+FILES = {"tigerscore_outputs": (FILE, COUNTS)}
+READERS = {"tigerscore_outputs": load}

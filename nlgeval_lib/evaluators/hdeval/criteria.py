@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,10 @@ import pandas as pd
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.names import near, plain
-from nlgeval_lib.parsers.lists import Criterion as Listed
-from nlgeval_lib.parsers.lists import criteria
 from nlgeval_lib.records import Completion, Judgment, Sample
+
+if TYPE_CHECKING:
+    from nlgeval_lib.parsers.lists import Criterion as Listed
 
 PUBLISHED = ("data_to_text", "summeval", "topical_chat")
 
@@ -312,6 +313,7 @@ def finer(
     At most `most`, each name once and none the parent's. Never raises on any text.
     """
     from nlgeval_lib.evaluators.judge import answered, failed
+    from nlgeval_lib.parsers.lists import criteria
 
     failure = failed(completion)
     if failure:

@@ -1,0 +1,43 @@
+"""GEMBA's direct assessments of WMT-22 zh-en by GPT-4 and ChatGPT, scores only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from nlgeval_lib.datasets import fetch, wmt22_zhen
+
+# (judge, prompt form) -> file
+GEMBA = {
+    (judge, form): f"wmt22_zhen/GEMBA-{judge}-{form}.seg.score"
+    for judge in ("GPT4", "Turbo")
+    for form in ("DA-refA", "DA-src")
+}
+
+
+def _gemba(rated: bool = False) -> pd.DataFrame:
+    """One row a judge, prompt form, system and segment: 0 to 100, higher is better;
+    with refA or without a reference.
+
+    20 systems, among them refA and refB and four without MQM; `rated` keeps only the 14
+    of the data set's frame.
+    """
+    frames = []
+    for (judge, form), relpath in GEMBA.items():
+        lines = fetch.text(relpath).removesuffix("\n").split("\n")
+        rows = [line.split("\t") for line in lines]
+        scores = pd.DataFrame(rows, columns=["system_id", "value"])
+        scores = scores.astype({"value": float})
+        segments = scores.groupby("system_id").cumcount()
+        ids = segments.map(wmt22_zhen.input_id)
+        frames.append(scores.assign(judge=judge, prompt_form=form, input_id=ids))
+    frame = pd.concat(frames, ignore_index=True)
+    frame = frame.assign(dataset="wmt22_zhen", aspect="mqm", draw=0)
+    if not rated:
+        return frame
+    return frame[frame["system_id"].isin(wmt22_zhen.SYSTEMS)].reset_index(drop=True)
+
+
+FILES: dict[str, tuple[str, ...]] = {"gemba_wmt22": tuple(GEMBA.values())}
+READERS: dict[str, Callable[..., pd.DataFrame]] = {"gemba_wmt22": _gemba}

@@ -1,0 +1,43 @@
+"""GPT-4-0613's three scores and feedbacks on Vicuna Bench and MT Bench, as Prometheus
+publishes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from nlgeval_lib.datasets import prometheus
+from nlgeval_lib.datasets.registry import choose
+
+BENCHES = ("vicuna_bench", "mt_bench")
+
+
+def _prometheus_gpt4(benches=None) -> pd.DataFrame:
+    """One row an output and draw: the feedback without its verdict (one kept it),
+    and as `value` its score 1-5.
+    """
+    columns = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
+    frames = []
+    for _, outputs in _benches(benches).groupby("dataset", sort=False):
+        for draw in range(prometheus.DRAWS):
+            texts = outputs[f"feedback_gpt4_{draw}"]
+            values = outputs[f"rater_gpt4_{draw}"]
+            frames.append(outputs[columns].assign(draw=draw, text=texts, value=values))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _benches(benches=None) -> pd.DataFrame:
+    frames = [prometheus.load(name) for name in choose(benches, BENCHES, "bench")]
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.assign(judge="gpt-4-0613", prompt_form="absolute")
+
+
+FILES: dict[str, tuple[str, ...]] = {
+    "prometheus_gpt4": tuple(
+        path for name in BENCHES for path in prometheus.SPECS[name].files
+    ),
+}
+READERS: dict[str, Callable[..., pd.DataFrame]] = {"prometheus_gpt4": _prometheus_gpt4}
+PROMPTS: dict[str, Callable[..., pd.DataFrame]] = {"prometheus_gpt4": _benches}

@@ -1,0 +1,130 @@
+"""A result hangs on the modules whose code ran or is named, and on no other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from nlgeval_lib import used_code
+
+WATCHED = """
+import json, sys
+from nlgeval_lib import used_code
+used_code.watch()
+{work}
+print(json.dumps(used_code.modules()))
+"""
+# work -> modules that it hangs on, and modules that are loaded and idle
+CASES = [
+    (
+        "from nlgeval_lib.meta import agreement, arrays\narrays.rescaled([1.0, 2.0])",
+        {"meta/arrays.py"},
+        {"meta/agreement.py", "meta/intervals.py"},
+    ),
+    (  # a constant that the notebook names
+        "In = ['from nlgeval_lib import papers; papers.OWN']\n"
+        "from nlgeval_lib import papers\npapers.OWN",
+        {"papers/kinds.py", "papers/__init__.py"},
+        {"papers/numbers.py"},
+    ),
+    (  # a constant that code names which ran
+        "from nlgeval_lib.papers.numbers import parse\nparse('.5')",
+        {"papers/numbers.py"},
+        set(),
+    ),
+    (  # a class by a name in data: its settings may be read, though nothing of it ran
+        "from nlgeval_lib import evaluators\nevaluators.get('bleu')",
+        {"evaluators/reference_metrics.py", "evaluators/base.py"},
+        {"datasets/registry.py"},
+    ),
+    (  # what runs to show something
+        "from nlgeval_lib.papers import numbers\n"
+        "with used_code.unseen():\n    numbers.parse('.5')",
+        set(),
+        {"papers/numbers.py"},
+    ),
+]
+COMPARED = """
+import pandas as pd
+from nlgeval_lib import datasets, papers
+from nlgeval_lib.scoring import correlations
+
+frame = datasets.of_numbers("summeval")
+items = frame[frame["aspect"] == "coherence"].iloc[:320].reset_index(drop=True)
+lengths = items["output"].map(lambda text: text.words).to_numpy(float)
+human = items["human"].to_numpy(float)
+table = correlations.table(items, {"length": {"COH": lengths}}, {"COH": human})
+cells = papers.load("hdeval", "table_01")
+print(table.drop(columns="replicates").to_csv(), len(cells))
+"""
+ALL_LOADED = """
+import json
+from nlgeval_lib import used_code
+print(json.dumps(used_code.modules()))
+"""
+# Every function of a module that nothing is said to hang on fails when it runs.
+HOLLOW = """
+import ast, json, sys
+from nlgeval_lib import used_code
+used = json.loads(sys.argv[1])
+
+class Loader(used_code._Loader):
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        tree = ast.parse(self.get_data(path))
+        if str(path).removeprefix(f"{used_code.FOLDER}/") not in used:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.FunctionDef):
+                    check = "assert __spec__._initializing, __name__"
+                    place = bool(ast.get_docstring(node))
+                    node.body.insert(place, ast.parse(check).body[0])
+        return compile(ast.fix_missing_locations(tree), path, "exec")
+
+used_code._Loader = Loader
+used_code.watch()
+"""
+
+
+def printed(code: str, *arguments: str) -> str:
+    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+@pytest.mark.parametrize(("work", "used", "idle"), CASES)
+def test_what_a_result_hangs_on(work, used, idle) -> None:
+    work += "\nloaded = sorted(name for name in sys.modules)"
+    code = WATCHED.format(work=work) + "print(json.dumps(loaded))"
+    hangs_on, loaded = (json.loads(line) for line in printed(code).splitlines())
+    assert used <= set(hangs_on)
+    for path in idle:
+        module = path.removesuffix(".py").replace("/", ".")
+        assert f"{used_code.NAME}.{module}" in loaded
+        assert path not in hangs_on
+
+
+def test_a_result_is_the_same_where_all_else_is_hollow() -> None:
+    code = WATCHED.format(work=f"In = [{COMPARED!r}]\n{COMPARED}")
+    *expected, hangs_on = printed(code).splitlines()
+    loaded = printed(COMPARED + ALL_LOADED).splitlines()[-1]
+    idle = set(json.loads(loaded)) - set(json.loads(hangs_on))
+    assert len(idle) > 5  # hollowing does something
+    again = printed(HOLLOW + COMPARED, hangs_on).splitlines()
+    assert again == expected
+
+
+def test_without_a_watch_all_that_is_loaded_counts() -> None:
+    assert "used_code.py" in used_code.modules()
+    assert "meta/comparison.py" not in printed(
+        textwrap.dedent(
+            """
+            from nlgeval_lib import used_code, meta
+            print(used_code.modules())
+            """
+        )
+    )
