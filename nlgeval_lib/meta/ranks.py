@@ -68,22 +68,24 @@ def rank_sets(
     """
     arrays.share(alpha, "alpha")
     values = arrays.floats(values, "values", "each")
+    number = len(values)
     p = arrays.floats(p, "p", "each, each")
-    square = p.shape == (len(values), len(values))
+    square = p.shape == (number, number)
     if not square or not np.array_equal(p, p.T, equal_nan=True):
         raise ValueError(
-            f"p: got shape {p.shape} for {len(values)} values; "
+            f"p: got shape {p.shape} for {number} values; "
             "pass p[each, each], alike both ways"
         )
     if names is None:
-        names = range(1, len(values) + 1)
-    if len(names) != len(values):
-        raise ValueError(f"names: got {len(names)} for {len(values)} values")
+        names = range(1, number + 1)
+    if len(names) != number:
+        raise ValueError(f"names: got {len(names)} for {number} values")
     differ = p <= alpha
-    higher = differ & (values[None, :] > values[:, None])
-    lower = differ & (values[None, :] < values[:, None])
+    by_row = values[:, None]
+    higher = differ & (values > by_row)
+    lower = differ & (values < by_row)
     best = 1 + higher.sum(axis=1)
-    worst = len(values) - lower.sum(axis=1)
+    worst = number - lower.sum(axis=1)
     return RankSets(
         names=tuple(map(str, names)),
         values=tuple(values.tolist()),
