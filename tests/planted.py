@@ -108,3 +108,42 @@ def fickle(frame: pd.DataFrame) -> Script:
         return scripts[draw](request, draw)
 
     return answer
+
+
+PAIRS = "Which is better?\n<<{output_1}>>\n<<{output_2}>>\nA or B:"
+
+
+def pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of outputs of one input, the higher mean rating preferred; ties left out."""
+    rows = []
+    for _, outputs in frame.groupby("input_id", sort=False):
+        for place in range(0, len(outputs) - 1, 2):
+            one, two = outputs.iloc[place], outputs.iloc[place + 1]
+            if one["human"] != two["human"]:
+                rows.append(
+                    {
+                        "input_id": one["input_id"],
+                        "output_1": one["output"],
+                        "output_2": two["output"],
+                        "preference": 1.0 if one["human"] > two["human"] else 2.0,
+                    }
+                )
+    drawn = pd.DataFrame(rows)
+    drawn.attrs = {"name": "drawn_pairs"}
+    return drawn
+
+
+def chooses(frame: pd.DataFrame, sd: float, seed: int) -> Script:
+    """The output with the higher mean rating plus noise, in either order."""
+    ratings = frame.set_index(["input_id", "system_id"])["human"].to_dict()
+
+    def answer(request: Any, draw: int) -> str:
+        places = [match.groups() for match in _TAG.finditer(request.text())]
+        values = [ratings[place] + sd * noise(str(place), seed) for place in places]
+        return "A" if values[0] > values[1] else "B"
+
+    return answer
+
+
+def first(request: Any, draw: int) -> str:
+    return "A"

@@ -15,9 +15,9 @@ import planted
 import pytest
 
 from nlgeval_lib import card, datasets, meta
-from nlgeval_lib.card import cards, conditions, judged, measure, paired, verdict
+from nlgeval_lib.card import conditions, judged, measure, verdict
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.evaluators import PromptedJudge
+from nlgeval_lib.evaluators import Preference, PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
 
 
@@ -143,20 +143,34 @@ def test_every_rule_reads_numbers_that_a_card_has(demo: card.Card) -> None:
     assert all(conditions.Condition.read(part) for part in parts)
 
 
-def test_a_judge_that_prefers_the_first_is_named() -> None:
-    frame = datasets.load_pairs("llmbar")
-    rng = np.random.default_rng(0)
-    honest = np.where(
-        rng.random(len(frame)) < 0.85, frame["preference"], 3 - frame["preference"]
-    )
-    verdicts = {"first": (1.0, 2.0), "honest": (honest, honest)}
+def test_a_judge_that_prefers_the_first_is_named(drawn: pd.DataFrame) -> None:
+    pairs = planted.pairs(drawn)
+    scripts = {"first": planted.first, "honest": planted.chooses(drawn, 0.5, 0)}
     holding = {}
-    for name, (given, swapped) in verdicts.items():
-        rows = frame.assign(given=given, swapped=swapped)
-        part = paired.Paired("llmbar", "LLMBar", rows)
-        holding[name] = rules_of(cards.made("pairs", {}, [part]))
+    for name, script in scripts.items():
+        judge = Preference(planted.PAIRS)
+        made = card.of(judge, [pairs], engine=ScriptedEngine(script))
+        holding[name] = rules_of(made)
     assert {"prefers first", "swap"} <= holding["first"]
     assert holding["honest"] == set()
+
+
+def test_a_judge_of_single_outputs_has_a_card_of_pairs(drawn: pd.DataFrame) -> None:
+    pairs = planted.pairs(drawn)
+    engine = ScriptedEngine(planted.length)
+    judge = PromptedJudge("Rate <<{output}>> from 1 to 5")
+    made = card.of(judge, [pairs], engine=engine, items=60)
+    numbers = made.numbers["sets"]["drawn_pairs"]
+    assert numbers["pairs"] == 60
+    assert "swap" not in numbers
+    assert {"chance pairs", "not above longer"} & rules_of(made)
+
+
+def test_a_judge_of_pairs_is_refused_a_set_of_single_outputs(
+    drawn: pd.DataFrame,
+) -> None:
+    with pytest.raises(InputError, match="compares two outputs"):
+        card.of(Preference(planted.PAIRS), [drawn], engine=ScriptedEngine(["A"]))
 
 
 def test_pairs_are_measured_by_meta() -> None:

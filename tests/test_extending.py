@@ -49,7 +49,8 @@ def test_the_page_runs_from_top_to_bottom(elsewhere, monkeypatch, capsys):
         "sh",
         "toml",
         "bash",
-    }  # bash: below
+        "text",
+    }  # bash and text: below
 
 
 def test_the_evaluator_is_a_plugin_as_it_stands(elsewhere, monkeypatch, capsys):
@@ -103,6 +104,7 @@ def test_commands_of_the_page_exist():
     )
 
 
+[PROMPT] = [text for language, text in BLOCKS if language == "text"]
 [TRANSCRIPT] = [text for language, text in BLOCKS if language == "bash"]
 MADE = [line for line in TRANSCRIPT.splitlines() if "new-ablation" in line]
 
@@ -162,7 +164,9 @@ def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
         ).code
         == 0
     )
-    assert saved("mine", "partial")[1]["variant"].tolist() == ["type=rouge2"]
+    tests = saved("mine", "partial")[1]
+    assert tests["variant"].tolist() == ["type=rouge2"]
+    assert tests["against"].tolist() == ["type=rouge1"]
     assert (
         nl("run", "-p", "coef=pearson", "--dry-run").out
         == "run      mine  (parameters from the command line)\n"
@@ -193,6 +197,12 @@ def test_a_judge_is_swept(nl, monkeypatch):
         ),
         (("-e", "rouge", "--sweep", "type=rouge1,rouge2", "--data", "summ"), "summ"),
         (("-e", "semscore", "--sweep", "n=1,2"), "n"),
+        (("-e", "llmscore", "--sweep", "prompt=original,no.txt"), "no such file"),
+        (("--sweep", "prompt=original,no.txt"), "-e llmscore"),
+        (
+            ("-e", "rouge", "--sweep", "type=rouge1,rouge2", "--plugin", "no.py"),
+            "no.py",
+        ),
     ],
 )
 def test_what_is_refused_leaves_nothing(nl, here, words, said):
@@ -210,11 +220,78 @@ def test_names_are_checked_and_not_taken_twice(nl):
     assert "lower-case" in nl("new-ablation", "My-own", *words).err
 
 
+def test_my_prompt_against_the_original(nl, here, monkeypatch):
+    """The miniature judge reads one wording and not another: that one has no test."""
+    monkeypatch.setattr(judges, "QUICK_INPUTS", 4)
+    (here.root / "mine.txt").write_text(PROMPT)
+    (here.root / "strange.txt").write_text("Is this good? {output}")
+    sweep = "prompt=original,mine.txt,strange.txt"
+    got = nl("new-ablation", "mine", "-e", "llmscore", "--sweep", sweep)
+    assert got.code == 0 and "only the wordings" in got.err, got.err
+    assert (ran := nl("run", "mine", "--mode", "quick")).code == 0, ran.out
+    table, tests = saved("mine", "quick")
+    assert table["variant"].tolist() == ["prompt=original", "prompt=mine.txt"]
+    assert tests["against"].tolist() == ["prompt=original"]
+    coverage = pd.read_csv(
+        files.results() / "quick" / "meta" / "mine__variants.csv", index_col="variant"
+    )
+    assert coverage["scored"].tolist()[:2] == ["24 of 24"] * 2
+    assert "are needed for a test" in coverage.loc["prompt=strange.txt", "why not"]
+    (here.root / "mine.txt").write_text(PROMPT + "Now: ")
+    again = nl("run", "mine", "--mode", "quick", "--dry-run").out
+    assert "changed: parameters" in again
+
+
+def test_prompts_on_summeval_by_a_server(nl, here, judge, needs, monkeypatch):
+    needs("summeval")
+    monkeypatch.setattr(judges, "QUICK_INPUTS", 3)
+    server = judge(lambda prompt: f"Score: {1 + len(prompt) % 5}")
+    (here.root / "a.txt").write_text("Rate the {aspect}, 1 to 5.\n{output}")
+    (here.root / "b.txt").write_text("{definition}\n{source}\n{output}\n1 to 5?")
+    words = ("--sweep", "prompt=a.txt,b.txt", "--data", "summeval", "-s")
+    words += ("task=summary", "--aspect", "coherence", "--judge-url", server.url)
+    assert "-m NAME" in nl("new-ablation", "mine", *words).err
+    got = nl("new-ablation", "mine", *words, "-m", "judge")
+    assert got.code == 0, got.err
+    assert (ran := nl("run", "mine", "--mode", "quick")).code == 0, ran.out
+    table, tests = saved("mine", "quick")
+    assert (table["n"] == 48).all() and tests["variant"].tolist() == ["prompt=b.txt"]
+    assert (table["route"] == "run").all() and 48 < len(server.bodies) <= 96
+
+
+def test_an_evaluator_of_ones_own_is_swept(nl, here):
+    path = here.root / "share.py"
+    path.write_text(
+        "from nlgeval_lib import evaluators\n"
+        "from nlgeval_lib.records import Judgment\n\n\n"
+        '@evaluators.register("share")\n'
+        "class Share:\n"
+        '    name = "share"\n\n'
+        "    def __init__(self, power: float = 1.0):\n"
+        "        self.power = power\n\n"
+        "    def signature(self):\n"
+        '        return f"share|power:{self.power}"\n\n'
+        "    def score(self, frame):\n"
+        "        scores = [\n"
+        "            Judgment(float(len(text) ** self.power)) for text in frame.output\n"
+        "        ]\n"
+        "        return evaluators.score_frame(frame.index, scores, self.signature())\n"
+    )
+    words = ("-e", "share", "--sweep", "power=1,2,-1", "--plugin", str(path))
+    got = nl("new-ablation", "mine", *words)
+    assert got.code == 0 and "the code of share.py is run" in got.err, got.err
+    assert (ran := nl("run", "mine")).code == 0, ran.out
+    _, tests = saved("mine")
+    assert tests["against"].tolist() == ["power=1", "power=1", "power=2"]
+    assert tests["difference"].iat[0] == 0 and tests["difference"].iat[2] != 0
+
+
 @pytest.mark.slow
-def test_the_transcript_of_extending(nl):
+def test_the_transcript_of_extending(nl, here):
     """Each choice of the charter makes a difference that its test sees, or one that
     is told to be none.
     """
+    (here.root / "mine.txt").write_text(PROMPT)
     for line in TRANSCRIPT.splitlines():
         assert (got := nl(*shlex.split(line)[1:])).code == 0, got.out + got.err
     found = {
@@ -223,9 +300,11 @@ def test_the_transcript_of_extending(nl):
         )
         for line in MADE
     }
-    aspects, parts, joined = found.values()
-    assert (aspects["p_holm"] < 0.001).all() and (aspects["difference"] > 0.1).all()
+    aspects, parts, joined, prompts = found.values()
+    assert (aspects["p_holm"] < 0.05).all() and (aspects["difference"] > 0.05).all()
+    joined = joined[joined["against"] == "aggregator=average"]
     assert (joined["p_holm"] < 0.05).all()
+    assert (prompts["p_holm"] < 0.001).all() and len(prompts) == 1
     values, none = (saved(shlex.split(MADE[n])[2])[0]["value"] for n in (0, 2))
     page = " ".join(PAGE.read_text("utf-8").split())
     assert (
@@ -238,6 +317,7 @@ def test_the_transcript_of_extending(nl):
         )
         in page
     )
+    parts = parts[parts["against"] == "rubric=yes reference=yes"]
     without = parts.xs("fluency").filter(like="rubric=no", axis=0)
     assert (without["p_holm"] < 0.001).all() and (without["difference"] < -0.5).all()
     assert parts.loc[

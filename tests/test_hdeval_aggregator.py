@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import SGDRegressor
+from sklearn.svm import SVR
 
 from nlgeval_lib.evaluators.hdeval import (
     Aggregator,
-    aggregator,
     overall,
     permutation_importance,
     register,
+    regressors,
     shap_values,
     weights,
 )
@@ -73,11 +75,51 @@ def test_predictions_are_those_of_scikit_learn(kind, targets):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "regressor"),
+    [
+        ("boosting", GradientBoostingRegressor(random_state=3)),
+        ("sklearn.svm.SVR", SVR()),
+        ("sklearn.linear_model.SGDRegressor", SGDRegressor(random_state=3)),
+    ],
+)
+def test_a_regressor_by_its_full_name_is_scikit_learns_with_the_seed(name, regressor):
+    X, Y = scores_and_ratings()
+    ours = Aggregator(name, seed=3).fit(X[:80], Y[["a"]][:80])
+    theirs = regressor.fit(X[:80].to_numpy(), Y["a"][:80])
+    np.testing.assert_allclose(
+        ours.predict(X)["a"], theirs.predict(X.to_numpy()), atol=1e-9
+    )
+    assert ours.signature()["agg"] == name and ours.signature()["agg_seed"] == 3
+    again = Aggregator.from_json(ours.to_json())
+    assert again.predict(X).equals(ours.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("sklearn.svm.SVC", "is no regressor"),
+        ("sklearn.cluster.KMeans", "is no regressor"),
+        ("sklearn.ensemble.StackingRegressor", r"hdeval\.register"),
+        ("sklearn.svm.SVQ", "has no attribute 'SVQ'"),
+        ("sklearn.nowhere.SVR", "No module named"),
+        ("sklearn.base.clone", "is no name such as"),
+        ("sklearn.utils._os.X", "is no name such as"),
+        ("sklearn.tests.test_base.MyEstimator", "is no name such as"),
+        ("sklearn.model_selection._search.GridSearchCV", "is no name such as"),
+        ("os.path.Path", "allowed: lr, ridge"),
+    ],
+)
+def test_what_is_no_regressor_of_scikit_learn_is_refused(name, problem):
+    with pytest.raises(ValueError, match=problem):
+        Aggregator(name)
+
+
 def test_any_regressor_is_an_aggregator(monkeypatch):
     """Predictions are scikit-learn's own, a target at a time; attribution knows it;
     a name makes it one to keep.
     """
-    monkeypatch.setattr(aggregator, "_MAKERS", dict(aggregator._MAKERS))
+    monkeypatch.setattr(regressors, "_MAKERS", dict(regressors._MAKERS))
     X, Y = scores_and_ratings()
     ours = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[:80])
     alone = Aggregator(GradientBoostingRegressor(random_state=0)).fit(

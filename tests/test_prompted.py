@@ -69,7 +69,9 @@ def test_definitions_come_from_column_setting_or_task():
     [_, second] = asked(mine(prompt, definitions=own))
     assert second.text().startswith("fluency: Does it read well?\n")
     task = evaluators.LLMScore("summary").task
-    [first, _] = asked(mine(prompt, task="summary"))
+    of_task = mine(prompt, task="summary")
+    assert (of_task.low, of_task.high) == (task.low, task.high)
+    [first, _] = asked(of_task)
     assert task.target("coherence").definition in first.text()
     with pytest.raises(ValueError, match="has no aspect 'coherence'"):
         asked(mine(prompt, definitions={"wit": "Is it funny?"}))

@@ -12,6 +12,7 @@ from scipy import stats
 from sklearn.linear_model import RidgeCV
 
 from nlgeval_lib import datasets, meta, study
+from nlgeval_lib.report import tested
 from nlgeval_lib.study import aspect_scores, variant_tests
 
 
@@ -57,6 +58,82 @@ def test_values_are_scipys_and_tests_are_corrected(items, scores):
         "noise",
         "bad",
     ]
+
+
+def test_all_pairs_are_tested_and_corrected_together(items, scores):
+    _, tests = variant_tests.compare(
+        items, scores, "noise", "human_quality", all_pairs=True
+    )
+    pairs = tests[["variant", "against"]].to_records(index=False).tolist()
+    assert pairs == [("good", "noise"), ("bad", "noise"), ("bad", "good")]
+    corrected = meta.correct(tests["p"].tolist(), "holm").adjusted
+    np.testing.assert_allclose(tests["p_holm"], corrected)
+    # what a single test tells with a power of .8: t quantiles times the standard error
+    half = (tests["ci_high"] - tests["ci_low"]) / 2
+    inside = (tests["ci_high"] < 1) & (tests["detectable"] > 0)
+    assert inside.any() and (tests["detectable"] > half)[inside].all()
+    fig = variant_tests.figure(
+        pd.DataFrame(
+            {"variant": list(scores), "statistic": "spearman", "value": 0.0}
+        ).assign(ci_low=-0.1, ci_high=0.1),
+        tests,
+    )
+    assert fig.axes[1].get_title("left") == "against noise, p by Holm"
+    assert len(fig.axes[1].texts) == 2
+
+
+def test_sentences_of_tests():
+    tests = pd.DataFrame(
+        {
+            "variant": ["n=7", "n=5", "n=7"],
+            "against": ["n=3", "n=3", "n=5"],
+            "difference": [0.189, -0.0123, 0.2],
+            "ci_low": [0.1, -0.05, np.nan],
+            "ci_high": [0.25, 0.03, np.nan],
+            "n": 300,
+            "p_holm": [0.00001, 0.4, np.nan],
+            "reason": ["", "", "a constant"],
+            "detectable": [0.04, 0.06, np.nan],
+        }
+    )
+    assert tested.sentences(tests) == [
+        "n=7 follows the ratings more closely than n=3: +.189 [+.100, +.250], "
+        "p < .001.",
+        "No difference between n=5 and n=3 can be told: -.012 [-.050, +.030], "
+        "p = .400.",
+        "n=7 against n=5: no test (a constant).",
+        "Differences below about .04 to .06, by pair, cannot be told on 300 items "
+        "(a single test at 5 % with a power of 80 %).",
+    ]
+    assert tested.sentences(tests[["variant"]]) == []
+    many = pd.concat([tests] * 5).assign(aspect="fluency")
+    assert "Of all 15 pairs 5 differ" in tested.sentences(many)[-2]
+
+
+def test_a_variant_that_was_mostly_not_read_is_not_tested(monkeypatch):
+    rows = pd.DataFrame(
+        {"input_id": list("abcdefghij"), "system_id": "s", "human": range(10)}
+    )
+    values = np.arange(10.0)
+    unread = values.copy()
+    unread[:2] = np.nan
+    judged = {
+        "read": study.JudgeScores(
+            True, frame=rows.assign(value=values, reason=""), coverage="10 of 10"
+        ),
+        "unread": study.JudgeScores(
+            True,
+            frame=rows.assign(value=unread, reason="no number"),
+            coverage="8 of 10",
+        ),
+    }
+    kept = variant_tests.on_shared_items(judged, least_read=0.9)
+    assert list(kept.scores) == ["read"] and len(kept.items) == 10
+    assert "only 80% of the rows" in kept.lacking["unread"]
+    table = kept.coverage_table().set_index("variant")
+    assert table["scored"].tolist() == ["10 of 10", "8 of 10"]
+    assert table.loc["read", "why not"] == "" != table.loc["unread", "why not"]
+    assert len(variant_tests.on_shared_items(judged, least_read=0.5).scores) == 2
 
 
 def asked(monkeypatch, **made: study.JudgeScores) -> variant_tests.VariantScores:

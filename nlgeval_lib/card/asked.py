@@ -8,17 +8,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgeval_lib.card import judged as sets
-from nlgeval_lib.card import probes
+from nlgeval_lib.card import paired, probes
 from nlgeval_lib.card.cards import Card, made
 from nlgeval_lib.card.judged import Judged
+from nlgeval_lib.card.paired import Paired
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.prometheus import Rubric
 from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.prompts import prompt_files
 from nlgeval_lib.scoring import Job, ProgressBar, prepared
 from nlgeval_lib.scoring.asking import Run
+from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.named import EngineChoice
 from nlgeval_lib.scoring.rows import of_frame
 from nlgeval_lib.scoring.tally import Tally
@@ -52,7 +56,7 @@ class Asking:
     evaluator: Any
     engine: Any
     store: Any
-    data: Sequence[Judged]
+    data: Sequence[Any]
     design: Design
     scale: tuple[float, float] | None = None
     title: str = ""
@@ -60,9 +64,11 @@ class Asking:
 
     def __post_init__(self) -> None:
         design = self.design
-        self.data = [
-            sets.sampled(part, design.items, design.seed) for part in self.data
-        ]
+        chosen: list[Any] = []
+        for part in self.data:
+            sample = paired.sampled if isinstance(part, Paired) else sets.sampled
+            chosen.append(sample(part, design.items, design.seed))
+        self.data = chosen
         self.scale = self.scale or _scale_of(self.evaluator)
         if isinstance(self.evaluator, Judge) and design.repeat > 1:
             self.evaluator = copy.copy(self.evaluator)
@@ -77,11 +83,32 @@ class Asking:
     def name(self) -> str:
         return str(getattr(self.evaluator, "name", "judge"))
 
-    def job(self, part: Judged) -> Job:
-        """The job that scores a set."""
-        ratings = [name for name in part.frame if str(name).startswith("rater_")]
-        texts = part.frame.drop(columns=[*ratings, "human"])
-        job = Job(self.name, of_frame(texts, part.name), self.evaluator, run=Run())
+    @property
+    def of_pairs(self) -> bool:
+        """Whether the judge is shown two outputs."""
+        return "output_1" in getattr(self.evaluator, "needs", ())
+
+    def job(self, part: Judged | Paired) -> Job:
+        """The job that scores a set.
+
+        Raises: InputError for a judge of pairs and a set of single outputs.
+        """
+        texts = part.frame
+        if isinstance(part, Paired):
+            if not self.of_pairs:
+                texts = paired.as_rows(part)
+        elif self.of_pairs:
+            raise InputError(
+                f"{self.name} compares two outputs, and {part.name} rates single ones; "
+                "give a prompt with {output}, or a set of pairs such as --data llmbar"
+            )
+        rated = [
+            name
+            for name in texts
+            if str(name).startswith("rater_") or name in ("human", "preference")
+        ]
+        rows = of_frame(texts.drop(columns=rated), part.name)
+        job = Job(self.name, rows, self.evaluator, run=Run())
         job.engine = self.engine
         job.store = self.store
         job.skip_incomplete = True
@@ -116,9 +143,12 @@ class Asking:
         completion stored.
         """
         self.check()
-        judged = []
+        judged: list[Judged | Paired] = []
         effects = {}
         for part in self.data:
+            if isinstance(part, Paired):
+                judged.append(self._scored_pairs(part, quiet))
+                continue
             scored = self._scored(part, quiet)
             probed = {}
             for name, changed in self._changed(part).items():
@@ -136,13 +166,36 @@ class Asking:
             title, identity, judged, effects, (self.evaluator, self.engine, self.store)
         )
 
-    def _changed(self, part: Judged) -> dict[str, Judged]:
-        if not self.design.probes:
+    def _changed(self, part: Judged | Paired) -> dict[str, Judged]:
+        if not self.design.probes or isinstance(part, Paired):
             return {}
         return probes.changed(part, self.design.seed)
 
     def _scored(self, part: Judged, quiet: bool) -> Judged:
         """The set with the judge's scores, and what these took."""
+        scores, facts = self._asked(part, quiet)
+        own = ["value", "status", "reason", "details"]
+        frame = part.frame.drop(columns=own, errors="ignore")
+        frame = pd.concat([frame, scores], axis=1)
+        beside = sets.known_judges(part)
+        return replace(part, frame=frame, scale=self.scale, facts=facts, beside=beside)
+
+    def _scored_pairs(self, part: Paired, quiet: bool) -> Paired:
+        """The pairs with the judge's verdicts."""
+        scores, facts = self._asked(part, quiet)
+        part = replace(part, facts=facts)
+        if not self.of_pairs:
+            return paired.from_scores(part, scores)
+        columns: dict[str, list[float]] = {}
+        for order in paired.ORDERS:
+            verdicts = [details.get(order, np.nan) for details in scores["details"]]
+            columns[order] = verdicts
+        return replace(part, frame=part.frame.assign(**columns))
+
+    def _asked(
+        self, part: Judged | Paired, quiet: bool
+    ) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The scores of a set's rows, and who answered and what it took."""
         job = self.job(part)
         job.run.raw = []
         began = time.monotonic()
@@ -152,15 +205,10 @@ class Asking:
         tally.add(scores)
         self.outcome.failures += job.run.failures
         self.outcome.counts.update(job.run.counts)
-        frame = part.frame.drop(
-            columns=["value", "status", "reason", "details"], errors="ignore"
-        )
-        frame = pd.concat([frame, scores.reset_index(drop=True)], axis=1)
         record = job.record(tally)
         facts = {name: record[name] for name in record if name in _FACTS}
-        facts["cost"] = self._cost(job.run, seconds, len(frame))
-        beside = sets.known_judges(part)
-        return replace(part, frame=frame, scale=self.scale, facts=facts, beside=beside)
+        facts["cost"] = self._cost(job.run, seconds, len(scores))
+        return scores.reset_index(drop=True), facts
 
     def _cost(self, run: Run, seconds: float, judgments: int) -> dict[str, Any]:
         """Tokens, seconds and money of 1,000 judgments."""
@@ -191,6 +239,13 @@ _FACTS = (
 )
 
 
+def load(data: Any) -> Judged | Paired:
+    """A set by name or as a frame, graded or of pairs."""
+    if isinstance(data, Judged | Paired):
+        return data
+    return paired.of(data) if paired.is_pairs(data) else sets.rated(data)
+
+
 def of(
     judge: Any,
     data: Iterable[Any],
@@ -208,7 +263,7 @@ def of(
     `seed`, `repeat`, `probes`, `price`, as `Design` has them.
     Raises: InputError where a set lacks what the judge needs; EngineError.
     """
-    parts = [part if isinstance(part, Judged) else sets.rated(part) for part in data]
+    parts = [load(part) for part in data]
     engine = engine or getattr(judge, "engine", None)
     asking = Asking(judge, engine, store, parts, Design(**design), scale, title)
     return asking.card(quiet)
@@ -217,7 +272,7 @@ def of(
 def named(
     name: str,
     settings: Sequence[str],
-    data: Sequence[Judged],
+    data: Sequence[Any],
     choice: EngineChoice,
     design: Design,
     *,
@@ -231,17 +286,29 @@ def named(
     """
     given: dict[str, Any] = {}
     if prompt:
-        name = "prompted"
+        of_pairs = prompt_files.read(prompt).of_pairs
+        name = "preference" if of_pairs else "prompted"
         given = {"prompt": prompt}
-        if scale:
+        if scale and not of_pairs:
             low, high = scale
             given |= {"low": _whole(low), "high": _whole(high)}
     if rubric:
         given["rubric"] = Rubric.read(rubric)
-    first = sets.sampled(data[0], design.items, design.seed)
-    rows = of_frame(first.frame, first.name)
-    job = prepared(rows, name, settings, choice, skip_incomplete=True, given=given)
-    return Asking(job.evaluator, job.engine, job.store, data, design, scale)
+    first = data[0]
+    rows = first.frame
+    if isinstance(first, Paired) and name != "preference":
+        rows = paired.as_rows(first)
+    job = prepared(
+        of_frame(rows, first.name),
+        name,
+        settings,
+        choice,
+        skip_incomplete=True,
+        given=given,
+    )
+    asking = Asking(job.evaluator, job.engine, job.store, data, design, scale)
+    asking.check()
+    return asking
 
 
 def _whole(number: float) -> float:

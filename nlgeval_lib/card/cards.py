@@ -55,6 +55,11 @@ class Card:
             parts.append(rows[[*KEYS, "human", "value"]].assign(set=part.name))
         return pd.concat(parts)[["set", *KEYS, "human", "value"]]
 
+    def findings(self) -> pd.DataFrame:
+        """The rules that hold: `set, aspect, kind, words, when`."""
+        columns = ["set", "aspect", "kind", "words", "when"]
+        return pd.DataFrame(self.numbers["verdict"]["findings"], columns=columns)
+
     def table(self) -> pd.DataFrame:
         """A row a number that has an interval: `path` as `nlgeval card gate` takes it,
         `value, low, high, n, signature`.
@@ -171,6 +176,7 @@ def made(
     for part in judged:
         if isinstance(part, Paired):
             measured[part.name] = paired.measured(part)
+            measured[part.name]["cost"] = part.facts.get("cost", {})
             continue
         own = measure.graded(part)
         own["probes"] = effects.get(part.name, {})

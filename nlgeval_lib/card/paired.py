@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ class Paired:
 
     frame: pairs as `datasets.pairs` has them, with the columns `given` and `swapped`:
     1 or 2 for an output whatever the order of showing, 0 a tie, NaN none. beside: name
-    -> verdicts of another judge, (order, pair).
+    -> verdicts of another judge, (order, pair). both_orders: whether the judge saw each
+    pair in both; else it scored the outputs one by one.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Paired:
     beside: Mapping[str, np.ndarray] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     sample: str = "all pairs"
+    both_orders: bool = True
 
     def verdicts(self) -> np.ndarray:
         """(order, pair)."""
@@ -50,6 +52,69 @@ class Paired:
             }
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
+
+
+def is_pairs(data: Any) -> bool:
+    """Whether a data set's name, or a frame, is one of pairs."""
+    if isinstance(data, str):
+        return datasets.has(data) and datasets.kind(data) == "pairs"
+    return {"preference", "output_1", "output_2"} <= {*data.columns}
+
+
+def of(data: str | pd.DataFrame) -> Paired:
+    """A set of pairs that is not judged yet. Raises: UnknownName; DataUnavailable."""
+    if isinstance(data, str):
+        frame = datasets.load_pairs(data)
+        return Paired(data, datasets.spec(data).title, frame)
+    name = str(data.attrs.get("name", "own"))
+    frame = data.reset_index(drop=True).copy()
+    for column in ("pair_id", "input_id"):
+        if column not in frame:
+            frame[column] = [str(number) for number in range(len(frame))]
+    frame["preference"] = frame["preference"].astype(float)
+    return Paired(name, name, frame)
+
+
+def sampled(paired: Paired, items: int | None, seed: int = 0) -> Paired:
+    """About so many pairs, in the shares of the set's subsets, the same for all
+    judges.
+    """
+    frame = paired.frame
+    if items is None or items >= len(frame):
+        return paired
+    order = frame.index.to_numpy()
+    if "subset" in frame:
+        order = frame["subset"].sort_values(kind="stable").index.to_numpy()
+    rng = np.random.default_rng(seed)
+    chosen = sorted(rng.choice(part) for part in np.array_split(order, items))
+    rows = frame.loc[chosen].reset_index(drop=True)
+    sample = f"{items} of {len(frame)} pairs, subsets in their shares, seed {seed}"
+    return replace(paired, frame=rows, sample=sample)
+
+
+def as_rows(paired: Paired) -> pd.DataFrame:
+    """Both outputs of each pair as rows, for a judge that scores one at a time."""
+    texts = paired.frame.drop(
+        columns=["output_1", "output_2", "preference", *ORDERS, "system_1", "system_2"],
+        errors="ignore",
+    )
+    parts = []
+    for option in ("1", "2"):
+        output = paired.frame[f"output_{option}"]
+        ids = paired.frame["pair_id"]
+        parts.append(texts.assign(output=output, system_id=option, input_id=ids))
+    return pd.concat(parts, ignore_index=True)
+
+
+def from_scores(paired: Paired, scores: pd.DataFrame) -> Paired:
+    """The verdicts of a judge that scored the rows of `as_rows`: the higher score is
+    preferred, equal ones are a tie.
+    """
+    first, second = scores["value"].to_numpy(dtype=float).reshape(2, -1)
+    verdict = np.where(first > second, 1.0, np.where(second > first, 2.0, 0.0))
+    verdict = np.where(np.isnan(first + second), np.nan, verdict)
+    frame = paired.frame.assign(given=verdict, swapped=verdict)
+    return replace(paired, frame=frame, both_orders=False)
 
 
 def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
@@ -89,7 +154,6 @@ def measured(paired: Paired) -> Numbers:
     verdicts = paired.verdicts()
     preference = frame["preference"].to_numpy(dtype=float)
     groups = frame["input_id"].to_numpy()
-    effect = meta.order_effect(*verdicts, groups=groups)
     longer = _longer(frame)
     right = _right(verdicts, preference)
     numbers: Numbers = {
@@ -107,11 +171,14 @@ def measured(paired: Paired) -> Numbers:
             },
         },
         "accuracy": _accuracy(verdicts, preference, groups),
-        "swap": interval(effect) | {"kappa": effect.kappa},
-        "first": mean_interval(_shown_first(verdicts), groups) | {"ties": effect.ties},
         "facts": dict(paired.facts),
         "subsets": _subsets(frame, verdicts),
     }
+    if paired.both_orders:
+        effect = meta.order_effect(*verdicts, groups=groups)
+        numbers["swap"] = interval(effect) | {"kappa": effect.kappa}
+        first = mean_interval(_shown_first(verdicts), groups)
+        numbers["first"] = first | {"ties": effect.ties}
     if longer is not None:
         gap = right - _right(longer, preference)
         share = _accuracy(longer, preference, groups)

@@ -189,13 +189,13 @@ def _of_scores(options: Judging) -> Card:
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
     from nlgeval_lib.card import asked
-    from nlgeval_lib.card.judged import of_rows, rated
+    from nlgeval_lib.card.judged import of_rows
     from nlgeval_lib.scoring import chosen_rows, named
 
     for path in options.plugin or ():
         say(f"the code of {path} is run")
         named.plugin(path)
-    data = [rated(name) for name in options.data or ()]
+    data: list[Any] = [asked.load(name) for name in options.data or ()]
     if options.input:
         rows = chosen_rows(options.input, mapping=options.map or ())
         note(rows.told())

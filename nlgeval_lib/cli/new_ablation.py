@@ -12,10 +12,16 @@ from typing import Annotated, Any
 
 import typer
 
-from nlgeval_lib.cli._options import Settings, Several, app, option
+from nlgeval_lib.cli._options import Settings, Several, app, note, option, say
 from nlgeval_lib.names import pair
 
 TEMPLATE = "template_ablation"
+_OF_MINIATURE = (
+    "the miniature judge knows only the wordings that it was trained on. How many of "
+    "its answers could be read stands first in the notebook, and a variant with under "
+    "90 % is not tested. A judge that takes any prompt: --base-url URL -m NAME, with "
+    "--data summeval for real ratings"
+)
 
 
 Name = Annotated[str, typer.Argument(help="The new output's id.", show_default=False)]
@@ -48,6 +54,14 @@ Engine = Annotated[
 Model = Annotated[
     str, option("--model", "-m", help="Who judges.  [mini, the miniature judge]")
 ]
+BaseUrl = Annotated[
+    str,
+    option("--base-url", "--judge-url", help="The judge's server, to and with /v1."),
+]
+Plugin = Annotated[
+    Several,
+    option(help="A Python file with an evaluator or aggregator; it is run."),
+]
 
 
 @app.command()
@@ -59,47 +73,70 @@ def new_ablation(
     setting: Settings = None,
     aspect: Aspects = None,
     base: Base = None,
-    engine: Engine = "transformers",
+    engine: Engine = "",
     model: Model = "mini",
+    base_url: BaseUrl = "",
+    plugin: Plugin = None,
 ) -> None:
     """Write an ablation's notebook and its catalogue entry; `nlgeval run` runs it.
 
     Every combination of the values is a variant. It is scored on the same items, and
-    the notebook shows how well each follows the ratings, a paired test against the base
-    with Holm's correction, and a figure. `evaluator` and `judge` (a model) can be swept
-    as settings are.
+    the notebook shows how well each follows the ratings, paired tests of all pairs with
+    Holm's correction, and a figure. `evaluator`, `judge` (a model) and `prompt` can be
+    swept as settings are: a prompt is a text file with {output} and more of {source},
+    {reference}, {instruction}, {context}, {aspect}, {definition}; `original` is the
+    evaluator's own.
 
     \b
     Examples:
       nlgeval new-ablation my_aspects -e coascore --sweep n=1,3,7 -s variant=average
-      nlgeval new-ablation my_prompts -e prometheus --sweep rubric=yes,no \\
-          --sweep reference=yes,no --aspect fluency
+      nlgeval new-ablation my_parts -e prometheus --sweep rubric=yes,no
+      nlgeval new-ablation my_prompt -e llmscore --sweep prompt=original,mine.txt
+      nlgeval new-ablation two_prompts --sweep prompt=a.txt,b.txt --data summeval \\
+          --base-url http://localhost:8000/v1 -m NAME
       nlgeval new-ablation my_judges -e llmscore --sweep judge=gpt-4o,gpt-4o-mini \\
           --engine openai --data summeval
     """
-    from nlgeval_lib.study import ablations
-
-    swept = _sweeps(sweep)
-    fixed = _settings(setting)
-    base_settings = _settings(base)
-    variants = ablations.variants(evaluator, swept, fixed, model)
-    inputs = [ablations.check(variants, data)]
-    _check_base(base_settings, variants)
-    path, catalogue_path = _free_paths(name)
-    title = _title(evaluator, swept)
+    plugins = [_portable(path) for path in plugin or ()]
+    for file in plugins:
+        _run_plugin(file)
+    if base_url and model == "mini":
+        raise ValueError("--base-url needs the judge's name on that server: -m NAME")
     parameters = {
         "evaluator": evaluator,
-        "sweep": swept,
+        "sweep": _sweeps(sweep),
         "data": data,
-        "settings": fixed,
+        "settings": _settings(setting),
         "aspects": list(aspect or ()),
-        "base": base_settings,
-        "engine": engine,
+        "base": _settings(base),
+        "engine": engine or ("openai" if base_url else "transformers"),
         "model": model,
+        "base_url": base_url,
+        "plugins": plugins,
     }
+    _make(name, parameters)
+
+
+def _make(name: str, parameters: dict[str, Any]) -> None:
+    """Write the notebook with these parameters, where they can be so, and its entry.
+
+    Raises: ValueError naming what cannot be.
+    """
+    from nlgeval_lib.study import ablations
+
+    evaluator = parameters["evaluator"]
+    swept = parameters["sweep"]
+    model = parameters["model"]
+    variants = ablations.variants(evaluator, swept, parameters["settings"], model)
+    inputs = [ablations.check(variants, parameters["data"])]
+    _check_base(parameters["base"], variants)
+    path, catalogue_path = _free_paths(name)
+    title = _title(evaluator, swept)
     entry = _entry(name, inputs, title)
     _write(path, _notebook(name, title, parameters), catalogue_path, entry)
     _print_written(path, len(variants), catalogue_path)
+    if model == "mini" and ablations.PROMPT in swept:
+        note(_OF_MINIATURE)
 
 
 def _print_written(path: Path, variants: int, catalogue_path: Path) -> None:
@@ -112,13 +149,41 @@ def _print_written(path: Path, variants: int, catalogue_path: Path) -> None:
     )
 
 
+def _run_plugin(path: str) -> None:
+    """Run a plug-in's file, so that what it registers is known."""
+    from nlgeval_lib.prompts import prompt_files
+    from nlgeval_lib.scoring import named
+
+    say(f"the code of {path} is run")
+    named.plugin(str(prompt_files.located(path)))
+
+
+def _portable(path: str) -> str:
+    """A file's path from the repository, where it is in it; else from the root."""
+    from nlgeval_lib import files
+    from nlgeval_lib.prompts import prompt_files
+
+    place = prompt_files.located(path).resolve()
+    root = files.root().resolve()
+    return (
+        place.relative_to(root).as_posix() if place.is_relative_to(root) else f"{place}"
+    )
+
+
 def _sweeps(texts: list[str]) -> dict[str, list[Any]]:
-    """The values of `NAME=A,B,...` texts."""
+    """The values of `NAME=A,B,...` texts; prompts' files by their paths."""
     from nlgeval_lib.runner import trials
+    from nlgeval_lib.study import ablations
 
     swept = {}
-    for name, values in map(pair, texts):
-        swept[name] = [_value(text) for text in trials.values(values)]
+    for name, texts_of_values in map(pair, texts):
+        values = trials.values(texts_of_values)
+        swept[name] = [_value(text) for text in values]
+        if name == ablations.PROMPT:
+            swept[name] = [
+                text if text == ablations.ORIGINAL else _portable(text)
+                for text in values
+            ]
     return swept
 
 
@@ -164,11 +229,11 @@ def _free_paths(name: str) -> tuple[Path, Path]:
 
 
 def _title(evaluator: str, swept: dict[str, list[Any]]) -> str:
-    """The title of the notebook: the evaluator and the values that are compared."""
-    sweeps = []
-    for name, values in swept.items():
-        sweeps.append(f"{name} = {', '.join(map(str, values))}")
-    return f"Ablation: {evaluator or 'evaluators'}, {'; '.join(sweeps)}"
+    """The title of the notebook; values that are not in it can change in a run."""
+    names = " and ".join(name.replace("_", " ") for name in swept)
+    return (
+        f"Ablation: the {names} of {evaluator}" if evaluator else f"Ablation: {names}"
+    )
 
 
 def _entry(name: str, inputs: list[str], title: str) -> dict[str, Any]:

@@ -80,7 +80,8 @@ __getattr__ = loaded_on_use(__name__, _MODULES)
 def make(name: str, /, **options: Any) -> Engine:
     """The engine of a short name, with its options.
 
-    name: vllm, transformers, openai, replay or scripted.
+    name: vllm, transformers, openai, replay or scripted. model="mini" is the miniature
+    judge of the repository, for vllm and transformers.
 
     Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError
     where the engine cannot start.
@@ -92,5 +93,9 @@ def make(name: str, /, **options: Any) -> Engine:
         raise ValueError(
             f"engine {name!r}: known are {', '.join(_ENGINES)}{suggestion}"
         )
+    if options.get("model") == "mini" and name in ("vllm", "transformers"):
+        from nlgeval_lib.engines.models import miniature
+
+        options["model"] = str(miniature())
     engine: Engine = __getattr__(_ENGINES[name])(**options)
     return engine

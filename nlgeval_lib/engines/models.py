@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nlgeval_lib import files
 from nlgeval_lib.engines.base import EngineError, Request
 
 # folders up to this size are hashed completely, larger files by their ends
@@ -15,6 +16,14 @@ _END = 1 << 20
 # options that make weights coarser
 QUANTISING = ("quantization", "load_in_4bit", "load_in_8bit")
 _PATTERNS = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors", "*.bin")
+
+
+def miniature() -> Path:
+    """The folder of the miniature judge. Raises: EngineError where it is not there."""
+    folder = files.data() / "mini" / "judge"
+    if not (folder / "config.json").is_file():
+        raise EngineError(f"no miniature judge in {folder}; `make mini-judge` makes it")
+    return folder
 
 
 def identify(

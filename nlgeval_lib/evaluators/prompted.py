@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -19,15 +20,17 @@ from nlgeval_lib.prompts import Template, prompt_files
 from nlgeval_lib.records import Completion, Judgment, Sample
 
 _COLUMN = {"reference": "references"}
+SCALE = (1, 5)
 
 
 class PromptedJudge(Judge):
-    """A score from `low` to `high` for each output, asked by a prompt of one's own.
+    """A score for each output, asked by a prompt of one's own.
 
     prompt: the path of a text file, or a text, with `{output}` and more of the
     placeholders (see `prompts.prompt_files`); rows must have what it names.
     `{definition}` is the column of that name, else the aspect's in `definitions`
     ({aspect: text}) or in a `task` (summary, dialogue, ...).
+    low, high: the scale; by default the task's, else 1 to 5.
     field: the JSON field that holds the score; without it the score is read from the
     text. label: the name under which a text gives it, where it gives several.
     """
@@ -41,8 +44,8 @@ class PromptedJudge(Judge):
         self,
         prompt: str,
         *,
-        low: int | float = 1,
-        high: int | float = 5,
+        low: int | float | None = None,
+        high: int | float | None = None,
         field: str = "",
         label: str = "",
         definitions: Mapping[str, str] | None = None,
@@ -50,17 +53,12 @@ class PromptedJudge(Judge):
         **judge: Any,
     ) -> None:
         super().__init__(**judge)
-        check_scale(low, high)
         self.prompt = prompt_files.read(prompt)
         if self.prompt.of_pairs:
             raise ValueError(
                 f"prompt {self.prompt.name} compares two outputs; {self.name} rates "
                 "one, {output}"
             )
-        self.low = low
-        self.high = high
-        self.field = field
-        self.label = label
         self.definitions = dict(definitions or {})
         self.task = task
         self._defined: RatingTask | None = None
@@ -68,12 +66,22 @@ class PromptedJudge(Judge):
             self._defined = RatingTask.named(
                 task or "general", targets=self.definitions
             )
+        ends = SCALE
+        if task and self._defined:
+            ends = (self._defined.low, self._defined.high)
+        self.low = ends[0] if low is None else low
+        self.high = ends[1] if high is None else high
+        check_scale(self.low, self.high)
+        self.field = field
+        self.label = label
         # A set that lacks what the prompt names is refused before anything is asked.
         needs = [_COLUMN.get(name, name) for name in self.prompt.placeholders]
         if self._defined and "definition" in needs:
             needs[needs.index("definition")] = "aspect"
         self.needs = tuple(dict.fromkeys(needs))
-        self.stand_in = f'{{"{field}": {low:g}}}' if field else f"Score: {low:g}"
+        self.stand_in = f"Score: {self.low:g}"
+        if field:
+            self.stand_in = json.dumps({field: self.low})
 
     def render(self, sample: Sample) -> str:
         return self._filled(self.prompt.user, sample)

@@ -27,7 +27,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import first_screen, saving, sentences, tables
+from nlgeval_lib.report import first_screen, saving, sentences, tables, tested
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -110,7 +110,18 @@ class Answer:
     def reading(self) -> str:
         """What the result means: Markdown, only what the saved numbers bear out."""
         text = self._sections.get("Reading", "")
-        return backed(text, self.entry.notebook, self.record.get("mode", "full"))
+        text = backed(text, self.entry.notebook, self.record.get("mode", "full"))
+        return "\n\n".join(filter(None, [_bullets(self.tested), text]))
+
+    @cached_property
+    def tested(self) -> list[str]:
+        """What the saved tests of variants allow to say, in sentences."""
+        if self.cells is not None:
+            return []
+        lines = []
+        for name in self._files("tests.csv"):
+            lines += tested.sentences(_read(files.located(name)))
+        return lines
 
     def _files(self, end: str) -> list[str]:
         """The files of the record with this ending that are there."""
@@ -141,7 +152,8 @@ class Answer:
         if self.cells is not None:
             return first_screen.tested(self.cells)
         mode = self.record.get("mode", "full")
-        return sentences.sentence(self.entry.id, base(self.entry, mode))
+        answer = sentences.sentence(self.entry.id, base(self.entry, mode))
+        return answer or " ".join(self.tested[:2])
 
     @cached_property
     def lines(self) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers, used_code
-from nlgeval_lib.report import saving, tables
+from nlgeval_lib.report import durations, saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 
@@ -70,6 +70,8 @@ class Output:
         self.parameters = dict(parameters or {})
         self._why_apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
+        if mode == "full" and (duration := durations.sentence(id)):
+            print(duration)
         # By the printed table, the frame's name and the figure's name.
         self._cells: dict[str, pd.DataFrame] = {}
         self._frames: dict[str, pd.DataFrame] = {}

@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,9 @@ def step(
     modules = sorted(entry.path.parent.glob("*.py"))
     hashes = [file_hash(path) for path in modules if path.stem in text]
     made_from["notebook"] = digest([source.cells, hashes])
-    made_from["parameters"] = digest(values)
+    defaults = {name: given.default for name, given in source.parameters.items()}
+    files_named = [*_files_named(defaults | dict(values))]
+    made_from["parameters"] = digest([values, *files_named] if files_named else values)
     if options.force or (options.replace and entry.id != SCOREBOARD):
         reason = "--force" if options.force else "--replace"
     elif options.overrides:
@@ -160,6 +162,19 @@ def step(
         record = Record.read(record_path(options.mode, entry.id))
         reason = "never run here" if record is None else record.stale(made_from)
     return Step(entry, "run" if reason else "cached", reason, values, made_from)
+
+
+def _files_named(value: Any) -> Iterator[tuple[str, str]]:
+    """The hash of each file that the parameters name, such as a prompt of one's own."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    if isinstance(value, str):
+        is_path = 0 < len(value) < 256 and "\n" not in value
+        if is_path and (sha256 := file_hash(files.root() / value)):
+            yield value, sha256
+    elif isinstance(value, Iterable):
+        for part in value:
+            yield from _files_named(part)
 
 
 def _values(

@@ -3,25 +3,27 @@ evaluator's settings.
 
 asked = ablations.scored("coascore", {"n": [1, 3, 7]}, settings={"variant": "average"})
 table, tests = ablations.compare(asked)
-print(ablations.reading(tests))
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets
+from nlgeval_lib import datasets, evaluators
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
+from nlgeval_lib.prompts import prompt_files
 from nlgeval_lib.scoring import EngineChoice, Rows, chosen_rows, named, prepared
+from nlgeval_lib.scoring.settings import settings_of
 from nlgeval_lib.study import judges, variant_tests
 from nlgeval_lib.study.scores import MINI, JudgeScores
 from nlgeval_lib.study.variant_tests import VariantScores
@@ -33,7 +35,13 @@ OWN = "mini_judge"
 # may be swept beside settings: another evaluator; another model
 EVALUATOR = "evaluator"
 JUDGE = "judge"
+# a prompt's file, in place of the evaluator's own prompt, which is `original`
+PROMPT = "prompt"
+ORIGINAL = "original"
+PROMPTED = "prompted"
 OVERALL = "overall"
+# of the rows: a variant with fewer scores is not tested
+LEAST_READ = 0.9
 
 
 @dataclass(frozen=True)
@@ -52,15 +60,30 @@ class Variant:
         """
         if data != OWN or not named.asks(self.evaluator):
             return {}
-        arguments = dict(mini.settings(self.evaluator))
+        try:
+            arguments = dict(mini.settings(self.evaluator))
+        except ValueError:  # one of your own: its settings are its own
+            return {}
         for setting in self.settings:
             arguments.pop(pair(setting)[0], None)
         return arguments
 
 
 def label(chosen: Mapping[str, Any]) -> str:
-    """A variant's name: `rubric=no reference=yes`."""
-    return " ".join(f"{key}={value}" for key, value in chosen.items())
+    """A variant's name: `rubric=no reference=yes`; of a prompt's file its name alone."""
+    words = []
+    for key, value in chosen.items():
+        words.append(f"{key}={Path(value).name if key == PROMPT else value}")
+    return " ".join(words)
+
+
+def title(evaluator: str, sweep: Mapping[str, Sequence[Any]]) -> str:
+    """What is compared, in words: `coascore: n = 1, 3, 7`."""
+    sweeps = []
+    for name, values in sweep.items():
+        shown = [label({name: value}).partition("=")[2] for value in values]
+        sweeps.append(f"{name} = {', '.join(shown)}")
+    return f"{evaluator or 'evaluators'}: {'; '.join(sweeps)}"
 
 
 def variants(
@@ -72,8 +95,9 @@ def variants(
     """Every combination of the values by a name such as `n=3` or `rubric=no
     reference=yes`.
 
-    sweep: {setting: its values}; `evaluator` and `judge` (a model) may be among them.
-    settings: of all variants.
+    sweep: {setting: its values}; `evaluator`, `judge` (a model) and `prompt` may be
+    among them: a prompt's file asks with that prompt, `original` with the evaluator's
+    own. settings: of all variants.
     Raises: ValueError for fewer than two variants.
     """
     by_label = {}
@@ -82,11 +106,36 @@ def variants(
         settled = {EVALUATOR: evaluator, JUDGE: model, **settings, **chosen}
         chosen_evaluator = settled.pop(EVALUATOR)
         chosen_model = settled.pop(JUDGE)
+        if PROMPT in settled:
+            chosen_evaluator, settled = _with_prompt(chosen_evaluator, settled)
         texts = tuple(f"{name}={value}" for name, value in settled.items())
-        by_label[label(chosen)] = Variant(chosen_evaluator, chosen_model, texts)
+        name = label(chosen)
+        if name in by_label:
+            raise ValueError(f"two variants are called {name!r}; rename one file")
+        by_label[name] = Variant(chosen_evaluator, chosen_model, texts)
     if len(by_label) < 2:
         raise ValueError(f"a sweep needs two values or more, got {dict(sweep)}")
     return by_label
+
+
+def _with_prompt(
+    evaluator: str, settings: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The evaluator that asks with the prompt of these settings, and its settings.
+
+    A file's prompt keeps those settings of the evaluator that have a meaning for it.
+    """
+    if settings[PROMPT] == ORIGINAL:
+        if evaluator in ("", PROMPTED):
+            raise ValueError(
+                "prompt=original is an evaluator's own prompt: name it, -e llmscore"
+            )
+        return evaluator, {k: v for k, v in settings.items() if k != PROMPT}
+    own = evaluator in ("", PROMPTED)
+    if own or PROMPT in settings_of(evaluators.get(evaluator)):
+        return evaluator or PROMPTED, settings
+    known = settings_of(evaluators.get(PROMPTED))
+    return PROMPTED, {name: v for name, v in settings.items() if name in known}
 
 
 def check(variants: Mapping[str, Variant], data: str) -> str:
@@ -113,11 +162,13 @@ def scored(
     data: str = MINI,
     settings: Mapping[str, Any] | None = None,
     aspects: Sequence[str] = (),
-    engine: str = "transformers",
+    engine: str | Engine = "transformers",
     model: str = MINI,
     revision: str = "",
     base_url: str = "",
     mode: str = "full",
+    plugins: Sequence[str] = (),
+    least_read: float = LEAST_READ,
 ) -> VariantScores:
     """The scores of every variant on the items that all of them scored, and why others
     are lacking.
@@ -126,37 +177,70 @@ def scored(
     model is the miniature judge's own.
     aspects: whose ratings count; none: the overall quality where it is rated, else all.
     What learns from ratings (HD-Eval) scores each input as fitted on the other folds of
-    inputs. mode "quick": 20 inputs.
+    inputs. engine: by name, or one that is there, such as a scripted one. mode "quick":
+    20 inputs. plugins: files with evaluators or aggregators; their code is run.
+    least_read: the share of rows that a variant must have scored to be tested.
     Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError
     without the miniature judge.
     """
+    for path in plugins:
+        named.plugin(str(prompt_files.located(path)))
+    loaded: dict[str, Engine] = {}
+    if not isinstance(engine, str):
+        model = engine.model
+        loaded[model] = engine
+        engine = engine.name
     by_label = variants(evaluator, sweep, settings or {}, model)
     data = check(by_label, data)
     rows = _rows(data, aspects, mode)
     scores: dict[str, JudgeScores] = {}
-    loaded: dict[str, Engine] = {}
     for name, variant in by_label.items():
         choice = EngineChoice()
         try:
             if named.asks(variant.evaluator):
-                choice = EngineChoice(engine, variant.model)
-                if variant.model not in loaded:
-                    while loaded:
-                        loaded.popitem()[1].close()
-                    loaded[variant.model] = judges.engine(
-                        engine, variant.model, revision, base_url
-                    )
-            engine_in_use = loaded.get(variant.model)
-            scores[name] = _variant_scores(rows, variant, data, choice, engine_in_use)
+                choice = EngineChoice(engine, variant.model, revision, base_url)
+                _load(loaded, choice)
+            ready = loaded.get(variant.model)
+            scores[name] = _variant_scores(rows, variant, data, choice, ready)
         except Unavailable as error:
             scores[name] = JudgeScores(False, str(error))
-    return variant_tests.on_shared_items(scores)
+    return variant_tests.on_shared_items(scores, least_read)
+
+
+def _load(loaded: dict[str, Engine], choice: EngineChoice) -> None:
+    """See to it that the model of a choice is loaded, and no other one."""
+    model = choice.model
+    if model in loaded:
+        return
+    while loaded:
+        loaded.popitem()[1].close()
+    loaded[model] = judges.engine(
+        choice.engine, model, choice.revision, choice.base_url
+    )
 
 
 def _variant_scores(
     rows: Rows, variant: Variant, data: str, choice: EngineChoice, ready: Engine | None
 ) -> JudgeScores:
-    """One variant's scores. ready: the engine that is loaded."""
+    """One variant's scores. ready: the engine that is loaded; what a scripted one says
+    is no judge's answer, and is not kept.
+    """
+    is_scripted = choice.engine == "scripted"
+    with contextlib.ExitStack() as stack:
+        if is_scripted:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            choice = replace(choice, store=folder)
+        return _asked(rows, variant, data, choice, ready, is_scripted)
+
+
+def _asked(
+    rows: Rows,
+    variant: Variant,
+    data: str,
+    choice: EngineChoice,
+    ready: Engine | None,
+    is_scripted: bool,
+) -> JudgeScores:
     job = prepared(
         rows,
         variant.evaluator,
@@ -167,7 +251,7 @@ def _variant_scores(
         given=variant.given(data),
     )
     route = "run" if named.asks(variant.evaluator) else "public"
-    if data in (MINI, OWN):
+    if data in (MINI, OWN) or is_scripted:
         route = "mini"
     return judges.read(job, route, folds=FOLDS)
 
@@ -198,8 +282,8 @@ def compare(
     coef: str = "kendall-b",
     units: str = "jack-inputs",
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """How well each variant follows the ratings of each aspect; and each against a
-    base, Holm an aspect.
+    """How well each variant follows the ratings of each aspect; and all pairs of
+    variants, those with a base first, Holm an aspect.
 
     base: the choice of one variant, such as {"n": 3}; by default the first that has
     scores. units: what another sample would bring, as `meta.compare`: "jack-inputs" is
@@ -219,7 +303,9 @@ def compare(
         scores = {
             variant: values[of_aspect] for variant, values in asked.scores.items()
         }
-        compared = variant_tests.compare(items, scores, name, coef=coef, units=units)
+        compared = variant_tests.compare(
+            items, scores, name, coef=coef, units=units, all_pairs=True
+        )
         for frame in compared:
             frame.insert(0, "aspect", aspect)
             if len(frame):
@@ -227,27 +313,3 @@ def compare(
         tables.append(compared[0])
         tests.append(compared[1])
     return pd.concat(tables, ignore_index=True), pd.concat(tests, ignore_index=True)
-
-
-def reading(tests: pd.DataFrame, level: float = 0.05) -> str:
-    """What the tests allow to say, a line a variant and aspect; and which
-    differences they could not have told.
-    """
-    lines = []
-    for test in tests.itertuples():
-        if np.isnan(test.p_holm):
-            verdict = "no test"
-        elif test.p_holm < level:
-            verdict = "differs"
-        else:
-            verdict = "no difference can be told"
-        interval = f"{test.difference:+.3f} [{test.ci_low:+.3f}, {test.ci_high:+.3f}]"
-        lines.append(
-            f"{test.aspect}, {test.variant}: {verdict}: {interval}, p {test.p_holm:.3f}"
-        )
-    width = (tests["ci_high"] - tests["ci_low"]).max() / 2
-    lines.append(
-        f"Differences below about {width:.2f} cannot be told "
-        f"on {int(tests['n'].max())} items."
-    )
-    return "\n".join(lines)

@@ -9,6 +9,7 @@ fig = variant_tests.figure(table, tests)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
 KEYS = ("input_id", "system_id", "aspect")
+POWER = 0.8  # of the smallest difference that a test would find
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,12 @@ class VariantScores:
     signatures: Mapping[str, str] = field(default_factory=dict)
 
     def coverage_table(self) -> pd.DataFrame:
-        """A row a variant: rows with a score, or why there is none."""
+        """A row a variant: rows with a score, and why it is not tested."""
         rows = []
-        for name, count in self.coverage.items():
-            rows.append({"variant": name, "scored": count, "why not": ""})
-        for name, reason in self.lacking.items():
-            rows.append({"variant": name, "scored": "", "why not": reason})
+        for name in dict.fromkeys((*self.coverage, *self.lacking)):
+            count = self.coverage.get(name, "")
+            reason = self.lacking.get(name, "")
+            rows.append({"variant": name, "scored": count, "why not": reason})
         return pd.DataFrame(rows)
 
 
@@ -60,10 +62,13 @@ def of_judges(output: str, names: Sequence[str], **asked: Any) -> VariantScores:
     return on_shared_items(scores)
 
 
-def on_shared_items(judged: Mapping[str, JudgeScores]) -> VariantScores:
+def on_shared_items(
+    judged: Mapping[str, JudgeScores], least_read: float = 0.0
+) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged.
 
-    judged: {variant: its scores}.
+    judged: {variant: its scores}. least_read: the share of rows that must have a score;
+    a variant with less is left out, since rows without one are no random sample.
     """
     lacking = {
         name: scores.why for name, scores in judged.items() if not scores.available
@@ -73,14 +78,21 @@ def on_shared_items(judged: Mapping[str, JudgeScores]) -> VariantScores:
         frame = scores.frame
         if not scores.available:
             continue
-        if frame["value"].isna().all():
-            reason = frame["reason"].value_counts().index[0]
-            lacking[name] = f"no row has a score; most often: {reason}"
+        read = frame["value"].notna().mean()
+        if read == 0 or read < least_read:
+            reason = frame.loc[frame["value"].isna(), "reason"].mode().iloc[0]
+            lacking[name] = _unread(read, least_read, reason)
         else:
             keys = {key: frame.get(key, "") for key in KEYS}
             frames[name] = frame.assign(**keys).set_index(list(KEYS))
+    available = [name for name, scores in judged.items() if scores.available]
+    coverage = {name: judged[name].coverage for name in available}
+    signatures = {name: judged[name].signature for name in available}
     if not frames:
-        return VariantScores(lacking=lacking)
+        route = judged[available[0]].route if available else ""
+        return VariantScores(
+            lacking=lacking, route=route, coverage=coverage, signatures=signatures
+        )
     first, *further_frames = frames.values()
     shared = first.index
     for frame in further_frames:
@@ -95,8 +107,18 @@ def on_shared_items(judged: Mapping[str, JudgeScores]) -> VariantScores:
         },
         lacking=lacking,
         route=judged[next(iter(frames))].route,
-        coverage={name: judged[name].coverage for name in frames},
-        signatures={name: judged[name].signature for name in frames},
+        coverage=coverage,
+        signatures=signatures,
+    )
+
+
+def _unread(read: float, least: float, reason: str) -> str:
+    """Why a variant with few scores is not tested."""
+    if read == 0:
+        return f"no row has a score; most often: {reason}"
+    return (
+        f"only {read:.0%} of the rows have a score, and {least:.0%} are needed for a "
+        f"test: what could not be read is no random sample; most often: {reason}"
     )
 
 
@@ -108,17 +130,20 @@ def compare(
     *,
     coef: str = "spearman",
     units: str = "auto",
+    all_pairs: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How well each variant follows the ratings, with its interval; and each against
     `base`, paired, Holm over all.
 
     items: a row an output, with `input_id`, `system_id` and the ratings `human`;
     scores: {variant: a value an item}.
-    units: of interval and test, as `meta.compare`.
+    units: of interval and test, as `meta.compare`. all_pairs: the others among
+    themselves, too, below those against the base.
     Columns: `variant, value, n, ci_low, ci_high, signature, reason`; and `variant,
-    first, second, difference, ci_low, ci_high, n, p, p_holm, signature, reason`, where
-    first is the variant and second the base (no row for the base itself). The second is
-    empty where the base is the only variant.
+    against, first, second, difference, ci_low, ci_high, n, p, p_holm, detectable,
+    signature, reason`, where first is the variant and second what it is compared with.
+    detectable: the smallest difference that this test, uncorrected, would tell with a
+    power of .8. The second frame is empty where the base is the only variant.
     Raises: ValueError for a base that is no variant, no ratings.
     """
     if base not in scores:
@@ -136,13 +161,25 @@ def compare(
     table = table.rename(columns={"row": "variant"})
     table = table.drop(columns=["column", "replicates"], errors="ignore")
     pairs = {}
-    for name, values in scores.items():
-        if name != base:
-            pairs[(name,)] = (values, scores[base], ratings)
+    for pair in _compared(list(scores), base, all_pairs):
+        pairs[pair] = (scores[pair[0]], scores[pair[1]], ratings)
     tests = pd.DataFrame()
     if pairs:
-        tests = paired_tests(items, pairs, ("variant",), coef=coef, units=units)
+        keys = ("variant", "against")
+        tests = paired_tests(
+            items, pairs, keys, coef=coef, units=units, detectable=True
+        )
     return table, tests
+
+
+def _compared(names: list[str], base: str, all_pairs: bool) -> list[tuple[str, str]]:
+    """The pairs that are tested, those with the base first."""
+    names.remove(base)
+    compared = [(name, base) for name in names]
+    if all_pairs:
+        for earlier, later in itertools.combinations(names, 2):
+            compared.append((later, earlier))
+    return compared
 
 
 def paired_tests(
@@ -153,6 +190,7 @@ def paired_tests(
     coef: str = "spearman",
     family: str | None = None,
     units: str = "auto",
+    detectable: bool = False,
 ) -> pd.DataFrame:
     """Do the first scores follow the ratings more closely than the second? One row a
     pair, p-values corrected by Holm.
@@ -160,7 +198,8 @@ def paired_tests(
     pairs: {key: (first scores, second scores, ratings)}, a value an item; names: what
     the parts of a key are called.
     family: the name whose values are corrected apart; None corrects all pairs together.
-    units: of test and interval, as `meta.compare`. Returns the names, `first, second,
+    units: of test and interval, as `meta.compare`. detectable: a column with the
+    smallest difference that a test would tell. Returns the names, `first, second,
     difference, ci_low, ci_high, n, p, p_holm, signature, reason`.
     """
     grid = correlations.Grid(items)
@@ -178,6 +217,8 @@ def paired_tests(
         row["ci_high"] = test.high
         row["n"] = test.n
         row["p"] = test.p
+        if detectable:
+            row["detectable"] = test.detectable(POWER)
         row["signature"] = test.signature()
         row["reason"] = test.reason
         rows.append(row)
@@ -195,16 +236,17 @@ def figure(
     xlabel: str = "",
     points: Mapping[str, Sequence[float]] | None = None,
 ) -> Any:
-    """Each variant's value with its interval, and beside it the difference from the
-    base with its corrected p.
+    """Each variant's value and its difference from the first test's base, with p.
 
     points: single values of a variant, such as those of its training seeds, shown as
     rings.
     """
     names = list(dict.fromkeys(table["variant"]))
+    base, tests = _with_base(names, tests)
     height = {name: len(names) - 1 - place for place, name in enumerate(names)}
-    fig, axes = figures.new(figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True)
-    value_ax, difference_ax = axes
+    fig, (value_ax, difference_ax) = figures.new(
+        figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True
+    )
     _intervals(value_ax, table, "value", height)
     _intervals(difference_ax, tests, "difference", height)
     for name, values in (points or {}).items():
@@ -230,13 +272,23 @@ def figure(
     value_ax.set_ylim(-0.6, len(names) - 0.3)
     statistic = xlabel or str(table["statistic"].iat[0]).capitalize()
     value_ax.set(xlabel=f"{statistic}, 95 % interval", title=title)
-    untested = [name for name in names if name not in set(tests["variant"])]
     difference_ax.set(
         xlabel="difference, 95 % interval",
-        title=f"against {untested[0]}, p by Holm" if untested else "",
+        title=f"against {base}, p by Holm" if base else "",
     )
     figures.cut(value_ax, axis="x")
     return fig
+
+
+def _with_base(names: list[str], tests: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """The base, and the tests against it: where tests do not name what they compare
+    with, the variant that has none.
+    """
+    if "against" not in tests or tests.empty:
+        untested = [name for name in names if name not in set(tests["variant"])]
+        return next(iter(untested), ""), tests
+    base = str(tests["against"].iat[0])
+    return base, tests[tests["against"] == base]
 
 
 def _intervals(

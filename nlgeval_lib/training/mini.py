@@ -80,7 +80,12 @@ def settings(evaluator: str) -> dict[str, Any]:
         "hdeval": {"task": "data_to_text", "criteria": tree()},
         "coascore": {**rating, "n": 5},
         "llmscore": rating,
-        "prompted": {"low": LOW, "high": HIGH, "definitions": targets},
+        "prompted": {
+            "low": LOW,
+            "high": HIGH,
+            "definitions": targets,
+            "sampling": {"max_tokens": 64},
+        },
         "geval": {"template": "semscore/g_eval_input", "flip": True},
     }
     if evaluator not in options:

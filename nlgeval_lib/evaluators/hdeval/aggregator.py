@@ -7,7 +7,6 @@ C.3; ablations of Tables 4 and 5.
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,34 +16,8 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib.evaluators.base import choose
+from nlgeval_lib.evaluators.hdeval import regressors
 
-
-def _sklearn(name: str, **settings: Any) -> Callable[[int], Any]:
-    """What makes a regressor of scikit-learn for a seed, not fitted."""
-    module, _, kind = name.partition(".")
-
-    def make(seed: int) -> Any:
-        regressor = getattr(importlib.import_module(f"sklearn.{module}"), kind)
-        if module == "linear_model":
-            return regressor(**settings)
-        return regressor(**settings, random_state=seed)
-
-    return make
-
-
-# kind -> what makes its regressor for a seed, not fitted
-_MAKERS = {
-    "lr": _sklearn("linear_model.LinearRegression"),
-    "ridge": _sklearn("linear_model.Ridge"),
-    "dt": _sklearn("tree.DecisionTreeRegressor"),
-    "rf": _sklearn("ensemble.RandomForestRegressor"),
-    "mlp": _sklearn(
-        "neural_network.MLPRegressor",
-        hidden_layer_sizes=(64, 32),
-        activation="relu",
-        max_iter=500,
-    ),
-}
 # the mean of all criteria for every target; the one criterion that is the target itself
 # (Table 4)
 _WITHOUT_RATINGS = ("average", "criterion")
@@ -61,19 +34,16 @@ def register(name: str, make: Callable[[int], Any]) -> None:
 
     Raises: ValueError for a name that is taken.
     """
-    if name in (*_MAKERS, *_WITHOUT_RATINGS):
-        raise ValueError(
-            f"there is an aggregator {name!r} already; register yours by another name"
-        )
-    _MAKERS[name] = make
+    regressors.register(name, make, _WITHOUT_RATINGS)
 
 
 class Aggregator:
     """A regressor from criteria [rows, criteria] to targets [rows, targets].
 
     kind: lr, ridge, dt, rf, mlp (scikit-learn's, the perceptron with hidden layers of
-    64 and 32 units and at most 500 steps; the paper gives no widths), average or
-    criterion (nothing is fitted), a registered name, or a regressor.
+    64 and 32 units and at most 500 steps; the paper gives no widths), boosting, average
+    or criterion (nothing is fitted), a registered name, the full name of a regressor of
+    scikit-learn, or a regressor.
     options: settings of the estimator; for `criterion`, {target: criterion}. seed: its
     random state.
     groups: targets with an estimator of their own, such as [("naturalness",
@@ -97,10 +67,11 @@ class Aggregator:
     ) -> None:
         self.regressor = None  # one of the caller's own, of which copies are fitted
         if isinstance(kind, str):
-            names = (*_MAKERS, *_WITHOUT_RATINGS)
-            if kind not in names:
+            if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
+                names = (*regressors.names(), *_WITHOUT_RATINGS)
                 raise ValueError(
-                    f"aggregator {kind!r}; allowed: {', '.join(names)}, "
+                    f"aggregator {kind!r}; allowed: {', '.join(names)}, one of "
+                    "scikit-learn's by its full name (sklearn.svm.SVR), "
                     "or a regressor such as Ridge()"
                 )
         else:
@@ -226,7 +197,9 @@ class Aggregator:
         from sklearn import base, multioutput, utils
 
         if self.regressor is None:
-            estimator = _MAKERS[self.kind](self.seed)
+            make = regressors.maker(self.kind)
+            assert make is not None  # the constructor saw to that
+            estimator = make(self.seed)
         else:
             estimator = base.clone(self.regressor)
         estimator.set_params(**self.options)
@@ -342,7 +315,8 @@ class Aggregator:
         parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
         if self.impute != "drop":
             parts["impute"] += f"<={self.max_missing:g}"
-        if self.kind in _MAKERS and self.kind not in ("lr", "ridge"):
+        named = self.needs_ratings and self.regressor is None
+        if named and self.kind not in ("lr", "ridge"):
             parts["agg_seed"] = self.seed
         if self.options:
             options = [f"{key}={value}" for key, value in sorted(self.options.items())]

@@ -1,0 +1,110 @@
+"""The regressors of scikit-learn's kind that join criteria scores, by name."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
+
+_DOTTED = re.compile(r"sklearn(?P<modules>(?:\.[a-z][a-z0-9_]*)+)\.(?P<kind>[A-Z]\w*)")
+# Below scikit-learn, and no part of what it offers.
+_INTERNAL = ("tests", "externals", "conftest")
+
+
+def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
+    """What makes a regressor of scikit-learn, with its seed where it takes one.
+
+    seeded: off where nothing is drawn, so that no seed is set.
+    """
+    module, _, kind = name.rpartition(".")
+
+    def make(seed: int) -> Any:
+        regressor = getattr(importlib.import_module(f"sklearn.{module}"), kind)
+        made = regressor(**settings)
+        if seeded and "random_state" in made.get_params(deep=False):
+            made.set_params(random_state=seed)
+        return made
+
+    return make
+
+
+_MAKERS: dict[str, Maker] = {
+    "lr": _sklearn("linear_model.LinearRegression", seeded=False),
+    "ridge": _sklearn("linear_model.Ridge", seeded=False),
+    "dt": _sklearn("tree.DecisionTreeRegressor"),
+    "rf": _sklearn("ensemble.RandomForestRegressor"),
+    "mlp": _sklearn(
+        "neural_network.MLPRegressor",
+        hidden_layer_sizes=(64, 32),
+        activation="relu",
+        max_iter=500,
+    ),
+    "boosting": _sklearn("ensemble.GradientBoostingRegressor"),
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names there are, those of `register` too."""
+    return tuple(_MAKERS)
+
+
+def register(name: str, make: Maker, taken: Iterable[str] = ()) -> None:
+    """Make a regressor of scikit-learn's kind known by `name`; `make(seed)` gives one,
+    not fitted.
+
+    Raises: ValueError for a name that is taken.
+    """
+    if name in (*_MAKERS, *taken):
+        raise ValueError(
+            f"there is an aggregator {name!r} already; register yours by another name"
+        )
+    _MAKERS[name] = make
+
+
+def maker(name: str) -> Maker | None:
+    """What makes the regressor of a name, or of a dotted name such as
+    `sklearn.svm.SVR`; None where there is none.
+
+    Only what scikit-learn itself has is imported.
+    Raises: ValueError for a dotted name of anything but a regressor.
+    """
+    if name.startswith("sklearn."):
+        return _by_dotted_name(name)
+    return _MAKERS.get(name)
+
+
+@functools.cache
+def _by_dotted_name(name: str) -> Maker:
+    """What makes the regressor of scikit-learn with this name."""
+    from sklearn import base
+
+    parts = _DOTTED.fullmatch(name)
+    if not parts or set(name.split(".")).intersection(_INTERNAL):
+        raise ValueError(
+            f"aggregator {name!r} is no name such as "
+            "sklearn.ensemble.GradientBoostingRegressor"
+        )
+    try:
+        module = importlib.import_module(f"sklearn{parts['modules']}")
+        kind = getattr(module, parts["kind"])
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"aggregator {name!r}: {error}") from None
+    is_estimator = isinstance(kind, type) and issubclass(kind, base.BaseEstimator)
+    if not is_estimator or not kind.__module__.startswith("sklearn."):
+        raise ValueError(f"aggregator {name!r} is no estimator of scikit-learn")
+    try:
+        regressor = kind()
+    except TypeError as error:
+        raise ValueError(
+            f"aggregator {name!r} needs settings ({error}); register it by a name of "
+            "your own: hdeval.register(NAME, lambda seed: ...)"
+        ) from None
+    if not base.is_regressor(regressor):
+        raise ValueError(
+            f"aggregator {name!r} is no regressor: it does not predict numbers"
+        )
+    return _sklearn(f"{parts['modules'][1:]}.{parts['kind']}")
