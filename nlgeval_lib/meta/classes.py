@@ -177,8 +177,11 @@ class _Table:
         table = self.counts(weights)
         given = table.sum(axis=0) + table.sum(axis=1)
         occurring = given > 0
-        scores = 2 * np.diag(table)[occurring] / given[occurring]
-        return float(scores.mean()) if occurring.any() else NAN
+        if not occurring.any():
+            return NAN
+        right = np.diag(table)[occurring]
+        scores = 2 * right / given[occurring]
+        return float(scores.mean())
 
     def rate_within(self, chosen: Any) -> Callable[[Floats], float]:
         """The share of items whose human class is chosen that have a chosen one from

@@ -87,7 +87,8 @@ class _OfComplete:
         self.kind = kind
 
     def __call__(self, counts: Floats) -> float:
-        drawn = self.data[np.repeat(np.arange(len(self.data)), counts.astype(int))]
+        places = np.arange(len(self.data))
+        drawn = self.data[np.repeat(places, counts.astype(int))]
         n, k = drawn.shape
         if n < 2:
             return NAN
@@ -117,10 +118,10 @@ def _mean_squares(data: Floats) -> _MeanSquares:
     # Large ratings lose digits otherwise.
     data = data - data[:1, :1]
     grand = data.mean()
-    square_of_items = ((data.mean(axis=1) - grand) ** 2).sum()
-    square_of_raters = ((data.mean(axis=0) - grand) ** 2).sum()
-    rows = k * square_of_items / (n - 1)
-    columns = n * square_of_raters / (k - 1)
+    items = data.mean(axis=1) - grand
+    raters = data.mean(axis=0) - grand
+    rows = k * (items**2).sum() / (n - 1)
+    columns = n * (raters**2).sum() / (k - 1)
     total = ((data - grand) ** 2).sum()
     within = (total - rows * (n - 1)) / (n * (k - 1))
     residual = total - rows * (n - 1) - columns * (k - 1)
@@ -191,16 +192,19 @@ def _icc_of_sampled_raters(
     value = (rows - error) / (rows + (k - 1) * error + noise)
     ratio = np.float64(columns) / error
     spread = n * (1 + (k - 1) * value) - k * value
-    df: Any = (k - 1) * (n - 1) * (k * value * ratio + spread) ** 2
-    df /= (n - 1) * k**2 * value**2 * ratio**2 + spread**2
+    of_raters = k * value * ratio
+    df: Any = (k - 1) * (n - 1) * (of_raters + spread) ** 2
+    df /= (n - 1) * of_raters**2 + spread**2
     if error == 0 and value != 0:
         # The limit for an error that goes to 0.
         df = k - 1
     upper = special.fdtri(n - 1, df, tail)
     lower = special.fdtri(df, n - 1, tail)
     raters_share = k * columns + (k * n - k - n) * error
-    low = n * (rows - upper * error) / (upper * raters_share + n * rows)
-    high = n * (lower * rows - error) / (raters_share + n * lower * rows)
+    low = n * (rows - upper * error)
+    low = low / (upper * raters_share + n * rows)
+    high = n * (lower * rows - error)
+    high = high / (raters_share + n * lower * rows)
     return value, low, high
 
 

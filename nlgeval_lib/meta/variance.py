@@ -257,30 +257,52 @@ def _estimates(scores: Floats, codes: Codes) -> dict[Facets, float]:
     sums = {}
     pairs = {}
     for shared in _subsets(facets):
-        sums[shared], pairs[shared] = _within(centred, [codes[name] for name in shared])
+        levels = [codes[name] for name in shared]
+        sums[shared], pairs[shared] = _within(centred, levels)
     covariance = {}
     apart = NAN
     for shared in _subsets(facets):
-        exact_sum = 0.0
-        exact_pairs = 0.0
-        for wider in _subsets(facets):
-            if set(shared) <= set(wider):
-                sign = (-1) ** (len(wider) - len(shared))
-                exact_sum += sign * sums[wider]
-                exact_pairs += sign * pairs[wider]
-        half_square = 0.0
-        if shared != facets:
-            half_square = exact_sum / exact_pairs / 2 if exact_pairs > 0.5 else NAN
+        half_square = _half_square(shared, facets, sums, pairs)
         if not shared:
             apart = half_square
         covariance[shared] = apart - half_square
     components = {}
-    for part in list(_subsets(facets))[1:]:
+    for part in _subsets(facets):
+        if not part:
+            continue
         total = 0.0
         for within in _subsets(part):
-            total += (-1) ** (len(part) - len(within)) * covariance[within]
+            sign = (-1) ** (len(part) - len(within))
+            total += sign * covariance[within]
         components[part] = float(total)
     return components
+
+
+def _half_square(
+    shared: Facets,
+    facets: Facets,
+    sums: Mapping[Facets, float],
+    pairs: Mapping[Facets, float],
+) -> float:
+    """Half the mean squared difference of the pairs of cells that share exactly these
+    facets; NaN without such a pair, 0 of a cell with itself.
+
+    sums, pairs: of the pairs that share at least these.
+    """
+    if shared == facets:
+        return 0.0
+    exact_sum = 0.0
+    exact_pairs = 0.0
+    for wider in _subsets(facets):
+        if not set(shared) <= set(wider):
+            continue
+        sign = (-1) ** (len(wider) - len(shared))
+        exact_sum += sign * sums[wider]
+        exact_pairs += sign * pairs[wider]
+    # Counts are whole numbers, but for rounding.
+    if exact_pairs < 0.5:
+        return NAN
+    return exact_sum / exact_pairs / 2
 
 
 def _within(
@@ -296,8 +318,9 @@ def _within(
     sizes = np.bincount(group).astype(float)
     totals = np.bincount(group, scores)
     squares = np.bincount(group, scores**2)
-    differences = (sizes * squares - totals**2).sum()
-    return float(differences), float((sizes * (sizes - 1) / 2).sum())
+    differences = sizes * squares - totals**2
+    pairs = sizes * (sizes - 1) / 2
+    return float(differences.sum()), float(pairs.sum())
 
 
 def _spread(
@@ -320,7 +343,8 @@ def _spread(
             estimates = _estimates(scores[kept], rest)
             without.append([estimates[part] for part in sets])
         table = np.array(without)
-        squares = ((table - table.mean(axis=0)) ** 2).sum(axis=0)
+        distances = table - table.mean(axis=0)
+        squares = (distances**2).sum(axis=0)
         variance += squares * (levels - 1) / levels
         fewest = min(fewest, levels)
     df = (fewest - 1) / 2 if len(sampled) == len(SAMPLED) else fewest - 1.0
