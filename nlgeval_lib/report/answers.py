@@ -45,6 +45,8 @@ _CELL = (
     "verdict",
     "route",
 )
+# Columns that stand in a table even where they hold one value, or none.
+_KEPT = ("value", "n", "ci_low", "ci_high", "difference", "p", "p_holm", "scored")
 _TYPES: dict[str, type] = {
     "ours": float,
     "difference": float,
@@ -169,11 +171,13 @@ class Answer:
 
     @cached_property
     def shown(self) -> list[tables.Table]:
-        """Printed beside ours; where nothing is compared, every table that was saved."""
+        """Printed beside ours; where nothing is compared, every table that was saved:
+        the first result, what could be read, tests, others.
+        """
         if self.cells is not None:
             return [tables.comparison(self.cells)]
         saved_tables = []
-        for name in self._files(".csv"):
+        for name in sorted(self._files(".csv"), key=_place_on_page):
             label = posixpath.basename(name).removesuffix(".csv")
             label = label.removeprefix(f"{self.entry.id}__")
             caption = label.replace("_", " ").capitalize()
@@ -206,6 +210,20 @@ class Answer:
         return list(dict.fromkeys(lines))
 
 
+def _place_on_page(name: str) -> int:
+    """Where a saved table stands: results, what could be read, tests."""
+    if name.endswith("__variants.csv"):
+        return 1
+    return 2 if name.endswith("tests.csv") else 0
+
+
+def _stands_open(number: int, table: tables.Table) -> bool:
+    """Whether a table is shown unfolded: the first one, coverage, and tests."""
+    caption = table.markdown.partition("\n")[0].strip("*").lower()
+    label = caption.split(" (")[0]
+    return number == 0 or label == "variants" or label.endswith("tests")
+
+
 def _saved_table(frame: pd.DataFrame, caption: str) -> tables.Table:
     """A saved table: words that are the same in every row stand above it once, and
     signatures are details.
@@ -216,6 +234,8 @@ def _saved_table(frame: pd.DataFrame, caption: str) -> tables.Table:
     same = {}
     for name in frame if len(frame) > 1 else ():
         values = frame[name]
+        if name in _KEPT:
+            continue
         is_text = not pd.api.types.is_numeric_dtype(values)
         if values.nunique(dropna=False) == 1 and (is_text or values.isna().all()):
             same[name] = frame[name].iat[0]
@@ -246,9 +266,7 @@ def markdown(answer: Answer) -> str:
     parts.append(_links(answer, link))
     parts.append(answer.claim)
     for number, table in enumerate(answer.shown):
-        caption = table.markdown.partition("\n")[0].strip("*")
-        is_test = caption.lower().split(" (")[0].endswith("tests")
-        if number and not is_test:
+        if not _stands_open(number, table):
             continue
         parts += [table.markdown, _bullets(table.notes)]
         parts.append(folded("Reasons in full, signatures", _bullets(table.details)))
@@ -257,9 +275,9 @@ def markdown(answer: Answer) -> str:
         parts.append("!" + link(name, text))
     if answer.reading:
         parts += ["## Reading", answer.reading]
-    for table in answer.shown[1:]:
-        caption = table.markdown.partition("\n")[0].strip("*")
-        if not caption.lower().split(" (")[0].endswith("tests"):
+    for number, table in enumerate(answer.shown):
+        if not _stands_open(number, table):
+            caption = table.markdown.partition("\n")[0].strip("*")
             parts.append(folded(caption, table.markdown))
     if answer.missing:
         parts += ["## What is missing", _bullets(answer.missing[:12])]

@@ -29,7 +29,7 @@ import pandas as pd
 from nlgeval_lib import files, papers, used_code
 from nlgeval_lib.papers.counting import PLURALS
 from nlgeval_lib.prompts import printed as printed_prompts
-from nlgeval_lib.report import answers, saving, seal, tables
+from nlgeval_lib.report import answers, reproduction, saving, seal, tables
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
 
@@ -358,7 +358,11 @@ def texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
         f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
         f"results/{folder}scoreboard.md": markdown(frame, kinds(mode)).encode(),
     }
-    return contents if folder else contents | answers.pages(catalogue.load().outputs)
+    if folder:
+        return contents
+    report = reproduction.markdown(cells(mode), claims(), TITLES)
+    contents["results/REPORT.md"] = report.encode()
+    return contents | answers.pages(catalogue.load().outputs)
 
 
 def claims(frame: str = "by_paper") -> pd.DataFrame:
