@@ -87,7 +87,12 @@ WORLDS = {
 }
 
 
-def labelled(ratings: Scores, by: str, labels: int, rng: np.random.Generator) -> Scores:
+def labelled(
+    ratings: Scores,
+    by: str,
+    labels: int,
+    rng: np.random.Generator,
+) -> Scores:
     """The ratings of outputs drawn at random, NaN elsewhere."""
     kept = np.full_like(ratings, np.nan)
     inputs = ratings.shape[1]
@@ -100,7 +105,12 @@ def labelled(ratings: Scores, by: str, labels: int, rng: np.random.Generator) ->
 
 
 def measure(
-    name: str, by: str, labels: int, inputs: int, sims: int, seed: int
+    name: str,
+    by: str,
+    labels: int,
+    inputs: int,
+    sims: int,
+    seed: int,
 ) -> dict[str, float]:
     """Coverage of means and differences with the judge, of means by labels and by the
     judge alone; and what a label is worth (medians).
@@ -113,7 +123,12 @@ def measure(
     rows = []
     for _ in range(sims):
         scores, ratings = world.draw(inputs, rng)
-        known = labelled(ratings, by, labels, rng)
+        known = labelled(
+            ratings,
+            by,
+            labels,
+            rng,
+        )
         found = meta.estimate(scores, known)
         rows.append(dict(_coverage(found, scores, truth)))
     table = pd.DataFrame(rows)
@@ -148,7 +163,12 @@ def _held(low: Any, high: Any, truth: Scores) -> float:
     return float(np.mean(above & below))
 
 
-def measure_pass_rates(labels: int, inputs: int, sims: int, seed: int) -> float:
+def measure_pass_rates(
+    labels: int,
+    inputs: int,
+    sims: int,
+    seed: int,
+) -> float:
     """Coverage of corrected pass rates where the judge errs alike with all systems, and
     the last system has no label.
     """
@@ -159,7 +179,12 @@ def measure_pass_rates(labels: int, inputs: int, sims: int, seed: int) -> float:
         passed = rng.random((SYSTEMS, inputs)) < rates[:, None]
         accuracy = np.where(passed, 0.9, 0.75)
         right = rng.random(passed.shape) < accuracy
-        kept = labelled(passed.astype(float), "input", labels, rng)
+        kept = labelled(
+            passed.astype(float),
+            "input",
+            labels,
+            rng,
+        )
         kept[-1] = np.nan
         table = meta.pass_rates(passed == right, kept).to_frame()
         held.append(_held(table["low"], table["high"], rates))
@@ -175,13 +200,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     seed = options.seed
     rows = []
     for name, (by, labels, inputs) in product(WORLDS, DESIGNS):
-        measured = measure(name, by, labels, inputs, sims, seed)
+        measured = measure(
+            name,
+            by,
+            labels,
+            inputs,
+            sims,
+            seed,
+        )
         place = {"world": name, "by": by, "labels": labels, "inputs": inputs}
         rows.append(place | measured)
     table = pd.DataFrame(rows).round(3)
     print(table.to_markdown(index=False))
     for labels in (20, 60):
-        coverage = measure_pass_rates(labels, 300, sims, seed)
+        coverage = measure_pass_rates(
+            labels,
+            300,
+            sims,
+            seed,
+        )
         print(f"pass rates, {labels} labels a system: {coverage:.3f}")
 
 

@@ -105,7 +105,17 @@ def class_agreement(
         value = measure(np.ones(n))
         ends = interval_of(measure, present, value, *settings)
         reason = "no item that it is about" if np.isnan(value) else ends.reason
-        results.append(Agreement(value, name, n, 2, x.size - n, ends, reason))
+        results.append(
+            Agreement(
+                value,
+                name,
+                n,
+                2,
+                x.size - n,
+                ends,
+                reason,
+            )
+        )
     return _beside_the_constant(results, both[1], x.size - n, len(classes))
 
 
@@ -118,7 +128,10 @@ def _check_classes(classes: Floats, **values: float | None) -> None:
 
 
 def _beside_the_constant(
-    measures: list[Agreement], human: Floats, missing: int, classes: int
+    measures: list[Agreement],
+    human: Floats,
+    missing: int,
+    classes: int,
 ) -> ClassAgreement:
     """The measures and the accuracy of a judge that always says the same."""
     values, counts = np.unique(human, return_counts=True)
@@ -150,7 +163,10 @@ class _Table:
     """
 
     def __init__(
-        self, both: Floats, classes: Floats, used: Floats | None = None
+        self,
+        both: Floats,
+        classes: Floats,
+        used: Floats | None = None,
     ) -> None:
         self.both = both
         self.classes = classes

@@ -49,7 +49,13 @@ def icc(
             f"ratings: got {k} rater(s) and {n} complete item(s); "
             "at least 2 of each are needed"
         )
-    result = Agreement(NAN, f"icc({kind})", n, k, int((~complete).sum()))
+    result = Agreement(
+        NAN,
+        f"icc({kind})",
+        n,
+        k,
+        int((~complete).sum()),
+    )
     variances = _mean_squares(data)
     if variances.total <= 1e-24 * max((data**2).sum(), 1e-300):
         return replace(result, reason="all ratings are equal: no variance to share out")
@@ -135,7 +141,11 @@ def _mean_squares(data: Floats) -> _MeanSquares:
 
 
 def _icc(
-    kind: str, variances: _MeanSquares, n: int, k: int, confidence: float
+    kind: str,
+    variances: _MeanSquares,
+    n: int,
+    k: int,
+    confidence: float,
 ) -> tuple[float, float, float]:
     """The coefficient of a kind and the ends of its interval; of n items and k raters."""
     tail = round((1 + confidence) / 2, 15)
@@ -160,7 +170,12 @@ def _icc(
 
 
 def _icc_from_f(
-    rows: float, noise: float, n: int, df: int, k: int, tail: float
+    rows: float,
+    noise: float,
+    n: int,
+    df: int,
+    k: int,
+    tail: float,
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater, and its ends from the F statistic.
 
@@ -177,7 +192,10 @@ def _icc_from_f(
 
 
 def _icc_of_sampled_raters(
-    variances: _MeanSquares, n: int, k: int, tail: float
+    variances: _MeanSquares,
+    n: int,
+    k: int,
+    tail: float,
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater who is one of a sample, and its ends.
 

@@ -65,7 +65,15 @@ def kappa(
         coefficient, present, value, ci, n_boot, seed, confidence, grouped
     )
     reason = EQUAL if np.isnan(value) else ends.reason
-    return Agreement(value, name, n, 2, a.size - n, ends, reason)
+    return Agreement(
+        value,
+        name,
+        n,
+        2,
+        a.size - n,
+        ends,
+        reason,
+    )
 
 
 def weighted_kappa(
@@ -106,7 +114,11 @@ class _Kappa:
     """
 
     def __init__(
-        self, both: Floats, allowed: Floats, weights: str, chance: str
+        self,
+        both: Floats,
+        allowed: Floats,
+        weights: str,
+        chance: str,
     ) -> None:
         self.chance = chance
         self.metric = "nominal" if weights == "none" else weights

@@ -99,7 +99,12 @@ class _Effect:
     how often each output counts; NaN without a line or own outputs.
     """
 
-    def __init__(self, scores: Floats, ratings: Floats, own: Any) -> None:
+    def __init__(
+        self,
+        scores: Floats,
+        ratings: Floats,
+        own: Any,
+    ) -> None:
         self.scores = scores
         self.ratings = ratings
         self.own = own

@@ -54,7 +54,10 @@ class RankSets(Result):
 
 
 def rank_sets(
-    values: Any, p: Any, alpha: float = 0.05, names: Sequence[Any] | None = None
+    values: Any,
+    p: Any,
+    alpha: float = 0.05,
+    names: Sequence[Any] | None = None,
 ) -> RankSets:
     """Between which ranks does each lie, when every two were tested?
 
@@ -95,7 +98,12 @@ def rank_sets(
     )
 
 
-def stepdown_p(p: Any, parts: Any, n_draws: int = 10_000, seed: int = 0) -> Floats:
+def stepdown_p(
+    p: Any,
+    parts: Any,
+    n_draws: int = 10_000,
+    seed: int = 0,
+) -> Floats:
     """p-values of many contrasts of the same data, corrected with what they share.
 
     p: two-sided, (contrast,), NaN where there is none. parts: `[contrast, unit]`, what
