@@ -20,6 +20,7 @@ _NAMES = {
     "classes": ("ClassAgreement", "class_agreement"),
     "classical": ("Classical", "fisher_test", "steiger", "williams"),
     "comparison": ("Comparison", "compare"),
+    "groups": (),
     "influence": ("Influence",),
     "questions": ("Answer",),
     "correlation": (
@@ -67,7 +68,7 @@ _NAMES = {
     ),
 }
 
-__all__ = sorted({"arrays", "baselines", "intervals"}.union(*_NAMES.values()))
+__all__ = sorted({"arrays", "baselines", "groups", "intervals"}.union(*_NAMES.values()))
 
 __getattr__ = loaded_on_use(__name__, _NAMES)
 
