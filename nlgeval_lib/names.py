@@ -98,4 +98,16 @@ def p_in_words(p: float) -> str:
     """A p-value as a reader meets it, never 0; "no p" for NaN."""
     if math.isnan(p):
         return "no p"
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}"
+    return f"p {p_value(p)}"
+
+
+def p_value(p: float) -> str:
+    """A p-value behind its letter: `= .031`, never 0: `< .001`."""
+    if p < 0.001:
+        return "< .001"
+    return f"= {p:.3f}".replace("= 0.", "= .")
+
+
+def counted_noun(number: int, noun: str, plural: str = "") -> str:
+    """How many of what: `1 printed number`, `2 printed numbers`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -95,7 +95,7 @@ def test_the_scoreboard_command(here, command):
         and "1 of 1" in out
         and out.splitlines()[-1].startswith(
             "Printed numbers of the papers' own methods that were tested: 0. "
-            "Recomputed: lexical metrics 1 of 1 equal"
+            "Computed here: lexical metrics 1 of 1 equal"
         )
     )
     assert pd.read_csv(here.result("scoreboard.csv"))["recomputed_equal"].sum() == 1

@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nlgeval_lib.engines import EngineError
+from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
     AnalysisCheck,
@@ -22,6 +24,7 @@ from nlgeval_lib.evaluators import (
     GEval,
     HDEval,
     LLMScore,
+    LLMScoreCoT,
     Prometheus,
     TigerScore,
     TigerScoreReferenceBased,
@@ -58,14 +61,18 @@ SCALES = {
     "tigerscore-reference": (-math.inf, 0),
     "tigerscore-check": (0, 1),
     "llmscore": (1, 5),
+    "llmscore-cot": (1, 5),
     "coascore": (1, 5),
     "hdeval": (1, 5),
 }
 
 
-def judge(name: str, structured: bool = False):
+def judge(name: str, structured: bool | str = False):
     """An evaluator with greedy sampling: held to its forms, or short and free."""
     make, room, options = JUDGES[name]
+    if structured == "json":
+        room = max(room, 160 if name == "llmscore-cot" else 24)
+        room += 200 if name.startswith(("tigerscore", "coascore")) else 60
     most = {"max_tokens": room if structured else 12}
     return make(structured=structured, sampling={**GREEDY, **most}, **options(most))
 
@@ -82,6 +89,7 @@ JUDGES = {
     ),
     "tigerscore-check": (AnalysisCheck, 4, lambda most: {}),
     "llmscore": (LLMScore, 4, lambda most: {"task": "summary"}),
+    "llmscore-cot": (LLMScoreCoT, 160, lambda most: {"task": "summary"}),
     "coascore": (
         CoAScore,
         200,
@@ -98,7 +106,8 @@ JUDGES = {
         lambda most: {"task": "summary", "aggregator": "average", "layers": (1,)},
     ),
 }
-NAMES = list(JUDGES)
+# a chain of thought has a form in JSON alone
+NAMES = [name for name in JUDGES if name != "llmscore-cot"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -179,6 +188,35 @@ def test_vllm_writes_what_transformers_writes(noise, tiny_vllm, tmp_path, name):
         )
 
 
+@pytest.mark.parametrize("name", list(JUDGES))
+@pytest.mark.parametrize("engine", ["tiny_vllm", "tiny_served", "tiny_transformers"])
+def test_verdicts_in_json_are_read(name, engine, request):
+    scores = judge(name, structured="json").score(
+        FRAME, engine=request.getfixturevalue(engine)
+    )
+    assert scores["status"].tolist() == ["ok"] * len(FRAME), scores["reason"].tolist()
+    assert scores["value"].between(*SCALES[name]).all()
+    assert "|structured:json_schema-" in scores.attrs["signature"]
+
+
+@pytest.mark.parametrize("name", ["geval", "prometheus", "tigerscore-check"])
+def test_transformers_keeps_to_choices_and_patterns(name, tiny_transformers):
+    scores = judge(name, structured=True).score(FRAME, engine=tiny_transformers)
+    assert scores["status"].tolist() == ["ok"] * len(FRAME), scores["reason"].tolist()
+
+
+@pytest.mark.parametrize("name", ["llmscore", "hdeval"])
+def test_scores_are_weighed_by_real_probabilities(name, tiny_vllm):
+    make, room, options = JUDGES[name]
+    sampling = {**GREEDY, "max_tokens": room}
+    weighing = make(weigh=True, structured=True, sampling=sampling, **options(sampling))
+    scores = weighing.score(FRAME, engine=tiny_vllm)
+    assert (
+        scores["status"].eq("ok").all() and "|weigh:yes|" in scores.attrs["signature"]
+    )
+    assert scores["value"].between(*SCALES[name]).all()
+
+
 # a choice, a raw prompt, two turns, three stages, many questions; the others ask in
 # these ways too
 @pytest.mark.parametrize(
@@ -219,3 +257,19 @@ def test_hd_eval_is_fitted_on_real_scores(tiny_vllm, tmp_path):
     )
     scores = judge.fit(FRAME).score(FRAME)
     assert scores["status"].eq("ok").all() and np.isfinite(scores["value"]).all()
+
+
+def test_reasoning_by_a_parser_of_vllm(tiny_vllm):
+    tokenizer = tiny_vllm._tokenizer
+    with pytest.raises(
+        EngineError, match=r"no reasoning parser 'deep'; it has .*qwen3"
+    ):
+        ReasoningReader(tokenizer, "deep")
+    with pytest.raises(EngineError, match="does not fit the model"):
+        ReasoningReader(tokenizer, "deepseek_r1")
+    reader = ReasoningReader(tokenizer, "granite")
+    marked = "Here is my thought process: Score: 2? Here is my response: Score: 4"
+    parts = reader.parts([], marked)
+    assert parts["text"].strip() == "Score: 4" and "Score: 2?" in parts["reasoning"]
+    cut = reader.parts([], "Here is my thought process: Score: 2? Here")
+    assert cut["text"] == "" and "Score: 2?" in cut["reasoning"]

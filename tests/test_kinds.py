@@ -119,6 +119,6 @@ def test_the_first_words_name_the_own_method_and_what_would_test_it():
 
 def test_a_count_that_shuffled_numbers_reach_is_no_support():
     found = {"recomputed": 4, "recomputed_equal": 4, "recomputed_shuffled": 2.0}
-    assert papers.outcome(found, "recomputed").endswith("shuffled numbers come near it")
+    assert papers.outcome(found, "recomputed").endswith("no more than chance gives")
     found["recomputed_shuffled"] = 0.4
-    assert papers.outcome(found, "recomputed") == "4 of 4 equal (shuffled: 0.4)"
+    assert papers.outcome(found, "recomputed") == "4 of 4 equal (chance: 0.4)"

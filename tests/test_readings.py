@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import files
-from nlgeval_lib.report import Output, answers
+from nlgeval_lib.report import Output, answers, fitting, tables
 from nlgeval_lib.study import catalogue
 
 ENTRIES = {entry.notebook: entry for entry in catalogue.load().outputs}
@@ -193,13 +193,75 @@ def test_links_and_pictures_are_there_and_the_answer_stands_first(pages):
         "**Supported.**",
         "**Not supported.**",
         "**The claim.**",
-        "| CoAScore (n=5) |",
+        "| CoAScore (n=5) ",
         "| BLEU |",
         "## Reading",
         "## How it was made",
     )
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
+
+
+# -- rules of every page, as a code host shows it
+
+# What a reader who knows the field, and not this repository, meets outside folded parts.
+_INTERNAL = re.compile(
+    r"\bthe store\b|\bsignatures?\b|level:\w+\||\bneeds a run: |@OURS|\bRoute \w+, mode"
+)
+# Counts and p-values as they are not written.
+_BADLY_COUNTED = re.compile(
+    r"\b1 (?:printed )?(?:numbers|cells|rows|columns)\b|\bp = 0\.0000?\b|\b0 of 0\b"
+)
+_FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
+_LARGEST = 100_000  # bytes
+
+
+def _open(page: str) -> str:
+    return _FOLDED.sub("", page)
+
+
+def _said(page: str) -> str:
+    """What stands outside folded parts, without what only commands and links hold."""
+    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", _open(page), flags=re.DOTALL)
+    return text.partition("## How it was made")[0]
+
+
+def test_each_page_answers_first_and_in_a_readers_words(pages):
+    wrong = []
+    for name, page in pages.items():
+        first = page.splitlines()[2]
+        if not first.startswith(("**Was the method tested?** ", "**Answer.** ")):
+            wrong.append(f"{name}: begins with {first[:60]!r}")
+        for pattern in (_INTERNAL, _BADLY_COUNTED):
+            phrase = pattern.search(_said(page))
+            if phrase:
+                wrong.append(f"{name}: {phrase[0]!r}")
+        if len(page.encode()) > _LARGEST:
+            wrong.append(f"{name}: {len(page.encode()):,} bytes")
+    assert not wrong
+
+
+def test_no_table_of_a_page_is_wider_than_a_code_hosts_window(pages):
+    wide = []
+    for name, page in pages.items():
+        for block in re.findall(r"(?:^\|.*\|\n)+", page, re.MULTILINE):
+            lines = []
+            for line in block.splitlines():
+                lines.append(re.split(r" (?<!\\)\| ", line.strip("| ")))
+            columns = zip(lines[0], *lines[2:], strict=False)
+            pixels = sum(map(fitting.least_width, columns))
+            if pixels > fitting.WINDOW:
+                wide.append(f"{name}: {pixels:.0f} pixels, {lines[0][:3]}")
+    assert not wide
+
+
+def test_a_table_has_few_notes_and_each_is_said_of_a_cell(pages):
+    for name, page in pages.items():
+        notes = re.findall(r"^- ([⁰¹²³⁴-⁹]+) ", page, re.MULTILINE)
+        assert len(notes) <= tables.MOST_NOTES, name
+        above = page.partition("- Ours, with")[0]
+        for note in notes:
+            assert f"{note} " in above, f"{name}: no cell bears {note}"
 
 
 def test_what_comes_from_data_is_escaped(here):

@@ -224,7 +224,7 @@ def test_mini_results_show_and_those_for_orientation_too_but_neither_counts(here
     ) == (2, 0, 0, "needs GPU")
     assert got["largest_difference"] != got["largest_difference"]
     said = scoreboard.headline(scoreboard.kinds())
-    assert "For orientation, without a verdict: lexical metrics 2" in said
+    assert "Of another judge or prompt, without a verdict: lexical metrics 2" in said
 
 
 def test_what_is_equal_by_construction_is_in_no_count(here):
@@ -256,16 +256,17 @@ def test_totals(here):
     )
     [one] = scoreboard.totals(scoreboard.kinds()).to_dict("records")
     assert one == {
-        "what": "lexical metrics",
+        "numbers of": "lexical metrics",
         "printed": 3,
-        "recomputed": "1 of 2 equal (shuffled: 0.5), no support: "
-        "shuffled numbers come near it",
-        "the equal ones": "1 distinct",
-        "consistent": "",
-        "for orientation": 0,
-        "by construction": 0,
-        "nothing beside": 1,
+        "computed here": "1 of 2 equal (chance: 0.5), no more than chance gives",
+        "follow from other printed numbers": "",
+        "of another judge": 0,
+        "equal by construction": 0,
+        "nothing here": 1,
     }
+    assert "1 number computed here and equal: 1 distinct." in scoreboard.evidence(
+        scoreboard.kinds()
+    )
     with pytest.raises(ValueError, match="allowed: full, quick"):
         scoreboard.build("fast")
 
@@ -283,7 +284,7 @@ def test_the_own_method_stands_first_and_says_what_would_test_it(here):
         "Printed numbers of the papers' own methods that were tested: 0 (HD-Eval 0 of 1)"
     )
     save("one", BLEU=0.5, **{"HD-Eval-NN": 0.75})
-    assert row()["own"].startswith("1 of 1 equal (shuffled: 0.33)")
+    assert row()["own"].startswith("1 of 1 equal (chance: 0.33)")
     assert "tested: 1 (HD-Eval 1 of 1)" in scoreboard.headline(scoreboard.kinds())
 
 
@@ -357,10 +358,10 @@ def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):
 def test_markdown_survives_bars_and_line_ends(here):
     here.catalogue(state(reason="a | b\\nc"))
     lines = scoreboard.markdown(scoreboard.build(), scoreboard.kinds()).splitlines()
-    hit = next(line for line in lines if line.startswith("| table_01"))
+    hit = next(line for line in lines if line.startswith("| Table 1"))
     assert "a \\| b c" in hit
     assert hit.replace("\\|", "").count("|") == next(
-        line for line in lines if line.startswith("| id |")
+        line for line in lines if line.startswith("| table |")
     ).count("|")
     text = scoreboard.show(scoreboard.brief(scoreboard.build())).text
     assert re.search(r"table_01 .*needs GPU", text)

@@ -35,7 +35,7 @@ BROWSER = (
 
 OURS = [
     (web._SITE / name).read_text(encoding="utf-8")
-    for name in ("tables.js", "explorer.js")
+    for name in ("tables.js", "explorer.js", "search.js")
 ]
 
 
@@ -210,7 +210,8 @@ def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, 
         if name == "href" and value.endswith(".html")
     ]
     papers = {f"{name}/index.html" for name in (*catalogue.PAPERS, catalogue.META)}
-    assert set(links) == {"hdeval/one.html", "hdeval/two.html", *papers}
+    pages_of_outputs = {"hdeval/one.html", "hdeval/two.html"}
+    assert set(links) == {*pages_of_outputs, *papers, "search.html"}
     assert all((here.result("report") / link).is_file() for link in links)
     assert "First <b>one</b>" in Seen(index).text and index.index(
         "Scoreboard"
@@ -220,7 +221,15 @@ def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, 
     )
     assert "ran here" in one and "was not run" not in one
     assert "was not run in this checkout" in two and "nlgeval run two" in two
-    for page in (index, one, two):
+    to_search = here.result("report/search.html").read_text()
+    found = {place: words for place, _, words in unpacked(to_search)}
+    assert set(found) == {*pages_of_outputs, *papers}
+    assert "ran here" in found["hdeval/one.html"]
+    assert "ran here" not in found["hdeval/two.html"]
+    data = '<script type="application/json" id="data">'
+    assert to_search.count(data) == 1
+    without_data = re.sub(f"{re.escape(data)}.*?</script>", "", to_search)
+    for page in (index, one, two, without_data):
         nothing_runs(page)
         assert "default-src 'none'" in page
 

@@ -1,10 +1,11 @@
-"""Pages of the report and notebooks in JupyterLab as a browser shows them: pictures,
-and what must hold of each.
+"""Pages of the report, committed pages as a code host renders them, and notebooks in
+JupyterLab: pictures, and what must hold of each.
 
     make screenshots [ARGS="--folder shots --axe axe.min.js"]
 
-Needs Chromium and a report (`make report`). Checked of every page: the verdict and the
-first table begin within the first 900 pixels, nothing is asked of the network, and no
+Needs Chromium and a report (`make report`). Checked of every page: the answer begins
+within the first 300 pixels and the first table within 900, nothing is wider than its
+window, nothing is asked of the network, and no
 fault that a screen reader's user would meet (with --axe, the file of axe-core, its
 serious and critical ones too). Of a notebook: nothing leaves, opening changes nothing.
 """
@@ -30,6 +31,7 @@ import websocket
 ROOT = Path(__file__).parent.parent
 WIDTH = 1280
 HEIGHT = 900
+ANSWER = 300  # the pixels within which a page's answer begins
 PAGES = (
     "index",
     "tigerscore/index",
@@ -44,7 +46,7 @@ PAGES = (
 )
 NOTEBOOKS = (
     "00_start_here.ipynb",
-    "hdeval/tables_06_07_small_judges.ipynb",
+    "hdeval/table_07_small_judges_summeval.ipynb",
     "coascore/figure_04_aspect_count.ipynb",
     "meta/ties.ipynb",
 )
@@ -52,9 +54,21 @@ LAB_PORT = 8897
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MEASURE = """(() => {
   const top = (node) => node ? Math.round(node.getBoundingClientRect().top + scrollY) : null;
-  const verdict = [...document.querySelectorAll("strong")].find((one) => one.textContent.startsWith("Verdict"));
+  const verdict = [...document.querySelectorAll("strong")].find((one) => /^(Was |Answer)/.test(one.textContent));
   return {verdict: top(verdict), table: top(document.querySelector("main table")), wide: document.body.scrollWidth};
 })()"""
+TOO_WIDE = """(() => {
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  return [...document.querySelectorAll("table")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => one.innerText.slice(0, 60));
+})()"""
+# How a code host shows Markdown, as far as it decides what fits.
+CODE_HOST = """
+body{margin:0;font:16px/1.5 "Segoe UI","Noto Sans",Helvetica,Arial,sans-serif;color:#1f2328}
+main{width:840px;margin:24px auto}img{max-width:100%}p,ul,table,details{margin:0 0 16px}
+table{display:block;width:max-content;max-width:100%;overflow:auto;border-collapse:collapse}
+td,th{padding:6px 13px;border:1px solid #d1d9e0}pre{overflow:auto}
+"""
 FAULTS = """(() => {
   const found = [], all = (what) => [...document.querySelectorAll(what)], seen = (one) => one.getClientRects().length;
   if (!document.documentElement.lang) found.push("no language");
@@ -200,7 +214,10 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
     for name in PAGES:
         page = site / f"{name}.html"
         if name == "judgments":
-            page = next(iter(sorted((site / name).glob("*.html"))), page)
+            judged = sorted((site / name).glob("*.html"))
+            if not judged:
+                continue  # only `nlgeval report --judgments` writes them
+            page = judged[0]
         if not page.exists():
             yield f"{name}: no such page; make report"
             continue
@@ -219,9 +236,11 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
             if not url.startswith(("file:", "data:", "blob:")):
                 faults.append(f"asks the network for {url}")
         faults += tab.value(FAULTS)
-        needed = ["table"] if name == "judgments" else ["verdict", "table"]
-        for element in needed:
-            if (starts[element] or HEIGHT) >= HEIGHT:
+        rooms = {"verdict": ANSWER, "table": HEIGHT}
+        if name == "judgments":
+            del rooms["verdict"]
+        for element, room in rooms.items():
+            if (starts[element] or HEIGHT) >= room:
                 faults.append(f"{element} begins at {starts[element]}")
         if starts["wide"] > WIDTH:
             faults.append("wider than the window")
@@ -229,6 +248,34 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
             tab.value(axe)
             faults += tab.value(AXE)
         yield from (f"{name}: {fault}" for fault in faults)
+
+
+def code_host(tab: Tab, folder: Path) -> Iterator[str]:
+    """Pictures of the committed pages as a code host renders Markdown; what is wrong, a
+    line each.
+    """
+    from markdown_it import MarkdownIt
+
+    renderer = MarkdownIt("commonmark", {"html": True}).enable("table")
+    names = [f"results/{name}.md" for name in PAGES if "_" in name]
+    for name in ["README.md", "results/scoreboard.md", *names]:
+        page = ROOT / name
+        if not page.is_file():
+            continue
+        body = renderer.render(page.read_text(encoding="utf-8"))
+        rendered = page.with_suffix(".rendered.html")
+        style = f"<meta charset=utf-8><style>{CODE_HOST}</style>"
+        rendered.write_text(f"<!doctype html>{style}<main>{body}</main>", "utf-8")
+        try:
+            tab.open(rendered.as_uri(), "document.readyState === 'complete'")
+            tab.picture(folder / f"host_{name.replace('/', '_')}.png")
+            starts = tab.value(MEASURE)
+            if page.parent != ROOT and (starts["verdict"] or HEIGHT) > ANSWER:
+                yield f"{name}: the answer begins at {starts['verdict']}"
+            for table in tab.value(TOO_WIDE):
+                yield f"{name}: wider than its window: {table}"
+        finally:
+            rendered.unlink()
 
 
 def lab(tab: Tab, folder: Path) -> Iterator[str]:
@@ -305,6 +352,7 @@ def main() -> int:
     with browser() as port:
         faults = [
             *report(Tab(port), options.site, options.folder, axe),
+            *code_host(Tab(port), options.folder),
             *lab(Tab(port), options.folder),
         ]
     print(

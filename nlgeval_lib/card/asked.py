@@ -289,7 +289,12 @@ def named(
         of_pairs = prompt_files.read(prompt).of_pairs
         name = "preference" if of_pairs else "prompted"
         given = {"prompt": prompt}
-        if scale and not of_pairs:
+        if not of_pairs:
+            if scale is None:
+                raise InputError(
+                    "a prompt that rates needs the lowest and the highest score: "
+                    "--scale 1-5"
+                )
             low, high = scale
             given |= {"low": _whole(low), "high": _whole(high)}
     if rubric:

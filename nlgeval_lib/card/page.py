@@ -14,6 +14,7 @@ from nlgeval_lib.report.answers import folded
 esc = tables.for_markdown
 Numbers = Mapping[str, Any]
 BESIDE = "Beside others"
+IDENTITY = "Who was judged"
 _DASH = "–"
 _LEVELS = {"dataset": "all outputs", "input": "within an input", "system": "systems"}
 _WHY = (
@@ -44,7 +45,10 @@ def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
         f'<div class="note"><strong>{sentence}</strong></div>',
     ]
     for heading, text in sections(card):
-        body.append(web.text_body(f"## {heading}\n\n{text}"))
+        section = web.text_body(f"## {heading}\n\n{text}")
+        if heading == IDENTITY:
+            section = f'<div class="about">{section}</div>'
+        body.append(section)
         if heading == BESIDE:
             body += [web.picture(png, name, 700) for name, png in pictures.items()]
     opening = '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>'
@@ -56,7 +60,7 @@ def sections(card: Numbers) -> list[tuple[str, str]]:
     """Heading and Markdown of each part that there is, in the order of the page."""
     parts = [
         ("Why this verdict", "\n\n".join(_why(card))),
-        ("Who was judged", _identity(card)),
+        (IDENTITY, _identity(card)),
         (BESIDE, _each(card, _beside)),
         ("Where it fails", _each(card, _failing)),
         ("Does it say the same twice", _each(card, _repeats)),
@@ -92,7 +96,10 @@ def _why(card: Numbers) -> Iterator[str]:
 
 
 def _identity(card: Numbers) -> str:
-    rows = [[name, value] for name, value in card["judge"].items() if value]
+    rows = []
+    for name, value in card["judge"].items():
+        if value:
+            rows.append([name.replace("_", " "), _plain(value)])
     rows.append(["date", card["made"]["date"]])
     for name, numbers in card["sets"].items():
         coverage = numbers["coverage"]
@@ -102,6 +109,13 @@ def _identity(card: Numbers) -> str:
         if numbers.get("cost"):
             rows.append([f"{name}: 1,000 judgments take", _cost(numbers["cost"])])
     return _table(["what", "which"], rows)
+
+
+def _plain(value: Any) -> str:
+    """A list or mapping as words."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _cost(cost: Numbers) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -181,9 +182,7 @@ def _of_scores(options: Judging) -> Card:
     if not names:
         data = judged.rated(frame, Path(options.scores).stem).frame
         frame = data
-    return cards.of_scores(
-        frame, data, options.score, scale=scale_of(options.scale, needed=False)
-    )
+    return cards.of_scores(frame, data, options.score, scale=scale_of(options.scale))
 
 
 def _asked(options: Judging) -> Card | None:
@@ -192,6 +191,7 @@ def _asked(options: Judging) -> Card | None:
     from nlgeval_lib.card.judged import of_rows
     from nlgeval_lib.scoring import chosen_rows, named
 
+    scale = scale_of(options.scale)
     for path in options.plugin or ():
         say(f"the code of {path} is run")
         named.plugin(path)
@@ -219,7 +219,7 @@ def _asked(options: Judging) -> Card | None:
         design,
         prompt=options.prompt,
         rubric=options.rubric,
-        scale=scale_of(options.scale, needed=bool(options.prompt)),
+        scale=scale,
     )
     if options.dry_run:
         run.check()
@@ -230,21 +230,16 @@ def _asked(options: Judging) -> Card | None:
     return made
 
 
-def scale_of(text: str, needed: bool) -> tuple[float, float] | None:
-    """The two ends of `--scale`. Raises: ValueError."""
-    from nlgeval_lib.names import plain
-
-    low, _, high = text.strip().rpartition("-")
-    try:
-        if text and float(low) < float(high):
-            return float(low), float(high)
-    except ValueError:
-        pass
-    if not text and not needed:
+def scale_of(text: str) -> tuple[float, float] | None:
+    """The two ends of `--scale`; None for no text. Raises: ValueError."""
+    if not text:
         return None
+    low, _, high = text.strip().rpartition("-")
+    with contextlib.suppress(ValueError):
+        if float(low) < float(high):
+            return float(low), float(high)
     raise ValueError(
-        f"--scale {plain(text) or 'is missing'}: the lowest and the highest score, "
-        "such as 1-5 or 1-10"
+        f"--scale {text}: the lowest and the highest score, such as 1-5 or 1-10"
     )
 
 

@@ -232,10 +232,10 @@ def report(
     output: Annotated[str, option("--output", "-o", help="The folder.")] = "",
     judgments: Annotated[
         bool, typer.Option(help="A page for every judge, too: minutes.")
-    ] = True,
+    ] = False,
 ) -> None:
     """Write the results as a static site: scoreboard, papers, every notebook with its
-    outputs, every judge.
+    outputs, a page that searches all of them.
 
     Nothing is run. Notebooks that `nlgeval run` executed in this checkout are shown
     with their outputs, the others with their source and the saved result. The pages
@@ -244,7 +244,7 @@ def report(
     \b
     Examples:
       nlgeval report --output site         into another (empty) folder
-      nlgeval report --no-judgments        without the judges' pages
+      nlgeval report --judgments           every judge's judgments one by one, too
     """
     from nlgeval_lib.report import pages
     from nlgeval_lib.report.notebook import shown

@@ -25,7 +25,8 @@ class Sampler(LogitsProcessor):
     largest value is then a draw from the softmax.
 
     prompt: the mask of the prompt's tokens (rows x tokens); None for a seq2seq model,
-    whose decoder does not continue the prompt.
+    whose decoder does not continue the prompt. grammar: masks what the form of a
+    structured completion does not allow.
 
     Source: Gumbel-max: argmax(log p + g) with g = -log(-log u) is distributed as p.
     """
@@ -35,8 +36,10 @@ class Sampler(LogitsProcessor):
         sampling: Sampling,
         seeds: Sequence[int | None],
         prompt: torch.Tensor | None,
+        grammar: Any = None,
     ) -> None:
         self.sampling = sampling
+        self.grammar = grammar
         self.prompt = prompt
         self.warpers = LogitsProcessorList()
         if sampling.temperature > 0:
@@ -59,7 +62,10 @@ class Sampler(LogitsProcessor):
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The scores whose largest is the next token."""
         logits = scores.float()
-        reshaped = self._penalised(input_ids, logits)
+        allowed = logits
+        if self.grammar is not None:
+            allowed = self.grammar(input_ids, logits.clone())
+        reshaped = self._penalised(input_ids, allowed)
         if self.sampling.temperature > 0:
             reshaped = self._with_noise(input_ids, reshaped)
         if self.sampling.logprobs is not None:

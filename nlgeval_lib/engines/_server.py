@@ -274,6 +274,22 @@ def _exchange(
         return 0, b""
 
 
+def without_lengths(schema: Any) -> Any:
+    """A JSON schema without the lengths of texts, which OpenAI's strict form refuses.
+
+    The token limit bounds texts there.
+    """
+    if isinstance(schema, list):
+        return [without_lengths(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {}
+    for name, part in schema.items():
+        if name not in ("minLength", "maxLength") or not isinstance(part, int):
+            kept[name] = without_lengths(part)
+    return kept
+
+
 # -- what it answers
 
 

@@ -206,7 +206,8 @@ class Sampling:
     def signature(self) -> str:
         """Short text for an evaluator's signature.
 
-        For example `T:1.0|top_p:0.9|max:256|n:3|seed:0`.
+        For example `T:1.0|top_p:0.9|max:256|n:3|seed:0`. Stop texts and the form of a
+        structured completion are named by a hash of all of them.
         """
         parts = [f"T:{self.temperature:g}"]
         names = {
@@ -223,7 +224,12 @@ class Sampling:
         if self.temperature > 0:
             seed = "none" if self.seed is None else self.seed
             parts.append(f"seed:{seed}")
-        return "|".join([*parts, *self._forms()])
+        for name in ("stop", *self._forms()):
+            value = getattr(self, name)
+            if value:
+                digest = hashlib.sha256(canonical(value).encode()).hexdigest()
+                parts.append(f"{name}:{digest[:8]}")
+        return "|".join(parts)
 
 
 @functools.cache

@@ -187,7 +187,7 @@ class OpenAIEngine(Engine):
         for name in names:
             if getattr(defaults, name) is not None:
                 settings.append(f"-s {name}={getattr(defaults, name)}")
-        without = " ".join(settings) or "-s structured=no"
+        without = " ".join(settings) or "-s structured=json or -s structured=no"
         reason = (
             "OpenAI's protocol does not have it, a server of vLLM does; "
             f"{without} asks without"
@@ -222,7 +222,8 @@ class OpenAIEngine(Engine):
             body["repetition_penalty"] = sampling.repetition_penalty
             body["structured_outputs"] = sampling.form or None
         elif sampling.json_schema is not None:
-            schema = {"name": "answer", "schema": sampling.form["json"], "strict": True}
+            form = _server.without_lengths(sampling.form["json"])
+            schema = {"name": "answer", "schema": form, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         body = {name: value for name, value in body.items() if value is not None}
         return body | self.extra_body

@@ -1,5 +1,5 @@
-"""Reasoning separated from the answer where a model writes it with special tokens, which a plain
-decoding of its text would drop.
+"""Reasoning separated from the answer where a model writes it with special tokens,
+which a plain decoding of its text would drop.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from nlgeval_lib.engines import models
+from nlgeval_lib.engines._grammar import Grammars
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
 from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.records import Completion
@@ -78,6 +79,8 @@ class TransformersEngine(Engine):
         commit = known_revision or models.hub_revision(model, revision)
         self.revision = commit + models.quantised(load_options)
         self._reasoning = ReasoningReader(self._tokenizer)
+        vocabulary = config.get_text_config().vocab_size
+        self._grammars = Grammars(self._tokenizer, vocabulary)
         self._set_generation()
         context = getattr(config.get_text_config(), "max_position_embeddings", None)
         self.context = int(context or min(self._tokenizer.model_max_length, 1 << 20))
@@ -134,14 +137,11 @@ class TransformersEngine(Engine):
         )
 
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting for a structured completion."""
-        self._refuse(
-            sampling,
-            "choice",
-            "regex",
-            "json_schema",
-            reason="the engine vllm and its server give such forms",
-        )
+        """Raises: UnsupportedSetting for a form that xgrammar does not take, or where
+        it is not installed.
+        """
+        if sampling.form:
+            self._grammars.compiled(sampling)
 
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
@@ -238,7 +238,12 @@ class TransformersEngine(Engine):
         tokens, mask = self._padded([ids for _, ids in batch], "left")
         first = 1 if self.seq2seq else tokens.shape[1]
         seeds = [ask.seed for ask, _ in batch]
-        sampler = Sampler(sampling, seeds, None if self.seq2seq else mask)
+        sampler = Sampler(
+            sampling,
+            seeds,
+            None if self.seq2seq else mask,
+            self._grammars.processor(sampling),
+        )
         with torch.inference_mode():
             output = self._model.generate(
                 input_ids=tokens,

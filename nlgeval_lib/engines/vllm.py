@@ -32,6 +32,9 @@ CPU_ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
 }
 
+# a model could fill its room with the blanks that JSON allows between its parts
+_COMPACT_JSON = {"backend": "xgrammar", "disable_any_whitespace": True}
+
 
 class VLLMEngine(Engine):
     """One model in vLLM.
@@ -69,7 +72,12 @@ class VLLMEngine(Engine):
             options = _prepare_cpu(options)
         vllm = _import_vllm()
         try:
-            settings = {"enable_prefix_caching": True, "seed": 0, **options}
+            settings = {
+                "enable_prefix_caching": True,
+                "seed": 0,
+                "structured_outputs_config": _COMPACT_JSON,
+                **options,
+            }
             self._llm = vllm.LLM(model=model, revision=revision, **settings)
         except (OSError, ValueError, RuntimeError, TypeError) as error:
             raise EngineError(f"vLLM cannot load {model}: {error}") from error

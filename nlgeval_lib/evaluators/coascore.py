@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request, Sampling
+from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import (
     answered,
@@ -95,6 +96,7 @@ class CoAScore(LLMScore):
     """
 
     name = "coascore"
+    formed = ("aspects", "score")
 
     def __init__(
         self,
@@ -227,7 +229,7 @@ class CoAScore(LLMScore):
             sampling = self.aspect_sampling
             if group:
                 form = self._scores_form(group)
-                sampling = dataclasses.replace(sampling, regex=form)
+                sampling = dataclasses.replace(sampling, **form)
             answers = yield Stage("aspect scores", requests, sampling, stand_ins)
             for row, draws in zip(rows, answers, strict=True):
                 scores[row] = self.read_scores(draws, chains[row].aspects)
@@ -267,6 +269,11 @@ class CoAScore(LLMScore):
             reason = f"relevant aspects: {missing.reason}"
             missing = Judgment.missing(missing.status, reason)
         return Chain(chosen, len(listed), missing)
+
+    def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
+        if stage != "aspects":
+            return None
+        return lambda completion: self.read_chain(completion).missing is None
 
     def read_scores(
         self,
@@ -319,8 +326,18 @@ class CoAScore(LLMScore):
             return {"regex": f"({line}){{{self.n}}}"}
         return super().form(stage)
 
-    def _scores_form(self, aspects: Sequence[Aspect]) -> str:
-        """A regular expression for one JSON object with a number for each aspect."""
+    def schema(self, stage: str = "score") -> dict[str, Any]:
+        if stage == "aspects":
+            room = self.list_sampling.max_tokens
+            return schemas.named_texts("aspects", self.n, self.n, room)
+        return dict(super().schema(stage))
+
+    def _scores_form(self, aspects: Sequence[Aspect]) -> dict[str, Any]:
+        """The form of one JSON object with a number for each aspect."""
+        if self.structured == "json":
+            score = schemas.a_number(self.choices)
+            named = {aspect.name: score for aspect in aspects}
+            return {"json_schema": schemas.an_object(named)}
         number = "|".join(self.choices)
         entries = []
         for aspect in aspects:
@@ -328,7 +345,7 @@ class CoAScore(LLMScore):
             quoted = json.dumps(aspect.name)
             name = re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", quoted)
             entries.append(f"{name}: ({number})")
-        return r"\{" + ", ".join(entries) + r"\}"
+        return {"regex": r"\{" + ", ".join(entries) + r"\}"}
 
     def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
         """Random whole numbers of the scale; the same for the same seed, sample and

@@ -18,11 +18,15 @@ from typing import Any, Self
 import pandas as pd
 
 from nlgeval_lib.engines import Engine, Request, Sampling
+from nlgeval_lib.engines.base import canonical
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.base import samples, score_frame
+from nlgeval_lib.evaluators.base import choose, samples, score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
 from nlgeval_lib.evaluators.stages import Stage, Stages, T
+from nlgeval_lib.evaluators.weighing import weigh
+from nlgeval_lib.parsers.places import place_of
 from nlgeval_lib.parsers.reasoning import apart
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.parsers.unfinished import finished, finished_lines
@@ -95,8 +99,11 @@ class Judge:
     `score` may be given others.
     sampling: a `Sampling`, or settings that replace some of the defaults. chat: a
     `ChatFormat`, a style or a checkpoint family. missing: what draws without a number
-    count as (see `combine`). structured: hold completions to the `form`. room: tokens
-    by which the limit of every stage is raised, for a judge that reasons first.
+    count as (see `combine`). structured: hold completions to the `form` (choices or a
+    pattern, which vLLM takes), or with "json" to the `schema`. room: tokens
+    by which the limit of every stage is raised, for a judge that reasons first. weigh:
+    the score is the mean of all that the judge could have written in its place, by
+    their probabilities (see `weighing.weigh`).
     """
 
     name = "judge"
@@ -108,6 +115,7 @@ class Judge:
         {"temperature": 0.0, "max_tokens": 256}
     )
     stand_in = "3"  # what a completion looks like, for planning
+    formed: tuple[str, ...] = ("score",)  # the stages that `structured` forms
     choices: tuple[str, ...] = ()  # what a completion may be, where that is a few words
 
     def __init__(
@@ -119,8 +127,9 @@ class Judge:
         sampling: Sampling | Mapping[str, Any] | None = None,
         chat: str | ChatFormat = "messages",
         missing: str = "drop",
-        structured: bool = False,
+        structured: bool | str = False,
         room: int = 0,
+        weigh: bool = False,
     ) -> None:
         if missing not in ("drop", "all") and not _FILL.fullmatch(missing):
             raise ValueError(
@@ -136,7 +145,10 @@ class Judge:
         self.sampling = self.with_room(make_sampling(self.defaults, sampling))
         self.chat = ChatFormat.named(chat)
         self.missing = missing
-        self.structured = structured
+        self.structured = choose("structured", structured, (False, True, "json"))
+        self.weigh = weigh
+        if weigh and self.sampling.logprobs is None:
+            self.sampling = dataclasses.replace(self.sampling, logprobs=20)
 
     def with_room(self, sampling: Sampling) -> Sampling:
         """The sampling settings of a stage with the room for a reasoning."""
@@ -154,6 +166,12 @@ class Judge:
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
         """The parser that reads the judge's score in a text about the sample, with its
         settings; None where no single text states a score.
+        """
+        return None
+
+    def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
+        """What says whether a completion of a stage that lists something can be used;
+        None for other stages.
         """
         return None
 
@@ -184,6 +202,67 @@ class Judge:
             "leave structured off"
         )
 
+    def verdicts(self, sample: Sample | None = None) -> Mapping[str, float]:
+        """The verdicts that a completion may state, each one token, and their scores.
+
+        Empty where a verdict is more than a token.
+        """
+        return {name: float(name) for name in self.choices if name.isdigit()}
+
+    def check_weighing(self, what: str = "weigh") -> None:
+        """Raises: ValueError where scores cannot be weighted by probabilities."""
+        verdicts = self.verdicts()
+        if not verdicts:
+            raise ValueError(
+                f"{what}: a score of {self.name} is no token of a declared set"
+            )
+        if any(name.isdigit() and len(name) > 1 for name in verdicts):
+            names = ", ".join(verdicts)
+            raise ValueError(
+                f"{what}, with {names}: "
+                "numbers of more than one digit may be several tokens"
+            )
+        if self.sampling.temperature > 0 or not self.sampling.logprobs:
+            raise ValueError(
+                f"{what} needs temperature 0, and logprobs (20 unless given)"
+            )
+
+    def _weighted(
+        self, completion: Completion, stated: Judgment, sample: Sample | None
+    ) -> Judgment:
+        """The judgment weighted by the probabilities at the place that was read."""
+        read = self.reader(sample)
+        if read is None or stated.status is not Status.OK:
+            return stated
+        place = place_of(completion.text, read(completion.text))
+        return weigh(completion, stated, place, self.verdicts(sample))
+
+    def schema(self, stage: str = "score") -> Mapping[str, Any]:
+        """The JSON schema to which `structured="json"` holds a completion; the parsers
+        read what it gives.
+
+        Raises: ValueError where the evaluator has none for the stage.
+        """
+        if self.choices and all(name.isdigit() for name in self.choices):
+            return schemas.a_score(self.choices)
+        raise ValueError(
+            f"{self.name} has no JSON schema for the completions of stage {stage!r}; "
+            "leave structured off"
+        )
+
+    def _forms(self) -> str | None:
+        """What completions are held to, for the signature; None for nothing."""
+        if not self.structured:
+            return None
+        forms = {}
+        for stage in self.formed:
+            if self.structured == "json":
+                forms[stage] = {"json_schema": self.schema(stage)}
+            else:
+                forms[stage] = dict(self.form(stage))
+        kinds = dict.fromkeys(kind for form in forms.values() for kind in form)
+        return f"{'+'.join(kinds)}-{short_hash(canonical(forms))}"
+
     def settings(self) -> Mapping[str, Any]:
         """What a signature says of this evaluator beyond the judge, such as {"mode":
         "absolute", "rubric": True}.
@@ -210,6 +289,8 @@ class Judge:
         """
         if sampling is None:
             sampling = self.sampling
+        if self.structured == "json":
+            return dataclasses.replace(sampling, json_schema=self.schema(stage))
         if self.structured:
             return dataclasses.replace(sampling, **self.form(stage))
         return sampling
@@ -227,7 +308,13 @@ class Judge:
         if whole.reasoning and not whole.text.strip():
             reason = "reasoning alone, and no answer after it"
             return cut(whole, Judgment.missing(Status.EMPTY, reason))
+        if self.structured == "json" and not schemas.is_whole(whole.text):
+            # what stands in a reasoning that was cut is no verdict
+            reason = "not the whole of the JSON that was asked for"
+            return cut(whole, Judgment.missing(Status.UNPARSED, reason))
         judgment = self.parse(whole, sample)
+        if self.weigh:
+            judgment = self._weighted(whole, judgment, sample)
         if whole.finish_reason == "length":
             judgment = _of_cut(judgment)
         return cut(whole, judgment)
@@ -246,8 +333,10 @@ class Judge:
     def given(self, data: Any) -> list[Sample]:
         """The samples of a frame, one a row, or a list of them.
 
-        Raises: ValueError where a needed text is missing.
+        Raises: ValueError where a needed text is missing, or scores cannot be weighted.
         """
+        if self.weigh:
+            self.check_weighing()
         return samples(data, self.needs, self.name)
 
     def run(
@@ -342,7 +431,8 @@ class Judge:
             bound.sampling.signature(),
             _signature(
                 f"missing:{self.missing}",
-                structured=self.structured or None,
+                structured=bound._forms(),
+                weigh=self.weigh or None,
                 v=self.version,
             ),
         )
@@ -362,13 +452,15 @@ def answered(completion: Completion, lists: bool = False) -> Completion:
     and of an answer that was cut at the token limit what is finished.
 
     lists: the answer is a list, which ends with a whole item. The bare number of a
-    judge that may write one or two tokens is finished.
+    judge that may write one or two tokens is finished, and so is an object in JSON.
     """
     completion = apart(completion)
     if completion.finish_reason != "length":
         return completion
     bare = completion.text.strip().isdigit()
     if bare and 0 < completion.completion_tokens <= 2:
+        return completion
+    if completion.text.startswith("{") and schemas.is_whole(completion.text):
         return completion
     until = finished_lines if lists else finished
     return dataclasses.replace(completion, text=until(completion.text))

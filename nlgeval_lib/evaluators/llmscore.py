@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import prompts
+from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, field_of
 from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.names import plain
@@ -221,5 +222,11 @@ class LLMScoreCoT(LLMScore):
     def form(self, stage: str = "score") -> dict[str, Any]:
         raise ValueError(
             f"{self.name}: a chain of thought has no form to hold it to; "
-            "leave structured off"
+            "use structured='json', or leave structured off"
+        )
+
+    def schema(self, stage: str = "score") -> dict[str, Any]:
+        """The chain of thought, then the score."""
+        return schemas.a_reasoned_score(
+            self.choices, "reasoning", self.sampling.max_tokens
         )

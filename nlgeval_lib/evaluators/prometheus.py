@@ -18,6 +18,7 @@ from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
+from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
 from nlgeval_lib.parsers.ratings import Feedback, rating
@@ -344,7 +345,7 @@ class Prometheus(Judge):
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         low, high = self.common_scale if sample is None else self.scale(sample)
-        if not self.feedback:
+        if not self.feedback or self.structured == "json":
             return functools.partial(rating, low=low, high=high)
         return functools.partial(read_feedback, low=low, high=high, mode=self.parser)
 
@@ -353,7 +354,15 @@ class Prometheus(Judge):
         verdict = self.reader(sample)(completion.text)
         if isinstance(verdict, Feedback):
             return verdict.judgment(feedback=verdict.feedback)
+        if self.feedback:
+            feedback = schemas.text_of(completion.text, "feedback")
+            return verdict.judgment(feedback=feedback)
         return verdict.judgment()
+
+    def verdicts(self, sample: Sample | None = None) -> dict[str, float]:
+        """The scores of a sample's rubric, or of the common scale."""
+        low, high = self.common_scale if sample is None else self.scale(sample)
+        return {name: float(name) for name in numbers(low, high)}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         """A feedback that leaves room for the verdict, then a score of the common
@@ -366,6 +375,14 @@ class Prometheus(Judge):
             room = self.sampling.max_tokens - 12 - max(map(len, scores))
             pattern = rf"[^\[\]\n]{{1,{max(1, room)}}}" + pattern
         return {"regex": pattern}
+
+    def schema(self, stage: str = "score") -> dict[str, Any]:
+        """A feedback, then a score of the common scale."""
+        scores = numbers(*self.common_scale)
+        if not self.feedback:
+            return schemas.a_score(scores)
+        room = self.sampling.max_tokens
+        return schemas.a_reasoned_score(scores, "feedback", room)
 
     def for_engine(self, engine: Engine | None = None) -> Prometheus:
         """This evaluator with the wrapping of the engine's checkpoint; itself where

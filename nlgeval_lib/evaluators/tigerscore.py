@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import Request
+from nlgeval_lib.engines import Request, Sampling
+from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import (
     ChatFormat,
@@ -180,6 +181,15 @@ class TigerScore(Judge):
 
     def form(self, stage: str = "score") -> dict[str, Any]:
         return {"regex": analysis_form(self.sampling.max_tokens)}
+
+    def schema(self, stage: str = "score") -> dict[str, Any]:
+        if self.decoder == "authors":
+            raise ValueError(
+                "decoder 'authors' reads the first line of an analysis, which JSON "
+                "does not have; use structured='json' with decoder 'sum'"
+            )
+        aspects = () if self.task is None else tuple(self.task.aspects)
+        return schemas.error_list(aspects, self.sampling.max_tokens)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         return error_analysis if self.decoder == "sum" else tigerscore_authors
@@ -399,9 +409,18 @@ class TigerScoreReferenceBased(Judge):
         """The penalties' sum, from the JSON of the second turn."""
         return read_analysis(completion.text, self.task)
 
-    def form(self, stage: str = "score") -> dict[str, Any]:
+    def shaped(
+        self, stage: str = "score", sampling: Sampling | None = None
+    ) -> Sampling:
+        """The first turn is free text; the second is held to the form."""
         if stage == "analyse":
-            return {}
+            return self.sampling
+        return super().shaped(stage, sampling)
+
+    def schema(self, stage: str = "score") -> dict[str, Any]:
+        return schemas.error_list(tuple(self.task.aspects), self.sampling.max_tokens)
+
+    def form(self, stage: str = "score") -> dict[str, Any]:
         # The keys take at most 170 letters; location and explanation share the others.
         length = max(1, (self.sampling.max_tokens - 170) // 2)
         free = rf"[A-Za-z ]{{1,{length}}}"
@@ -485,6 +504,18 @@ class AnalysisCheck(Judge):
                 "the answer and a sentence after it contradict each other",
             )
         return dataclasses.replace(answer, value=1.0 - answer.value).judgment()
+
+    def schema(self, stage: str = "score") -> dict[str, Any]:
+        answer = {"type": "string", "enum": list(self.choices)}
+        return schemas.an_object({"answer": answer})
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        return yes_no
+
+    def verdicts(self, sample: Sample | None = None) -> dict[str, float]:
+        """Yes and No with what they say of the analysis."""
+        good = float(self.question == "reasonable")
+        return {"Yes": good, "No": 1.0 - good}
 
     def settings(self) -> dict[str, Any]:
         return {"question": self.question}

@@ -77,14 +77,18 @@ def _counted(text: str) -> tuple[str, str] | None:
     first_cell = match[0] if match else count["cells"]
     first_cell = first_cell.replace(" / ", ", ")
     within = int(count["within"] or 0)
-    words = f"it is so in {count['ahead']} of {count['all']} cells"
+    whole = int(count["all"])
+    ahead = int(count["ahead"])
+    reading = count["reading"] or ""
+    if whole == 1:
+        return reading, first_cell
+    words = f"it is so in {ahead or 'none'} of {whole} cells"
     if within:
         words += f" ({within} more within rounding)"
-    reading = count["reading"] or ""
     if count["kind"] == "closest":
         return reading, f"{words}, the closest being {first_cell}"
-    words += f", but not in {first_cell}"
-    further = int(count["all"]) - int(count["ahead"]) - within - 1
+    words += f", but not in {first_cell}" if ahead or within else f": {first_cell}"
+    further = whole - ahead - within - 1
     if further > 0:
         words += f" and {further} more"
     return reading, words

@@ -214,7 +214,7 @@ def own_in_words(cells: pd.DataFrame) -> str:
 
 
 def outcome(counted: Mapping[str, Any], count: str) -> str:
-    """One count in words: `30 of 30 equal (shuffled: 1.2)`.
+    """One count in words: `30 of 30 equal (chance: 1.2)`.
 
     counted: a mapping with COUNTS. Where shuffled numbers come near, it is said that
     the count is no support.
@@ -227,14 +227,14 @@ def outcome(counted: Mapping[str, Any], count: str) -> str:
         words += f", {int(near):,} {SPREAD}"
     if equal + near == 0:
         return words
-    words += f" (shuffled: {expected:.3g})"
+    words += f" (chance: {expected:.2g})"
     if not supports(equal + near, expected):
-        words += ", no support: shuffled numbers come near it"
+        words += ", no more than chance gives"
     return words
 
 
 def kinds_in_words(rows: Iterable[Mapping[str, Any]], count: str) -> str:
-    """One count, kind by kind: `lexical metrics 30 of 30 equal (shuffled: 1.1)`; empty
+    """One count, kind by kind: `lexical metrics 30 of 30 equal (chance: 1.1)`; empty
     where nothing is in it.
 
     rows: as `by_kind` gives them, each a mapping. count: "recomputed" or "consistent".

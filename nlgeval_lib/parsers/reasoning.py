@@ -36,7 +36,8 @@ _MARK = re.compile(
     # harmony of gpt-oss, with its special tokens and without them
     | <\|channel\|> \s? (?:analysis|commentary) [^<]{0,60} (?:<\|message\|>)?
     | (?P<shut_harmony>
-        <\|channel\|> \s? final [^<]{0,60} (?:<\|constrain\|>\s?\w{1,20}\s?)? <\|message\|>
+        <\|channel\|> \s? final [^<]{0,60}
+        (?:<\|constrain\|>\s?\w{1,20}\s?)? <\|message\|>
       )
     | (?-i: \A \s{0,9} (?:analysis|commentary)
         (?= [^\W_] | ["'*(`] | [^\0]*? assistant \s? final [^a-z\s] ) )

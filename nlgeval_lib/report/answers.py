@@ -17,7 +17,7 @@ import json
 import operator
 import posixpath
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,12 +27,22 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.report import first_screen, saving, sentences, tables, tested
+from nlgeval_lib.report import (
+    claims_page,
+    first_screen,
+    gaps,
+    saving,
+    sentences,
+    tables,
+    tested,
+)
 from nlgeval_lib.study.catalogue import Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-# The command in a reason that would make the number.
-_COMMAND = re.compile(r"(?:to make them|to compute it|to get it): (nlgeval [^;(]+)")
+CLAIMS = "meta_claims"  # the output whose page is one of claims
+# Rows of a table that a page shows open, and of one that it folds.
+MOST_OPEN = 24
+MOST_ROWS = 60
 _CELL = (
     "paper",
     "table",
@@ -45,6 +55,8 @@ _CELL = (
     "verdict",
     "route",
 )
+# Columns that stand in a table even where they hold one value, or none.
+_KEPT = ("value", "n", "ci_low", "ci_high", "difference", "p", "p_holm", "scored")
 _TYPES: dict[str, type] = {
     "ours": float,
     "difference": float,
@@ -169,69 +181,132 @@ class Answer:
 
     @cached_property
     def shown(self) -> list[tables.Table]:
-        """Printed beside ours; where nothing is compared, every table that was saved."""
+        """Printed beside ours; where nothing is compared, every table that was saved:
+        the first result, what could be read, tests, others.
+        """
         if self.cells is not None:
             return [tables.comparison(self.cells)]
+        if self.entry.id == CLAIMS:
+            return claims_page.shown(self._saved("by_paper"), self._saved("claims"))
         saved_tables = []
-        for name in self._files(".csv"):
+        for name in sorted(self._files(".csv"), key=_place_on_page):
             label = posixpath.basename(name).removesuffix(".csv")
             label = label.removeprefix(f"{self.entry.id}__")
             caption = label.replace("_", " ").capitalize()
             saved_tables.append(_saved_table(_read(files.located(name)), caption))
         return saved_tables
 
+    def _saved(self, part: str) -> pd.DataFrame:
+        """One of its saved tables."""
+        mode = self.record.get("mode", "full")
+        return _read(files.located(f"{base(self.entry, mode)}__{part}.csv"))
+
     @property
     def missing(self) -> list[str]:
         """What is not there, each with its reason, and what makes it where something
         does.
         """
-        lines = []
-        for gap in self.record.get("missing", ()):
-            lines.append(f"{gap['what']}: {gap['reason']}")
-        if self.cells is not None:
-            gaps = self.cells[self.cells["verdict"] == "missing"]
-            counted: Counter[str] = Counter()
-            commands: dict[str, list[str]] = defaultdict(list)
-            for cell in gaps.itertuples(index=False):
-                note = tables.note(cell)
-                counted[note] += 1
-                commands[note] += _COMMAND.findall(cell.reason)
-            for note, count in counted.most_common():
-                numbers = (
-                    "1 printed number" if count == 1 else f"{count} printed numbers"
-                )
-                ways = [f"`{command.strip()}`" for command in commands[note]]
-                way = f" ({' or '.join(dict.fromkeys(ways))})" if ways else ""
-                lines.append(f"{numbers}: {note}{way}")
-        return list(dict.fromkeys(lines))
+        return gaps.lines(self.record.get("missing", ()), self.cells)
 
 
-def _saved_table(frame: pd.DataFrame, caption: str) -> tables.Table:
-    """A saved table: words that are the same in every row stand above it once, and
-    signatures are details.
+def _place_on_page(name: str) -> int:
+    """Where a saved table stands: results, what could be read, tests."""
+    if name.endswith("__variants.csv"):
+        return 1
+    return 2 if name.endswith("tests.csv") else 0
+
+
+def _stands_open(number: int, table: tables.Table) -> bool:
+    """Whether a table is shown unfolded: the first one, coverage, and tests, unless it
+    is long.
     """
-    signatures = []
-    if "signature" in frame:
-        signatures = frame.pop("signature").dropna().unique().tolist()
+    label = table.caption.lower().split(" (")[0]
+    is_open = number == 0 or label == "variants" or label.endswith("tests")
+    is_open = is_open or table.caption == claims_page.CONTRADICTED
+    return is_open and table.lines <= MOST_OPEN
+
+
+def _saved_table(
+    frame: pd.DataFrame, caption: str, rows: int = MOST_ROWS
+) -> tables.Table:
+    """A saved table: words that are the same in every row stand above it once, an
+    interval is one column, and signatures are details.
+    """
+    signatures: list[str] = []
+    for name in [name for name in frame if _are_signatures(frame[name])]:
+        signatures += frame.pop(name).dropna().unique().tolist()
+    frame = _with_intervals(frame.replace({"route": ORIGINS}))
     same = {}
     for name in frame if len(frame) > 1 else ():
         values = frame[name]
+        if name in _KEPT:
+            continue
         is_text = not pd.api.types.is_numeric_dtype(values)
         if values.nunique(dropna=False) == 1 and (is_text or values.isna().all()):
             same[name] = frame[name].iat[0]
             frame = frame.drop(columns=name)
-    words = [f"{name} {value}" for name, value in same.items() if pd.notna(value)]
+    notes = []
+    words = []
+    for name, value in same.items():
+        if pd.isna(value):
+            continue
+        if name == "reason":
+            notes.append(tables.plain_reason(str(value)))
+        else:
+            words.append(str(value))
+    if "reason" in frame:
+        frame["reason"] = frame["reason"].map(tables.plain_reason, na_action="ignore")
     if words:
         caption = f"{caption} ({', '.join(words)})"
-    table = tables.show(frame, caption)
-    details = tuple(f"signature: {text}" for text in signatures)
-    return dataclasses.replace(table, details=details)
+    frame = frame.rename(columns={"route": "origin"})
+    table = tables.show(
+        frame,
+        caption,
+        notes=notes,
+        rows=rows,
+    )
+    return dataclasses.replace(table, details=tuple(signatures))
+
+
+def _are_signatures(values: pd.Series) -> bool:
+    """Whether a column says how each number was computed, for machines."""
+    texts = values.dropna().astype(str)
+    return values.name == "signature" or bool(
+        len(texts) and texts.str.contains("coef:", regex=False).all()
+    )
+
+
+def _with_intervals(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with one column for the two ends of an interval."""
+    for low in [name for name in frame if str(name).endswith("_low")]:
+        stem = low.removesuffix("_low")
+        high = f"{stem}_high"
+        if high not in frame or not pd.api.types.is_numeric_dtype(frame[low]):
+            continue
+        intervals = []
+        for ends in zip(frame[low], frame[high], strict=True):
+            known = not any(map(pd.isna, ends))
+            intervals.append("[{:.3f}, {:.3f}]".format(*ends) if known else None)
+        name = "95 % interval" if stem == "ci" else f"{stem}, range".replace("_", " ")
+        frame = frame.drop(columns=high).rename(columns={low: name})
+        frame[name] = intervals
+    return frame
+
+
+# Where the numbers of an output come from, for readers.
+ORIGINS = {
+    "public": "computed from public data",
+    "published": "computed from the paper's own printed numbers",
+    "recorded": "from judgments that others published",
+    "run": "from runs of the judge itself",
+    "mini": "from the miniature judge, for exercise only",
+}
+_MODES = {"full": "", "quick": "a small share of the data"}
 
 
 def markdown(answer: Answer) -> str:
     """The answer as a page for a code host, beside the result."""
     entry = answer.entry
-    record = answer.record
     folder = posixpath.dirname(base(entry))
 
     def link(name: str, text: str) -> str:
@@ -245,26 +320,63 @@ def markdown(answer: Answer) -> str:
             parts.append(answer.kinds.markdown)
     parts.append(_links(answer, link))
     parts.append(answer.claim)
-    for number, table in enumerate(answer.shown):
-        caption = table.markdown.partition("\n")[0].strip("*")
-        is_test = caption.lower().split(" (")[0].endswith("tests")
-        if number and not is_test:
-            continue
-        parts += [table.markdown, _bullets(table.notes)]
-        parts.append(folded("Reasons in full, signatures", _bullets(table.details)))
+    parts += _tables_first(answer)
     for name in answer.figures:
-        text = posixpath.basename(name).removesuffix(".png")
-        parts.append("!" + link(name, text))
+        parts.append("!" + link(name, _about_figure(answer, name)))
     if answer.reading:
         parts += ["## Reading", answer.reading]
-    for table in answer.shown[1:]:
-        caption = table.markdown.partition("\n")[0].strip("*")
-        if not caption.lower().split(" (")[0].endswith("tests"):
-            parts.append(folded(caption, table.markdown))
+    parts += _tables_below(answer)
     if answer.missing:
-        parts += ["## What is missing", _bullets(answer.missing[:12])]
-        further = answer.missing[12:]
+        parts += ["## What is missing", _bullets(answer.missing[: tables.MOST_NOTES])]
+        further = answer.missing[tables.MOST_NOTES :]
         parts.append(folded(f"{len(further)} further reasons", _bullets(further)))
+    parts += ["## How it was made", _making(answer, link)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _about_figure(answer: Answer, name: str) -> str:
+    """What a figure shows, for those who do not see it."""
+    stem = posixpath.basename(name).removesuffix(".png")
+    suffix = stem.removeprefix(answer.entry.id).strip("_").replace("_", " ")
+    return ": ".join(filter(None, [answer.title, suffix]))
+
+
+def _leading(answer: Answer) -> list[tables.Table]:
+    """The tables that a page shows open: the first one, and those of tests; a long
+    one is folded below the figure.
+    """
+    leading = []
+    for number, table in enumerate(answer.shown):
+        if answer.cells is not None or _stands_open(number, table):
+            leading.append(table)
+    return leading
+
+
+def _tables_first(answer: Answer) -> list[str]:
+    """The open tables, each with its notes and what is folded below it."""
+    parts = []
+    for table in _leading(answer):
+        parts += [table.markdown, _bullets(table.notes)]
+        parts.append(folded(tables.DETAILS, _bullets(table.details)))
+    return parts
+
+
+def _tables_below(answer: Answer) -> list[str]:
+    """The further tables, folded."""
+    leading = _leading(answer)
+    parts = []
+    for table in answer.shown:
+        if not any(table is other for other in leading):
+            text = "\n\n".join(filter(None, [table.markdown, _bullets(table.notes)]))
+            parts.append(folded(table.caption or "Table", text))
+    return parts
+
+
+def _making(answer: Answer, link: Callable[[str, str], str]) -> str:
+    """Where the numbers come from, and how to make them again."""
+    entry = answer.entry
+    record = answer.record
+    folder = posixpath.dirname(base(entry))
     sources = [
         link(record["notebook"], "notebook"),
         f"again by `nlgeval run {entry.id} --force`",
@@ -272,10 +384,9 @@ def markdown(answer: Answer) -> str:
     for name in [f"{folder}/{entry.id}.json", *record["files"]]:
         if name.endswith((".json", ".csv")):
             sources.append(link(name, posixpath.basename(name)))
-    parts.append("## How it was made")
-    route = f"Route {record['route']}, mode {record['mode']}"
-    parts.append(f"{route}; {', '.join(sources)}.")
-    return "\n\n".join(filter(None, parts)) + "\n"
+    origin = ORIGINS.get(record["route"], record["route"])
+    origin = ", ".join(filter(None, [origin, _MODES.get(record["mode"], "")]))
+    return f"Numbers {origin}; {', '.join(sources)}."
 
 
 def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
@@ -356,7 +467,12 @@ def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
 # -- what backs a reading
 
 # Signs of two characters come first: the first that a value begins with is its own.
-_BOUNDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+_BOUNDS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 _ONE: dict[str, Callable[[pd.Series], Any]] = {
     "": lambda values: values.item(),
     "count": len,
@@ -377,7 +493,11 @@ def backing(notebook: str = "") -> list[dict[str, str]]:
 def _lines(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         return []
-    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    return pd.read_csv(
+        path,
+        dtype=str,
+        keep_default_na=False,
+    ).to_dict("records")
 
 
 def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
@@ -385,9 +505,17 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
     values: Any = frame
     try:
         if line["where"]:
-            values = values.query(line["where"], engine="python", local_dict={})
+            values = values.query(
+                line["where"],
+                engine="python",
+                local_dict={},
+            )
         if line["take"]:
-            values = values.eval(line["take"], engine="python", local_dict={})
+            values = values.eval(
+                line["take"],
+                engine="python",
+                local_dict={},
+            )
         value = _ONE[line["of"]](values)
     except (ValueError, IndexError):  # no such row, or several
         return False
@@ -424,7 +552,11 @@ def _saved(line: Mapping[str, str], mode: str) -> bool:
     """Whether the saved result gives what a line of `readings.csv` says of it."""
     name = line["file"]
     if mode == "quick":
-        name = name.replace("results/", "results/quick/", 1)
+        name = name.replace(
+            "results/",
+            "results/quick/",
+            1,
+        )
     path = files.located(name)
     return path.is_file() and holds(line, saved_table(name, path.stat().st_mtime_ns))
 
@@ -438,4 +570,8 @@ def saved_table(name: str, modified: int) -> pd.DataFrame:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+    return pd.read_csv(
+        path,
+        keep_default_na=False,
+        na_values=[""],
+    )

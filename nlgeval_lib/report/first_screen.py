@@ -65,13 +65,13 @@ def by_kind(cells: pd.DataFrame) -> tables.Table:
             {
                 "numbers of": name,
                 "printed": int(row["printed"]),
-                "tested here": _some(row, "recomputed"),
+                "computed here": _some(row, "recomputed"),
                 "follow from other printed numbers": _some(row, "consistent"),
                 "of another judge or prompt": int(row["orientation"]) or "–",
             }
         )
     frame = pd.DataFrame(lines)
-    always = ("numbers of", "printed", "tested here")
+    always = ("numbers of", "printed", "computed here")
     empty = [name for name in frame if name not in always and set(frame[name]) == {"–"}]
     return tables.show(frame.drop(columns=empty))
 
@@ -90,15 +90,14 @@ _SUMS = (
 
 
 def _some(row: Mapping[str, float], count: str) -> str:
-    """`30, of them 30 equal (1.1 by chance)`; a dash for none."""
+    """`28 of 30 equal (chance: 1.1)`; a dash for none."""
     number = int(row[count])
     if not number:
         return "–"
-    equal = int(row[f"{count}_equal"])
-    words = f"{number}, {equal} equal"
+    words = f"{int(row[f'{count}_equal'])} of {number} equal"
     if row.get(f"{count}_spread"):
         words += f", {int(row[f'{count}_spread'])} within the judge's own spread"
-    return f"{words} ({row[f'{count}_shuffled']:.2g} by chance)"
+    return f"{words} (chance: {row[f'{count}_shuffled']:.2g})"
 
 
 def supported(cells: pd.DataFrame) -> str:
@@ -125,8 +124,7 @@ def supported(cells: pd.DataFrame) -> str:
             f"{', '.join(whole)} equal."
         )
     if partly:
-        beginning = "Equal in part" if whole else "Only in part, these are the paper's"
-        sentences.append(f"{beginning}: {', '.join(partly)}.")
+        sentences.append(f"Equal in part: {', '.join(partly)}.")
     if sizes:
         sentences.append(f"Equal: {', '.join(sizes)}.")
     own = papers.counts(cells[cells["kind"] == papers.OWN])

@@ -23,14 +23,17 @@ from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import EngineError
 from nlgeval_lib.report import (
     answers,
+    claims_page,
     explorer,
     notebook,
     saving,
     scoreboard,
+    search,
     tables,
     web,
 )
 from nlgeval_lib.report.explorer import Explorer
+from nlgeval_lib.report.pictures import FOLDER, Pictures
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import META, PAPERS, Catalogue, Entry, Question
 from nlgeval_lib.study.judges import Unavailable
@@ -51,7 +54,7 @@ class Built:
 
 
 def build(
-    folder: Path | None = None, mode: str = "full", explorers: bool = True
+    folder: Path | None = None, mode: str = "full", explorers: bool = False
 ) -> Built:
     """Write the site into `folder` (`results/report/`, of quick results
     `results/quick/report/`) and return it.
@@ -64,27 +67,25 @@ def build(
     folder = folder or files.results() / ("quick" if mode == "quick" else "") / "report"
     _own(folder)
     listed = catalogue.load()
-    entries = [*listed.outputs]
-    last = catalogue.scoreboard_entry()
-    if last.path.exists():
-        entries.append(last)
+    entries = _entries(listed)
     judged, behind = _write_judgments(folder, listed) if explorers else ([], {})
     pages = {}
     summaries = {}
     unrun = []
+    found = []
+    pictures = Pictures(folder)
     for entry in entries:
         saved = saving.read_json(f"{answers.base(entry, mode)}.json")
         answer = answers.Answer(entry, saved or {})
         executed = _executed(entry, mode)
-        pages[entry.id] = folder / entry.paper / f"{entry.id}.html"
-        page = _output_page(answer, executed, mode, behind.get(entry.id, ()))
-        files.write_text(pages[entry.id], page)
-        clauses = [answer.record.get("route", entry.route), _counted(answer.record)]
+        judges = behind.get(entry.id, ())
+        page = _output_page(answer, executed, mode, judges, pictures)
+        place = f"{entry.paper}/{entry.id}.html"
+        pages[entry.id] = folder / place
+        found.append(_written(folder, place, _title(entry), page))
         if executed is None:
             unrun.append(entry.id)
-        if not executed:
-            clauses.append("not run here")
-        summaries[entry.id] = "; ".join(filter(None, clauses))
+        summaries[entry.id] = _summary(answer, executed)
     common = {
         "entries": entries,
         "named": {entry.id: _title(entry) for entry in entries},
@@ -94,12 +95,33 @@ def build(
         "papers": (*PAPERS, META),
     }
     kinds = scoreboard.kinds(mode)
-    for paper in scoreboard.TITLES:
+    for paper, title in scoreboard.TITLES.items():
         page = _paper_page(paper, board, kinds, **common)
-        files.write_text(folder / paper / "index.html", page)
+        found.append(_written(folder, f"{paper}/index.html", title, page))
+    files.write_text(folder / search.NAME, search.page(found))
     content = _index(board, kinds, mode=mode, unrun=unrun, judged=judged, **common)
     files.write_text(folder / "index.html", web.page("Results", content))
     return Built(folder / "index.html", pages, tuple(unrun), len(judged))
+
+
+def _entries(listed: Catalogue) -> list[Entry]:
+    """The outputs, and the scoreboard's notebook where there is one."""
+    last = catalogue.scoreboard_entry()
+    return [*listed.outputs, *([last] if last.path.exists() else [])]
+
+
+def _written(folder: Path, place: str, title: str, page: str) -> search.Found:
+    """Write a page; what the search knows of it."""
+    files.write_text(folder / place, page)
+    return search.Found(place, title, search.words_of(page))
+
+
+def _summary(answer: answers.Answer, executed: dict[str, Any] | None) -> str:
+    """What the index says beside an output's name."""
+    clauses = [answer.record.get("route", answer.entry.route), _counted(answer.record)]
+    if not executed:
+        clauses.append("not run here")
+    return "; ".join(filter(None, clauses))
 
 
 def _title(entry: Entry) -> str:
@@ -114,11 +136,12 @@ def _output_page(
     executed: dict[str, Any] | None,
     mode: str,
     judges: Sequence[dict[str, str]],
+    pictures: Pictures,
 ) -> str:
     """The page of one output: its answer, and below it the notebook.
 
     executed: the executed copy of the notebook, if any. judges: titles and pages of the
-    judges that the output reads.
+    judges that the output reads. pictures: where pictures go.
     """
     entry = answer.entry
     table = ""
@@ -128,9 +151,11 @@ def _output_page(
         table = _bare(answer.shown[0])
         notes = answer.shown[0].notes
         details = answer.shown[0].details
-    pictures = []
+    drawn = []
     for name in answer.figures:
-        pictures.append(web.picture(files.located(name).read_bytes(), Path(name).stem))
+        png = files.located(name).read_bytes()
+        drawn.append(web.picture(png, Path(name).stem, pictures=pictures))
+    further = [] if answer.cells is not None else answer.shown[1:]
     cells = executed or _read(entry.path)
     content = web.render(
         "output.html",
@@ -139,13 +164,14 @@ def _output_page(
         record=answer.record,
         executed=executed is not None,
         answer=answer,
-        prose=web.prose,
+        prose=web.text_body,
         table=table,
         notes=notes,
         details=details,
         kinds=_bare(answer.kinds) if answer.kinds else "",
-        pictures=pictures,
-        notebook=web.notebook_body(cells, below=bool(answer.record)),
+        pictures=drawn,
+        below=[(table.caption or "Table", _bare(table)) for table in further],
+        notebook=web.notebook_body(cells, bool(answer.record), pictures),
         about=_about(entry, answer.record),
         judges=judges,
     )
@@ -160,7 +186,7 @@ def _paper_page(
     rows = board[board["paper"] == paper]
     headline = ""
     if len(rows):
-        headline = scoreboard.headline(kinds[kinds["paper"] == paper])
+        headline = scoreboard.own_headline(kinds[kinds["paper"] == paper])
     content = web.render(
         "paper.html",
         paper=paper,
@@ -181,8 +207,8 @@ def _claims(paper: str) -> dict[str, tuple[int, str]]:
     by_verdict = {}
     of_paper = claims[claims["paper"] == paper]
     for verdict, part in of_paper.groupby("verdict", sort=False):
-        table = tables.show(part[scoreboard.CLAIM_COLUMNS])
-        by_verdict[str(verdict)] = (len(part), _bare(table))
+        table = tables.show(claims_page.rows(part))
+        by_verdict[claims_page.COUNTS[str(verdict)]] = (len(part), _bare(table))
     return by_verdict
 
 
@@ -194,11 +220,12 @@ def _index(board: pd.DataFrame, kinds: pd.DataFrame, **values: Any) -> str:
     claims = scoreboard.claims()
     return web.render(
         "index.html",
-        headline=scoreboard.headline(kinds),
+        headline=scoreboard.own_headline(kinds),
+        evidence=scoreboard.evidence(kinds),
         reading=scoreboard.READING,
         totals=_bare(tables.show(scoreboard.totals(kinds))),
         rows=rows,
-        claims=_bare(tables.show(claims)) if len(claims) else "",
+        claims=_bare(tables.show(claims_page.by_paper(claims))) if len(claims) else "",
         **values,
     )
 
@@ -291,7 +318,8 @@ def _own(folder: Path) -> None:
         foreign = any((folder / name).exists() for name in (".git", "pyproject.toml"))
         if foreign or not (folder / "index.html").is_file():
             raise ValueError(f"{folder} holds something else; give an empty folder")
-        for name in (*scoreboard.TITLES, JUDGMENTS, "index.html"):
+        made = (*scoreboard.TITLES, JUDGMENTS, FOLDER, "index.html", search.NAME)
+        for name in made:
             path = folder / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
@@ -350,7 +378,7 @@ def _counted(record: Mapping[str, Any]) -> str:
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard's columns that fit a page."""
-    aside = ["largest difference", "saved", "reason"]
+    aside = ["of another judge", "largest difference", "route", "saved", "reason"]
     return scoreboard.brief(rows).drop(columns=aside)
 
 
@@ -363,7 +391,7 @@ def _board(rows: pd.DataFrame, folder: str) -> list[dict[str, Any]]:
     for row, row_texts in zip(rows.to_dict("records"), texts, strict=True):
         output = str(row["output"]).partition(",")[0]
         line = {
-            "name": row["id"].replace("_", " ").capitalize(),
+            "name": tables.titled(row["id"]),
             "page": f"{folder}{output}.html" if output else "",
             "paper": scoreboard.TITLES[row["paper"]] if folder else "",
             "texts": row_texts,

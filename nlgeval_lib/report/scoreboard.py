@@ -27,9 +27,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from nlgeval_lib import files, papers, used_code
+from nlgeval_lib.names import counted_noun
 from nlgeval_lib.papers.counting import PLURALS
 from nlgeval_lib.prompts import printed as printed_prompts
-from nlgeval_lib.report import answers, reproduction, saving, seal, tables
+from nlgeval_lib.report import answers, claims_page, reproduction, saving, seal, tables
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
 
@@ -68,17 +69,17 @@ _ROUTES = ("run", "public", "published", "recorded", "mini")
 READING = (
     "Each printed number has a kind (data/paper_tables/kinds.csv): the paper's own "
     "method, its ablation, another LLM judge, a learned metric, a lexical metric, "
-    "human, or a count. Tested means recomputed: from public data, or by running the "
+    "human, or a count. Tested means computed here: from public data, or by running the "
     "judge; what a paper's authors published of their own judge's outputs is public "
-    "data. Consistent: follows from other numbers that the paper prints; that tests no "
-    "method. For orientation: another judge, prompt or run; its distance is shown and "
-    "no verdict given. A run stands beside what was derived or recorded, and such a "
+    "data. What follows from other numbers that the paper prints tests no "
+    "method. Of another judge, prompt or run the distance is shown and "
+    "no verdict is given. A run stands beside what was derived or recorded, and such a "
     "number is in both counts. Equal is within 0.51 of the last printed digit, or by a "
     "rounding habit of the paper that data/paper_tables/rounding.csv names with its "
     "evidence. A run of the paper's judge that is not equal is within the judge's own "
     "spread where it is no farther from the printed number than 95 % of pairs of runs "
     "of one judge lie apart, and half a step of the last printed digit; else apart. "
-    "Shuffled: how many would be equal on average, were the printed numbers of a table "
+    "Chance: how many would be equal on average, were the printed numbers of a table "
     "dealt out anew among the cells of one statistic; where that comes near a count, "
     "the count is no support. Equal by construction, whatever was measured: counted in "
     "none, named in data/paper_tables/by_construction.csv. Of the equal recomputed "
@@ -91,7 +92,13 @@ _INTEGERS = {
     if not name.endswith("shuffled")
 }
 CLAIMS = "results/meta/meta_claims__{}.csv"
-CLAIM_COLUMNS = ["place", "claim", "verdict", "evidence", "inference"]
+CLAIM_COLUMNS = [
+    "place",
+    "claim",
+    "verdict",
+    "evidence",
+    "inference",
+]
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
@@ -164,7 +171,12 @@ def _gathered(mode: str) -> Iterator[_Printed]:
     for printed in papers.index().itertuples(index=False):
         place = (str(printed.paper), str(printed.id))
         cells = _cells(printed, results[place])
-        yield _Printed(printed, entries[place], results[place], cells)
+        yield _Printed(
+            printed,
+            entries[place],
+            results[place],
+            cells,
+        )
 
 
 def _saved(entry: Entry, mode: str) -> _Saved | None:
@@ -215,21 +227,17 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for row in counted[counted["kind"] == papers.OWN].to_dict("records"):
         name = papers.own_method(row["paper"])[0]
-        rows.append({"what": f"own method: {name}"} | _in_columns(row))
+        rows.append({"numbers of": f"{name}, own method"} | _in_columns(row))
     for kind in papers.ROW_KINDS[1:]:
         part = counted[counted["kind"] == kind]
         if len(part):
             sums = part[[*papers.COUNTS, *papers.EVIDENCE]].sum().to_dict()
-            rows.append({"what": PLURALS[kind]} | _in_columns(sums))
+            rows.append({"numbers of": PLURALS[kind]} | _in_columns(sums))
     return pd.DataFrame(rows)
 
 
 def _in_columns(counts: Mapping[str, Any]) -> dict[str, Any]:
     """The counts of one kind as a reader meets them in a table."""
-    sorts = []
-    for sort in papers.EVIDENCE:
-        if counts[sort]:
-            sorts.append(f"{int(counts[sort])} {sort}")
     tested = "not tested"
     if counts["recomputed"]:
         tested = papers.outcome(counts, "recomputed")
@@ -238,17 +246,16 @@ def _in_columns(counts: Mapping[str, Any]) -> dict[str, Any]:
         consistent = papers.outcome(counts, "consistent")
     return {
         "printed": int(counts["printed"]),
-        "recomputed": tested,
-        "the equal ones": ", ".join(sorts),
-        "consistent": consistent,
-        "for orientation": int(counts["orientation"]),
-        "by construction": int(counts["construction"]),
-        "nothing beside": int(counts["missing"]),
+        "computed here": tested,
+        "follow from other printed numbers": consistent,
+        "of another judge": int(counts["orientation"]),
+        "equal by construction": int(counts["construction"]),
+        "nothing here": int(counts["missing"]),
     }
 
 
-def headline(counted: pd.DataFrame) -> str:
-    """What was tested of the papers' own methods, then of the others by kind.
+def own_headline(counted: pd.DataFrame) -> str:
+    """What was tested of the papers' own methods.
 
     counted: as `kinds` gives them, of all papers or some.
     """
@@ -259,22 +266,56 @@ def headline(counted: pd.DataFrame) -> str:
         methods.append(f"{name} {row.recomputed:,} of {row.printed:,}")
     tested = int(own_rows["recomputed"].sum())
     text = f"Printed numbers of the papers' own methods that were tested: {tested:,}"
-    if methods:
-        text += f" ({', '.join(methods)})"
+    return f"{text} ({', '.join(methods)})" if methods else text
+
+
+def evidence(counted: pd.DataFrame) -> str:
+    """What the equal numbers that were computed here are."""
+    sums = counted[list(papers.EVIDENCE)].sum()
+    sorts = []
+    for name, plural in _SORTS.items():
+        if sums[name]:
+            sorts.append(counted_noun(int(sums[name]), name, plural))
+    equal = counted_noun(int(sums.sum()), "number")
+    return f"Of the {equal} computed here and equal: {', '.join(sorts)}."
+
+
+# The sorts of evidence, and how several of each are called.
+_SORTS = {
+    "distinct": "distinct",
+    "reprint": "reprints of another table's",
+    "average": "averages of others",
+    "size": "sizes of data",
+    "single example": "of a single example",
+}
+
+
+def headline(counted: pd.DataFrame) -> str:
+    """What was tested of the papers' own methods, then of the others by kind.
+
+    counted: as `kinds` gives them, of all papers or some.
+    """
+    text = own_headline(counted)
     columns = [*papers.COUNTS, *papers.EVIDENCE]
     sums = counted.groupby("kind", sort=False)[columns].sum().reset_index()
     order = sums["kind"].map(papers.ROW_KINDS.index)
     rows = sums.loc[order.sort_values().index].to_dict("records")
-    for count in ("recomputed", "consistent"):
+    beginnings = {
+        "recomputed": "Computed here",
+        "consistent": "Following from other printed numbers",
+    }
+    for count, beginning in beginnings.items():
         words = papers.kinds_in_words(rows, count)
         if words:
-            text += f". {count.capitalize()}: {words}"
+            text += f". {beginning}: {words}"
     oriented = []
     for row in rows:
         if row["orientation"]:
             oriented.append(f"{PLURALS[row['kind']]} {int(row['orientation']):,}")
     if oriented:
-        text += f". For orientation, without a verdict: {'; '.join(oriented)}"
+        text += (
+            f". Of another judge or prompt, without a verdict: {'; '.join(oriented)}"
+        )
     return text
 
 
@@ -287,9 +328,9 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
         "id": frame["id"],
         "what": frame["title"],
         "own method": frame["own"],
-        "recomputed": frame["recomputed_by_kind"],
-        "consistent": frame["consistent_by_kind"],
-        "for orientation": frame["orientation"].replace(0, "").astype(str),
+        "computed here": frame["recomputed_by_kind"],
+        "follow from other printed numbers": frame["consistent_by_kind"],
+        "of another judge": frame["orientation"].replace(0, "").astype(str),
         "status": frame["status"],
         "largest difference": ["" if pd.isna(gap) else f"{gap:.4g}" for gap in gaps],
     }
@@ -309,7 +350,12 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     def shade(column: str, value: Any) -> str | None:
         return shades.get(value) if column == "status" else None
 
-    return tables.show(frame, caption, digits=4, classes=shade)
+    return tables.show(
+        frame,
+        caption,
+        digits=4,
+        classes=shade,
+    )
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
@@ -385,10 +431,10 @@ def readme(counted: pd.DataFrame) -> str:
     counted: as `kinds` gives them.
     """
     text = _readme_text()
-    line = textwrap.fill(f"{headline(counted)}.", 119)
+    line = textwrap.fill(f"{own_headline(counted)}.", 119)
     blocks = {
         "counts": f"{line}\n\n{_md_table(totals(counted))}",
-        "claims": _md_table(claims()),
+        "claims": _md_table(claims_page.by_paper(claims())),
     }
     for mark, content in blocks.items():
         above, start, inner = text.partition(f"<!-- {mark} -->\n")
@@ -406,38 +452,67 @@ def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
     """
     paragraphs = [
         "# Scoreboard",
-        headline(counted) + ".",
+        f"**Was a method tested?** {own_headline(counted)}.",
         _md_table(totals(counted)),
+        evidence(counted),
         answers.folded("How to read the counts", READING),
     ]
     for paper, part in frame.groupby("paper", sort=False):
-        rows = brief(part)
-        rows["id"] = [_linked(row) for row in part.to_dict("records")]
-        compared = part["status"].isin(COMPARED)
-        further = rows.loc[~compared, ["id", "what", "status", "route", "reason"]]
-        paragraphs.append(f"## {TITLES[paper]}")
-        if compared.any():
-            paragraphs.append(_md_table(rows[compared].drop(columns="reason")))
-        title = "further tables and figures, without a number to compare"
-        folded = answers.folded(f"{len(further)} {title}", _md_table(further))
-        paragraphs.append(folded)
+        paragraphs += _section(str(paper), part)
     verdicts = claims()
     if len(verdicts):
-        paragraphs.append("## Claims, by verdict")
-        paragraphs.append("More on [the page of claims](meta/meta_claims.md).")
-        paragraphs.append(_md_table(verdicts))
-        for paper, part in claims("claims").groupby("paper", sort=False):
-            title = f"{TITLES[paper]}: each claim with its arithmetic"
-            paragraphs.append(answers.folded(title, _md_table(part[CLAIM_COLUMNS])))
-    return "\n\n".join(paragraphs) + "\n"
+        paragraphs.append("## Do the papers' own tables support their claims?")
+        paragraphs.append("Each claim stands on [its page](meta/meta_claims.md).")
+        paragraphs.append(_md_table(claims_page.by_paper(verdicts)))
+    return "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def _section(paper: str, part: pd.DataFrame) -> list[str]:
+    """One paper's rows of the scoreboard, those without a number to compare folded."""
+    rows = brief(part)
+    rows.insert(
+        0,
+        "table",
+        [_linked(row) for row in part.to_dict("records")],
+    )
+    compared = part["status"].isin(COMPARED)
+    method, needs = papers.own_method(paper)
+    lines = [f"## {TITLES[paper]}", f"A test of {method} itself needs {needs}."]
+    if compared.any():
+        shown = rows[compared].copy()
+        untested = shown["own method"].str.extract(r"\((0 of \d+);")[0]
+        shown["own method"] = untested.fillna(shown["own method"])
+        aside = [
+            "id",
+            "of another judge",
+            "largest difference",
+            "route",
+            "saved",
+        ]
+        lines.append(_md_table(shown.drop(columns=[*aside, "reason"])))
+    further = rows.loc[~compared, ["table", "what", "status", "reason"]]
+    further["reason"] = further["reason"].map(_in_short)
+    title = "further tables and figures, without a number to compare"
+    lines.append(answers.folded(f"{len(further)} {title}", _md_table(further)))
+    return lines
+
+
+def _in_short(reason: str) -> str:
+    """The first clause of a reason."""
+    return textwrap.shorten(
+        reason.partition("; ")[0],
+        140,
+        placeholder=" ...",
+    )
 
 
 def _linked(row: Mapping[str, Any]) -> str:
     """A printed table's name, with the page of the first output that covers it."""
     page = f"{row['paper']}/{row['output'].partition(',')[0]}"
+    name = tables.titled(row["id"])
     if files.located(f"results/{page}.json").exists():
-        return f"[{row['id']}]({page}.md)"
-    return row["id"]
+        return f"[{name}]({page}.md)"
+    return name
 
 
 def _md_table(frame: pd.DataFrame) -> str:
@@ -565,7 +640,12 @@ def _status(
     cells = item.cells
     if cells is not None and counts["recomputed"] + counts["consistent"]:
         reasons = [stated.reason] if stated else []
-        return _compared_status(item.printed, cells, counts, reasons)
+        return _compared_status(
+            item.printed,
+            cells,
+            counts,
+            reasons,
+        )
     if stated:
         reasons = [stated.reason]
         if cells is not None:

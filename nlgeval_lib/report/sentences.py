@@ -11,8 +11,9 @@ are read from its saved tables.
     gain = { file = "tests", where = "variant == 'k=4'" }
     least = { file = "by_level", sort = "n" }     # the first row by n; "-n": the last
 
-Each of `rows` is one row of `<id>__<file>.csv`. Formats are Python's, and `p`: "= .031"
-or "< .001".
+Each of `rows` is one row of `<id>__<file>.csv`; with `take` "count" it has `n`, how many
+rows there are, of `all`, and with "largest" each column's value farthest from 0. Formats
+are Python's, and `p`: "= .031" or "< .001".
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files
+from nlgeval_lib.names import p_value
 
 _FIELD = re.compile(
     r"""
@@ -79,8 +81,13 @@ def sentence(output: str, base: str) -> str:
 def _row(base: str, of: Mapping[str, str]) -> pd.Series:
     """One row of a saved table."""
     frame = pd.read_csv(files.located(f"{base}__{of['file']}.csv"))
+    every_row = len(frame)
     if "where" in of:
         frame = frame.query(of["where"], engine="python", local_dict={})
+    if of.get("take") == "count":
+        return pd.Series({"n": len(frame), "all": every_row})
+    if of.get("take") == "largest":
+        return frame.select_dtypes("number").abs().max()
     if "sort" in of:
         column = of["sort"].removeprefix("-")
         ascending = not of["sort"].startswith("-")
@@ -106,10 +113,3 @@ def _written(field: re.Match[str], rows: Mapping[str, pd.Series]) -> str:
     if form and form[-1] in "d,":
         value = round(value)
     return format(value, form)
-
-
-def p_value(p: float) -> str:
-    """A p-value for a sentence: `= .031`, never 0: `< .001`."""
-    if p < 0.001:
-        return "< .001"
-    return f"= {p:.3f}".replace("0.", ".", 1)

@@ -7,6 +7,7 @@ cell carries a mark.
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import itertools
 import math
@@ -19,24 +20,28 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import files, papers
+from nlgeval_lib import papers
 from nlgeval_lib.files import printable
+from nlgeval_lib.report import fitting
 
 _SHEET = Path(__file__).parent / "site" / "table.css"
 STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
 # What each mark of a comparison means, in the order in which a legend lists them.
 MARKS = {
-    "=": "equal within half of the last printed digit",
-    "≙": "equal, worked out from other printed numbers",
+    "=": "equal to the last printed digit, or by the way in which the paper rounds",
+    "≙": "follows from other printed numbers",
     "∈": "no farther from the printed number than two runs of one judge lie apart",
     "∉": "farther from it than two runs of one judge lie apart",
     "?": "not known how far two runs lie apart",
-    "±": "a signed number: ours less the printed one",
-    "○": "another judge, prompt or run: the difference, no verdict",
+    "○": "another judge, prompt or run: no verdict",
     "≡": "equal by construction, not counted",
-    "–": "nothing computed here",
+    "()": "printed, and nothing computed here",
+    "": "a number alone: not in the paper",
 }
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_NOTES = 8
+# What is folded below a table.
+DETAILS = "Every reason in full, and how each number was computed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class Table:
     Markdown with the notes apart.
 
     notes: sentences below it. details: what a page folds away, such as the whole
-    reasons and signatures.
+    reasons and signatures. caption: what stands above it. lines: how many rows it has.
     """
 
     html: str
@@ -53,6 +58,8 @@ class Table:
     markdown: str = ""
     notes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
+    caption: str = ""
+    lines: int = 0
 
     def _repr_html_(self) -> str:
         return self.html
@@ -69,11 +76,15 @@ class _Cell(NamedTuple):
 class _Drawn(NamedTuple):
     """The parts of a table: its column names for a terminal, its head as HTML, and the
     lines below them.
+
+    names: how many columns name the rows. groups: those of the further columns.
     """
 
     heads: list[str]
     top: str
     body: list[list[_Cell]]
+    names: int = 0
+    groups: Sequence[str] = ()
 
 
 # The distinct notes and their numbers, for marks in the cells and lines below.
@@ -107,18 +118,50 @@ def show(
     not.
     """
     names = [str(column) for column in frame.columns]
+    heads = [_HEADS.get(name, name.replace("_", " ")) for name in names]
     body = []
     for values in frame.iloc[:rows].itertuples(index=False, name=None):
         line = []
         for name, value in zip(names, values, strict=True):
             if name == "p" or name.startswith(("p_", "p (")):
                 value = _p_text(value)
-            line.append(_plain_cell(value, digits, classes(name, value)))
+            line.append(
+                _plain_cell(
+                    value,
+                    digits,
+                    classes(name, value),
+                )
+            )
         body.append(line)
     below = [*notes]
     if len(frame) > rows:
         below.append(f"{len(frame) - rows} further rows are not shown.")
-    return joined([_table(_Drawn(names, _head(names), body), caption)], below)
+    drawn = _Drawn(
+        heads,
+        _head(heads),
+        body,
+        _naming(frame),
+    )
+    table = joined([_table(drawn, caption)], below)
+    return dataclasses.replace(
+        table,
+        caption=caption,
+        lines=len(body),
+    )
+
+
+# What a column is called above a table.
+_HEADS = {"p_holm": "p (Holm)", "p_bh": "p (BH)"}
+
+
+def _naming(frame: pd.DataFrame) -> int:
+    """How many of the first columns, three at most, name the rows: those of words."""
+    number = 0
+    for name in frame.columns[:3]:
+        if pd.api.types.is_numeric_dtype(frame[name]):
+            break
+        number += 1
+    return max(0, min(number, len(frame.columns) - 1))
 
 
 def _p_text(p: Any) -> Any:
@@ -158,7 +201,7 @@ def comparison(
         raise ValueError(f"layout {layout!r}; one of 'auto', 'wide', 'long'")
     if cells.empty:
         raise ValueError("there is no cell to show: compare first")
-    cells = cells.assign(note=notes_of(cells))
+    cells = _noted(cells)
     numbered: _Notes = {}
     marks: set[str] = set()
     parts = []
@@ -170,30 +213,50 @@ def comparison(
             shown, empty = _own_first(block)
             parts.append(_table(_drawn(shown, layout, numbered), title))
             if len(empty):
-                printed_alone = _drawn(empty.assign(note=""), layout, {})
-                parts.append(_folded(empty, printed_alone))
+                parts.append(_folded(empty, _drawn(empty, layout, {})))
             marks |= {_mark_of(cell) for cell in shown.itertuples(index=False)}
             title = ""
-    meanings = [f"{mark} {text}" for mark, text in MARKS.items() if mark in marks]
-    below = [f"Ours, and the printed number below it. {'; '.join(meanings)}."]
-    below += [f"({number}) {note}" for note, number in numbered.items()]
-    return joined(parts, [*below, *notes], "\n\n", _details(cells))
+    meanings = []
+    for mark, text in MARKS.items():
+        if mark in marks:
+            meanings.append(f"{mark} {text}".strip())
+    below = [f"Ours, with the paper's number in brackets. {'; '.join(meanings)}."]
+    below += [f"{_raised(number)} {note}" for note, number in numbered.items()]
+    return joined(
+        parts,
+        [*below, *notes],
+        "\n\n",
+        _details(cells),
+    )
 
 
 def titled(table: str) -> str:
     """A printed table's id as readers name it: `Table 4` for `table_04`."""
     kind, _, number = table.partition("_")
-    return f"{kind.capitalize()} {number.lstrip('0')}"
+    return f"{kind.capitalize()} {number.lstrip('0').replace('_', ' ')}".strip()
+
+
+def _noted(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells with the column `note`: empty in rows that are folded."""
+    is_shown = pd.Series(False, cells.index)
+    for _, printed in cells.groupby(["paper", "table"], sort=False):
+        for block in _blocks(printed):
+            is_shown[_own_first(block)[0].index] = True
+    notes = pd.Series("", cells.index)
+    notes[is_shown] = notes_of(cells[is_shown])
+    return cells.assign(note=notes)
 
 
 def _own_first(block: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The cells to show, the own method's rows first, and those of the other rows that
-    have no number of ours.
+    """The cells to show, the own method's rows first, and those of the other rows of
+    which nothing was computed but what follows from printed numbers.
     """
     is_own = block["kind"] == papers.OWN if "kind" in block else block["row"].isna()
-    has_ours = block.groupby("row")["ours"].transform(lambda ours: ours.notna().any())
-    if not (has_ours | is_own).any():
-        return block, block.iloc[:0]
+    ours = block["ours"].where(block["route"] != "published")
+    has_ours = ours.groupby(block["row"]).transform(lambda values: values.notna().any())
+    if not (has_ours | is_own).any() or not (~has_ours & ~is_own).any():
+        order = (~is_own).sort_values(kind="stable").index
+        return block.loc[order], block.iloc[:0]
     shown = pd.concat([block[is_own], block[has_ours & ~is_own]])
     return shown, block[~has_ours & ~is_own]
 
@@ -208,7 +271,7 @@ def _folded(block: pd.DataFrame, drawn: _Drawn) -> Table:
     """The printed rows of which nothing is computed here, opened by a click."""
     rows = list(dict.fromkeys(block["row"]))
     unit = "row" if len(rows) == 1 else "rows"
-    title = f"{len(rows)} printed {unit} without a number of ours"
+    title = f"{len(rows)} printed {unit} of which no score was computed here"
     table = _table(drawn, "")
     summary = f"<summary>{esc(title)}</summary>"
     return Table(
@@ -246,34 +309,43 @@ _MODEL = re.compile(
 )
 
 
+_FEW = re.compile(r"(\d+) (systems|inputs): .*")
+
+
+def plain_reason(reason: str) -> str:
+    """A reason of `meta` in a reader's words: few systems make an interval wide."""
+    return _FEW.sub(r"The interval is limited by \1 \2.", reason)
+
+
+def plain_gap(reason: str) -> str:
+    """Why a number is missing, in a reader's words: which model was not run."""
+    kind = papers.gap_of(reason)
+    model = _MODEL.search(reason)
+    if model and model["run"]:
+        return f"not run: needs {model['run']}"
+    if model and model["weights"]:
+        return f"not computed: needs the weights of {model['weights']}"
+    return _PLAIN_GAPS.get(kind) or reason or "no reason"
+
+
 def note(cell: Any) -> str:
     """The note of one cell; a number that is equal needs none, but where it took a
     rounding to make it so.
     """
     if cell.verdict == "missing":
-        kind = papers.gap_of(cell.reason)
-        model = _MODEL.search(cell.reason)
-        if kind == papers.NEEDS_RUN and model and model["run"]:
-            return f"not run: needs {model['run']}"
-        if kind == papers.NEEDS_WEIGHTS and model and model["weights"]:
-            return f"not computed: needs the weights of {model['weights']}"
-        return _PLAIN_GAPS.get(kind) or cell.reason.partition("; ")[0] or "no reason"
+        return plain_gap(cell.reason).partition("; ")[0]
     if cell.verdict == "extra":
         return ""
     if cell.verdict == "equal":
-        is_rounded = "rounding" in cell.reason
-        return "equal by the way in which the paper rounds" if is_rounded else ""
+        return ""
     return cell.reason.partition("; ")[0]
 
 
 def _mark_of(cell: Any) -> str:
     """The mark of MARKS that a cell bears; empty for a number beside nothing printed."""
     if cell.verdict == "missing":
-        return "–"
-    mark = _look(cell)[0]
-    if mark.endswith("?"):
-        return "?"
-    return mark[:1] if mark[:1] in MARKS or not mark else "±"
+        return "()"
+    return "" if cell.verdict == "extra" else _look(cell)[0] or "differs"
 
 
 def _details(cells: pd.DataFrame) -> tuple[str, ...]:
@@ -325,14 +397,44 @@ def _wide(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
     body = []
     line_above: list[str] = []
     for row, label in labels.items():
-        line = _row_names(label, line_above, width)
+        beside = [cells.get((row, *key), ()) for key in keys]
+        number = _row_note(beside, numbered)
+        line = _row_names(
+            label,
+            line_above,
+            width,
+            number,
+        )
         line_above = label
-        for key in keys:
-            line.append(_beside(cells.get((row, *key), ()), numbered))
+        for values in beside:
+            line.append(
+                _beside(
+                    values,
+                    {} if number else numbered,
+                    not number,
+                )
+            )
         body.append(line)
     names = [""] * (width - 1) + [corner]
     names += [" ".join(filter(None, head)) for head in heads]
-    return _Drawn(names, _grouped_head(heads, corner, width), body)
+    groups = [head[0] for head in heads]
+    return _Drawn(
+        names,
+        _grouped_head(heads, corner, width),
+        body,
+        width,
+        groups,
+    )
+
+
+def _row_note(row: Sequence[Sequence[Any]], numbered: _Notes) -> int:
+    """The number of the one note that several cells of a row have; 0 where there is
+    none, or each cell bears its own.
+    """
+    notes = [cells[0].note for cells in row if cells and cells[0].note]
+    if len(notes) < 2 or len(set(notes)) > 1:
+        return 0
+    return _note_number(notes[0], numbered)
 
 
 def _grouped_head(heads: list[list[str]], corner: str, width: int) -> str:
@@ -354,9 +456,11 @@ def _grouped_head(heads: list[list[str]], corner: str, width: int) -> str:
     return top
 
 
-def _row_names(label: list[str], line_above: list[str], width: int) -> list[_Cell]:
-    """The groups of a row and its name, `width` cells; a group that the line above is
-    in already stays empty.
+def _row_names(
+    label: list[str], line_above: list[str], width: int, number: int = 0
+) -> list[_Cell]:
+    """The groups of a row and its name with the number of its note, `width` cells; a
+    group that the line above is in already stays empty.
     """
     cells = []
     *groups, name = label
@@ -364,13 +468,23 @@ def _row_names(label: list[str], line_above: list[str], width: int) -> list[_Cel
         text = "" if label[:level] == line_above[:level] else group
         cells.append(_Cell(text, f"<th>{esc(text)}</th>"))
     span = width - len(groups)
+    if number:
+        name = f"{name} {_raised(number)}"
     cells.append(_Cell(name, f'<th colspan="{span}">{esc(name)}</th>'))
     return cells + [_Cell("", "")] * (width - len(label))
 
 
 def _long(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
     """A line a cell."""
-    names = ["row", "column", "statistic", "printed", "ours", "n", "interval", "route"]
+    names = [
+        "row",
+        "column",
+        "statistic",
+        "printed",
+        "ours",
+        "n",
+        "interval",
+    ]
     body = []
     for cell in block.itertuples(index=False):
         line = []
@@ -380,22 +494,21 @@ def _long(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
         line.append(_cell(cell, numbered, below=False))
         line.append(_bare("" if pd.isna(cell.n) else str(cell.n)))
         line.append(_bare(_interval(cell)))
-        line.append(_bare(cell.route))
         body.append(line)
-    return _Drawn(names, _head(names), body)
+    return _Drawn(names, _head(names), body, 2)
 
 
 def _bare(text: str) -> _Cell:
     return _Cell(text, f"<td>{esc(text)}</td>")
 
 
-def _beside(cells: Sequence[Any], numbered: _Notes) -> _Cell:
+def _beside(cells: Sequence[Any], numbered: _Notes, noted: bool = True) -> _Cell:
     """All that we have for a printed number: what was derived or recorded, and below
-    it the run.
+    it the run. noted: whether it bears the number of its note.
     """
     if not cells:
         return _bare("")
-    text, shown_html = _cell(cells[0], numbered)
+    text, shown_html = _cell(cells[0], numbered, noted=noted)
     shown_html = shown_html.removesuffix("</td>")
     for cell in cells[1:]:
         line = f"{cell.route}: {_ours(cell)} {_look(cell)[0]}"
@@ -404,39 +517,43 @@ def _beside(cells: Sequence[Any], numbered: _Notes) -> _Cell:
     return _Cell(text, f"{shown_html}</td>")
 
 
-def _cell(cell: Any, numbered: _Notes, below: bool = True) -> _Cell:
-    """Ours with its mark and the number of its reason.
+def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -> _Cell:
+    """Ours with its mark, the printed number in brackets where it is another, and the
+    number of its reason.
 
-    below: with the printed number below it, too.
+    below: with the printed number. noted: with the number of the reason.
     """
-    below_it = ""
-    printed = ""
-    if below:
-        below_it = f"<br><small>{esc(cell.printed)}</small>"
-        printed = f" ({cell.printed})" if cell.printed else ""
+    number = ""
+    if noted and cell.note:
+        number = f"\u00a0{_raised(_note_number(cell.note, numbered))}"
     if cell.verdict == "missing":
+        text = f"({cell.printed}){number}" if below else f"–{number}"
         attributes = f'class="missing" title="{esc(cell.reason)}"'
-        if not cell.note:
-            return _Cell(f"-{printed}", f"<td {attributes}>–{below_it}</td>")
-        number = _note_number(cell.note, numbered)
-        inner = f"– <sup>{number}</sup>{below_it}"
-        return _Cell(f"- [{number}]{printed}", f"<td {attributes}>{inner}</td>")
+        return _Cell(text, f"<td {attributes}>{esc(text)}</td>")
     ours = _ours(cell)
     mark, shade = _look(cell)
     n = "" if pd.isna(cell.n) else f"n {cell.n}"
-    hints = [cell.signature, n, _interval(cell), cell.route, cell.reason]
+    gap = "" if pd.isna(cell.difference) else f"ours less printed {cell.difference:.3g}"
+    hints = [
+        gap,
+        cell.signature,
+        n,
+        _interval(cell),
+        cell.route,
+        cell.reason,
+    ]
     attributes = f'class="{shade}" title="{esc("; ".join(filter(None, hints)))}"'
-    text = f"{ours} {mark}".rstrip()
-    inner = esc(ours)
-    if len(mark) > 1:
-        inner += f" <small>{esc(mark)}</small>"
-    elif mark:
-        inner += f" {mark}"
-    if cell.note:
-        number = _note_number(cell.note, numbered)
-        text += f" [{number}]"
-        inner += f" <sup>{number}</sup>"
-    return _Cell(text + printed, f"<td {attributes}>{inner}{below_it}</td>")
+    text = f"{ours}\u00a0{mark}".rstrip() + number
+    inner = esc(text)
+    if below and cell.printed and ours != cell.printed:
+        text += f" ({cell.printed})"
+        inner += f"<br><small>({esc(cell.printed)})</small>"
+    return _Cell(text, f"<td {attributes}>{inner}</td>")
+
+
+def _raised(number: int) -> str:
+    """The number of a note, as a cell and the note bear it."""
+    return str(number).translate(_SUPERSCRIPTS)
 
 
 def _note_number(note: str, numbered: _Notes) -> int:
@@ -445,7 +562,7 @@ def _note_number(note: str, numbered: _Notes) -> int:
 
 
 def _look(cell: Any) -> tuple[str, str]:
-    """What a cell is, in one sign, or by how much it differs; and its shade."""
+    """What a cell is, in one sign, none where it differs; and its shade."""
     steps = abs(cell.difference) / float(papers.parse(cell.printed).unit)
     if steps <= 5:
         shade = "near"
@@ -453,10 +570,6 @@ def _look(cell: Any) -> tuple[str, str]:
         shade = "off"
     else:
         shade = "far"
-    gap = "0"
-    if cell.difference:
-        digits = f"{cell.difference:+.{_decimals(cell) + 1}f}"
-        gap = digits.rstrip("0").rstrip(".")
     if cell.verdict == "equal":
         return ("≙", "follows") if cell.route == "published" else ("=", "equal")
     looks = {
@@ -464,10 +577,10 @@ def _look(cell: Any) -> tuple[str, str]:
         "construction": ("≡", "construction"),
         papers.comparison.SPREAD: ("∈", "near"),
         papers.comparison.APART: ("∉", shade),
-        papers.comparison.UNKNOWN: (f"{gap}?", shade),
-        papers.comparison.ORIENTATION: (f"○{gap}", "orientation"),
+        papers.comparison.UNKNOWN: ("?", shade),
+        papers.comparison.ORIENTATION: ("○", "orientation"),
     }
-    return looks.get(cell.verdict, (gap, shade))
+    return looks.get(cell.verdict, ("", shade))
 
 
 def _decimals(cell: Any) -> int:
@@ -527,7 +640,12 @@ def _table(drawn: _Drawn, caption: str) -> Table:
         widths.append(max(map(len, column)))
     aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in grid]
     head, *lines = [list(map(for_markdown, line)) for line in grid]
-    markdown = files.markdown_table(head, lines)
+    markdown = fitting.markdown(
+        head,
+        lines,
+        drawn.names,
+        drawn.groups,
+    )
     title = ""
     if caption:
         title = f"<caption>{esc(caption)}</caption>"
@@ -551,12 +669,18 @@ def joined(
         joined_html += f'<div class="nlgeval-notes">{foot}</div>'
     if details:
         items = "".join(f"<div>{esc(line)}</div>" for line in details)
-        folded = f"<details><summary>Reasons in full, signatures</summary>{items}"
+        folded = f"<details><summary>{DETAILS}</summary>{items}"
         joined_html += f'<div class="nlgeval-notes">{folded}</details></div>'
     text = between.join(part.text for part in parts)
     markdown = "\n\n".join(part.markdown for part in parts)
     text = "\n".join(filter(None, [text, *notes]))
-    return Table(joined_html, text, markdown, tuple(notes), tuple(details))
+    return Table(
+        joined_html,
+        text,
+        markdown,
+        tuple(notes),
+        tuple(details),
+    )
 
 
 # ---- what the printed tables contradict
@@ -598,7 +722,11 @@ def audit(
         frame = frame.drop(columns="table")
     if not frame["note"].any():
         frame = frame.drop(columns="note")
-    return show(frame, "Printed numbers that contradict each other", notes=notes), facts
+    return show(
+        frame,
+        "Printed numbers that contradict each other",
+        notes=notes,
+    ), facts
 
 
 def _checked(relations: pd.DataFrame, wrong: pd.DataFrame) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import jinja2
 
 from nlgeval_lib.report import tables
+from nlgeval_lib.report.pictures import Pictures
 
 _TAGS = {
     "a",
@@ -167,23 +168,28 @@ def text_body(text: str) -> str:
     return str(_cleaner().clean(_DROPPED.sub("", str(body))))
 
 
-def notebook_body(document: dict[str, Any], below: bool = False) -> str:
-    """The cells of a notebook as HTML in which nothing runs and nothing is fetched;
-    `below`: headings a level lower.
+def notebook_body(
+    document: dict[str, Any], below: bool = False, pictures: Pictures | None = None
+) -> str:
+    """The cells of a notebook as HTML in which nothing runs and nothing is fetched.
+
+    below: headings a level lower. pictures: where its pictures go; without it they are
+    in the HTML.
     """
     import nbformat
 
     exporter, cleaner = _converters()
     parsed = nbformat.reads(json.dumps(document), as_version=4)
-    pictures: dict[str, str] = {}
+    elements: dict[str, str] = {}
     for cell in parsed.cells:
         for output in cell.outputs if cell.cell_type == "code" else ():
             data = output.get("data", {})
             if "image/png" in data:
                 about = output.metadata.get("image/png", {})
                 alt = about.get("alt") or data.get("text/plain", "")
-                mark = f"xpicture{len(pictures)}x"
-                pictures[mark] = picture(data["image/png"], alt, about.get("width"))
+                mark = f"xpicture{len(elements)}x"
+                png = data["image/png"]
+                elements[mark] = picture(png, alt, about.get("width"), pictures)
                 data["text/html"] = mark
             for mime in list(data):
                 if mime not in ("text/html", "text/plain"):
@@ -192,7 +198,7 @@ def notebook_body(document: dict[str, Any], below: bool = False) -> str:
     body = cleaner.clean(_DROPPED.sub("", body))
     if below:
         body = _HEADING.sub(lambda match: f"<{match[1]}h{int(match[2]) + 1}", body)
-    return _MARK.sub(lambda match: pictures.get(match[0], match[0]), body)
+    return _MARK.sub(lambda match: elements.get(match[0], match[0]), body)
 
 
 @functools.cache
@@ -230,12 +236,16 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
 
 
-def picture(png: str | bytes, alt: str, width: Any = None) -> str:
-    """A PNG, its bytes or base64, as an element of the page itself."""
-    if isinstance(png, bytes):
-        encoded = base64.b64encode(png).decode()
-    else:
-        encoded = "".join(png.split())
+def picture(
+    png: str | bytes, alt: str, width: Any = None, pictures: Pictures | None = None
+) -> str:
+    """A PNG, its bytes or base64, as an element; within the page itself where there
+    are no `pictures` to hold it.
+    """
     size = f' width="{width}"' if isinstance(width, int) else ""
-    source = f"data:image/png;base64,{encoded}"
+    if pictures:
+        source = pictures.link(png)
+    else:
+        encoded = base64.b64encode(png).decode() if isinstance(png, bytes) else png
+        source = f"data:image/png;base64,{''.join(encoded.split())}"
     return f'<img alt="{html.escape(alt)}"{size} src="{source}">'

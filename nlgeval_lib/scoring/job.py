@@ -299,7 +299,7 @@ class Job:
 
         def reader(stage: Stage) -> Reads | None:
             if stage.name not in PARSED:
-                return None
+                return judge.list_reader(stage.name)
             by_key: dict[str, Sample | None] = {}
 
             def reads(completion: Completion) -> bool:

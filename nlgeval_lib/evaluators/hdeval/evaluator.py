@@ -20,6 +20,7 @@ import pandas as pd
 
 from nlgeval_lib import files, prompts
 from nlgeval_lib.engines import Sampling
+from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.hdeval import attribution
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
 from nlgeval_lib.evaluators.hdeval.criteria import (
@@ -131,6 +132,7 @@ class HDEval(Judge):
         {"temperature": 0.0, "top_p": 1.0, "max_tokens": 32}
     )
     choices = numbers(LOW, HIGH)
+    formed = ("score", "decompose")
     grown = False  # whether a model decomposed the criteria
     # Hashes of the outputs that the aggregator was fitted on.
     seen: frozenset[str] = frozenset()
@@ -248,6 +250,12 @@ class HDEval(Judge):
         if stage == "decompose":
             return {"regex": r"(- [A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n){2,4}"}
         return super().form(stage)
+
+    def schema(self, stage: str = "score") -> Mapping[str, Any]:
+        if stage == "decompose":
+            room = self.decompose_sampling.max_tokens
+            return schemas.named_texts("criteria", 2, 4, room)
+        return super().schema(stage)
 
     # -- learning
 

@@ -1,0 +1,118 @@
+"""A score as the mean of all scores that the judge could have written in its place,
+weighted by their probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from nlgeval_lib.records import Completion, Judgment, Status
+
+
+def weigh(
+    completion: Completion,
+    stated: Judgment,
+    place: tuple[int, int] | None,
+    values: Mapping[str, float],
+) -> Judgment:
+    """The mean of the declared verdicts, weighted by their probabilities at the token
+    that states the one that was read.
+
+    place: where the completion's text has it. values: the verdicts of one token each,
+    and the score that each stands for. Tokens that are none of them (blanks and
+    capitals aside) do not count. Details: `probabilities`, verdict -> probability as
+    the judge gave it; `mass`, their sum; `outside`, what the judge gave to other
+    tokens, or what the listed ones lack; `stated`, the score as written. Missing where
+    log-probabilities do not show it.
+
+    Source: Liu et al. (2023), G-Eval, section 2.
+    """
+    if not completion.logprobs:
+        return Judgment.missing(
+            Status.UNAVAILABLE,
+            "the completion has no log-probabilities: use an engine that gives them, "
+            "or leave the score unweighted",
+        )
+    position = _token_position(completion, place)
+    if position is None:
+        return Judgment.missing(
+            Status.UNPARSED,
+            "the log-probabilities do not show where the score was written",
+        )
+    probabilities = _probabilities(completion.logprobs[position], values)
+    mass = math.fsum(probabilities.values())
+    if not mass > 0:
+        return Judgment.missing(
+            Status.UNPARSED,
+            "no declared score has a probability where the score was written",
+        )
+    weighted = [values[name] * p for name, p in probabilities.items()]
+    details = {
+        **stated.details,
+        "probabilities": probabilities,
+        "mass": mass,
+        "outside": max(0.0, 1.0 - mass),
+        "stated": stated.value,
+    }
+    value = math.fsum(weighted) / mass
+    return Judgment(value, Status.OK, "", MappingProxyType(details))
+
+
+def _probabilities(
+    row: Mapping[str, float], values: Mapping[str, float]
+) -> dict[str, float]:
+    """The probability of each verdict that has one, summed over its spellings.
+
+    row: the log-probabilities by token at one place.
+    """
+    names = {name.casefold(): name for name in values}
+    summed = dict.fromkeys(values, 0.0)
+    for token, logprob in row.items():
+        name = names.get(token.strip().casefold())
+        if name is not None:
+            summed[name] += math.exp(logprob)
+    return {name: p for name, p in summed.items() if p > 0}
+
+
+def _token_position(
+    completion: Completion, place: tuple[int, int] | None
+) -> int | None:
+    """The index of the token that is the verdict at a place of the text; blanks do not
+    count.
+    """
+    if place is None or completion.logprobs is None:
+        return None
+    start, end = place
+    verdict = completion.text[start:end]
+    text = _without_blanks(completion.text)
+    goal = len(_without_blanks(completion.text[:start]))
+    first = 0
+    if completion.reasoning:
+        # the tokens of the reasoning come before those of the text
+        written = [next(iter(row), "") for row in completion.logprobs]
+        whole = _without_blanks("".join(written))
+        first = whole.rfind(text)
+        if first < 0:
+            return None
+        text = whole
+        goal += first
+    # The engine does not say which of a position's tokens was chosen. So all that fit
+    # the text are followed: the lengths of text that the tokens so far can have.
+    reached = {0}
+    for index, row in enumerate(completion.logprobs):
+        tokens = set(map(_without_blanks, row))
+        if goal in reached and verdict in tokens:
+            return index
+        longer = set()
+        for length in reached:
+            for token in tokens:
+                if text.startswith(token, length):
+                    longer.add(length + len(token))
+        reached = longer
+    return None
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())

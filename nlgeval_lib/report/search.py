@@ -1,0 +1,46 @@
+"""A page that searches all pages of the report: the words of each stand in it, and no
+server or network is asked.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nlgeval_lib.report import web
+
+NAME = "search.html"
+_NO_TEXT = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+
+
+class Found(NamedTuple):
+    """A page to be found: where it is below the site, its title and its words."""
+
+    place: str
+    title: str
+    words: str
+
+
+def words_of(content: str) -> str:
+    """The text of a page's HTML, without marks and in single blanks."""
+    text = _TAG.sub(" ", _NO_TEXT.sub(" ", content))
+    return " ".join(html.unescape(text).split())
+
+
+def page(found: Iterable[Found]) -> str:
+    """The whole document."""
+    block = json.dumps([list(entry) for entry in found], ensure_ascii=False)
+    packed = base64.b64encode(gzip.compress(block.encode(), mtime=0)).decode()
+    content = web.render("search.html", data=packed)
+    return web.page(
+        "Search",
+        content,
+        ("search.js",),
+        home="index.html",
+    )

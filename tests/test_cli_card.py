@@ -1,0 +1,172 @@
+"""`nlgeval card` as a new user types it, against a server on this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from loopback import LoopbackServer, QuietHandler
+
+from nlgeval_lib import cli
+from nlgeval_lib.card import Card
+
+PROMPT = 'Rate from 1 to 10.\nQuestion: {instruction}\nAnswer: <<{output}>>\n"Score: N"'
+
+
+class Answering(QuietHandler):
+    """Gives the number of the answer's words; every third request fails where `fails`
+    is set.
+    """
+
+    protocol_version = "HTTP/1.1"
+    fails = False
+    asked = 0
+
+    def do_GET(self) -> None:
+        self.send({"object": "list", "data": [{"id": "mine", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        kind = type(self)
+        kind.asked += 1
+        size = int(self.headers["Content-Length"])
+        text = json.loads(self.rfile.read(size))["messages"][-1]["content"]
+        if kind.fails and kind.asked % 3 == 0:
+            self.send({"error": {"message": "<b>no</b>"}}, 500)
+            return
+        match = re.search("<<(.*)>>", text, re.DOTALL)
+        words = len(match[1].split()) if match else 0
+        score = f"Score: {max(1, min(10, words))} <script>alert(1)</script>"
+        message = {"role": "assistant", "content": score}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        usage = {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}
+        self.send({"model": "mine", "choices": [choice], "usage": usage})
+
+    def send(self, content: object, code: int = 200) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def handler() -> type[Answering]:
+    return type("Own", (Answering,), {})
+
+
+@pytest.fixture
+def server(handler: type[Answering]) -> Iterator[LoopbackServer]:
+    running = LoopbackServer(handler)
+    yield running
+    running.stop()
+
+
+def run(*words: str) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["nlgeval", *words])
+        try:
+            cli.main()
+        except SystemExit as end:
+            return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of one's own: own columns, three raters, holes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    lines = ["doc,bot,answer,question,anna,ben,cara"]
+    for doc in range(12):
+        for place, bot in enumerate("ABCD"):
+            true = 2 * place + doc % 3 + 1
+            ratings = [true, "" if doc % 4 == 0 else true + 1, true]
+            text = "word " * (1 + (5 * doc + 3 * place) % 11)
+            row = [doc, bot, text.strip(), f"q{doc}?", *ratings]
+            lines.append(",".join(map(str, row)))
+    Path("mine.csv").write_text("\n".join(lines) + "\n")
+    Path("mine.txt").write_text(PROMPT)
+    return tmp_path
+
+
+def command(server: LoopbackServer, *more: str) -> list[str]:
+    columns = {
+        "output": "answer",
+        "instruction": "question",
+        "input_id": "doc",
+        "system_id": "bot",
+        "rater_1": "anna",
+        "rater_2": "ben",
+        "rater_3": "cara",
+    }
+    words = ["card", "--prompt", "mine.txt", "--scale", "1-10", "-i", "mine.csv"]
+    for ours, theirs in columns.items():
+        words += ["--map", f"{ours}={theirs}"]
+    address = f"http://127.0.0.1:{server.port}/v1"
+    words += ["--engine", "openai", "--base-url", address, "-m", "mine"]
+    return [*words, "--store", "store", "-q", *more]
+
+
+def test_a_file_of_ones_own(
+    own: Path, server: LoopbackServer, handler: type[Answering]
+) -> None:
+    assert run(*command(server, "--dry-run")) == 0
+    assert handler.asked == 0
+    assert run(*command(server)) == 0
+    asked = handler.asked
+    assert asked == 48
+    assert run(*command(server, "-o", "again")) == 0
+    assert handler.asked == asked, "what is stored is asked again"
+    part = json.loads(Path("card/card.json").read_text())["sets"]["mine"]
+    assert part["aspects"]["overall"]["raters"]["number"] == 3
+    for name in ("card.html", "judgments_mine.html", "card.md"):
+        assert "<script>alert" not in Path("card", name).read_text()
+    gate = ["card", "gate", "card/card.json"]
+    assert run(*gate, "mine.overall.n >= 48", "mine.coverage.value == 1") == 0
+    assert run(*gate, "mine.overall.kendall.low >= .99") == 1
+    assert run(*gate, "mine.overal.kendall.low >= .99") == 2
+    assert run("card", "compare", "card/card.json", "again/card.json") == 0
+
+
+def test_what_failed_is_asked_again_and_told_by_the_exit_code(
+    own: Path, server: LoopbackServer, handler: type[Answering]
+) -> None:
+    handler.fails = True
+    once = command(server, "--engine-set", "max_retries=0")
+    assert run(*once) == 1
+    statuses = json.loads(Path("card/card.json").read_text())["sets"]["mine"]
+    assert statuses["coverage"]["statuses"]["failed"] > 0
+    handler.fails = False
+    assert run(*once) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["card"], "which judge"),
+        (["card", "--demo", "--prompt", "x"], "which judge"),
+        (["card", "--prompt", "mine.txt", "--scale", "5-1"], "--scale 5-1"),
+        (["card", "--prompt", "mine.txt", "--scale", "1-5"], "which rows"),
+        (["card", "gate", "mine.csv", "a > 1"], "is no card"),
+    ],
+)
+def test_a_wrong_call_says_the_way_out(
+    own: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    assert run(*words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_pair_of_cards_without_scores_is_refused() -> None:
+    from nlgeval_lib.card import compared
+    from nlgeval_lib.scoring.cells import InputError
+
+    with pytest.raises(InputError, match="share no set"):
+        compared(Card({}), Card({}))
