@@ -99,9 +99,9 @@ def test_rows_of_one_topic_are_left_out_together():
     reduced = [stats.pearsonr(x[topics != t], y[topics != t])[0] for t in range(12)]
     error = np.sqrt(variance(np.arctanh(reduced)))
     result = meta.correlate(x, y, "pearson", ci="auto", input_groups=topics)
-    reach = stats.t.ppf(0.975, 11) * error
+    reach = stats.t.ppf(0.975, 5.5) * error
     assert result.low == pytest.approx(np.tanh(np.arctanh(result.value) - reach))
-    assert "ci:jack-rows|df:11|groups:cells(12)" in result.signature()
+    assert "ci:jack-rows|df:5.5|groups:cells(12)" in result.signature()
 
 
 def test_a_bootstrap_draws_whole_families():
@@ -193,6 +193,9 @@ def test_both_questions_are_answered(coef):
     ):
         expected = meta.correlate(first, y, coef, ci=ci)
         assert (answer.low, answer.high) == (expected.low, expected.high)
+    careful = meta.correlate(first, y, coef, ci="careful-both")
+    assert result.other_systems.careful_low == careful.low
+    assert result.other_systems.careful_high == careful.high
     compared = meta.compare(first, second, y, coef)
     for answer, units in (
         (compared.these_systems, "jack-inputs"),
@@ -201,6 +204,8 @@ def test_both_questions_are_answered(coef):
         expected = meta.compare(first, second, y, coef, units=units)
         assert answer.p == pytest.approx(expected.p)
         assert answer.detectable == pytest.approx(expected.detectable())
+    careful = meta.compare(first, second, y, coef, units="careful-both")
+    assert compared.other_systems.careful_p == pytest.approx(careful.p)
 
 
 def test_the_test_follows_the_interval():

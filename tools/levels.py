@@ -3,9 +3,11 @@ with a known truth: the long run.
 
     python -m tools.levels [--only WORLD ...] [--sims 600] [--seed 0]
 
-Writes data/simulated/meta_inference.csv cell by cell; cells that are there are not made
-again, so a run that was cut off goes on. About 20 minutes of one core. Everything
-follows from the seed.
+Writes data/simulated/meta_inference.csv (worlds by a normal law) and data_worlds.csv
+(worlds drawn from rated data sets, heavy tails, broken systems, families, topics; half
+as many simulations), cell by cell; cells that are there are not made again, so a run
+that was cut off goes on. About 30 minutes of one core. Everything follows from the
+seed.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib import files
-from notebooks.meta import simulated
+from notebooks.meta import data_worlds, simulated
 
 SIZES = ("16x100", "12x100", "6x60", "8x200")
 HALF = ("8x200",)  # the slowest: half as many simulations
@@ -39,21 +42,31 @@ CELLS = [
 ]
 CELLS += [
     (size, level, coef, *METHODS[level])
-    for size, level, coef in itertools.product(SIZES, METHODS, COEFS)
+    for size, level, coef in itertools.product(
+        SIZES,
+        METHODS,
+        COEFS,
+    )
 ]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = _options(argv)
-    path = files.data() / "simulated" / "meta_inference.csv"
-    rows = pd.DataFrame(columns=simulated.COLUMNS)
-    if path.exists():
-        rows = simulated.committed()
-    for cell, world in itertools.product(CELLS, options.only):
+    _by_a_normal_law(options)
+    _from_data(options)
+
+
+def _by_a_normal_law(options: argparse.Namespace) -> None:
+    """The cells of `simulated`."""
+    worlds = [world for world in simulated.WORLDS if world in options.only]
+    table = _Table("meta_inference.csv", simulated.COLUMNS)
+    for cell, world in itertools.product(CELLS, worlds):
         size, level, coef, tests, cis = cell
         sims = options.sims
         if size in HALF:
             sims = sims // 2
+        if coef == "pearson" and (level == "system" or tests == ROWS[0]):
+            tests = (*tests, "williams")
         key = {
             "world": world,
             "size": size,
@@ -62,32 +75,98 @@ def main(argv: Sequence[str] | None = None) -> None:
             "sims": sims,
             "seed": options.seed,
         }
-        is_cell = rows[list(key)] == pd.Series(key)
-        if is_cell.all(axis=1).any():
-            continue
-        start = time.monotonic()
-        if coef == "pearson" and (level == "system" or tests == ROWS[0]):
-            tests = (*tests, "williams")
-        measured = simulated.measure(
-            world, size, level, coef, tests, cis, sims, options.seed
+        arguments = (world, size, level, coef, tests, cis, sims, options.seed)
+        table.add(
+            key,
+            simulated.measure,
+            arguments,
         )
-        added = pd.DataFrame(measured).round(4)
-        if len(rows):
-            added = pd.concat([rows, added], ignore_index=True)
-        rows = added
-        files.write_text(path, rows.to_csv(index=False))
+
+
+def _from_data(options: argparse.Namespace) -> None:
+    """The cells of `data_worlds`."""
+    worlds = [world for world in data_worlds.WORLDS if world in options.only]
+    table = _Table("data_worlds.csv", data_worlds.COLUMNS)
+    sims = options.sims // 2
+    for level, coef, world in itertools.product(
+        METHODS,
+        COEFS,
+        worlds,
+    ):
+        two_systems = data_worlds.WORLDS[world].size[0] == 2
+        if two_systems and level != "dataset":
+            continue
+        key = {
+            "world": world,
+            "level": level,
+            "coef": coef,
+            "sims": sims,
+            "seed": options.seed,
+        }
+        arguments = (world, level, coef, sims, options.seed)
+        table.add(
+            key,
+            data_worlds.measure,
+            arguments,
+        )
+
+
+class _Table:
+    """The rows of a file below data/simulated, written after each cell."""
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str],
+    ) -> None:
+        self.path = files.data() / "simulated" / name
+        self.rows = pd.DataFrame(columns=columns)
+        if self.path.exists():
+            self.rows = pd.read_csv(self.path, dtype={"size": str})
+
+    def add(
+        self, key: dict[str, Any], measure: Callable[..., Any], arguments: Sequence[Any]
+    ) -> None:
+        """Measure a cell that is not there yet."""
+        is_cell = self.rows[list(key)] == pd.Series(key)
+        if is_cell.all(axis=1).any():
+            return
+        start = time.monotonic()
+        added = pd.DataFrame(measure(*arguments)).round(4)
+        if len(self.rows):
+            added = pd.concat([self.rows, added], ignore_index=True)
+        self.rows = added
+        files.write_text(self.path, self.rows.to_csv(index=False))
         seconds = f"{time.monotonic() - start:.1f} s"
-        print(*key.values(), seconds, file=sys.stderr, flush=True)
+        print(
+            *key.values(),
+            seconds,
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    worlds = list(simulated.WORLDS)
-    parser.add_argument("--only", nargs="*", default=worlds, choices=worlds)
-    parser.add_argument("--sims", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=0)
+    worlds = [*simulated.WORLDS, *data_worlds.WORLDS]
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=worlds,
+        choices=worlds,
+    )
+    parser.add_argument(
+        "--sims",
+        type=int,
+        default=600,
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+    )
     return parser.parse_args(argv)
 
 

@@ -35,7 +35,11 @@ SETTINGS = (
     "compare",
     "baselines",
     "raters",
+    "family",
+    "topic",
 )
+# how the ends of an interval are called, and their column
+INTERVALS = {"ci": "95% interval", "careful": "careful", "these": "these systems"}
 _NUMBER = re.compile(r"[+-]?[0-9.]+")
 
 
@@ -70,7 +74,8 @@ class Meta:
     ci: Annotated[
         str,
         typer.Option(
-            help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both."
+            help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both; "
+            "careful-both. The test follows it."
         ),
     ] = "auto"
     n_boot: Annotated[
@@ -92,6 +97,20 @@ class Meta:
     raters: Annotated[
         str, typer.Option(help="How columns of single raters begin; '' for none.")
     ] = "rater_"
+    rater_kind: Annotated[
+        Several,
+        option(
+            metavar="KIND=COLUMNS",
+            help="Raters of one kind, by comma; rater_expert_0 says it (repeatable).",
+        ),
+    ] = None
+    family: Annotated[
+        str | None,
+        option(help="Families of systems; default system_family, '' for none."),
+    ] = None
+    topic: Annotated[
+        str | None, option(help="Topics of inputs; default topic, '' for none.")
+    ] = None
     pairs: Annotated[
         bool,
         typer.Option("--pairs", help="Rows are pairs: verdicts against `preference`."),
@@ -174,6 +193,7 @@ def _settings(options: Meta) -> Settings:
     return rated_files.Settings(
         levels=tuple(dict.fromkeys(options.level or ("dataset",))),
         coefs=tuple(dict.fromkeys(coefs)),
+        rater_kinds=tuple(options.rater_kind or ()),
         **fields,
     )
 
@@ -273,13 +293,26 @@ def _inert(value: Any) -> Any:
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
     """A table with the two ends of its intervals in one column."""
-    if "ci_low" not in table.columns:
-        return table
-    estimate = next(name for name in ("value", "accuracy") if name in table.columns)
+    for estimate in ("value", "accuracy", "difference"):
+        if estimate not in table.columns:
+            continue
+        after = estimate
+        for start, title in INTERVALS.items():
+            if f"{start}_low" in table.columns:
+                table = _one_column(table, start, title, after)
+                after = title
+    return table
+
+
+def _one_column(
+    table: pd.DataFrame, start: str, title: str, after: str
+) -> pd.DataFrame:
+    """The table with `START_low` and `START_high` as one column, after another one."""
+    ends = [f"{start}_low", f"{start}_high"]
     intervals = []
-    for low, high in zip(table["ci_low"], table["ci_high"], strict=True):
+    for low, high in zip(table[ends[0]], table[ends[1]], strict=True):
         missing = math.isnan(low) or math.isnan(high)
         intervals.append("" if missing else f"[{low:.3f}, {high:.3f}]")
-    joined = table.drop(columns=["ci_low", "ci_high"])
-    joined.insert(joined.columns.get_loc(estimate) + 1, "95% interval", intervals)
+    joined = table.drop(columns=ends)
+    joined.insert(joined.columns.get_loc(after) + 1, title, intervals)
     return joined

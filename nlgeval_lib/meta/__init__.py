@@ -20,6 +20,7 @@ _NAMES = {
     "classes": ("ClassAgreement", "class_agreement"),
     "classical": ("Classical", "fisher_test", "steiger", "williams"),
     "comparison": ("Comparison", "compare"),
+    "groups": (),
     "influence": ("Influence",),
     "questions": ("Answer",),
     "correlation": (
@@ -52,10 +53,12 @@ _NAMES = {
         "held_out_acc_eq",
         "soft_pairwise_accuracy",
     ),
+    "preference": ("SelfPreference", "self_preference"),
     "ranks": ("RankSets", "rank_sets", "stepdown_p"),
     "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": ("Ceiling", "against_leave_one_out", "human_ceiling"),
     "replacement": ("AltTest", "alt_test"),
+    "variance": ("Components", "Decision", "variance_components"),
     "verdicts": (
         "OrderEffect",
         "PairAccuracy",
@@ -65,7 +68,7 @@ _NAMES = {
     ),
 }
 
-__all__ = sorted({"arrays", "baselines", "intervals"}.union(*_NAMES.values()))
+__all__ = sorted({"arrays", "baselines", "groups", "intervals"}.union(*_NAMES.values()))
 
 __getattr__ = loaded_on_use(__name__, _NAMES)
 

@@ -66,8 +66,8 @@ def names(
     system_groups: Any = None,
     input_groups: Any = None,
 ) -> Names:
-    """What the systems and inputs, or their groups, are called: by their groups'
-    labels, the labels of a `DataFrame`, or their numbers.
+    """What the systems, and groups of inputs, are called: by the groups' labels, the
+    labels of a `DataFrame`, or their numbers.
     """
     labels = {"systems": system_groups, "inputs": input_groups}
     named: Names = {}
@@ -75,6 +75,9 @@ def names(
         if len(shape) < 2:
             continue
         given = labels[unit]
+        if given is None and unit == "inputs":
+            # Single inputs are many, and none of them is ever named.
+            continue
         if given is None and hasattr(values, "axes"):
             given = values.axes[axis]
         if given is None or len(set(given)) < 2:

@@ -71,12 +71,13 @@ class Spread:
 
     @property
     def df(self) -> float:
-        """Of t: half of the units less one where systems are few; the units less one
-        for inputs and rows. Careful: at most half of the units that carry the variance.
+        """Of t: half of the units less one for systems and for groups; the units less
+        one for inputs and rows. Careful: at most half of the units that carry the
+        variance.
         """
         least = min(self.counts.values(), default=0)
         df = float(least - 1)
-        if self.units in ("both", "systems"):
+        if self.units in ("both", "systems") or self.grouped:
             df = df / 2
         if self.careful:
             df = min(df, self.effective / 2)
@@ -146,15 +147,8 @@ def spread(
         undefined = number - len(defined)
         gaps = f"undefined without {undefined} of {number} {kind}"
         if undefined * 2 > number or len(defined) < 2:
-            return Spread(
-                units,
-                {kind: NAN},
-                {kind: number},
-                added,
-                undefined=True,
-                reason=gaps,
-                grouped=grouped,
-            )
+            nothing = {kind: NAN}, {kind: number}, added, False, True
+            return Spread(units, *nothing, gaps, grouped)
         if undefined:
             notes.append(f"{gaps}, which are left aside")
         fisher = fisher and np.abs(defined).max() < 1 - NOTHING
@@ -166,19 +160,8 @@ def spread(
     if units in ("both", "systems"):
         notes += _few(counts, grouped)
     too_few = units == "both" and min(counts["systems"], counts["inputs"]) < 3
-    reason = "; ".join(notes)
-    return Spread(
-        units,
-        parts,
-        counts,
-        added,
-        fisher,
-        too_few,
-        reason,
-        grouped,
-        effective,
-        careful,
-    )
+    ways = added, fisher, too_few, "; ".join(notes)
+    return Spread(units, parts, counts, *ways, grouped, effective, careful)
 
 
 def _drawn(kind: str) -> str:

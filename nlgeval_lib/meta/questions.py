@@ -4,7 +4,7 @@ inputs, and does it hold for other systems like them?
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +27,8 @@ class Answer:
     holds_for: the population, in words. low, high: the interval. p: of a difference of
     0; NaN of one coefficient. detectable: the smallest difference that the test finds
     with power .8; NaN without a jackknife. how: of interval and test, as signatures
-    have it.
+    have it. careful_low, careful_high, careful_p: over systems and inputs, what also
+    holds where some systems are unlike these ("careful-both"); else NaN.
     """
 
     holds_for: str
@@ -37,6 +38,9 @@ class Answer:
     detectable: float = NAN
     how: str = ""
     reason: str = ""
+    careful_low: float = NAN
+    careful_high: float = NAN
+    careful_p: float = NAN
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,22 @@ class Basis:
         if p is None:
             p = NAN
         how = f"{ends.name}{ends.how}"
-        return Answer(holds_for, ends.low, ends.high, p, detectable, how, reason)
+        answer = Answer(holds_for, ends.low, ends.high, p, detectable, how, reason)
+        if ends.name != "jack-both":
+            return answer
+        return self._with_careful(answer, ends)
+
+    def _with_careful(self, answer: Answer, ends: Interval) -> Answer:
+        """The answer with what holds for systems unlike these, too."""
+        _, spread, limits = ends.replicates
+        careful = replace(spread, careful=True)
+        wider = jackknife.interval(self.value, careful, ends.confidence, limits)
+        p = NAN
+        if self.difference:
+            p, _ = jackknife.p_value(self.value, careful)
+        return replace(
+            answer, careful_low=wider.low, careful_high=wider.high, careful_p=p
+        )
 
     def influence(self, ends: Interval, p: float = NAN) -> influence.Influence | None:
         """The units that move the estimate most. ends, p: those of the result."""
@@ -94,6 +113,9 @@ class Basis:
                 others = self.answer("both", ends.confidence)
                 ends = Interval(others.low, others.high)
             reach = (ends.high - ends.low) / 2
+        if not self.difference and ends.name.endswith(("-inputs", "-rows")):
+            # It says nothing of other systems.
+            ends = Interval()
         return influence.of(self.statistic, self.value, self.names, ends, reach)
 
 

@@ -26,7 +26,7 @@ class Grid:
     several outputs for one input gets one row an occurrence (`repeated` is then true):
     inputs can still be resampled, systems cannot; at level "system" a further output is
     an input of its own instead. flat: inputs and systems are not known: values stay one
-    row.
+    row. families, topics: a label a row of the items, of its system and of its input.
     """
 
     def __init__(
@@ -34,6 +34,8 @@ class Grid:
         items: pd.DataFrame,
         level: str = "dataset",
         flat: bool = False,
+        families: Scores | None = None,
+        topics: Scores | None = None,
     ) -> None:
         output_key = ["system_id", "input_id"]
         self._labels = items.index
@@ -50,6 +52,13 @@ class Grid:
         self.n = len(items)
         self.flat = flat
         self.n_systems = items["system_id"].nunique()
+        self.together: dict[str, Any] = {}
+        if families is not None and not flat:
+            first = self._first_rows(self._row)
+            self.together["system_groups"] = np.asarray(families, dtype=object)[first]
+        if topics is not None and not flat:
+            first = self._first_rows(self._column)
+            self.together["input_groups"] = np.asarray(topics, dtype=object)[first]
         if flat:
             self.n_holes = 0
         else:
@@ -74,6 +83,25 @@ class Grid:
         matrix = np.full((len(self.systems), len(self.inputs)), np.nan)
         matrix[self._row, self._column] = flat
         return matrix
+
+    @staticmethod
+    def _first_rows(places: np.ndarray) -> np.ndarray:
+        """The first row of each system, or input, by their places."""
+        return np.unique(places, return_index=True)[1]
+
+    def _named(self, values: Scores) -> Any:
+        """The matrix of values with the names of systems and inputs."""
+        matrix = self.matrix(values)
+        if self.flat:
+            return matrix
+        return pd.DataFrame(matrix, self._system_names(), list(self.inputs))
+
+    def _system_names(self) -> list[str]:
+        """What the rows of the matrix are called."""
+        names = []
+        for system, turn in self.systems:
+            names.append(f"{system} ({turn + 1})" if turn else str(system))
+        return names
 
     def _check_order(self, labels: pd.Index) -> None:
         """Pass where these are not the items' labels in another order.
@@ -122,11 +150,12 @@ class Grid:
         settings: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
         result = meta.correlate(
             self.matrix(scores),
-            self.matrix(human),
+            self._named(human),
             coef,
             level,
             nan=policy,
             **settings,
+            **self.together,
         )
         replicates = None
         if len(result.replicates) > 0 and not np.isnan(result.value):
@@ -151,9 +180,10 @@ class Grid:
         result = meta.compare(
             self.matrix(first),
             self.matrix(second),
-            self.matrix(human),
+            self._named(human),
             nan=policy,
             **settings,
+            **self.together,
         )
         return self._counted(result, nan)
 
@@ -171,8 +201,14 @@ class Grid:
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
         interval = self.interval(ci)
-        result = meta.human_ceiling(ratings, coef, level, interval, n_boot, seed)
-        return replace(result, total=self.n)
+        result = meta.human_ceiling(
+            ratings, coef, level, interval, n_boot, seed, **self.together
+        )
+        if self.flat:
+            return replace(result, total=self.n)
+        mean = pd.DataFrame(ratings[0], self._system_names(), list(self.inputs))
+        names = meta.groups.names(ratings[0].shape, mean, **self.together)
+        return replace(result, total=self.n, basis=replace(result.basis, names=names))
 
     def _policy(
         self,

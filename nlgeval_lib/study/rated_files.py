@@ -14,16 +14,18 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import meta
+from nlgeval_lib.meta.comparison import following
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import rows, score_files
 from nlgeval_lib.scoring.cells import InputError, is_missing
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.study import rated_columns
 
 NAN = float("nan")
 # The column that a fitted evaluator adds, as `Judgment.details` have it.
 SEEN = "seen_in_training"
-CEILING = "raters, leave-one-out (ceiling)"
+CEILING = "{kind}raters ({n}), leave-one-out (ceiling)"
 NO_IDS = "without input_id and system_id only the dataset level is there"
 SHARED = (
     "{} outputs share system and input with another; "
@@ -37,14 +39,21 @@ _RESTS = {
     "rows": "{n} rows, taken one by one",
     "inputs": "{inputs} inputs, and hold for others like them, judged on these systems",
     "systems": "{systems} systems, and hold for others like them on these inputs",
-    "both": "{systems} systems and {inputs} inputs, and hold for others like them",
+    "both": (
+        "{systems} systems and {inputs} inputs, and hold for others that spread as "
+        "these do; the careful ones hold, too, where some are unlike all of these "
+        "(docs/statistics.md)"
+    ),
     "fisher": "{systems} systems, by a formula",
 }
 _VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
+BELOW = "{} follows the ratings as well as {} ({}, {} level)"
 _DIFFERENCE = {
     "value_first": "first",
     "value_second": "second",
     "difference": "difference",
+    "ci_low": "low",
+    "ci_high": "high",
     "p": "p",
     "n": "n",
 }
@@ -67,7 +76,12 @@ class Settings:
     correct: str = "holm"
     compare: bool = True
     baselines: bool = True
-    raters: str = "rater_"  # how the columns of single raters begin, for the ceiling
+    # how the columns of single raters begin, for the ceiling, and whose kind is said
+    raters: str = "rater_"
+    rater_kinds: Sequence[str] = ()
+    # columns: None for system_family and topic where they are, "" for none
+    family: str | None = None
+    topic: str | None = None
 
     def __post_init__(self) -> None:
         from nlgeval_lib.meta.multiplicity import METHODS
@@ -134,11 +148,15 @@ def needed(
     read.
     """
     columns = {*scores, *map(_training_column, scores)}
-    columns |= {rows.RATING, *rows.IDS, by or "aspect"}
+    columns |= {rows.RATING, *rows.IDS, by or "aspect", "dataset"}
+    columns |= {settings.family or rated_columns.FAMILY}
+    columns |= {settings.topic or rated_columns.TOPIC}
     raters = ""
     if settings.baselines:
         columns.add("output")
         raters = settings.raters
+        for declaration in settings.rater_kinds:
+            columns |= set(declaration.partition("=")[2].split(","))
 
     def takes_part(name: str) -> bool:
         return name in columns or bool(raters and name.startswith(raters))
@@ -168,6 +186,10 @@ def correlate(
     settings = settings or Settings()
     data, notes = _without_training_rows(data, scores)
     _check_ratings(data)
+    if note := rated_columns.related_systems(data.frame):
+        has_families = rated_columns.FAMILY in data.frame.columns
+        if not has_families and settings.family is None:
+            notes.append(note)
     tables = _Tables(settings, notes)
     for group in _groups(data, scores, settings, by):
         tables.add_group(group)
@@ -215,7 +237,7 @@ class _Group:
     """The rows of one group, in columns of their length.
 
     places: `system_id` and `input_id`; flat: the file has neither of them. raters: the
-    ratings of each single rater.
+    ratings of each single rater, by their kind. families, topics: a label a row.
     """
 
     label: str
@@ -224,7 +246,9 @@ class _Group:
     human: np.ndarray
     scores: Mapping[str, pd.Series]
     baselines: Mapping[str, pd.Series]
-    raters: Sequence[np.ndarray]
+    raters: Mapping[str, Sequence[np.ndarray]]
+    families: np.ndarray | None = None
+    topics: np.ndarray | None = None
 
     def has_both(self, values: pd.Series) -> np.ndarray:
         """Which rows have a rating and one of these values."""
@@ -245,8 +269,20 @@ def _groups(
     if by and by not in frame.columns:
         raise InputError(f"--by {data.lacks(by)}")
     values = {name: data.numbers(name) for name in scores}
-    baselines = _baselines(frame, settings)
-    raters = _rater_columns(frame, settings)
+    baselines = {}
+    raters = {}
+    if settings.baselines:
+        constant = "acc-eq" in settings.coefs
+        baselines = rated_columns.baselines(frame, settings.seed, constant)
+        raters = rated_columns.numeric_raters(
+            frame, settings.raters, settings.rater_kinds
+        )
+    families = rated_columns.groups(
+        frame, settings.family, rated_columns.FAMILY, "system_id"
+    )
+    topics = rated_columns.groups(
+        frame, settings.topic, rated_columns.TOPIC, "input_id"
+    )
     flat = not any(key in frame.columns for key in rows.IDS)
     if flat:
         _check_flat(settings)
@@ -254,6 +290,10 @@ def _groups(
     labels = _group_labels(frame, by)
     for label in dict.fromkeys(labels):
         members = np.flatnonzero(labels == label)
+        ratings = {}
+        for kind, names in raters.items():
+            columns = [frame[name].to_numpy(dtype=float)[members] for name in names]
+            ratings[kind] = columns
         yield _Group(
             label,
             places.iloc[members],
@@ -261,7 +301,9 @@ def _groups(
             frame[rows.RATING].to_numpy(dtype=float)[members],
             _members(values, members),
             _members(baselines, members),
-            [frame[name].to_numpy(dtype=float)[members] for name in raters],
+            ratings,
+            None if families is None else families[members],
+            None if topics is None else topics[members],
         )
 
 
@@ -307,33 +349,6 @@ def _group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
     return np.array(labels, dtype=object)
 
 
-def _baselines(frame: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:
-    """What costs nothing, beside the scores."""
-    baselines: dict[str, np.ndarray] = {}
-    if not settings.baselines:
-        return baselines
-    texts = [None if is_missing(text) else text for text in frame.get("output", ())]
-    if texts:
-        baselines["output length (baseline)"] = meta.baselines.length(texts)
-    drawn = meta.baselines.uniform((len(frame),), settings.seed)
-    baselines["random (baseline)"] = drawn
-    return baselines
-
-
-def _rater_columns(frame: pd.DataFrame, settings: Settings) -> list[str]:
-    """The columns with the ratings of single raters."""
-    columns: list[str] = []
-    if not settings.baselines or not settings.raters:
-        return columns
-    for name in map(str, frame.columns):
-        if not name.startswith(settings.raters) or name in (rows.RATING, *rows.IDS):
-            continue
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column) and column.notna().any():
-            columns.append(name)
-    return columns
-
-
 class _Tables:
     """The rows of both tables and their notes, filled group by group."""
 
@@ -355,7 +370,7 @@ class _Tables:
         if not group.flat:
             self._note_incomplete_systems(group)
         for level in self.settings.levels:
-            grid = Grid(group.places, level, group.flat)
+            grid = Grid(group.places, level, group.flat, group.families, group.topics)
             doubled = int(group.places.duplicated().sum())
             if group.flat:
                 self.notes[NO_IDS] = None
@@ -364,11 +379,7 @@ class _Tables:
             for coef in self.settings.coefs:
                 key = {"group": group.label, "level": level, "coef": coef}
                 self._add_correlations(group, grid, key)
-                if len(group.raters) > 1:
-                    arguments = (group.raters, coef, level)
-                    ceiling = _numbers(_VALUE, grid.ceiling, arguments, self.interval)
-                    row = {**key, "score": CEILING, **ceiling, "baseline": True}
-                    self.correlations.append(row)
+                self._add_ceilings(group, grid, key)
                 if self.settings.compare:
                     self._add_differences(group, grid, key)
 
@@ -389,6 +400,8 @@ class _Tables:
         options = {"nan": self.settings.nan, **self.interval}
         rated = int((~np.isnan(group.human)).sum())
         for name, values in {**group.scores, **group.baselines}.items():
+            if name == rated_columns.CONSTANT and key["coef"] != "acc-eq":
+                continue
             n = int(group.has_both(values).sum())
             row: dict[str, Any] = {**key, "score": name, **dict.fromkeys(_VALUE, NAN)}
             row["n"] = n
@@ -404,12 +417,35 @@ class _Tables:
         """Note what an interval rests on."""
         for name in re.findall(r"ci:(?:\w+-)?(\w+)", signature):
             kind = "rows" if name == "fisher" and level != "system" else name
-            counts = {
+            counts: dict[str, Any] = {
                 "n": grid.n,
                 "systems": grid.n_systems,
                 "inputs": len(grid.inputs),
             }
+            for unit, number in re.findall(r"(systems|inputs)\((\d+)\)", signature):
+                counts[unit] = f"{number} groups of {counts[unit]}"
             self.rests["intervals rest on " + _RESTS[kind].format(**counts)] = None
+
+    def _add_ceilings(self, group: _Group, grid: Grid, key: Mapping[str, str]) -> None:
+        """How well a rater of each kind follows the others of that kind."""
+        for kind, ratings in group.raters.items():
+            arguments = (ratings, key["coef"], key["level"])
+            ceiling = _numbers(_VALUE, grid.ceiling, arguments, self.interval)
+            label = CEILING.format(kind=f"{kind} " if kind else "", n=len(ratings))
+            row = {**key, "score": label, **ceiling, "baseline": True}
+            self.correlations.append(row)
+
+    def _note_baselines(self) -> None:
+        """Note the scores that a baseline reaches."""
+        table = pd.DataFrame(self.correlations)
+        for key, part in table.groupby(_KEYS, sort=False):
+            is_baseline = part["score"].str.endswith("(baseline)")
+            for baseline in part[is_baseline].itertuples():
+                for score in part[~part["baseline"].astype(bool)].itertuples():
+                    if baseline.value >= score.value:
+                        where = (key[2], key[1])
+                        note = BELOW.format(baseline.score, score.score, *where)
+                        self.notes[note] = None
 
     def _add_differences(
         self, group: _Group, grid: Grid, key: Mapping[str, str]
@@ -421,7 +457,11 @@ class _Tables:
             "seed": self.settings.seed,
             "coef": "kendall-b" if coef == "kendall" else coef,
             "level": key["level"],
+            "units": grid.interval(following(self.settings.ci)),
         }
+        if self.settings.ci not in ("none", "fisher"):
+            options |= {"ci": grid.interval(self.settings.ci)}
+            options |= {"n_boot": self.settings.n_boot}
         for first, second in combinations(group.scores, 2):
             row: dict[str, Any] = {**key, "first": first, "second": second}
             arguments = (group.scores[first], group.scores[second], group.human)
@@ -437,6 +477,7 @@ class _Tables:
         if len(differences):
             differences = _corrected(differences, self.settings)
             correlations = _ranked(correlations, differences)
+        self._note_baselines()
         notes = (*self.notes, *self.rests)
         return Result(_tidy(correlations), _tidy(differences), notes)
 
@@ -457,7 +498,29 @@ def _numbers(
     if isinstance(result, tuple):
         result = result[0]
     row = {column: getattr(result, attribute) for column, attribute in columns.items()}
+    if options.get("ci") == "auto":
+        row |= _for_these(result, "p" in columns)
+    influence = result.influence
+    without = str(influence) if influence is not None and influence.told else ""
+    row |= {"influence": without}
     return {**row, "reason": result.reason, "signature": result.signature()}
+
+
+def _for_these(result: Any, difference: bool) -> dict[str, Any]:
+    """The answer for the systems at hand, and for systems unlike these, beside that for
+    others like them: interval, p, and the smallest difference that a test would find.
+    """
+    these = result.these_systems
+    others = result.other_systems
+    row = {"careful_low": others.careful_low, "careful_high": others.careful_high}
+    if difference:
+        row["detectable"] = others.detectable
+    if these is None or np.isnan(result.value if not difference else result.difference):
+        return row
+    row |= {"these_low": these.low, "these_high": these.high}
+    if difference:
+        row |= {"p_these": these.p, "detectable_these": these.detectable}
+    return row
 
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -498,7 +561,7 @@ def _tidy(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     table = table.drop(columns="baseline", errors="ignore")
-    for name in ("group", "reason"):
-        if name in table and not table[name].astype(bool).any():
+    for name in ("group", "reason", "influence"):
+        if name in table and not table[name].fillna("").astype(bool).any():
             table = table.drop(columns=name)
     return table

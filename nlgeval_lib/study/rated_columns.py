@@ -1,0 +1,145 @@
+"""Which columns of a file of ratings are single raters (by kind), families, topics and
+baselines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import datasets, meta
+from nlgeval_lib.scoring import rows
+from nlgeval_lib.scoring.cells import InputError, is_missing
+
+FAMILY = "system_family"
+TOPIC = "topic"
+CONSTANT = "constant (baseline)"
+LENGTH = "output length (baseline)"
+RANDOM = "random (baseline)"
+RELATED = (
+    "{dataset}: {many} of {systems} systems are of one family ({family}); a column "
+    "system_family takes families as the units"
+)
+
+
+def rater_kinds(
+    columns: Sequence[str], prefix: str, declared: Sequence[str] = ()
+) -> dict[str, list[str]]:
+    """The columns of single raters by their kind: people of one kind can stand for each
+    other, experts and crowd workers cannot.
+
+    A name says its kind between the prefix and a number (rater_expert_0); raters
+    without one are one kind, "". declared: KIND=COLUMN,COLUMN, which goes before.
+    Raises: InputError for a declaration that is none, or an unknown column.
+    """
+    kinds: dict[str, list[str]] = {}
+    taken = set()
+    for declaration in declared:
+        kind, equals, names = declaration.partition("=")
+        members = [name.strip() for name in names.split(",") if name.strip()]
+        unknown = [name for name in members if name not in columns]
+        if not equals or not members or unknown:
+            raise InputError(
+                f"--rater-kind {declaration!r}: write KIND=COLUMN,COLUMN with columns "
+                f"of the file{': no ' + ', '.join(unknown) if unknown else ''}"
+            )
+        kinds[kind] = members
+        taken |= set(members)
+    named = re.compile(re.escape(prefix) + r"(?:(.+)_)?\d+$")
+    for name in columns:
+        if not prefix or not name.startswith(prefix) or name in taken:
+            continue
+        match = named.match(name)
+        kind = (match[1] or "") if match else ""
+        kinds.setdefault(kind, []).append(name)
+    return kinds
+
+
+def numeric_raters(
+    frame: pd.DataFrame, prefix: str, declared: Sequence[str] = ()
+) -> dict[str, list[str]]:
+    """The kinds of raters with two or more columns of numbers."""
+    usable = []
+    for name in map(str, frame.columns):
+        column = frame[name]
+        is_rating = name not in (rows.RATING, *rows.IDS)
+        if is_rating and pd.api.types.is_numeric_dtype(column) and column.notna().any():
+            usable.append(name)
+    kinds = rater_kinds(
+        usable,
+        prefix,
+        declared,
+    )
+    return {kind: names for kind, names in kinds.items() if len(names) > 1}
+
+
+def groups(
+    frame: pd.DataFrame, column: str | None, default: str, key: str
+) -> np.ndarray | None:
+    """The family of each row's system, or the topic of its input; one that has none
+    is its own. None where there is no such column.
+
+    column: None for the default one, "" for none. key: system_id or input_id.
+    Raises: InputError for an unknown column, and for a system (or input) of two groups.
+    """
+    name = default if column is None else column
+    if not name or (column is None and name not in frame.columns):
+        return None
+    if name not in frame.columns:
+        listed = ", ".join(map(str, frame.columns))
+        raise InputError(f"no column {name!r} for {default}; columns: {listed}")
+    if key not in frame.columns:
+        return None
+    labels = frame[name].astype(object).to_numpy(copy=True)
+    own = frame[key].to_numpy()
+    for place, label in enumerate(labels):
+        labels[place] = own[place] if is_missing(label) else str(label)
+    several = pd.Series(labels).groupby(own, sort=False).nunique()
+    if (several > 1).any():
+        raise InputError(
+            f"{name}: {key} {several.idxmax()!r} has {several.max()} of them; "
+            "each has one"
+        )
+    return labels
+
+
+def related_systems(frame: pd.DataFrame) -> str:
+    """A note on systems of a known data set that are of one family; "" for none."""
+    named = frame.get("dataset")
+    if named is None or "system_id" not in frame or named.nunique() != 1:
+        return ""
+    dataset = str(named.iloc[0])
+    systems = list(map(str, frame["system_id"].unique()))
+    from nlgeval_lib.datasets import families
+
+    counts = pd.Series(families.of_systems(dataset, systems)).value_counts()
+    if not datasets.has(dataset) or counts.empty or counts.iloc[0] < 2:
+        return ""
+    return RELATED.format(
+        dataset=dataset,
+        many=counts.iloc[0],
+        systems=len(systems),
+        family=counts.index[0],
+    )
+
+
+def baselines(
+    frame: pd.DataFrame,
+    seed: int,
+    constant: bool,
+) -> dict[str, Any]:
+    """What costs nothing, beside the scores. constant: some coefficient is defined for
+    a judge that always says the same.
+    """
+    columns: dict[str, Any] = {}
+    texts = [None if is_missing(text) else text for text in frame.get("output", ())]
+    if texts:
+        columns[LENGTH] = meta.baselines.length(texts)
+    columns[RANDOM] = meta.baselines.uniform((len(frame),), seed)
+    if constant:
+        columns[CONSTANT] = meta.baselines.constant((len(frame),))
+    return columns
