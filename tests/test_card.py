@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import planted
 import pytest
 
 from nlgeval_lib import card, datasets, meta
@@ -19,6 +18,7 @@ from nlgeval_lib.card import conditions, judged, measure, verdict
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
+from tools import planted
 
 
 @pytest.fixture(scope="module")

@@ -32,18 +32,29 @@ NAN = float("nan")
 ORDERS = ("given", "swapped")
 _SECOND = "output_2"
 _COLUMN = {"reference": "references"}
-_CODES = {"A": 1.0, "B": 2.0, "TIE": 0.0}
+_CODES = {
+    "A": 1.0,
+    "B": 2.0,
+    "TIE": 0.0,
+}
 # a whole answer that only names an output: "Output (a)", "2.", "Response B"
 _BARE = re.compile(
     r"\W*(?:(?:output|response|answer|option|choice|assistant|model|summary)\s*)?"
     r"[\[(*\"']*(?P<which>a|b|1|2)[\])*\"'.]*\s*",
     re.IGNORECASE,
 )
-_BARE_CODES = {"a": "A", "1": "A", "b": "B", "2": "B"}
+_BARE_CODES = {
+    "a": "A",
+    "1": "A",
+    "b": "B",
+    "2": "B",
+}
 
 
 def read_verdict(
-    text: str, labels: Sequence[str] = ("A", "B"), tie: bool = True
+    text: str,
+    labels: Sequence[str] = ("A", "B"),
+    tie: bool = True,
 ) -> Parsed:
     """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
 
@@ -80,7 +91,10 @@ class Preference(Judge):
 
     name = "preference"
     defaults: Mapping[str, Any] = MappingProxyType(
-        {"temperature": 0.0, "max_tokens": 1024}
+        {
+            "temperature": 0.0,
+            "max_tokens": 1024,
+        }
     )
 
     def __init__(
@@ -133,7 +147,11 @@ class Preference(Judge):
             )
         return samples(rows, needs, self.name)
 
-    def in_order(self, sample: Sample, order: str) -> Request:
+    def in_order(
+        self,
+        sample: Sample,
+        order: str,
+    ) -> Request:
         """What is asked about a pair in one order."""
         shown = (sample.output, str(sample.extra[_SECOND]))
         if order == "swapped":
@@ -153,7 +171,12 @@ class Preference(Judge):
         requests = []
         for sample in samples:
             requests += [self.in_order(sample, order) for order in ORDERS]
-        answers = yield Stage("verdict", requests, self.shaped("verdict"), "A")
+        answers = yield Stage(
+            "verdict",
+            requests,
+            self.shaped("verdict"),
+            "A",
+        )
         judgments = []
         for number, sample in enumerate(samples):
             given, swapped = answers[2 * number : 2 * number + 2]
@@ -180,10 +203,17 @@ class Preference(Judge):
         if not math.isnan(value):
             return Judgment(value, details=MappingProxyType(details))
         status, reason = most_frequent(without)
-        return Judgment(NAN, status, reason, MappingProxyType(details))
+        return Judgment(
+            NAN,
+            status,
+            reason,
+            MappingProxyType(details),
+        )
 
     def _of_order(
-        self, draws: Sequence[Completion], sample: Sample
+        self,
+        draws: Sequence[Completion],
+        sample: Sample,
     ) -> tuple[float, list[Judgment]]:
         """What the draws of one order say of the outputs as shown, and the draws that
         say nothing.
@@ -201,7 +231,11 @@ class Preference(Judge):
         alone = votes.count(max(votes)) == 1
         return float(votes.index(max(votes))) if alone else 0.0, without
 
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+    def parse(
+        self,
+        completion: Completion,
+        sample: Sample | None = None,
+    ) -> Judgment:
         """1 for the output shown first, 2 for the second, 0 for neither."""
         verdict = self.reader(sample)(completion.text)
         if verdict.value is None:
@@ -224,10 +258,19 @@ class Preference(Judge):
         }
 
 
-def _filled(template: Template, sample: Sample, shown: Mapping[str, str]) -> str:
+def _filled(
+    template: Template,
+    sample: Sample,
+    shown: Mapping[str, str],
+) -> str:
     """The template with the pair's texts in the order of showing."""
     texts = {name: field_of(sample, name) for name in template.variables}
-    return template.render(**{**texts, **{k: shown[k] for k in shown if k in texts}})
+    return template.render(
+        **{
+            **texts,
+            **{k: shown[k] for k in shown if k in texts},
+        }
+    )
 
 
 def by_order(scores: pd.DataFrame) -> pd.DataFrame:
