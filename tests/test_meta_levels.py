@@ -87,12 +87,16 @@ def test_families_that_are_known_hold_what_unknown_ones_do_not():
 @pytest.mark.parametrize("world", ["summeval-consistency", "broken", "topics", "wmt22"])
 def test_both_judges_have_the_truth_that_is_stated(world):
     target, load = data_worlds.truth(world, "pearson", "dataset")
-    size = (60, 3000) if world == "topics" else (2000, 60)
-    rng = np.random.default_rng(5)
-    judged = data_worlds.draw(world, size, rng, load, rng)
-    for scores in (judged.first, judged.twin, judged.second):
-        value = meta.correlate(scores, judged.ratings, "pearson").value
-        assert value == pytest.approx(target, abs=0.03)
+    size = (60, 3000) if world == "topics" else (1000, 300)
+    values = []
+    for number in range(3):
+        rng = np.random.default_rng([5, number])
+        judged = data_worlds.draw(world, size, rng, load, rng)
+        scores = judged.first, judged.twin, judged.second
+        values.append(
+            [meta.correlate(x, judged.ratings, "pearson").value for x in scores]
+        )
+    assert np.mean(values, axis=0) == pytest.approx(target, abs=0.04)
 
 
 def test_worlds_from_data_have_their_values_and_gaps():
@@ -100,7 +104,7 @@ def test_worlds_from_data_have_their_values_and_gaps():
     judged = data_worlds.draw("summeval-consistency", (16, 100), rng, 0.5, rng)
     values = data_worlds.effects("summeval", "consistency")[3]
     assert set(np.unique(judged.ratings)) <= set(values)
-    assert (judged.ratings == 5).mean() > 0.6
+    assert (judged.ratings == 5).mean() > 0.5
     systems = np.random.default_rng(1), np.random.default_rng(1)
     again = [data_worlds.draw("sfres", (2, 50), rng, 0.5, one) for one in systems]
     assert np.isnan(again[0].ratings).sum() == np.isnan(again[0].first).sum()

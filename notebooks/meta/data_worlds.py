@@ -212,7 +212,8 @@ def _of_data(
     world: World, size: tuple[int, int], rng: Rng, of_systems: Rng
 ) -> tuple[Floats, Floats, Floats]:
     """The same with the effects of a data set, drawn with replacement; what is left
-    over is of the same system. Ratings are those nearest on the scale.
+    over is of the same system. Ratings are those nearest on the scale; as the parts are
+    drawn apart, fewer are at its top (SummEval's consistency: about .55 for .83).
     """
     systems, inputs, outputs, values = effects(world.data, world.aspect)
     if of_systems is rng:
