@@ -43,7 +43,7 @@ ifneq ($(SOUND),yes)
 .PHONY: $(READY)
 endif
 
-data: $(READY)  ## fetch and verify every public file (211 MB) and say what is available
+data: $(READY)  ## fetch and verify every public file (303 MB) and say what is available
 	@$(NLGEVAL) data --fetch
 
 test: $(READY)  ## the test suite (under 8 minutes on 2 cores; tests of vLLM run after `make setup-vllm`)

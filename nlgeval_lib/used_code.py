@@ -138,6 +138,7 @@ def modules() -> list[str]:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == NAME and getattr(module, "__file__", None):
             loaded[name] = module
+    del loaded[__name__]  # it looks on
     if not any(MARKS in vars(module) for module in loaded.values()):
         return _paths(loaded.values())
     sources = {name: _Source(module) for name, module in loaded.items()}

@@ -80,6 +80,6 @@ def test_a_page_keeps_the_answer(tmp_path, monkeypatch):
     places = [opened.index(f"\n**{name}") for name in ("Table", "Variants", "Tests")]
     assert places == sorted(places)
     # one value in all rows, or none: the column stays
-    assert "| variant | value | n | ci_low | ci_high |" in opened
-    assert "<summary>Extra" in page and page.count("| ci_low | ci_high |") >= 2
+    assert "| variant | value | n | 95 % interval |" in opened
+    assert "<summary>Extra" in page and page.count("| 95 % interval |") >= 2
     assert "p | 0" not in page and "&lt; .001 | &lt; .001" in page

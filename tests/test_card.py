@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import planted
 import pytest
 
 from nlgeval_lib import card, datasets, meta
@@ -19,6 +18,7 @@ from nlgeval_lib.card import conditions, judged, measure, verdict
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
+from tools import planted
 
 
 @pytest.fixture(scope="module")
@@ -173,8 +173,17 @@ def test_a_judge_of_pairs_is_refused_a_set_of_single_outputs(
         card.of(Preference(planted.PAIRS), [drawn], engine=ScriptedEngine(["A"]))
 
 
-def test_pairs_are_measured_by_meta() -> None:
+def test_pairs_are_measured_by_meta(tmp_path: Path) -> None:
     made = card.demo("llmbar")
+    made.write(tmp_path)
+    again = card.read(tmp_path)
+    other = card.of_recorded("llmbar", "llmbar_judges", "ChatGPT", "Vanilla")
+    [row] = card.compared(again, other).to_dict("records")
+    accuracies = []
+    for one in (made, other):
+        accuracies.append(one.numbers["sets"]["llmbar"]["accuracy"]["value"])
+    assert [row["first"], row["second"]] == pytest.approx(accuracies)
+    assert row["verdict"] == "worse"
     numbers = made.numbers["sets"]["llmbar"]
     part = made.judged[0]
     rows = part.frame

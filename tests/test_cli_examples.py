@@ -50,7 +50,7 @@ def examples(text):
 IN_HELP = [
     (name, line) for name, text in helps() for line in dict.fromkeys(examples(text))
 ]
-PAGES = ("README.md", "docs/own-data.md", "docs/gpu.md")
+PAGES = ("README.md", "docs/own-data.md", "docs/gpu.md", "docs/judge-card.md")
 IN_README = [
     (page, line)
     for page in PAGES
@@ -73,7 +73,8 @@ def parsed(line):
     context = COMMAND.make_context("nlgeval", list(words), resilient_parsing=True)
     while hasattr(command, "commands") and words:
         name, command, words = command.resolve_command(context, words)
-        if not hasattr(command, "commands"):
+        # a group may have options of its own, as `card` has
+        if not hasattr(command, "commands") or words[0].startswith("-"):
             return name, command.make_context(name, list(words), parent=context)
     raise AssertionError(f"no command in {line!r}")
 

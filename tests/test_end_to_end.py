@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nlgeval_lib.engines import EngineError
+from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
     AnalysisCheck,
@@ -255,3 +257,19 @@ def test_hd_eval_is_fitted_on_real_scores(tiny_vllm, tmp_path):
     )
     scores = judge.fit(FRAME).score(FRAME)
     assert scores["status"].eq("ok").all() and np.isfinite(scores["value"]).all()
+
+
+def test_reasoning_by_a_parser_of_vllm(tiny_vllm):
+    tokenizer = tiny_vllm._tokenizer
+    with pytest.raises(
+        EngineError, match=r"no reasoning parser 'deep'; it has .*qwen3"
+    ):
+        ReasoningReader(tokenizer, "deep")
+    with pytest.raises(EngineError, match="does not fit the model"):
+        ReasoningReader(tokenizer, "deepseek_r1")
+    reader = ReasoningReader(tokenizer, "granite")
+    marked = "Here is my thought process: Score: 2? Here is my response: Score: 4"
+    parts = reader.parts([], marked)
+    assert parts["text"].strip() == "Score: 4" and "Score: 2?" in parts["reasoning"]
+    cut = reader.parts([], "Here is my thought process: Score: 2? Here")
+    assert cut["text"] == "" and "Score: 2?" in cut["reasoning"]

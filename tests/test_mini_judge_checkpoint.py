@@ -40,6 +40,20 @@ def test_the_card_has_the_hashes_of_the_files_and_what_was_measured():
     assert "What it must not be used for" in text
 
 
+def test_the_judge_by_its_short_name(tmp_path, monkeypatch):
+    made = engines.make("transformers", model="mini")
+    assert made.model == models.identify(str(FOLDER), None, None)[0]
+    [[answer]] = engines.complete(
+        made, [Request.chat("Score:")], Sampling(max_tokens=4)
+    )
+    assert answer.finish_reason in ("stop", "length")
+    # what a script is called is its own affair
+    assert engines.make("scripted", answers=["4"], model="mini").model == "mini"
+    monkeypatch.setattr(files, "data", lambda: tmp_path)
+    with pytest.raises(engines.EngineError, match="make mini-judge"):
+        engines.make("transformers", model="mini")
+
+
 # -- one answer from every engine
 
 

@@ -13,7 +13,7 @@ from cli_tools import cases, frame_hash, has_texts, numbers_hash
 
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import alttest, labelled, llmbar
-from nlgeval_lib.study import others
+from nlgeval_lib.study import learned_rubric, others
 
 LABELLED = [name for name in datasets.NAMES if datasets.kind(name) == "labels"]
 
@@ -122,3 +122,19 @@ def test_the_label_of_most_raters_stands_unless_two_have_as_many():
     assert np.isnan(labelled._human(coded, 2)[1:3]).all()
     with pytest.raises(ValueError, match="unknown label 'b'; known: a"):
         labelled.coded_table(table, ("a",))
+
+
+def test_an_aggregator_predicts_only_what_it_did_not_see():
+    """Features that hold the answer: held out it is found again, and the mean of the
+    features is plain arithmetic.
+    """
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=60)
+    features = pd.DataFrame({"a": human, "b": -human / 2})
+    predicted = learned_rubric.cross_fitted("lr", features, human, folds=5)
+    np.testing.assert_allclose(predicted, human, atol=1e-8)
+    average = learned_rubric.cross_fitted("average", features, human, folds=5)
+    np.testing.assert_allclose(average, human / 4, atol=1e-12)
+    noise = learned_rubric.cross_fitted("dt", features * 0, human, folds=60)
+    # the mean of all others is lower where the left-out value is higher
+    assert np.corrcoef(noise, human)[0, 1] < -0.99

@@ -12,10 +12,10 @@ from cli_tools import cases
 
 from nlgeval_lib import parsers
 from nlgeval_lib.datasets import recordings
-from nlgeval_lib.engines import Ask, EngineError, Request, _server
+from nlgeval_lib.engines import Ask, Request, _server
 from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators import LLMScore
+from nlgeval_lib.evaluators import LLMScore, TigerScore
 from nlgeval_lib.parsers.reasoning import apart, split
 from nlgeval_lib.parsers.unfinished import finished
 from nlgeval_lib.records import Completion, Judgment, Status
@@ -112,20 +112,6 @@ def test_a_prompt_can_open_the_reasoning():
     assert plain == {"text": "Score: 2"}
 
 
-def test_a_parser_of_vllm_by_its_name():
-    pytest.importorskip("vllm")
-    with pytest.raises(
-        EngineError, match=r"no reasoning parser 'deep'; it has .*qwen3"
-    ):
-        ReasoningReader(Marks(), "deep")
-    with pytest.raises(EngineError, match="does not fit the model"):
-        ReasoningReader(Marks(), "deepseek_r1")
-    reader = ReasoningReader(Marks(), "granite")
-    marked = "Here is my thought process: Score: 2? Here is my response: Score: 4"
-    parts = reader.parts([], marked)
-    assert parts["text"].strip() == "Score: 4" and "Score: 2?" in parts["reasoning"]
-
-
 @pytest.mark.parametrize(
     "text, whole",
     [
@@ -136,17 +122,24 @@ def test_a_parser_of_vllm_by_its_name():
         ("Fluency: fine.\n- 3.\n", "Fluency: fine.\n"),
         ("Score: 4. The sum", "Score: 4. The "),
         ("It has scored four go", "It has scored "),
+        ("[RESULT] 1 2 3", "[RESULT] "),
     ],
 )
 def test_the_unfinished_end_is_left_out(text, whole):
     assert finished(text) == whole
 
 
-@pytest.mark.parametrize("name", ["acloserlook", "llm_summeval"])
-def test_no_beginning_of_a_recorded_text_reads_otherwise_than_the_whole(name):
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("acloserlook", {"prompt_forms": ("rate_explain",)}),
+        ("llm_summeval", {"judges": ("llama-2-70b-chat-hf",)}),
+    ],
+)
+def test_no_beginning_of_a_recorded_text_reads_otherwise_than_the_whole(name, options):
     """Cut at every token, a text gives the score of the whole text, or none."""
     public_data.needs(name)
-    texts = recordings.load(name)["text"].unique()
+    texts = recordings.load(name, **options)["text"].unique()
     for text in random.Random(32).sample(list(texts), 60):
         whole = parsers.rating(text, 1, 5)
         for token in TOKEN.finditer(text):
@@ -155,6 +148,19 @@ def test_no_beginning_of_a_recorded_text_reads_otherwise_than_the_whole(name):
             judgment = read(text[: token.end()], "length")
             if judgment.status is Status.OK:
                 assert judgment.value == whole.value, text[: token.end()]
+
+
+def test_no_cut_error_analysis_reads_otherwise_than_the_whole():
+    public_data.needs("tigerscore_outputs")
+    texts = recordings.load("tigerscore_outputs")["text"].unique()
+    judge = TigerScore(instruction="Sum up.")
+    for text in random.Random(32).sample(list(texts), 12):
+        whole = judge.read(Completion("k", text))
+        for token in TOKEN.finditer(text):
+            beginning = text[: token.end()]
+            judgment = judge.read(Completion("k", beginning, finish_reason="length"))
+            if judgment.status is Status.OK:
+                assert judgment.value == whole.value, beginning
 
 
 def test_a_run_says_what_became_of_its_draws():

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
-from nlgeval_lib.scoring import cells
+from nlgeval_lib.scoring import cells, score_files
+from nlgeval_lib.scoring.cells import InputError
 
 OWN = '''
 import os
@@ -218,3 +219,19 @@ def test_meta_reads_only_what_it_needs(nl, tmp_path):
             "score", "-e", "bleu", "-i", "in.jsonl", "--column", "b", "-o", "s.csv"
         ).err
     )
+
+
+def test_two_runs_into_one_file_do_not_meet(tmp_path):
+    path = str(tmp_path / "scores.csv")
+    with score_files.ScoreFile(path, key="same") as first:
+        with (
+            pytest.raises(InputError, match=r"another run is writing .*scores\.csv"),
+            score_files.ScoreFile(path, key="same"),
+        ):
+            pass
+        assert first._folder.is_dir()
+        with score_files.ScoreFile(path, key="other"):
+            pass
+    with score_files.ScoreFile(path, key="same"):
+        pass
+    assert list(tmp_path.iterdir()) == []

@@ -279,13 +279,14 @@ def test_a_judgment_is_shown_whole_and_its_texts_are_data(judged):
         and second[5] == "unparsed"
         and second[6]
     )
-    [(about, prompt, answer, [(start, end)], trace)] = first[11]
+    [(about, prompt, answer, [(start, end)], trace, reasoning)] = first[11]
     text = data["texts"][answer]
     assert text == f"{EVIL} Rating: 4" and text[start:end] == "4" and about == "score"
     assert (
         EVIL in data["texts"][prompt] and data["texts"][first[10]] == f"output 0 {EVIL}"
     )
     assert "verdict  4: label" in data["texts"][trace] and second[11][0][3] == []
+    assert data["texts"][reasoning] == ""
     widget = judged._repr_html_()
     assert (
         widget.startswith("<iframe")

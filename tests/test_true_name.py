@@ -172,6 +172,25 @@ def test_what_gave_nothing_is_asked_again_when_told_to(
     assert got.code == 2 and "--ask-again removes stored completions" in got.err
 
 
+def test_a_list_of_aspects_that_cannot_be_used_is_asked_again(nl, judge, tmp_path):
+    """One list that nobody can read loses every row."""
+    lists = iter(["no idea", "Aspect 1: Wit: how witty.\nAspect 2: Tact: how tactful."])
+
+    def reply(prompt: str) -> str:
+        if "Aspect 1" not in prompt and "two" in prompt:
+            return next(lists)
+        return '{"Wit": 3, "Tact": 4}' if "Wit: how" in prompt else "Score: 2"
+
+    server = judge(reply)
+    jsonl(tmp_path / "in.jsonl", rows(3, aspect="overall", source="s"))
+    call = ("score", "-e", "coascore", "-s", "n=2", "-i", "in.jsonl", "-o", "out.csv")
+    nl(*call, *asks(server, "--max-missing", "1"))
+    assert pd.read_csv("out.csv")["value"].isna().all()
+    nl(*call, *asks(server, "--max-missing", "1", "--ask-again", "unparsed"))
+    assert next(lists, None) is None
+    assert len(server.bodies) > 2
+
+
 # -- in the papers' tables
 
 

@@ -13,6 +13,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,7 +87,12 @@ WORLDS = {
 }
 
 
-def labelled(ratings: Scores, by: str, labels: int, rng: np.random.Generator) -> Scores:
+def labelled(
+    ratings: Scores,
+    by: str,
+    labels: int,
+    rng: np.random.Generator,
+) -> Scores:
     """The ratings of outputs drawn at random, NaN elsewhere."""
     kept = np.full_like(ratings, np.nan)
     inputs = ratings.shape[1]
@@ -99,18 +105,31 @@ def labelled(ratings: Scores, by: str, labels: int, rng: np.random.Generator) ->
 
 
 def measure(
-    name: str, by: str, labels: int, inputs: int, sims: int, seed: int
+    name: str,
+    by: str,
+    labels: int,
+    inputs: int,
+    sims: int,
+    seed: int,
 ) -> dict[str, float]:
     """Coverage of means and differences with the judge, of means by labels and by the
     judge alone; and what a label is worth (medians).
     """
     world = WORLDS[name]
-    truth = world.draw(BEYOND, np.random.default_rng(seed))[1].mean(axis=1)
+    population = np.random.default_rng(seed)
+    _, every_rating = world.draw(BEYOND, population)
+    truth = every_rating.mean(axis=1)
     rng = np.random.default_rng(seed + 1)
     rows = []
     for _ in range(sims):
         scores, ratings = world.draw(inputs, rng)
-        found = meta.estimate(scores, labelled(ratings, by, labels, rng))
+        known = labelled(
+            ratings,
+            by,
+            labels,
+            rng,
+        )
+        found = meta.estimate(scores, known)
         rows.append(dict(_coverage(found, scores, truth)))
     table = pd.DataFrame(rows)
     worth = ["worth of means", "worth of differences"]
@@ -122,20 +141,34 @@ def _coverage(
 ) -> Iterator[tuple[str, float]]:
     """What one simulation says, by name."""
     means = found.to_frame()
-    yield "means", means["low"].le(truth).mul(means["high"].ge(truth)).mean()
-    alone = means["low_alone"].le(truth).mul(means["high_alone"].ge(truth))
-    yield "labels alone", alone.mean()
-    reach = 1.96 * scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    yield "judge alone", (np.abs(scores.mean(axis=1) - truth) <= reach).mean()
+    yield "means", _held(means["low"], means["high"], truth)
+    yield "labels alone", _held(means["low_alone"], means["high_alone"], truth)
+    center = scores.mean(axis=1)
+    error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    low = center - 1.96 * error
+    high = center + 1.96 * error
+    yield "judge alone", _held(low, high, truth)
     first, second = np.triu_indices(SYSTEMS, 1)
     gaps = truth[first] - truth[second]
     pairs = found.differences_frame()
-    yield "differences", pairs["low"].le(gaps).mul(pairs["high"].ge(gaps)).mean()
+    yield "differences", _held(pairs["low"], pairs["high"], gaps)
     yield "worth of means", found.worth_means
     yield "worth of differences", found.worth_differences
 
 
-def measure_pass_rates(labels: int, inputs: int, sims: int, seed: int) -> float:
+def _held(low: Any, high: Any, truth: Scores) -> float:
+    """The share of intervals that hold the truth."""
+    above = np.asarray(low) <= truth
+    below = np.asarray(high) >= truth
+    return float(np.mean(above & below))
+
+
+def measure_pass_rates(
+    labels: int,
+    inputs: int,
+    sims: int,
+    seed: int,
+) -> float:
     """Coverage of corrected pass rates where the judge errs alike with all systems, and
     the last system has no label.
     """
@@ -144,11 +177,17 @@ def measure_pass_rates(labels: int, inputs: int, sims: int, seed: int) -> float:
     held = []
     for _ in range(sims):
         passed = rng.random((SYSTEMS, inputs)) < rates[:, None]
-        right = rng.random(passed.shape) < np.where(passed, 0.9, 0.75)
-        kept = labelled(passed.astype(float), "input", labels, rng)
+        accuracy = np.where(passed, 0.9, 0.75)
+        right = rng.random(passed.shape) < accuracy
+        kept = labelled(
+            passed.astype(float),
+            "input",
+            labels,
+            rng,
+        )
         kept[-1] = np.nan
         table = meta.pass_rates(passed == right, kept).to_frame()
-        held.append((table["low"].le(rates) & table["high"].ge(rates)).mean())
+        held.append(_held(table["low"], table["high"], rates))
     return float(np.mean(held))
 
 
@@ -157,14 +196,29 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--sims", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
+    sims = options.sims
+    seed = options.seed
     rows = []
     for name, (by, labels, inputs) in product(WORLDS, DESIGNS):
-        measured = measure(name, by, labels, inputs, options.sims, options.seed)
+        measured = measure(
+            name,
+            by,
+            labels,
+            inputs,
+            sims,
+            seed,
+        )
         place = {"world": name, "by": by, "labels": labels, "inputs": inputs}
         rows.append(place | measured)
-    print(pd.DataFrame(rows).round(3).to_markdown(index=False))
+    table = pd.DataFrame(rows).round(3)
+    print(table.to_markdown(index=False))
     for labels in (20, 60):
-        coverage = measure_pass_rates(labels, 300, options.sims, options.seed)
+        coverage = measure_pass_rates(
+            labels,
+            300,
+            sims,
+            seed,
+        )
         print(f"pass rates, {labels} labels a system: {coverage:.3f}")
 
 

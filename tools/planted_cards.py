@@ -1,22 +1,17 @@
 """Do cards name what was planted, and accuse no honest judge?
 
-python tools/planted_cards.py [--seeds 5]
+python -m tools.planted_cards [--seeds 5]
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-import planted
 
 from nlgeval_lib import card
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
+from tools import planted
 
 NOISE = (0.25, 0.5, 1.0, 1.5)
 

@@ -169,7 +169,14 @@ def _groups(options: Estimate | PlanLabels) -> list[Labelled]:
     )
     note(data.told())
     humans = options.human or ["human"]
-    return list(labelled_files.labelled(data, options.score, humans, options.by))
+    return list(
+        labelled_files.labelled(
+            data,
+            options.score,
+            humans,
+            options.by,
+        )
+    )
 
 
 def _tables(

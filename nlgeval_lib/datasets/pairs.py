@@ -49,7 +49,12 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     if spec.n_items:
         sizes = (len(frame), frame["input_id"].nunique(), len(systems(frame)))
         expected = (spec.n_items, spec.n_inputs, spec.n_systems)
-        expect(spec.name, "pairs, inputs, systems", sizes, expected)
+        expect(
+            spec.name,
+            "pairs, inputs, systems",
+            sizes,
+            expected,
+        )
     return counted(frame, spec.name, _ties_allowed(spec))
 
 
@@ -58,7 +63,11 @@ def _ties_allowed(spec: Spec) -> bool:
     return lowest == TIE
 
 
-def counted(frame: pd.DataFrame, name: str, ties: bool) -> pd.DataFrame:
+def counted(
+    frame: pd.DataFrame,
+    name: str,
+    ties: bool,
+) -> pd.DataFrame:
     """The frame, with what it is about in its `attrs`.
 
     Raises: ValueError for a preference that is none of 1, 2 and (with ties) 0.
@@ -146,7 +155,9 @@ def majority(ratings: Any) -> np.ndarray:
 
 
 def from_ratings(
-    frame: pd.DataFrame, aspect: str | None = None, margin: float = 0.0
+    frame: pd.DataFrame,
+    aspect: str | None = None,
+    margin: float = 0.0,
 ) -> pd.DataFrame:
     """The pairs that a long frame of ratings holds: every two systems of each input.
 
@@ -203,7 +214,11 @@ def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _higher(one: pd.Series, two: pd.Series, margin: float) -> np.ndarray:
+def _higher(
+    one: pd.Series,
+    two: pd.Series,
+    margin: float,
+) -> np.ndarray:
     """Which of two ratings is higher, 0 where they are within the margin."""
     gap = one.to_numpy(dtype=float) - two.to_numpy(dtype=float)
     preferred = np.where(gap > margin, FIRST, np.where(gap < -margin, SECOND, TIE))

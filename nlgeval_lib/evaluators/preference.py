@@ -32,32 +32,53 @@ NAN = float("nan")
 ORDERS = ("given", "swapped")
 _SECOND = "output_2"
 _COLUMN = {"reference": "references"}
-_CODES = {"A": 1.0, "B": 2.0, "TIE": 0.0}
+_CODES = {
+    "A": 1.0,
+    "B": 2.0,
+    "TIE": 0.0,
+}
 # a whole answer that only names an output: "Output (a)", "2.", "Response B"
 _BARE = re.compile(
     r"\W*(?:(?:output|response|answer|option|choice|assistant|model|summary)\s*)?"
     r"[\[(*\"']*(?P<which>a|b|1|2)[\])*\"'.]*\s*",
     re.IGNORECASE,
 )
-_BARE_CODES = {"a": "A", "1": "A", "b": "B", "2": "B"}
+# the last sentence of an answer that argues first: "Therefore, Output (b) is better."
+_CONCLUSION = re.compile(
+    r"\b(?:therefore|thus|hence|overall|in conclusion)\b[,:]?\s+"
+    r"(?:output|response|answer|option|assistant|model|summary)\s*"
+    r"[\[(\"']*(?P<which>a|b|1|2)[\])\"']*\s+is\s+(?:the\s+)?better(?:\s+one)?\W*$",
+    re.IGNORECASE,
+)
+_BARE_CODES = {
+    "a": "A",
+    "1": "A",
+    "b": "B",
+    "2": "B",
+}
 
 
 def read_verdict(
-    text: str, labels: Sequence[str] = ("A", "B"), tie: bool = True
+    text: str,
+    labels: Sequence[str] = ("A", "B"),
+    tie: bool = True,
 ) -> Parsed:
     """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
 
     labels: the words that the prompt asks for, first, second and (a third) a tie; an
-    answer that is one of them is it. Else the answer that names an output alone, and
-    what `parsers.preference` reads.
+    answer that is one of them is it. Else the answer that names an output alone, the
+    conclusion that ends it ("Therefore, Output (b) is better."), and what
+    `parsers.preference` reads.
     """
     answer = text.strip().strip(".*\"'[]() ").casefold()
     for label, value in zip(labels, _CODES, strict=False):
         if answer and answer == label.casefold():
             return Parsed(value, Status.OK, rule="label")
-    bare = _BARE.fullmatch(text)
-    if bare:
-        return Parsed(_BARE_CODES[bare["which"].lower()], Status.OK, rule="bare")
+    forms = {"bare": _BARE.fullmatch(text), "conclusion": _CONCLUSION.search(text)}
+    for rule, match in forms.items():
+        if match:
+            code = _BARE_CODES[match["which"].lower()]
+            return Parsed(code, Status.OK, rule=rule)
     return preference(text, tie)
 
 
@@ -80,7 +101,10 @@ class Preference(Judge):
 
     name = "preference"
     defaults: Mapping[str, Any] = MappingProxyType(
-        {"temperature": 0.0, "max_tokens": 1024}
+        {
+            "temperature": 0.0,
+            "max_tokens": 1024,
+        }
     )
 
     def __init__(
@@ -133,7 +157,11 @@ class Preference(Judge):
             )
         return samples(rows, needs, self.name)
 
-    def in_order(self, sample: Sample, order: str) -> Request:
+    def in_order(
+        self,
+        sample: Sample,
+        order: str,
+    ) -> Request:
         """What is asked about a pair in one order."""
         shown = (sample.output, str(sample.extra[_SECOND]))
         if order == "swapped":
@@ -153,7 +181,12 @@ class Preference(Judge):
         requests = []
         for sample in samples:
             requests += [self.in_order(sample, order) for order in ORDERS]
-        answers = yield Stage("verdict", requests, self.shaped("verdict"), "A")
+        answers = yield Stage(
+            "verdict",
+            requests,
+            self.shaped("verdict"),
+            "A",
+        )
         judgments = []
         for number, sample in enumerate(samples):
             given, swapped = answers[2 * number : 2 * number + 2]
@@ -180,10 +213,17 @@ class Preference(Judge):
         if not math.isnan(value):
             return Judgment(value, details=MappingProxyType(details))
         status, reason = most_frequent(without)
-        return Judgment(NAN, status, reason, MappingProxyType(details))
+        return Judgment(
+            NAN,
+            status,
+            reason,
+            MappingProxyType(details),
+        )
 
     def _of_order(
-        self, draws: Sequence[Completion], sample: Sample
+        self,
+        draws: Sequence[Completion],
+        sample: Sample,
     ) -> tuple[float, list[Judgment]]:
         """What the draws of one order say of the outputs as shown, and the draws that
         say nothing.
@@ -201,7 +241,11 @@ class Preference(Judge):
         alone = votes.count(max(votes)) == 1
         return float(votes.index(max(votes))) if alone else 0.0, without
 
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+    def parse(
+        self,
+        completion: Completion,
+        sample: Sample | None = None,
+    ) -> Judgment:
         """1 for the output shown first, 2 for the second, 0 for neither."""
         verdict = self.reader(sample)(completion.text)
         if verdict.value is None:
@@ -224,10 +268,19 @@ class Preference(Judge):
         }
 
 
-def _filled(template: Template, sample: Sample, shown: Mapping[str, str]) -> str:
+def _filled(
+    template: Template,
+    sample: Sample,
+    shown: Mapping[str, str],
+) -> str:
     """The template with the pair's texts in the order of showing."""
     texts = {name: field_of(sample, name) for name in template.variables}
-    return template.render(**{**texts, **{k: shown[k] for k in shown if k in texts}})
+    return template.render(
+        **{
+            **texts,
+            **{k: shown[k] for k in shown if k in texts},
+        }
+    )
 
 
 def by_order(scores: pd.DataFrame) -> pd.DataFrame:

@@ -53,10 +53,12 @@ _NAMES = {
         "held_out_acc_eq",
         "soft_pairwise_accuracy",
     ),
+    "preference": ("SelfPreference", "self_preference"),
     "ranks": ("RankSets", "rank_sets", "stepdown_p"),
     "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": ("Ceiling", "against_leave_one_out", "human_ceiling"),
     "replacement": ("AltTest", "alt_test"),
+    "variance": ("Components", "Decision", "variance_components"),
     "verdicts": (
         "OrderEffect",
         "PairAccuracy",

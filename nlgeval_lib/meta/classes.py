@@ -104,10 +104,18 @@ def class_agreement(
     for name, measure in measures.items():
         value = measure(np.ones(n))
         ends = interval_of(measure, present, value, *settings)
-        reason = ends.reason
-        if np.isnan(value):
-            reason = "no item that it is about"
-        results.append(Agreement(value, name, n, 2, x.size - n, ends, reason))
+        reason = "no item that it is about" if np.isnan(value) else ends.reason
+        results.append(
+            Agreement(
+                value,
+                name,
+                n,
+                2,
+                x.size - n,
+                ends,
+                reason,
+            )
+        )
     return _beside_the_constant(results, both[1], x.size - n, len(classes))
 
 
@@ -120,7 +128,10 @@ def _check_classes(classes: Floats, **values: float | None) -> None:
 
 
 def _beside_the_constant(
-    measures: list[Agreement], human: Floats, missing: int, classes: int
+    measures: list[Agreement],
+    human: Floats,
+    missing: int,
+    classes: int,
 ) -> ClassAgreement:
     """The measures and the accuracy of a judge that always says the same."""
     values, counts = np.unique(human, return_counts=True)
@@ -152,7 +163,10 @@ class _Table:
     """
 
     def __init__(
-        self, both: Floats, classes: Floats, used: Floats | None = None
+        self,
+        both: Floats,
+        classes: Floats,
+        used: Floats | None = None,
     ) -> None:
         self.both = both
         self.classes = classes
@@ -179,8 +193,11 @@ class _Table:
         table = self.counts(weights)
         given = table.sum(axis=0) + table.sum(axis=1)
         occurring = given > 0
-        scores = 2 * np.diag(table)[occurring] / given[occurring]
-        return float(scores.mean()) if occurring.any() else NAN
+        if not occurring.any():
+            return NAN
+        right = np.diag(table)[occurring]
+        scores = 2 * right / given[occurring]
+        return float(scores.mean())
 
     def rate_within(self, chosen: Any) -> Callable[[Floats], float]:
         """The share of items whose human class is chosen that have a chosen one from

@@ -359,7 +359,11 @@ class _Tuned:
         )
 
     def _estimate(
-        self, row: int, name: str, confidence: float, tested: bool
+        self,
+        row: int,
+        name: str,
+        confidence: float,
+        tested: bool,
     ) -> Estimated:
         contrasts = self.contrasts
         n = int(contrasts.n[row])
@@ -392,7 +396,13 @@ class _Tuned:
             total=int(contrasts.total[row]),
             worth=worth,
             weight=float(self.weight),
-            interval=Interval(low, high, "jack-inputs", how, reason=reason),
+            interval=Interval(
+                low,
+                high,
+                "jack-inputs",
+                how,
+                reason=reason,
+            ),
             p=p,
             reason=reason,
         )
@@ -405,7 +415,10 @@ def _ratio(products: Any, squares: Any) -> Any:
 
 
 def _ends(
-    value: float, variance: float, n: int, confidence: float
+    value: float,
+    variance: float,
+    n: int,
+    confidence: float,
 ) -> tuple[float, float]:
     """Value -+ t standard errors; NaN without a spread."""
     if n < 2 or not variance > 0:

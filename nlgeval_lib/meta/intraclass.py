@@ -49,13 +49,17 @@ def icc(
             f"ratings: got {k} rater(s) and {n} complete item(s); "
             "at least 2 of each are needed"
         )
-    result = Agreement(NAN, f"icc({kind})", n, k, int((~complete).sum()))
+    result = Agreement(
+        NAN,
+        f"icc({kind})",
+        n,
+        k,
+        int((~complete).sum()),
+    )
     variances = _mean_squares(data)
     if variances.total <= 1e-24 * max((data**2).sum(), 1e-300):
-        reason = "all ratings are equal: there is no variance to share out"
-        return replace(result, reason=reason)
-    tail = round((1 + confidence) / 2, 15)
-    value, low, high = map(float, _icc(kind, variances, n, k, tail))
+        return replace(result, reason="all ratings are equal: no variance to share out")
+    value, low, high = map(float, _icc(kind, variances, n, k, confidence))
     if not value <= 1 + 1e-9 or value == -np.inf:
         reason = "the variance that is to be shared out is estimated as 0 or less"
         return replace(result, reason=reason)
@@ -89,14 +93,15 @@ class _OfComplete:
         self.kind = kind
 
     def __call__(self, counts: Floats) -> float:
-        drawn = self.data[np.repeat(np.arange(len(self.data)), counts.astype(int))]
+        places = np.arange(len(self.data))
+        drawn = self.data[np.repeat(places, counts.astype(int))]
         n, k = drawn.shape
         if n < 2:
             return NAN
         variances = _mean_squares(drawn)
         if variances.total <= 0:
             return NAN
-        return float(_icc(self.kind, variances, n, k, 0.975)[0])
+        return float(_icc(self.kind, variances, n, k, 0.95)[0])
 
 
 class _MeanSquares(NamedTuple):
@@ -119,10 +124,10 @@ def _mean_squares(data: Floats) -> _MeanSquares:
     # Large ratings lose digits otherwise.
     data = data - data[:1, :1]
     grand = data.mean()
-    square_of_items = ((data.mean(axis=1) - grand) ** 2).sum()
-    square_of_raters = ((data.mean(axis=0) - grand) ** 2).sum()
-    rows = k * square_of_items / (n - 1)
-    columns = n * square_of_raters / (k - 1)
+    items = data.mean(axis=1) - grand
+    raters = data.mean(axis=0) - grand
+    rows = k * (items**2).sum() / (n - 1)
+    columns = n * (raters**2).sum() / (k - 1)
     total = ((data - grand) ** 2).sum()
     within = (total - rows * (n - 1)) / (n * (k - 1))
     residual = total - rows * (n - 1) - columns * (k - 1)
@@ -136,12 +141,14 @@ def _mean_squares(data: Floats) -> _MeanSquares:
 
 
 def _icc(
-    kind: str, variances: _MeanSquares, n: int, k: int, tail: float
+    kind: str,
+    variances: _MeanSquares,
+    n: int,
+    k: int,
+    confidence: float,
 ) -> tuple[float, float, float]:
-    """The coefficient of a kind and the ends of its interval; of n items and k raters.
-
-    tail: the F distribution below the upper end.
-    """
+    """The coefficient of a kind and the ends of its interval; of n items and k raters."""
+    tail = round((1 + confidence) / 2, 15)
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind[0] == "2":
             single = _icc_of_sampled_raters(variances, n, k, tail)
@@ -163,7 +170,12 @@ def _icc(
 
 
 def _icc_from_f(
-    rows: float, noise: float, n: int, df: int, k: int, tail: float
+    rows: float,
+    noise: float,
+    n: int,
+    df: int,
+    k: int,
+    tail: float,
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater, and its ends from the F statistic.
 
@@ -180,7 +192,10 @@ def _icc_from_f(
 
 
 def _icc_of_sampled_raters(
-    variances: _MeanSquares, n: int, k: int, tail: float
+    variances: _MeanSquares,
+    n: int,
+    k: int,
+    tail: float,
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater who is one of a sample, and its ends.
 
@@ -195,16 +210,19 @@ def _icc_of_sampled_raters(
     value = (rows - error) / (rows + (k - 1) * error + noise)
     ratio = np.float64(columns) / error
     spread = n * (1 + (k - 1) * value) - k * value
-    df: Any = (k - 1) * (n - 1) * (k * value * ratio + spread) ** 2
-    df /= (n - 1) * k**2 * value**2 * ratio**2 + spread**2
+    of_raters = k * value * ratio
+    df: Any = (k - 1) * (n - 1) * (of_raters + spread) ** 2
+    df /= (n - 1) * of_raters**2 + spread**2
     if error == 0 and value != 0:
         # The limit for an error that goes to 0.
         df = k - 1
     upper = special.fdtri(n - 1, df, tail)
     lower = special.fdtri(df, n - 1, tail)
     raters_share = k * columns + (k * n - k - n) * error
-    low = n * (rows - upper * error) / (upper * raters_share + n * rows)
-    high = n * (lower * rows - error) / (raters_share + n * lower * rows)
+    low = n * (rows - upper * error)
+    low = low / (upper * raters_share + n * rows)
+    high = n * (lower * rows - error)
+    high = high / (raters_share + n * lower * rows)
     return value, low, high
 
 

@@ -65,7 +65,15 @@ def kappa(
         coefficient, present, value, ci, n_boot, seed, confidence, grouped
     )
     reason = EQUAL if np.isnan(value) else ends.reason
-    return Agreement(value, name, n, 2, a.size - n, ends, reason)
+    return Agreement(
+        value,
+        name,
+        n,
+        2,
+        a.size - n,
+        ends,
+        reason,
+    )
 
 
 def weighted_kappa(
@@ -106,7 +114,11 @@ class _Kappa:
     """
 
     def __init__(
-        self, both: Floats, allowed: Floats, weights: str, chance: str
+        self,
+        both: Floats,
+        allowed: Floats,
+        weights: str,
+        chance: str,
     ) -> None:
         self.chance = chance
         self.metric = "nominal" if weights == "none" else weights
@@ -119,8 +131,9 @@ class _Kappa:
     def __call__(self, counts: Floats) -> float:
         n = counts.sum()
         classes = len(self.values)
-        p = np.bincount(self.codes[0], counts, classes).astype(float)
-        q = np.bincount(self.codes[1], counts, classes).astype(float)
+        first, second = self.codes
+        p = np.bincount(first, counts, classes).astype(float)
+        q = np.bincount(second, counts, classes).astype(float)
         if self.chance == "gwet":
             expected = self._at_random((p + q) / 2)
         elif self.chance == "scott":
@@ -138,9 +151,11 @@ class _Kappa:
         classes = len(self.values)
         if classes < 2 or n == 0:
             return 0.0
-        gaps = distances(self.values[:, None], self.values[None, :], self.metric)
+        by_row = self.values[:, None]
+        gaps = distances(by_row, self.values, self.metric)
         largest = gaps.max()
         similar = (1 - gaps / largest).sum()
         share = shared / n
-        hard = (share * (1 - share)).sum() * similar / (classes * (classes - 1))
+        hard = (share * (1 - share)).sum() * similar
+        hard = hard / (classes * (classes - 1))
         return float(largest * (1 - hard) * n**2)

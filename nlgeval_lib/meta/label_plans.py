@@ -106,14 +106,24 @@ def fewest_labels(
     )
 
 
-def _width(labels: float, residual: float, shared: float, confidence: float) -> float:
+def _width(
+    labels: float,
+    residual: float,
+    shared: float,
+    confidence: float,
+) -> float:
     """The width of the interval with so many labels."""
     quantile = special.stdtrit(labels - 1, (1 + confidence) / 2)
     variance = max(residual / labels + shared, 0.0)
     return float(2 * quantile * np.sqrt(variance))
 
 
-def _fewest(width: float, residual: float, shared: float, confidence: float) -> float:
+def _fewest(
+    width: float,
+    residual: float,
+    shared: float,
+    confidence: float,
+) -> float:
     """The fewest labels, at least 2, whose interval is no wider; infinity where none
     is.
     """

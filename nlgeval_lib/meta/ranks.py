@@ -54,7 +54,10 @@ class RankSets(Result):
 
 
 def rank_sets(
-    values: Any, p: Any, alpha: float = 0.05, names: Sequence[Any] | None = None
+    values: Any,
+    p: Any,
+    alpha: float = 0.05,
+    names: Sequence[Any] | None = None,
 ) -> RankSets:
     """Between which ranks does each lie, when every two were tested?
 
@@ -68,22 +71,24 @@ def rank_sets(
     """
     arrays.share(alpha, "alpha")
     values = arrays.floats(values, "values", "each")
+    number = len(values)
     p = arrays.floats(p, "p", "each, each")
-    square = p.shape == (len(values), len(values))
+    square = p.shape == (number, number)
     if not square or not np.array_equal(p, p.T, equal_nan=True):
         raise ValueError(
-            f"p: got shape {p.shape} for {len(values)} values; "
+            f"p: got shape {p.shape} for {number} values; "
             "pass p[each, each], alike both ways"
         )
     if names is None:
-        names = range(1, len(values) + 1)
-    if len(names) != len(values):
-        raise ValueError(f"names: got {len(names)} for {len(values)} values")
+        names = range(1, number + 1)
+    if len(names) != number:
+        raise ValueError(f"names: got {len(names)} for {number} values")
     differ = p <= alpha
-    higher = differ & (values[None, :] > values[:, None])
-    lower = differ & (values[None, :] < values[:, None])
+    by_row = values[:, None]
+    higher = differ & (values > by_row)
+    lower = differ & (values < by_row)
     best = 1 + higher.sum(axis=1)
-    worst = len(values) - lower.sum(axis=1)
+    worst = number - lower.sum(axis=1)
     return RankSets(
         names=tuple(map(str, names)),
         values=tuple(values.tolist()),
@@ -93,7 +98,12 @@ def rank_sets(
     )
 
 
-def stepdown_p(p: Any, parts: Any, n_draws: int = 10_000, seed: int = 0) -> Floats:
+def stepdown_p(
+    p: Any,
+    parts: Any,
+    n_draws: int = 10_000,
+    seed: int = 0,
+) -> Floats:
     """p-values of many contrasts of the same data, corrected with what they share.
 
     p: two-sided, (contrast,), NaN where there is none. parts: `[contrast, unit]`, what

@@ -129,7 +129,11 @@ def _few(passed: int, failed: int) -> str:
 
 
 def _rate(
-    name: str, verdicts: Floats, passed: Floats, failed: Floats, confidence: float
+    name: str,
+    verdicts: Floats,
+    passed: Floats,
+    failed: Floats,
+    confidence: float,
 ) -> PassRate:
     """One system's rate from its verdicts and the judge's being right on outputs that
     passed and that failed.
@@ -141,21 +145,44 @@ def _rate(
         how = f"|conf:{arrays.exactly(confidence)}"
     if not n:
         no_interval = Interval(name="lang-reiczigel", how=how)
-        return PassRate(NAN, name, NAN, 0, no_interval, "the judge scored no output")
+        return PassRate(
+            NAN,
+            name,
+            NAN,
+            0,
+            no_interval,
+            "the judge scored no output",
+        )
     apparent = float(own.mean())
     informed = float(passed.mean() + failed.mean() - 1)
     if informed <= 0:
         reason = "the judge tells passed from failed outputs no better than chance"
         no_interval = Interval(name="lang-reiczigel", how=how, reason=reason)
-        return PassRate(NAN, name, apparent, n, no_interval, reason)
+        return PassRate(
+            NAN,
+            name,
+            apparent,
+            n,
+            no_interval,
+            reason,
+        )
     value = (apparent + float(failed.mean()) - 1) / informed
     low, high = _lang_reiczigel(own, passed, failed, confidence)
     interval = Interval(low, high, "lang-reiczigel", how)
-    return PassRate(float(np.clip(value, 0, 1)), name, apparent, n, interval)
+    return PassRate(
+        float(np.clip(value, 0, 1)),
+        name,
+        apparent,
+        n,
+        interval,
+    )
 
 
 def _lang_reiczigel(
-    verdicts: Floats, passed: Floats, failed: Floats, confidence: float
+    verdicts: Floats,
+    passed: Floats,
+    failed: Floats,
+    confidence: float,
 ) -> tuple[float, float]:
     """The interval of a rate, cut at [0, 1].
 

@@ -161,7 +161,11 @@ def _beside_constants(result: AltTest, test: _Test, ratings: Floats) -> AltTest:
 
 
 def _beside_length(
-    result: AltTest, test: _Test, length: Any, x: Floats, ratings: Floats
+    result: AltTest,
+    test: _Test,
+    length: Any,
+    x: Floats,
+    ratings: Floats,
 ) -> AltTest:
     """The result with the judge that gives the longest outputs the highest ratings."""
     lengths, _ = arrays.alike(length=length, judge=x)
@@ -266,7 +270,12 @@ class _Test:
             leads.append((float(judge_wins.mean()), lead, places))
         return leads
 
-    def _p(self, lead: Floats, places: Any, units: str) -> float:
+    def _p(
+        self,
+        lead: Floats,
+        places: Any,
+        units: str,
+    ) -> float:
         """p of "the rater's mean lead over the judge is epsilon or more"; places: which
         items the leads are of.
         """
@@ -289,7 +298,12 @@ class _Test:
 class _MeanLead(Statistic):
     """The mean of values over the items that are present, row-major."""
 
-    def __init__(self, values: Floats, present: Any, grouped: Groups) -> None:
+    def __init__(
+        self,
+        values: Floats,
+        present: Any,
+        grouped: Groups,
+    ) -> None:
         self.each = values
         self.present = present
         self.groups = grouped

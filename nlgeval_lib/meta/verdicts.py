@@ -162,7 +162,7 @@ class OrderEffect(Measured):
     value: consistency, the share of pairs with the same verdict in both orders. kappa:
     the same beyond chance (Cohen, unweighted). first: share of verdicts for the output
     shown first, second: for the one shown second, ties: for neither; bias = first -
-    second. n: pairs with a verdict in both orders.
+    second, from bias_low to bias_high. n: pairs with a verdict in both orders.
     """
 
     value: float
@@ -175,12 +175,16 @@ class OrderEffect(Measured):
     n_unread: int
     interval: Interval = NO_INTERVAL
     reason: str = ""
+    bias_low: float = NAN
+    bias_high: float = NAN
 
     def answer(self) -> dict[str, Any]:
         return {
             "consistency": self.value,
             "kappa": self.kappa,
             "bias": self.bias,
+            "bias_low": self.bias_low,
+            "bias_high": self.bias_high,
             "ties": self.ties,
             "n": self.n,
         }
@@ -214,6 +218,7 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
     shown_second = np.concatenate([one[both] == 2, two[both] == 1]).mean()
     tied = np.concatenate([one[both] == 0, two[both] == 0]).mean()
     kappa = nominal_kappa(one[both], two[both])
+    low, high = _ends_of_bias(one[both], two[both], labels[both])
     return OrderEffect(
         value=same.value,
         kappa=kappa,
@@ -225,7 +230,20 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
         n_unread=n_unread,
         interval=same.interval,
         reason="" if kappa == kappa else "one verdict alone: chance explains it",
+        bias_low=low,
+        bias_high=high,
     )
+
+
+def _ends_of_bias(one: Floats, two: Floats, labels: Any) -> tuple[float, float]:
+    """The interval of the bias, each group of pairs left out in turn."""
+    # In the second order, output 2 stands first. 1 is all for what stands first.
+    share = (2 + _signs(one) - _signs(two)) / 4
+    _, places = np.unique(labels, return_inverse=True)
+    sums = np.bincount(places, share)
+    sizes = np.bincount(places).astype(float)
+    ends = _over_groups(sums, sizes)
+    return 2 * ends.low - 1, 2 * ends.high - 1
 
 
 def nominal_kappa(first: Any, second: Any) -> float:

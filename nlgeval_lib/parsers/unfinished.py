@@ -11,7 +11,7 @@ from nlgeval_lib.parsers.text import DIGITS, WORD
 # "Score: 4" may have gone on as "4.5" or "4/10", and "Flu" as any word; a number before
 # it may count what the word names ("scored four goals")
 _LAST_WORD = re.compile(
-    rf"(?:(?<!\w)(?:{WORD}|{DIGITS})[^\S\n]+)?\S*[^\S\n]*\Z", re.IGNORECASE
+    rf"(?:(?<!\w)(?:{WORD}|{DIGITS})[^\S\n]+)*\S*[^\S\n]*\Z", re.IGNORECASE
 )
 # a line that is nothing but the mark of a list is no score
 _LIST_MARK = re.compile(r"(?:\A|\n)[ \t>*-]*\(?\d{1,3}[.):]?\s*\Z")

@@ -144,6 +144,12 @@ class Answer:
         return names
 
     @property
+    def numbers(self) -> list[str]:
+        """The names of its tables; one that only holds a sentence is none."""
+        names = self._files(".csv")
+        return [name for name in names if not name.endswith("__in_words.csv")]
+
+    @property
     def figures(self) -> list[str]:
         """The names of its pictures, as records give them."""
         return self._files(".png")
@@ -189,7 +195,7 @@ class Answer:
         if self.entry.id == CLAIMS:
             return claims_page.shown(self._saved("by_paper"), self._saved("claims"))
         saved_tables = []
-        for name in sorted(self._files(".csv"), key=_place_on_page):
+        for name in sorted(self.numbers, key=_place_on_page):
             label = posixpath.basename(name).removesuffix(".csv")
             label = label.removeprefix(f"{self.entry.id}__")
             caption = label.replace("_", " ").capitalize()
@@ -392,10 +398,8 @@ def _making(answer: Answer, link: Callable[[str, str], str]) -> str:
 def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
     """Where the numbers are, why some are missing, and what would make them."""
     links = [link(answer.record["notebook"], "notebook")]
-    for name in answer.record["files"]:
-        if name.endswith(".csv"):
-            links.insert(0, link(name, "the numbers"))
-            break
+    if answer.numbers:
+        links.insert(0, link(answer.numbers[0], "the numbers"))
     if answer.missing:
         links.append("[why some are missing](#what-is-missing)")
     if answer.entry.judges:

@@ -128,6 +128,14 @@ class Explorer:
         return f"{self.title}: {len(self.frame):,} judgments"
 
 
+def in_utf16(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A span of a text as a browser's script counts it, in units of 16 bits."""
+    begin, end = (
+        len(text[:place].encode("utf-16-le", "surrogatepass")) // 2 for place in span
+    )
+    return begin, end
+
+
 def packed(frame: pd.DataFrame) -> str:
     """Judgments as text of letters, digits, + and /: gzipped JSON, each long text in it
     once.
@@ -151,7 +159,8 @@ def packed(frame: pd.DataFrame) -> str:
             answer = place(turn.text)
             trace = place("\n".join(turn.trace))
             reasoning = place(turn.reasoning)
-            turns.append([turn.about, prompt, answer, turn.marks, trace, reasoning])
+            marks = [in_utf16(turn.text, mark) for mark in turn.marks]
+            turns.append([turn.about, prompt, answer, marks, trace, reasoning])
         ids = [str(row.input_id), str(row.system_id), str(row.aspect)]
         scores = [row.human, row.value, row.status, row.reason, row.gap]
         texts = [place(row.input), place(row.reference), place(row.output)]

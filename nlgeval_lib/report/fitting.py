@@ -52,6 +52,7 @@ def markdown(
     of the further columns, the group of each; columns of one group are in one part
     where they fit.
     """
+    lines = _whole_names(lines, names)
     columns = list(zip(head, *lines, strict=True))
     widths = [least_width(column) for column in columns]
     parts = []
@@ -63,6 +64,21 @@ def markdown(
                 part.append([line[column] for column in kept])
         parts.append(files.markdown_table([head[column] for column in kept], part))
     return "\n\n".join(parts)
+
+
+def _whole_names(lines: Sequence[Sequence[str]], names: int) -> list[list[str]]:
+    """The lines with the groups of each row's name: an empty one left of its name is
+    that of the line above.
+    """
+    whole: list[list[str]] = []
+    for line in lines:
+        filled = list(line)
+        named = [column for column in range(names) if line[column]]
+        for column in range(max(named, default=0)):
+            if not line[column] and whole:
+                filled[column] = whole[-1][column]
+        whole.append(filled)
+    return whole
 
 
 def _parts(

@@ -132,10 +132,12 @@ def _own_methods(cells: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str
     """A sentence a paper: was its own method tested?"""
     numbers = recomputed(cells)
     lines = []
+    printed = papers.printed_cells()
     for paper in papers.PAPERS:
-        name, needs = papers.own_method(paper)
-        printed = papers.printed_cells()
         own = printed[(printed["paper"] == paper) & (printed["kind"] == papers.OWN)]
+        if own.empty:
+            continue
+        name, needs = papers.own_method(paper)
         of_paper = numbers["paper"] == paper
         tested = numbers[of_paper & (numbers["kind"] == papers.OWN)]
         count = f"{len(tested)} of the {len(own)} printed numbers of {name} itself"

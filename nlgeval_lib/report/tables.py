@@ -416,7 +416,8 @@ def _wide(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
             )
         body.append(line)
     names = [""] * (width - 1) + [corner]
-    names += [" ".join(filter(None, head)) for head in heads]
+    for head in heads:
+        names.append(" ".join(filter(None, head)).replace("_", " "))
     groups = [head[0] for head in heads]
     return _Drawn(
         names,
@@ -545,10 +546,15 @@ def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -
     attributes = f'class="{shade}" title="{esc("; ".join(filter(None, hints)))}"'
     text = f"{ours}\u00a0{mark}".rstrip() + number
     inner = esc(text)
-    if below and cell.printed and ours != cell.printed:
+    if below and cell.printed and _bare_number(ours) != _bare_number(cell.printed):
         text += f" ({cell.printed})"
         inner += f"<br><small>({esc(cell.printed)})</small>"
     return _Cell(text, f"<td {attributes}>{inner}</td>")
+
+
+def _bare_number(text: str) -> str:
+    """A number without what only helps to read it."""
+    return text.replace(",", "").replace("−", "-").lstrip("+")
 
 
 def _raised(number: int) -> str:

@@ -236,16 +236,25 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
 
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
 def picture(
     png: str | bytes, alt: str, width: Any = None, pictures: Pictures | None = None
 ) -> str:
     """A PNG, its bytes or base64, as an element; within the page itself where there
-    are no `pictures` to hold it.
+    are no `pictures` to hold it, and words in its place where it is none.
     """
+    if isinstance(png, str):
+        try:
+            png = base64.b64decode("".join(png.split()), validate=True)
+        except ValueError:
+            png = b""
+    if not png.startswith(_PNG):
+        return f"<p>a picture that cannot be read: {html.escape(alt)}</p>"
     size = f' width="{width}"' if isinstance(width, int) else ""
     if pictures:
         source = pictures.link(png)
     else:
-        encoded = base64.b64encode(png).decode() if isinstance(png, bytes) else png
-        source = f"data:image/png;base64,{''.join(encoded.split())}"
+        source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return f'<img alt="{html.escape(alt)}"{size} src="{source}">'

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import fcntl
 import hashlib
 import json
 import os
@@ -129,12 +130,24 @@ class ScoreFile:
                 add(pd.DataFrame(values, dtype=object))
 
     def __enter__(self) -> ScoreFile:
+        """Keep other runs of the same key away. Raises: InputError where one is."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # closed by __exit__
+        self._lock = open(self._folder / "lock", "wb")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            raise InputError(
+                f"another run is writing {self.path}; wait for it, or name another file"
+            ) from None
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         # A run that was stopped goes on from the parts that are stored.
         if kind is None or not self.resumes:
             shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.close()
 
     def _part(self, number: int) -> Path:
         """Where the scores of a part are stored."""

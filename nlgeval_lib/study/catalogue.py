@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from nlgeval_lib import files
+from nlgeval_lib import files, used_code
 from nlgeval_lib.names import meant, pair
 
 Paper = Literal["tigerscore", "semscore", "hdeval", "prometheus", "coascore"]
@@ -249,7 +249,8 @@ def load(path: Path | None = None) -> Catalogue:
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
         sections = _File(**raw)
-        faults += _faults(sections, path.parent)
+        with used_code.unseen():  # a result does not hang on what checks names
+            faults += _faults(sections, path.parent)
     except ValidationError as error:
         faults += [_described(raw, **fault) for fault in error.errors()]
     except ValueError as error:

@@ -40,7 +40,12 @@ class Labelled:
 
     def estimates(self, confidence: float = 0.95) -> meta.Estimates:
         """What `meta.estimate` says of them."""
-        return meta.estimate(self.scores, self.ratings, self.systems, confidence)
+        return meta.estimate(
+            self.scores,
+            self.ratings,
+            self.systems,
+            confidence,
+        )
 
     def pass_rates(self, confidence: float = 0.95) -> meta.PassRates | None:
         """Pass rates, where scores and ratings are 0 or 1, with some of each."""
@@ -48,11 +53,19 @@ class Labelled:
         verdicts = np.concatenate([rated, self.scores[~np.isnan(self.scores)]])
         if set(verdicts) != {0.0, 1.0} or len(set(rated)) < 2:
             return None
-        return meta.pass_rates(self.scores, self.ratings, self.systems, confidence)
+        return meta.pass_rates(
+            self.scores,
+            self.ratings,
+            self.systems,
+            confidence,
+        )
 
 
 def labelled(
-    data: Parts, score: str, humans: Sequence[str], by: str | None = None
+    data: Parts,
+    score: str,
+    humans: Sequence[str],
+    by: str | None = None,
 ) -> Iterator[Labelled]:
     """The rows in groups, each with the mean of the ratings that a row has.
 

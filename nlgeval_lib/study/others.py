@@ -96,7 +96,13 @@ def llmbar() -> pd.DataFrame:
         ours = llmbar_statistics(given.to_numpy(), swapped.to_numpy(), gold)
         for statistic, value in ours.items():
             row = dict(zip(keys, key, strict=True)) | {"statistic": statistic}
-            rows.append(row | {"printed": listed[statistic][key], "ours": value})
+            rows.append(
+                row
+                | {
+                    "printed": listed[statistic][key],
+                    "ours": value,
+                }
+            )
     return compared(rows)
 
 
@@ -107,7 +113,9 @@ def both_orders(answers: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 
 
 def llmbar_statistics(
-    given: np.ndarray, swapped: np.ndarray, gold: np.ndarray
+    given: np.ndarray,
+    swapped: np.ndarray,
+    gold: np.ndarray,
 ) -> dict[str, float]:
     """The publisher's statistics of one evaluator, as `llmbar` says."""
     n = len(gold)
@@ -145,11 +153,29 @@ def alttest() -> pd.DataFrame:
         said, ratings = _judges_and_raters(str(part))
         for row in judges.to_dict("records"):
             values = said[row["judge"]].to_numpy()
-            result = meta.alt_test(values, ratings, test.score, test.epsilon)
-            ours = {"winning_rate": result.winning_rate, "advantage": result.advantage}
+            result = meta.alt_test(
+                values,
+                ratings,
+                test.score,
+                test.epsilon,
+            )
+            ours = {
+                "winning_rate": result.winning_rate,
+                "advantage": result.advantage,
+            }
             for statistic, value in ours.items():
-                key = {"set": part, "judge": row["judge"], "statistic": statistic}
-                rows.append(key | {"printed": row[statistic], "ours": value})
+                key = {
+                    "set": part,
+                    "judge": row["judge"],
+                    "statistic": statistic,
+                }
+                rows.append(
+                    key
+                    | {
+                        "printed": row[statistic],
+                        "ours": value,
+                    }
+                )
     return compared(rows)
 
 
@@ -184,8 +210,18 @@ def judge_bench() -> pd.DataFrame:
         graded = row["set"] not in judge_bench_sets.LABELS
         metric = "ordinal" if graded else "nominal"
         alpha = meta.krippendorff_alpha(ratings, metric)
-        key = {"set": row["set"], "property": row["property"], "statistic": "alpha"}
-        rows.append(key | {"printed": row["alpha"], "ours": alpha.value})
+        key = {
+            "set": row["set"],
+            "property": row["property"],
+            "statistic": "alpha",
+        }
+        rows.append(
+            key
+            | {
+                "printed": row["alpha"],
+                "ours": alpha.value,
+            }
+        )
     return compared(rows)
 
 
@@ -214,17 +250,35 @@ def llm_rubric() -> pd.DataFrame:
         column = answers[READINGS[row["answer"]]]
         ours = rubric_statistics(column[overall["input_id"]].to_numpy(), human)
         for statistic, value in ours.items():
-            key = {"answer": row["answer"], "statistic": statistic}
-            rows.append(key | {"printed": row[statistic], "ours": value})
+            key = {
+                "answer": row["answer"],
+                "statistic": statistic,
+            }
+            rows.append(
+                key
+                | {
+                    "printed": row[statistic],
+                    "ours": value,
+                }
+            )
     return compared(rows)
 
 
 def rubric_statistics(said: np.ndarray, human: np.ndarray) -> dict[str, float]:
     """The publisher's statistics of one way to read the answers."""
-    coefs = {"pearson": "pearson", "spearman": "spearman", "kendall": "kendall-b"}
+    coefs = {
+        "pearson": "pearson",
+        "spearman": "spearman",
+        "kendall": "kendall-b",
+    }
     ours = {"rmse": float(np.sqrt(np.mean((said - human) ** 2)))}
     for statistic, coef in coefs.items():
-        ours[statistic] = meta.correlate(said, human, coef, ci=None).value
+        ours[statistic] = meta.correlate(
+            said,
+            human,
+            coef,
+            ci=None,
+        ).value
     ours["mean"] = float(np.mean(said))
     ours["std"] = float(np.std(said))
     return ours
@@ -253,13 +307,19 @@ def pandalm(unread: str = "tie") -> pd.DataFrame:
             ours[what, str(judge)] = value
     rows = []
     for row in printed("pandalm").to_dict("records"):
-        key = {"of": row["of"], "statistic": row["what"], "printed": row["printed"]}
+        key = {
+            "of": row["of"],
+            "statistic": row["what"],
+            "printed": row["printed"],
+        }
         rows.append(key | {"ours": ours[row["what"], row["of"]]})
     return compared(rows)
 
 
 def class_statistics(
-    said: np.ndarray, gold: np.ndarray, unread: str = "tie"
+    said: np.ndarray,
+    gold: np.ndarray,
+    unread: str = "tie",
 ) -> dict[str, float]:
     """Accuracy and macro-averaged precision, recall and F1 over tie, 1 and 2, in
     percent.
@@ -273,7 +333,11 @@ def class_statistics(
     # a verdict of its own is wrong everywhere
     filled = np.where(np.isnan(said), pairs.TIE if unread == "tie" else -1, said)
     averaged = precision_recall_fscore_support(
-        gold, filled, labels=[0, 1, 2], average="macro", zero_division=0
+        gold,
+        filled,
+        labels=[0, 1, 2],
+        average="macro",
+        zero_division=0,
     )
     values = [100 * float(value) for value in (accuracy, *averaged[:3])]
     return dict(zip(("accuracy", "precision", "recall", "f1"), values, strict=True))

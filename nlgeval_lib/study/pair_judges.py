@@ -62,8 +62,19 @@ def measured(
     swapped: None where the judge was asked in one order alone.
     """
     orders = given if swapped is None else np.stack([given, swapped])
-    accuracy = meta.pair_accuracy(orders, gold, inputs, unread)
-    decided = meta.pair_accuracy(orders, gold, inputs, unread, ties=False)
+    accuracy = meta.pair_accuracy(
+        orders,
+        gold,
+        inputs,
+        unread,
+    )
+    decided = meta.pair_accuracy(
+        orders,
+        gold,
+        inputs,
+        unread,
+        ties=False,
+    )
     read = ~np.isnan(orders)
     ties = np.nan
     if read.any():
@@ -79,10 +90,21 @@ def measured(
     }
     reason = accuracy.reason
     if swapped is not None:
-        effect = meta.order_effect(given, swapped, inputs)
-        row |= {"consistency": effect.value, "kappa": effect.kappa, "bias": effect.bias}
-        reason = reason or effect.reason
+        by_order = _of_orders(given, swapped, inputs)
+        reason = reason or by_order.pop("reason")
+        row |= by_order
     return {**row, "reason": reason, "signature": accuracy.signature()}
+
+
+def _of_orders(given: np.ndarray, swapped: np.ndarray, inputs: Any) -> dict[str, Any]:
+    """What the order of showing does to a judge."""
+    effect = meta.order_effect(given, swapped, inputs)
+    return {
+        "consistency": effect.value,
+        "kappa": effect.kappa,
+        "bias": effect.bias,
+        "reason": effect.reason,
+    }
 
 
 def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
@@ -147,10 +169,27 @@ def table(
     inputs = frame.get("input_id")
     rows = []
     for name, (given, swapped) in judges.items():
-        rows.append({"judge": name} | measured(given, swapped, gold, inputs, unread))
+        rows.append(
+            {"judge": name}
+            | measured(
+                given,
+                swapped,
+                gold,
+                inputs,
+                unread,
+            )
+        )
     rows.sort(key=lambda row: -np.nan_to_num(row["accuracy"], nan=-1.0))
     for name, said in baselines(frame, seed).items():
-        rows.append({"judge": name} | measured(said, None, gold, inputs))
+        rows.append(
+            {"judge": name}
+            | measured(
+                said,
+                None,
+                gold,
+                inputs,
+            )
+        )
     highest = ceiling(frame)
     if highest is not None:
         rows.append(highest)
@@ -161,7 +200,10 @@ def table(
 
 
 def of_file(
-    frame: pd.DataFrame, scores: Sequence[str], unread: str = "drop", seed: int = 0
+    frame: pd.DataFrame,
+    scores: Sequence[str],
+    unread: str = "drop",
+    seed: int = 0,
 ) -> pd.DataFrame:
     """The table of a file's judges: `preference` is what people prefer, each score a
     column of verdicts.
@@ -181,7 +223,7 @@ def of_file(
     for column in frame:
         if str(column).startswith("rater_"):
             rows[column] = verdicts_of(frame[column])
-    judges = {}
+    judges: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
     for name in names:
         if name not in rows:
             raise InputError(
@@ -196,4 +238,9 @@ def of_file(
             given, swapped = (verdicts_of(rows[order]) for order in orders)
             judges[f"{name}, each order"] = (given, swapped)
         judges[name] = (said, None)
-    return table(rows, judges, unread, seed)
+    return table(
+        rows,
+        judges,
+        unread,
+        seed,
+    )

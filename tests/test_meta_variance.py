@@ -1,0 +1,197 @@
+"""Variance components against brute force, analysis of variance and REML; designs
+against intraclass correlations; self-preference in simulated worlds.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+
+from nlgeval_lib import meta
+
+FACETS = ("rater", "system", "input")
+TRUTH = {
+    "rater": 0.25,
+    "system": 1.0,
+    "input": 0.5,
+    "rater:system": 0.1,
+    "rater:input": 0.05,
+    "system:input": 0.4,
+    "residual": 0.6,
+}
+
+
+def scores(rng, raters=3, systems=8, inputs=12, gaps=0.0):
+    """`[rater, system, input]` with the variances of TRUTH, some cells missing."""
+    shape = (raters, systems, inputs)
+    values = np.zeros(shape)
+    for name, variance in TRUTH.items():
+        part = FACETS if name == "residual" else name.split(":")
+        own = [
+            size if facet in part else 1
+            for facet, size in zip(FACETS, shape, strict=True)
+        ]
+        values = values + np.sqrt(variance) * rng.normal(size=own)
+    values[rng.random(shape) < gaps] = np.nan
+    return values
+
+
+def test_components_are_those_of_pairs_of_cells():
+    """The definition, pair by pair, with cells missing."""
+    values = scores(np.random.default_rng(0), 3, 4, 5, gaps=0.3)
+    cells = np.argwhere(~np.isnan(values))
+    apart = {}
+    for first, second in combinations(cells, 2):
+        shared = tuple(np.array(FACETS)[first == second])
+        half_square = (values[tuple(first)] - values[tuple(second)]) ** 2 / 2
+        apart.setdefault(shared, []).append(half_square)
+    gamma = {shared: np.mean(squares) for shared, squares in apart.items()}
+    found = meta.variance_components(values, FACETS).values
+    total = gamma[()]
+    assert sum(found.values()) == pytest.approx(total)
+    assert found["system"] == pytest.approx(total - gamma["system",])
+    both = total - gamma["system", "input"]
+    alone = found["system"] + found["input"]
+    assert found["system:input"] == pytest.approx(both - alone)
+
+
+def test_without_gaps_they_are_those_of_analysis_of_variance():
+    values = scores(np.random.default_rng(1))
+    found = meta.variance_components(values, FACETS)
+    raters, systems, inputs = values.shape
+
+    def mean_over(*axes):
+        return values.mean(axis=axes, keepdims=True)
+
+    grand = values.mean()
+    alone = mean_over(1, 2), mean_over(0, 2), mean_over(0, 1)
+    pair = mean_over(0) - alone[1] - alone[2] + grand
+    of_pair = raters * (pair**2).sum() / ((systems - 1) * (inputs - 1))
+    rest = values - mean_over(0) - mean_over(1) - mean_over(2) + sum(alone) - grand
+    degrees = (raters - 1) * (systems - 1) * (inputs - 1)
+    residual = (rest**2).sum() / degrees
+    assert found.values["residual"] == pytest.approx(residual)
+    assert found.values["system:input"] == pytest.approx((of_pair - residual) / raters)
+
+
+def test_without_gaps_they_are_those_of_reml():
+    rng = np.random.default_rng(2)
+    values = 2 * rng.normal(size=(6, 1)) + rng.normal(size=(1, 25))
+    values = values + 0.7 * rng.normal(size=values.shape)
+    table = pd.DataFrame(
+        [
+            {"score": value, "system": str(system), "input": str(place), "all": 1}
+            for (system, place), value in np.ndenumerate(values)
+        ]
+    )
+    parts = {"system": "0 + C(system)", "input": "0 + C(input)"}
+    model = smf.mixedlm("score ~ 1", table, groups="all", vc_formula=parts)
+    fitted = model.fit(reml=True)
+    found = meta.variance_components(values, ("system", "input")).values
+    # statsmodels names them in the order of the alphabet
+    expected = dict(zip(("input", "system"), fitted.vcomp, strict=True))
+    assert found["input"] == pytest.approx(expected["input"], rel=1e-2)
+    assert found["system"] == pytest.approx(expected["system"], rel=1e-2)
+    assert found["residual"] == pytest.approx(fitted.scale, rel=1e-2)
+
+
+def test_they_are_unbiased_with_cells_missing():
+    rng = np.random.default_rng(3)
+    rows = []
+    for _ in range(150):
+        values = scores(rng, 3, 8, 12, gaps=0.4)
+        cells = np.argwhere(~np.isnan(values))
+        labels = dict(zip(FACETS, cells.T, strict=True))
+        flat = values[~np.isnan(values)]
+        rows.append(meta.variance_components(flat, labels).values)
+    table = pd.DataFrame(rows)
+    error = table.std() / np.sqrt(len(table))
+    assert ((table.mean() - pd.Series(TRUTH)) / error).abs().max() < 3.5
+
+
+def test_intervals_hold_the_truth():
+    rng = np.random.default_rng(4)
+    held = []
+    for _ in range(100):
+        found = meta.variance_components(scores(rng), FACETS)
+        table = found.to_frame().set_index("component").loc[["input", "system:input"]]
+        truth = pd.Series(TRUTH)[table.index]
+        held.append(((table["low"] <= truth) & (truth <= table["high"])).mean())
+    assert np.mean(held) >= 0.9
+
+
+def test_a_design_is_an_intraclass_correlation():
+    rng = np.random.default_rng(5)
+    ratings = (
+        rng.normal(size=30) + rng.normal(size=(4, 30)) + 0.5 * rng.normal(size=(4, 1))
+    )
+    found = meta.variance_components(ratings, ("rater", "item"))
+    single = found.decision("item", {"rater": 1})
+    mean = found.decision("item", {"rater": 4})
+    assert single.absolute == pytest.approx(meta.icc(ratings, "2,1").value)
+    assert single.relative == pytest.approx(meta.icc(ratings, "3,1").value)
+    assert mean.absolute == pytest.approx(meta.icc(ratings, "2,k").value)
+    assert mean.relative == pytest.approx(meta.icc(ratings, "3,k").value)
+
+
+def test_the_error_of_a_difference_is_what_is_seen():
+    rng = np.random.default_rng(6)
+    found = meta.variance_components(scores(rng, 3, 40, 60), FACETS)
+    design = found.decision("system", {"rater": 2, "input": 10})
+    variance = 0.1 / 2 + 0.4 / 10 + 0.6 / 20
+    assert design.error_of_difference == pytest.approx(np.sqrt(2 * variance), rel=0.15)
+    assert design.relative == pytest.approx(1 / (1 + variance), abs=0.1)
+
+
+def test_a_judge_asked_again():
+    """Test and retest of one output: the residual is all that moves."""
+    rng = np.random.default_rng(7)
+    quality = rng.normal(size=(1, 10, 20))
+    asked = quality + 0.5 * rng.normal(size=(4, 10, 20))
+    found = meta.variance_components(asked, ("repeat", "system", "input"))
+    again = found.decision(("system", "input"), {"repeat": 1})
+    assert again.relative == pytest.approx(1 / 1.25, abs=0.06)
+    flat = asked.reshape(4, -1)
+    assert again.relative == pytest.approx(meta.icc(flat, "3,1").value, abs=0.02)
+
+
+def test_what_cannot_be_told_apart_is_named():
+    values = np.arange(6.0)
+    nested = {"rater": list("aabbcc"), "item": list("uvwxyz")}
+    found = meta.variance_components(values, nested)
+    assert np.isnan(found.values["item"]) and "item" in found.reason
+
+
+# -- self-preference
+
+
+def judged(rng, favour=0.0, systems=9, inputs=40, scatter=0.2):
+    human = rng.normal(size=(systems, inputs)) + rng.normal(size=(systems, 1))
+    liked = scatter * rng.normal(size=(systems, 1))
+    judge = 10 * (human + liked + 0.5 * rng.normal(size=human.shape)) + 50
+    judge[0] += 10 * favour
+    return judge, human
+
+
+def test_a_favoured_system_is_found_on_the_judges_scale():
+    judge, human = judged(np.random.default_rng(0), favour=2.0)
+    found = meta.self_preference(judge, human, [0])
+    assert found.low < 20 < found.high or found.value == pytest.approx(20, abs=5)
+    assert found.p == pytest.approx(1 / 9)
+    line = stats.linregress(human[1:].ravel(), judge[1:].ravel())
+    expected = (judge[0] - line.intercept - line.slope * human[0]).mean()
+    assert found.value == pytest.approx(expected)
+
+
+def test_scatter_among_systems_is_no_preference():
+    rng = np.random.default_rng(1)
+    tests = [meta.self_preference(*judged(rng), [0]) for _ in range(60)]
+    assert np.mean([test.p <= 0.12 for test in tests]) < 0.25
+    # the interval is about inputs only, which is why p stands beside it
+    outside = np.mean([not test.low <= 0 <= test.high for test in tests])
+    assert outside > 0.3
