@@ -173,8 +173,17 @@ def test_a_judge_of_pairs_is_refused_a_set_of_single_outputs(
         card.of(Preference(planted.PAIRS), [drawn], engine=ScriptedEngine(["A"]))
 
 
-def test_pairs_are_measured_by_meta() -> None:
+def test_pairs_are_measured_by_meta(tmp_path: Path) -> None:
     made = card.demo("llmbar")
+    made.write(tmp_path)
+    again = card.read(tmp_path)
+    other = card.of_recorded("llmbar", "llmbar_judges", "ChatGPT", "Vanilla")
+    [row] = card.compared(again, other).to_dict("records")
+    accuracies = []
+    for one in (made, other):
+        accuracies.append(one.numbers["sets"]["llmbar"]["accuracy"]["value"])
+    assert [row["first"], row["second"]] == pytest.approx(accuracies)
+    assert row["verdict"] == "worse"
     numbers = made.numbers["sets"]["llmbar"]
     part = made.judged[0]
     rows = part.frame

@@ -49,10 +49,8 @@ class Card:
         """
         parts = []
         for part in self.judged:
-            rows = part.frame
-            if isinstance(part, Paired):
-                rows = part.by_order()
-            parts.append(rows[[*KEYS, "human", "value"]].assign(set=part.name))
+            rows = _rows_of(part)[[*KEYS, "human", "value"]]
+            parts.append(rows.assign(set=part.name))
         return pd.concat(parts)[["set", *KEYS, "human", "value"]]
 
     def findings(self) -> pd.DataFrame:
@@ -285,8 +283,17 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
     rows = []
     seconds = {part.name: part for part in second.judged}
     for part in first.judged:
-        if part.name in seconds:
-            rows += _compared_set(part.name, part.frame, seconds[part.name].frame)
+        if part.name not in seconds:
+            continue
+        both = _rows_of(part).merge(
+            _rows_of(seconds[part.name])[[*KEYS, "value"]],
+            on=KEYS,
+            suffixes=("_first", "_second"),
+        )
+        if first.numbers["sets"][part.name]["kind"] == "pairs":
+            rows.append(_compared_pairs(part.name, both))
+        else:
+            rows += _compared_aspects(part.name, both)
     if not rows:
         raise InputError(
             "the cards share no set with scores; both need scores.csv beside card.json"
@@ -294,12 +301,33 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _compared_set(
-    name: str, first: pd.DataFrame, second: pd.DataFrame
-) -> list[dict[str, Any]]:
-    both = first.merge(
-        second[[*KEYS, "value"]], on=KEYS, suffixes=("_first", "_second")
-    )
+def _rows_of(part: Judged | Paired) -> pd.DataFrame:
+    return part.by_order() if isinstance(part, Paired) else part.frame
+
+
+def _compared_pairs(name: str, both: pd.DataFrame) -> dict[str, Any]:
+    """The gain in the share of right verdicts, over the verdicts that both have."""
+    both = both.dropna(subset=["value_first", "value_second", "human"])
+    right = {}
+    for side in ("first", "second"):
+        right[side] = (both[f"value_{side}"] == both["human"]).astype(float)
+    gain = right["second"] - right["first"]
+    cell = measure.mean_interval(gain.to_numpy(), both["input_id"].to_numpy())
+    row = {"set": name, "aspect": "accuracy", "n": len(both)}
+    row |= {side: float(values.mean()) for side, values in right.items()}
+    ends = {"gain": cell.get("value"), "low": cell.get("low"), "high": cell.get("high")}
+    return {**row, **ends, "verdict": _outcome(cell.get("low"), cell.get("high"))}
+
+
+def _outcome(low: float | None, high: float | None) -> str:
+    if low is not None and low > 0:
+        return "better"
+    if high is not None and high < 0:
+        return "worse"
+    return "no difference found"
+
+
+def _compared_aspects(name: str, both: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for aspect, part in both.groupby("aspect", sort=False):
         flat = part["system_id"].nunique() < 2
@@ -316,11 +344,6 @@ def _compared_set(
         except ValueError as error:
             rows.append(row | {"verdict": str(error)})
             continue
-        outcome = "no difference found"
-        if result.low > 0:
-            outcome = "better"
-        elif result.high < 0:
-            outcome = "worse"
         rows.append(
             row
             | {
@@ -331,7 +354,7 @@ def _compared_set(
                 "low": result.low,
                 "high": result.high,
                 "p": result.p,
-                "verdict": outcome,
+                "verdict": _outcome(result.low, result.high),
             }
         )
     return rows
