@@ -246,3 +246,14 @@ def test_families_name_systems_that_the_sets_have():
     ]
     assert known.topic_column("webnlg2020") == "category"
     assert known.topic_column("summeval") == ""
+
+
+def test_ranks_of_systems_hardly_move_with_one_input():
+    """The jackknife over inputs has no spread there; the answer resamples inputs."""
+    x, y = judged(6, 30, 2)
+    result = meta.correlate(x, y, "kendall-b", "system", ci="jack-inputs")
+    assert "hardly move with one input" in result.reason
+    these = result.these_systems
+    wide = meta.correlate(x, y, "kendall-b", "system", ci="wide-inputs")
+    assert (these.low, these.high) == (wide.low, wide.high)
+    assert these.holds_for.startswith("these systems")

@@ -4,11 +4,13 @@ the field's practice does not.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from nlgeval_lib import meta
-from notebooks.meta import simulated
+from notebooks.meta import data_worlds, simulated
 
 SIMS = 300  # the Monte Carlo error at .10 is .017
 
@@ -67,3 +69,68 @@ def test_the_worlds_have_the_truth_that_they_state(world):
         assert found == pytest.approx(
             simulated.truth(world, "pearson", level, 20), abs=0.04
         )
+
+
+# -- worlds that no normal law made
+
+PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+
+
+def test_families_that_are_known_hold_what_unknown_ones_do_not():
+    rows = data_worlds.measure("families", "dataset", "pearson", sims=80)
+    rates = {(row["method"], row["what"]): row["rate"] for row in rows}
+    assert rates["auto", "level"] > 0.2 > 0.1 >= rates["grouped", "level"]
+    assert rates["auto", "coverage"] < 0.85 < 0.9 <= rates["grouped", "coverage"]
+    assert rates["these", "coverage"] >= 0.88
+
+
+@pytest.mark.parametrize("world", ["summeval-consistency", "broken", "topics", "wmt22"])
+def test_both_judges_have_the_truth_that_is_stated(world):
+    target, load = data_worlds.truth(world, "pearson", "dataset")
+    size = (60, 3000) if world == "topics" else (1000, 300)
+    values = []
+    for number in range(3):
+        rng = np.random.default_rng([5, number])
+        judged = data_worlds.draw(world, size, rng, load, rng)
+        scores = judged.first, judged.twin, judged.second
+        values.append(
+            [meta.correlate(x, judged.ratings, "pearson").value for x in scores]
+        )
+    assert np.mean(values, axis=0) == pytest.approx(target, abs=0.04)
+
+
+def test_worlds_from_data_have_their_values_and_gaps():
+    rng = np.random.default_rng(0)
+    judged = data_worlds.draw("summeval-consistency", (16, 100), rng, 0.5, rng)
+    values = data_worlds.effects("summeval", "consistency")[3]
+    assert set(np.unique(judged.ratings)) <= set(values)
+    assert (judged.ratings == 5).mean() > 0.5
+    systems = np.random.default_rng(1), np.random.default_rng(1)
+    again = [data_worlds.draw("sfres", (2, 50), rng, 0.5, one) for one in systems]
+    assert np.isnan(again[0].ratings).sum() == np.isnan(again[0].first).sum()
+
+
+def test_the_page_says_what_holds_and_what_does_not():
+    """A line a world, with the committed rates; one beyond its bar is bold."""
+    text = PAGE.read_text(encoding="utf-8")
+    for line in data_worlds.page_lines():
+        assert line in text
+
+
+def test_named_groups_and_the_careful_interval_hold():
+    runs = data_worlds.committed()
+    error = 2 * runs["se"]
+    nearly_equal = (runs["world"] == "summeval-consistency-12") & (
+        runs["level"] == "system"
+    )
+    for method in ("grouped", "these"):
+        part = (runs["method"] == method) & ~nearly_equal
+        level = part & (runs["what"] == "level")
+        coverage = part & (runs["what"] == "coverage")
+        assert (runs["rate"] - error)[level].le(0.10).all()
+        assert (runs["rate"] + error)[coverage].ge(0.90).all()
+    careful = (runs["method"] == "careful") & (runs["level"] == "dataset")
+    careful &= ~runs["world"].isin(["families", "families-8", "topics"])
+    level = careful & (runs["what"] == "level")
+    assert runs["rate"][level].max() <= 0.11
+    assert runs["rate"][careful & (runs["what"] == "coverage")].min() >= 0.90

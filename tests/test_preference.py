@@ -91,6 +91,8 @@ READ = {
     "2": "B",
     "[[A]]": "A",
     "Therefore, Output (b) is better.": "B",
+    "Output (a) is better at length. Therefore, Output (b) is better.": "B",
+    "Therefore, neither Output (a) nor Output (b) is better.": None,
     "first": "A",
     "both": "TIE",
 }

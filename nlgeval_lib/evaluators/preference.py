@@ -43,6 +43,13 @@ _BARE = re.compile(
     r"[\[(*\"']*(?P<which>a|b|1|2)[\])*\"'.]*\s*",
     re.IGNORECASE,
 )
+# the last sentence of an answer that argues first: "Therefore, Output (b) is better."
+_CONCLUSION = re.compile(
+    r"\b(?:therefore|thus|hence|overall|in conclusion)\b[,:]?\s+"
+    r"(?:output|response|answer|option|assistant|model|summary)\s*"
+    r"[\[(\"']*(?P<which>a|b|1|2)[\])\"']*\s+is\s+(?:the\s+)?better(?:\s+one)?\W*$",
+    re.IGNORECASE,
+)
 _BARE_CODES = {
     "a": "A",
     "1": "A",
@@ -59,16 +66,19 @@ def read_verdict(
     """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
 
     labels: the words that the prompt asks for, first, second and (a third) a tie; an
-    answer that is one of them is it. Else the answer that names an output alone, and
-    what `parsers.preference` reads.
+    answer that is one of them is it. Else the answer that names an output alone, the
+    conclusion that ends it ("Therefore, Output (b) is better."), and what
+    `parsers.preference` reads.
     """
     answer = text.strip().strip(".*\"'[]() ").casefold()
     for label, value in zip(labels, _CODES, strict=False):
         if answer and answer == label.casefold():
             return Parsed(value, Status.OK, rule="label")
-    bare = _BARE.fullmatch(text)
-    if bare:
-        return Parsed(_BARE_CODES[bare["which"].lower()], Status.OK, rule="bare")
+    forms = {"bare": _BARE.fullmatch(text), "conclusion": _CONCLUSION.search(text)}
+    for rule, match in forms.items():
+        if match:
+            code = _BARE_CODES[match["which"].lower()]
+            return Parsed(code, Status.OK, rule=rule)
     return preference(text, tie)
 
 

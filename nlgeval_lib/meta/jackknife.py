@@ -8,7 +8,8 @@ outputs, .05 to .11 where they do so nearly perfectly; the interval covers .91 t
 Where systems have heavy tails it covers .74 to .94 (Kendall .88 to .99), and the data
 do not show it: one system makes most of the spread in many harmless data sets, and
 where it does the interval is wide enough; it is too narrow where no such system is
-among those at hand. "careful" holds there, too (.89 or more), at twice the width.
+among those at hand. "careful" holds there, too (.90 or more at dataset level), at two to four
+times the width.
 """
 
 from __future__ import annotations

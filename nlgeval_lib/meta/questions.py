@@ -18,6 +18,10 @@ from .result import NAN, Interval, Measured
 THESE = "these systems, other inputs"
 OTHERS = "other systems and inputs that spread as these do"
 ITEMS = "other items like these"
+NEARLY_EQUAL = (
+    "where systems are nearly equal their ranks say little, and this is too narrow "
+    "(.82 held the truth)"
+)
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,8 @@ class Answer:
     holds_for: the population, in words. low, high: the interval. p: of a difference of
     0; NaN of one coefficient. detectable: the smallest difference that the test finds
     with power .8; NaN without a jackknife. how: of interval and test, as signatures
-    have it. careful_low, careful_high, careful_p: over systems and inputs, what also
-    holds where some systems are unlike these ("careful-both"); else NaN.
+    have it. careful_low, careful_high, careful_p: over systems and inputs, for systems
+    unlike these, too ("careful-both"); else NaN.
     """
 
     holds_for: str
@@ -62,6 +66,8 @@ class Basis:
         """
         holds_for = THESE if units == "inputs" else OTHERS
         ci = f"jack-{units}"
+        if units == "inputs" and intervals.stands_still(self.level, self.coef):
+            ci = "wide-inputs"
         if self.statistic.present.ndim == 1:
             ci = "jack-rows"
             holds_for = ITEMS
@@ -76,10 +82,12 @@ class Basis:
             confidence=confidence,
             difference=self.difference,
         )
-        if ends.name == "jack-inputs":
+        if ends.name.endswith("-inputs"):
             holds_for = THESE
         detectable = NAN
         reason = ends.reason
+        if ci == "wide-inputs":
+            reason = "; ".join(filter(None, (NEARLY_EQUAL, reason)))
         if self.difference and isinstance(ends.replicates, tuple):
             spread = ends.replicates[1]
             detectable = smallest(spread)

@@ -41,8 +41,8 @@ _RESTS = {
     "systems": "{systems} systems, and hold for others like them on these inputs",
     "both": (
         "{systems} systems and {inputs} inputs, and hold for others that spread as "
-        "these do; the careful ones hold, too, where some are unlike all of these "
-        "(docs/statistics.md)"
+        "these do; the careful ones are for systems unlike all of these, too "
+        "(docs/statistics.md says what holds where)"
     ),
     "fisher": "{systems} systems, by a formula",
 }
