@@ -89,3 +89,13 @@ def test_a_league_has_rank_sets():
     assert league.rank_sets()["good"] == range(1, 3)
     with pytest.raises(ValueError, match="holm"):
         meta.league(judges, y, method="bh").rank_sets()
+
+
+def test_a_design_of_fewer_than_three_systems_has_no_detectable_difference():
+    x, y = judged(8, 40, 0)
+    noise = np.random.default_rng(0).normal(size=y.shape)
+    found = meta.compare(x, noise, y, units="jack-both")
+    assert 0 < found.detectable(systems=16) < found.detectable()
+    for design in ({"systems": -3}, {"inputs": 0}, {"systems": 2.5}):
+        with pytest.raises(ValueError, match=next(iter(design))):
+            found.detectable(**design)

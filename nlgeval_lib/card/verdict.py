@@ -104,7 +104,11 @@ def _praise(
     """What may be said for the judge, each followed by what stands above it."""
     if numbers["kind"] == "pairs":
         praised = [finding["words"] for finding in own if finding["kind"] == "praises"]
-        return praised or [NOTHING]
+        share = numbers["accuracy"]
+        ends = f"[{share['low']:.0%}, {share['high']:.0%}]" if praised else ""
+        return [f"{words}, {share['value']:.0%} {ends}" for words in praised] or [
+            NOTHING
+        ]
     clauses = []
     for rule in rules():
         if rule["of"] != "aspect" or rule["kind"] != "praises":

@@ -61,9 +61,12 @@ class ReasoningReader:
             ChatCompletionRequest,
         )
 
-        request = ChatCompletionRequest(messages=[], model="judge")
+        request = ChatCompletionRequest.model_validate(
+            {"messages": [], "model": "judge"}
+        )
+        parser: Any = self._parser
         try:
-            reasoning, answer = self._parser.extract_reasoning(text, request)
+            reasoning, answer = parser.extract_reasoning(text, request)
         except NotImplementedError:
             return "", text
         return reasoning or "", answer or ""

@@ -240,7 +240,7 @@ def _ends_of_bias(one: Floats, two: Floats, labels: Any) -> tuple[float, float]:
     # In the second order, output 2 stands first. 1 is all for what stands first.
     share = (2 + _signs(one) - _signs(two)) / 4
     _, places = np.unique(labels, return_inverse=True)
-    sums = np.bincount(places, share)
+    sums = np.asarray(np.bincount(places, share), dtype=float)
     sizes = np.bincount(places).astype(float)
     ends = _over_groups(sums, sizes)
     return 2 * ends.low - 1, 2 * ends.high - 1
