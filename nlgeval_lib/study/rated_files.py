@@ -4,6 +4,7 @@ score follows them better.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.meta.comparison import following
+from nlgeval_lib.meta.questions import Answer
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import rows, score_files
 from nlgeval_lib.scoring.cells import InputError, is_missing
@@ -58,6 +60,16 @@ _DIFFERENCE = {
     "n": "n",
 }
 _KEYS = ["group", "level", "coef"]
+# of the second question, where it was asked
+FURTHER = (
+    "careful_low",
+    "careful_high",
+    "these_low",
+    "these_high",
+    "p_these",
+    "detectable",
+    "detectable_these",
+)
 
 
 @dataclass(frozen=True)
@@ -510,16 +522,20 @@ def _for_these(result: Any, difference: bool) -> dict[str, Any]:
     """The answer for the systems at hand, and for systems unlike these, beside that for
     others like them: interval, p, and the smallest difference that a test would find.
     """
-    these = result.these_systems
+    these = result.these_systems or Answer("")
     others = result.other_systems
-    row = {"careful_low": others.careful_low, "careful_high": others.careful_high}
+    if math.isnan(result.difference if difference else result.value):
+        these = others = Answer("")
+    row = {
+        "careful_low": others.careful_low,
+        "careful_high": others.careful_high,
+        "these_low": these.low,
+        "these_high": these.high,
+    }
     if difference:
+        row["p_these"] = these.p
         row["detectable"] = others.detectable
-    if these is None or np.isnan(result.value if not difference else result.difference):
-        return row
-    row |= {"these_low": these.low, "these_high": these.high}
-    if difference:
-        row |= {"p_these": these.p, "detectable_these": these.detectable}
+        row["detectable_these"] = these.detectable
     return row
 
 
@@ -561,6 +577,8 @@ def _tidy(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     table = table.drop(columns="baseline", errors="ignore")
+    empty = [name for name in FURTHER if name in table and table[name].isna().all()]
+    table = table.drop(columns=empty)
     for name in ("group", "reason", "influence"):
         if name in table and not table[name].fillna("").astype(bool).any():
             table = table.drop(columns=name)
