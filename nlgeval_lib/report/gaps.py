@@ -37,7 +37,8 @@ def lines(gaps: Iterable[Mapping[str, Any]], cells: pd.DataFrame | None) -> list
         counts[plain] = counts.get(plain, 0) + 1
         commands.setdefault(plain, []).extend(_COMMAND.findall(reason))
     written = []
-    for plain in sorted({*named, *counts}, key=lambda plain: -counts.get(plain, 0)):
+    reasons = dict.fromkeys([*named, *counts])  # in an order that every run has
+    for plain in sorted(reasons, key=lambda plain: -counts.get(plain, 0)):
         what = _listed(named.get(plain, []))
         if plain in counts:
             number = counted_noun(counts[plain], "printed number")
