@@ -91,7 +91,7 @@ class Checkout:
             "hdeval,*,*,*,lexical metric,n-grams\n"
         )
         (tables.parent / "own_methods.csv").write_text(
-            'paper,table,method,needs\nhdeval,*,HD-Eval,"gpt-4-32k, an API"\n'
+            'paper,table,method,needs\nhdeval,*,HD-Eval,"gpt-4-32k through its API"\n'
         )
         self.entries: list[str] = []
         self.catalogue()

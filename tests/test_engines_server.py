@@ -615,7 +615,7 @@ def test_an_address_that_cannot_be_asked_is_told_without_its_key():
 
 def test_a_server_that_ended_is_given_up_within_seconds(server):
     gone = server()
-    engine = Patient(gone)
+    engine = Patient(gone, concurrency=1)
     assert engine._met()["server"].startswith("127.0.0.1:")
     gone.stop()
     started = engine.now

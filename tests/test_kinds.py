@@ -112,7 +112,7 @@ def test_the_first_words_name_the_own_method_and_what_would_test_it():
     empty = pd.DataFrame(columns=["row", "column", "statistic", "value"])
     words = papers.in_words(papers.compare("hdeval", "table_02", empty))
     assert words.startswith(
-        "HD-Eval's own rows: not tested (0 of 20; needs gpt-4-32k, an API)."
+        "HD-Eval's own rows: not tested (0 of 20; needs gpt-4-32k through its API)."
     )
     assert "equal" not in words
 

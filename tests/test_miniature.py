@@ -247,9 +247,13 @@ def test_printed_averages_are_the_means_of_their_rows(paper, table, count):
 
 
 def code(entry) -> str:
-    return "\n".join(
-        c.source for c in nbformat.read(entry.path, 4).cells if c.cell_type == "code"
-    )
+    """The code of a notebook, and of the modules beside it that it imports."""
+    cells = nbformat.read(entry.path, 4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "code"]
+    for module in entry.path.parent.glob("*.py"):
+        if f"import {module.stem}" in "\n".join(texts):
+            texts.append(module.read_text(encoding="utf-8"))
+    return "\n".join(texts)
 
 
 def test_every_notebook_that_asks_a_model_says_what_the_miniature_one_gives():
@@ -283,6 +287,7 @@ def test_the_template_of_an_ablation_runs_as_it_stands(apart):
     )
     assert set(table.index) == set(asked.scores) and tests["variant"].tolist() == [
         "type=rouge1",
+        "type=rougeL",
         "type=rougeL",
     ]
     for name, values in asked.scores.items():

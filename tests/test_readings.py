@@ -188,7 +188,7 @@ def test_links_and_pictures_are_there_and_the_answer_stands_first(pages):
 
     page = pages["results/coascore/coascore_tables_04_13.md"]
     parts = (
-        "**Was the method tested?** No: 0 of CoAScore's own 51 numbers.",
+        "**Was the method tested?** No: 0 of the 51 numbers printed for CoAScore",
         "| own method |",
         "**Supported.**",
         "**Not supported.**",

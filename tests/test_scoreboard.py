@@ -277,7 +277,7 @@ def test_the_own_method_stands_first_and_says_what_would_test_it(here):
     here.output("one")
     save("one", BLEU=0.5)
     got = row()
-    assert got["own"] == "not tested (0 of 1; needs gpt-4-32k, an API)"
+    assert got["own"] == "not tested (0 of 1; needs gpt-4-32k through its API)"
     assert (got["own_printed"], got["own_recomputed"], got["own_equal"]) == (1, 0, 0)
     said = scoreboard.headline(scoreboard.kinds())
     assert said.startswith(

@@ -401,11 +401,11 @@ def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
     if answer.numbers:
         links.insert(0, link(answer.numbers[0], "the numbers"))
     if answer.missing:
-        links.append("[why some are missing](#what-is-missing)")
+        links.append("[why some numbers are missing](#what-is-missing)")
     if answer.entry.judges:
         command = f"`nlgeval completions --output {answer.entry.id} --dry-run`"
         hours = link("docs/gpu.md", "hours and prices")
-        links.append(f"to run its judges: {command} ({hours})")
+        links.append(f"what its judges take: {command} ({hours})")
     return " · ".join(links)
 
 

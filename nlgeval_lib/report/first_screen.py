@@ -42,14 +42,17 @@ def tested(cells: pd.DataFrame) -> str:
         share = "Yes" if counted["recomputed"] == printed else "In part"
         result = papers.outcome(counted, "recomputed")
         return (
-            f"{share}: {counted['recomputed']} of {name}'s own {printed} numbers, "
-            f"{result}."
+            f"{share}: {counted['recomputed']} of the {printed} numbers printed for "
+            f"{name} were computed here, {result}."
         )
     needs = [
         papers.own_method(paper, table)[1] for table in own_cells["table"].unique()
     ]
     needed = " or ".join(dict.fromkeys(needs))
-    return f"No: 0 of {name}'s own {printed} numbers. A test needs {needed}."
+    return (
+        f"No: 0 of the {printed} numbers printed for {name} were computed here. "
+        f"A test needs {needed}."
+    )
 
 
 def by_kind(cells: pd.DataFrame) -> tables.Table:
@@ -131,8 +134,8 @@ def supported(cells: pd.DataFrame) -> str:
     equal = own["consistent_equal"]
     if papers.supports(equal, own["consistent_shuffled"]):
         sentences.append(
-            f"The paper's arithmetic on its own method: {equal} of "
-            f"{own['consistent']} sums and averages agree with the numbers they are of."
+            f"The paper's arithmetic on its own method: {equal} of {own['consistent']} "
+            "printed sums and averages match the printed numbers they are made from."
         )
     if sentences:
         return " ".join(sentences)
@@ -156,8 +159,12 @@ def unsupported(cells: pd.DataFrame) -> str:
     own = papers.counts(cells[cells["kind"] == papers.OWN])
     sentences = []
     if own["printed"] and not own["recomputed"]:
+        sentences.append(f"What the table claims for {name}: it was not run here.")
+    wrong = own["consistent"] - own["consistent_equal"]
+    if wrong:
         sentences.append(
-            f"Anything that the table claims for {name}: no score of it was made here."
+            f"{wrong} of {own['consistent']} printed sums and averages of {name} do not "
+            "match the printed numbers they are made from."
         )
     different: list[str] = []
     too_few: list[str] = []
@@ -175,10 +182,11 @@ def unsupported(cells: pd.DataFrame) -> str:
     oriented = cells[cells["verdict"] == "orientation"]
     for method, part in oriented.groupby("method", sort=False):
         gap = part["difference"].abs().median()
-        distances.append(f"{method} {gap:.2g} away at the median")
+        distances.append(f"{method} {gap:.2g}")
     if distances:
         sentences.append(
-            f"Another judge or prompt gives no verdict: {', '.join(distances)}."
+            "Computed with another judge or prompt, which decides nothing; median "
+            f"distance from the printed numbers: {', '.join(distances)}."
         )
     return " ".join(sentences)
 
@@ -188,19 +196,24 @@ def printed_alone(cells: pd.DataFrame) -> str:
     table sets it beside others.
     """
     sentences = []
+    seen = set()
     for table, part in cells.groupby("table", sort=False):
         lead = papers.ahead(part)
-        if lead is None or lead.columns < 2:
+        # a table that repeats another one's numbers says nothing more
+        if lead is None or lead.columns < 2 or lead in seen:
             continue
+        seen.add(lead)
         where = f"{tables.titled(str(table))}: " if cells["table"].nunique() > 1 else ""
         own, other = (row.replace(" | ", ", ") for row in (lead.own, lead.other))
         sentences.append(
-            f"{where}{own} is above the best other row, {other}, in {lead.ahead} of "
-            f"{lead.columns} columns (exact sign test, {p_in_words(lead.p)})."
+            f"{where}the best row of the paper's own method, {own}, is above the best "
+            f"other row, {other}, in {lead.ahead} of the {lead.columns} columns that "
+            f"both have (exact sign test, {p_in_words(lead.p)})."
         )
     if sentences:
         sentences.append(
-            "Columns that share their outputs are not independent: the true p is larger."
+            "Both rows were chosen after the fact, and columns share their outputs: "
+            "the true p is larger."
         )
     return " ".join(sentences)
 
@@ -211,6 +224,6 @@ def lines(cells: pd.DataFrame) -> list[tuple[str, str]]:
         ("Was the method tested?", tested(cells)),
         ("Supported", supported(cells)),
         ("Not supported", unsupported(cells)),
-        ("The printed numbers alone", printed_alone(cells)),
+        ("What the printed numbers say", printed_alone(cells)),
     ]
     return [(question, answer) for question, answer in answers if answer]

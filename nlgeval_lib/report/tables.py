@@ -125,6 +125,8 @@ def show(
         for name, value in zip(names, values, strict=True):
             if name == "p" or name.startswith(("p_", "p (")):
                 value = _p_text(value)
+            elif name == "n" and isinstance(value, float) and value.is_integer():
+                value = f"{value:,.0f}"  # a column with a gap holds no whole numbers
             line.append(
                 _plain_cell(
                     value,
