@@ -383,6 +383,8 @@ class _Run:
                         f"{error} ({attempt} attempts)", passing=True
                     ) from None
             most = min(MOST_WAIT / 4, 2.0 ** (attempt - 2))
+            if self.unreachable_since is not None:
+                most = min(most, 1.0)  # to learn soon whether the server has ended
             await self.engine._sleep(max(0.25, random.uniform(0, most)))
         raise AssertionError
 

@@ -203,10 +203,12 @@ def printed_alone(cells: pd.DataFrame) -> str:
         if lead is None or lead.columns < 2 or lead in seen:
             continue
         seen.add(lead)
-        where = f"{tables.titled(str(table))}: " if cells["table"].nunique() > 1 else ""
+        where = "The"
+        if cells["table"].nunique() > 1:
+            where = f"{tables.titled(str(table))}: the"
         own, other = (row.replace(" | ", ", ") for row in (lead.own, lead.other))
         sentences.append(
-            f"{where}the best row of the paper's own method, {own}, is above the best "
+            f"{where} best row of the paper's own method, {own}, is above the best "
             f"other row, {other}, in {lead.ahead} of the {lead.columns} columns that "
             f"both have (exact sign test, {p_in_words(lead.p)})."
         )
