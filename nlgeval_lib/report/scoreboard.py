@@ -396,19 +396,26 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
 
 
 def texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
-    """The scoreboard as CSV and Markdown and, of full results, every output's page, by
-    name.
+    """The scoreboard as CSV and Markdown and, of full results, the reproduction report
+    and every output's page, by name.
     """
+    contents = own_texts(frame, mode)
+    if mode == "quick":
+        return contents
+    return contents | answers.pages(catalogue.load().outputs)
+
+
+def own_texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
+    """What `texts` gives, without the outputs' pages."""
     folder = "quick/" if mode == "quick" else ""
     contents = {
         f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
         f"results/{folder}scoreboard.md": markdown(frame, kinds(mode)).encode(),
     }
-    if folder:
-        return contents
-    report = reproduction.markdown(cells(mode), claims(), TITLES)
-    contents["results/REPORT.md"] = report.encode()
-    return contents | answers.pages(catalogue.load().outputs)
+    if not folder:
+        report = reproduction.markdown(cells(mode), claims(), TITLES)
+        contents["results/REPORT.md"] = report.encode()
+    return contents
 
 
 def claims(frame: str = "by_paper") -> pd.DataFrame:

@@ -209,8 +209,13 @@ def text_faults() -> Iterator[Finding]:
     """The scoreboard, pages and README blocks that say something else than the
     results.
     """
-    board = scoreboard.build()
-    for name, content in scoreboard.texts(board).items():
+    contents = scoreboard.own_texts(scoreboard.build())
+    for entry in catalogue.load().outputs:
+        try:
+            contents |= answers.pages([entry])
+        except ValueError as error:  # a page alone: the others are looked at
+            yield Finding(f"{answers.base(entry)}.md", f"cannot be made: {error}")
+    for name, content in contents.items():
         path = files.located(name)
         if not path.is_file():
             yield Finding(name, "is gone")
