@@ -83,6 +83,66 @@ def test_rater_numbers_are_those_of_meta(demo: card.Card) -> None:
     assert part["closeness"]["leniency"]["value"] == pytest.approx(gap.mean())
 
 
+def test_worth_in_labels_is_that_of_meta(demo: card.Card) -> None:
+    rows = demo.judged[0].frame.query("aspect == 'coherence'")
+    numbers = demo.numbers["sets"]["summeval"]["aspects"]["coherence"]["worth"]
+    judge = wide(rows, "value")
+    human = wide(rows, "human").copy()
+    hidden = np.random.default_rng(0).permutation(human.shape[1])[30:]
+    human[:, hidden] = np.nan
+    estimates = meta.estimate(judge, human)
+    assert numbers["labels"] == pytest.approx(estimates.worth_differences)
+    planned = estimates.labels_needed(numbers["width"], of="differences")
+    assert numbers["inputs_needed_alone"] == planned.alone
+    # no number of labels gives so narrow an interval: the card has none
+    assert np.isnan(planned.labels) and numbers["inputs_needed"] is None
+    assert numbers["signature"] == estimates.signature()
+
+
+@pytest.mark.parametrize("aspect", ["coherence", "fluency"])
+def test_confusion_calibration_and_strata_are_those_of_the_rows(
+    demo: card.Card, aspect: str
+) -> None:
+    rows = demo.judged[0].frame.query("aspect == @aspect")
+    numbers = demo.numbers["sets"]["summeval"]["aspects"][aspect]
+    closeness = numbers["closeness"]
+    table = closeness["confusion"]
+    counts = pd.DataFrame(table["counts"], table["judge"], table["human"])
+    for judge_score, human_score in [(5, 5), (4, 5), (3, 4)]:
+        both = rows["value"].round().eq(judge_score)
+        both &= rows["human"].round().eq(human_score)
+        if judge_score in counts.index and human_score in counts.columns:
+            assert counts.loc[judge_score, human_score] == both.sum()
+    assert counts.to_numpy().sum() == len(rows)
+    for cell in closeness["calibration"]:
+        ratings = rows["human"][rows["value"].round() == cell["score"]]
+        assert cell["human"]["value"] == pytest.approx(ratings.mean())
+    edges = np.quantile(rows["human"], [0, 1 / 3, 2 / 3, 1])
+    thirds = numbers["strata"]["rating"]
+    if isinstance(thirds, list) and len(set(edges)) == 4:
+        lowest = rows[rows["human"] < edges[1]]
+        expected = meta.correlate(
+            lowest["value"].to_numpy(), lowest["human"].to_numpy(), "kendall-b"
+        )
+        assert thirds[0]["kendall"]["value"] == pytest.approx(expected.value)
+
+
+def test_the_judges_beside_it_are_ranked_by_meta(demo: card.Card) -> None:
+    rows = demo.judged[0].frame.query("aspect == 'coherence'")
+    human = wide(rows, "human")
+    listed = demo.numbers["sets"]["summeval"]["aspects"]["coherence"]["beside"]
+    own = next(row for row in listed if row["name"] == "this judge")
+    other = next(row for row in listed if row["name"] == "gemini_flash")
+    places = rows.index.to_numpy()
+    scores = demo.judged[0].beside["gemini_flash"][places]
+    beside = wide(rows.assign(other=scores), "other")
+    value = meta.correlate(beside, human, "kendall-b", "dataset").value
+    assert other["kendall"]["value"] == pytest.approx(value)
+    gap = meta.compare(wide(rows, "value"), beside, human, coef="kendall-b")
+    assert other["judge_minus_it"] == pytest.approx(gap.difference)
+    assert own["kendall"]["value"] - value == pytest.approx(gap.difference)
+
+
 def test_mean_interval_is_that_of_scipy() -> None:
     from scipy import stats
 
