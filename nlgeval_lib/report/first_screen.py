@@ -127,7 +127,10 @@ def supported(cells: pd.DataFrame) -> str:
             f"{', '.join(whole)} equal."
         )
     if partly:
-        sentences.append(f"Equal in part: {', '.join(partly)}.")
+        sentences.append(
+            "In part of the table the texts, ratings and statistics used here are the "
+            f"paper's, in part they are not: {', '.join(partly)} equal."
+        )
     if sizes:
         sentences.append(f"Equal: {', '.join(sizes)}.")
     own = papers.counts(cells[cells["kind"] == papers.OWN])
