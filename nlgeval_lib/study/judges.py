@@ -17,7 +17,7 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.engines import Engine, Failure, models
+from nlgeval_lib.engines import Engine, EngineError, Failure, models
 from nlgeval_lib.engines._server import is_marked
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
@@ -166,10 +166,10 @@ def first_inputs(rows: Rows) -> Rows:
 
 def checkpoint() -> Path:
     """The miniature judge's folder. Raises: Unavailable where it has no checkpoint."""
-    folder = files.data() / "mini" / "judge"
-    if not (folder / "config.json").is_file():
-        raise Unavailable("no checkpoint in data/mini/judge; make mini-judge")
-    return folder
+    try:
+        return models.miniature()
+    except EngineError:
+        raise Unavailable("no checkpoint in data/mini/judge; make mini-judge") from None
 
 
 def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Engine:
