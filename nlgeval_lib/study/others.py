@@ -8,7 +8,7 @@ others.count(table)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -146,7 +146,7 @@ def llmbar_statistics(
 
 def alttest() -> pd.DataFrame:
     """Winning rate and advantage of each judge on nine sets."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     listed = printed("alttest")
     for part, judges in listed.groupby("set", sort=False):
         test = alttest_sets.TESTS[str(part)]
@@ -163,20 +163,17 @@ def alttest() -> pd.DataFrame:
                 "winning_rate": result.winning_rate,
                 "advantage": result.advantage,
             }
-            for statistic, value in ours.items():
-                key = {
-                    "set": part,
-                    "judge": row["judge"],
-                    "statistic": statistic,
-                }
-                rows.append(
-                    key
-                    | {
-                        "printed": row[statistic],
-                        "ours": value,
-                    }
-                )
+            rows += _beside({"set": part, "judge": row["judge"]}, row, ours)
     return compared(rows)
+
+
+def _beside(
+    key: Mapping[str, Any], line: Mapping[Any, Any], ours: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
+    """A row a statistic: the number in a printed line and ours. key: what they are of."""
+    for statistic, value in ours.items():
+        numbers = {"printed": line[statistic], "ours": value}
+        yield {**key, "statistic": statistic, **numbers}
 
 
 def _judges_and_raters(part: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -243,24 +240,13 @@ def llm_rubric() -> pd.DataFrame:
     judge = recordings.load("llm_rubric_judge")
     answers = judge[judge["aspect"] == "Q0"].set_index("input_id")
     human = overall["human"].to_numpy()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for row in printed("llm_rubric").to_dict("records"):
         if row["answer"] not in READINGS:
             continue
         column = answers[READINGS[row["answer"]]]
         ours = rubric_statistics(column[overall["input_id"]].to_numpy(), human)
-        for statistic, value in ours.items():
-            key = {
-                "answer": row["answer"],
-                "statistic": statistic,
-            }
-            rows.append(
-                key
-                | {
-                    "printed": row[statistic],
-                    "ours": value,
-                }
-            )
+        rows += _beside({"answer": row["answer"]}, row, ours)
     return compared(rows)
 
 
