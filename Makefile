@@ -23,7 +23,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -153,9 +153,24 @@ lock: $(READY)  ## compile the locks from pyproject.toml again
 	@tools/lock.sh
 	@$(PY) tools/environment.py
 
+# The validators and the SBOM's tool, apart from the project's own environment
+BESIDE := .venv-archive
+$(BESIDE)/.ready: requirements/archive.txt | $(READY)
+	@$(PYTHON) -m venv --clear $(BESIDE) && VIRTUAL_ENV=$$PWD/$(BESIDE) $(BIN)/uv pip sync -q --require-hashes $< && touch $@
+
+sbom: $(BESIDE)/.ready  ## a software bill of materials of each lock, dist/*.cdx.json (CycloneDX)
+	@mkdir -p dist && for group in base cpu gpu; do $(BESIDE)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+	-o dist/$$group.cdx.json requirements/$$group.txt || exit 1; done; ls dist/*.cdx.json
+
+archive: $(READY) sbom  ## a bundle for a DOI, dist/nlgeval-VERSION.zip: repository, public files of a clear licence, RO-Crate [ARGS=--without-data]
+	@$(PY) -m tools.archive $(ARGS)
+
+archive-check: $(BESIDE)/.ready  ## hold the archive against the validators of RO-Crate and Croissant (2 minutes)
+	@$(BESIDE)/bin/python tools/archive/check.py dist/nlgeval-*.zip
+
 clean:  ## remove caches and runs; keeps results, figures, downloads and completions
 	@rm -rf .nlgeval/runs .nlgeval/failed .nlgeval/metrics results/{quick,mini/meta,partial,executed,sweeps,report} figures/{quick,mini/meta,partial} .ruff_cache .mypy_cache .hypothesis
 	@find nlgeval_lib tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## clean, and remove .venv, downloads and stored completions too
-	@rm -rf $(VENV) .nlgeval data/raw
+	@rm -rf $(VENV) $(BESIDE) .nlgeval data/raw dist

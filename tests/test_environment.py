@@ -50,6 +50,8 @@ RUN_NOT_IMPORTED = {
 # imported where a user has installed them beside the lock; each says so when it is not
 # there
 BESIDE = {"bleurt", "comet"}
+# runs in an environment of its own, with a lock of its own
+APART = ROOT / "tools/archive/check.py"
 
 
 def declared(*groups: str) -> dict[str, Requirement]:
@@ -74,7 +76,7 @@ def locked(group: str) -> dict[str, tuple[str, int]]:
     return pins
 
 
-@pytest.mark.parametrize("group", [*LOCK_GROUPS, "uv"])
+@pytest.mark.parametrize("group", [*LOCK_GROUPS, "uv", "archive"])
 def test_every_package_of_a_lock_has_its_hashes(group: str) -> None:
     """Of torch in a CPU lock there are none: each index has its own build."""
     without = {name for name, (_, hashes) in locked(group).items() if not hashes}
@@ -104,8 +106,9 @@ def test_the_lock_meets_what_is_declared_and_names_no_place(group: str) -> None:
             assert wanted.specifier.contains(version), name
 
 
-# it reads every installed package: seconds
-brought = functools.cache(importlib.metadata.packages_distributions)
+brought = functools.cache(
+    importlib.metadata.packages_distributions
+)  # it reads every installed package: seconds
 
 
 @functools.cache
@@ -120,7 +123,8 @@ def imports(folder: str) -> set[str]:
         *(path.stem for path in (ROOT / "tests").glob("*.py")),
     }
     found: set[str] = set()
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")]
+    modules = [path for path in (ROOT / folder).rglob("*.py") if path != APART]
+    texts = [path.read_text(encoding="utf-8") for path in modules]
     for path in (ROOT / folder).rglob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         texts += [

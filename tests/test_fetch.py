@@ -273,8 +273,9 @@ def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkey
     content[7] ^= 1
     stat = path.stat()
     path.write_bytes(bytes(content))
-    # same size, same time of change
-    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    os.utime(
+        path, ns=(stat.st_atime_ns, stat.st_mtime_ns)
+    )  # same size, same time of change
     with pytest.raises(ChecksumError, match="sha256 is"):
         fetch.path("set/good")
 
@@ -287,8 +288,9 @@ def test_a_broken_or_unwritable_state_only_costs_time(checkout, monkeypatch):
     fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
     assert log.read_bytes().count(b"set/good") == 1
-    # a file where a folder would have to be
-    monkeypatch.setenv("NLGEVAL_HOME", str(log))
+    monkeypatch.setenv(
+        "NLGEVAL_HOME", str(log)
+    )  # a file where a folder would have to be
     fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
 

@@ -62,8 +62,9 @@ def test_the_papers_settings_are_as_printed() -> None:
         config = ft.named(name)
         assert config.learning_rate == float(value[row, "LR"])
         assert config.max_length == int(value[row, "Max Length (Input & Output)"])
-        # read as that of each GPU
-        assert config.batch == config.gpus * int(value[row, "Batch size"])
+        assert config.batch == config.gpus * int(
+            value[row, "Batch size"]
+        )  # read as that of each GPU
 
 
 def test_examples_of_the_ablations_are_table_2s() -> None:
@@ -388,8 +389,9 @@ def test_adapters_are_trained_and_merged(one_thread, base, examples, tmp_path) -
     after = weights(made.model)
     assert before.keys() == after.keys()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
-    # neither embeddings nor norms
-    assert changed and all("proj" in name for name in changed)
+    assert changed and all(
+        "proj" in name for name in changed
+    )  # neither embeddings nor norms
 
 
 def test_the_step_schedule_falls_once_an_epoch(

@@ -283,8 +283,9 @@ def test_training_grows_what_matters():
     assert third.decomposed == {
         kept: tuple(child.id for child in tree.node(kept).criterion.children)
     }
-    # the criterion itself is in its own list and left out
-    assert len(third.criteria) == 2
+    assert (
+        len(third.criteria) == 2
+    )  # the criterion itself is in its own list and left out
     assert second.importance["coherence"].idxmax() in (
         "order_of_things",
         "order_of_things_2",

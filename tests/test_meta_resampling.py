@@ -84,8 +84,9 @@ def test_counts_stay_exact_where_narrow_integers_end():
             )
 
 
-# sums of squares pass 2**32 between the second and third
-@pytest.mark.parametrize("items", [2300, 2344, 2345, 5000])
+@pytest.mark.parametrize(
+    "items", [2300, 2344, 2345, 5000]
+)  # sums of squares pass 2**32 between the second and third
 def test_spearman_stays_exact_where_32_bits_end(items):
     rng = np.random.default_rng(items)
     x = rng.permutation(items).astype(float)
@@ -156,8 +157,9 @@ def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
 def test_nlpstats_gives_the_same_replicates(monkeypatch):
     nlpstats = pytest.importorskip("nlpstats.correlations")
     x, y = judged(6, 9, 1, "ordinal")
-    # halves add up exactly, so that nlpstats sees ties of means too
-    y = np.round(y * 2) / 2
+    y = (
+        np.round(y * 2) / 2
+    )  # halves add up exactly, so that nlpstats sees ties of means too
     for units, level, their_level, coef, name in meta_oracles.nlpstats_cases():
         drawn = indices(x.shape, units, 10, 4).values()
         rows = itertools.chain.from_iterable(zip(*drawn, strict=True))

@@ -104,8 +104,9 @@ def test_a_stopped_study_goes_on_to_the_same_judgments(
     monkeypatch.setattr(training.Learner, "learn", stop_later)
     with pytest.raises(KeyboardInterrupt):
         ablate.run(runs, TINY, work=tmp_path / "b", out=tmp_path / "two", **how)
-    # the first is kept, the second has a saved state
-    assert len(tables.runs(tmp_path / "two")) == 1
+    assert (
+        len(tables.runs(tmp_path / "two")) == 1
+    )  # the first is kept, the second has a saved state
     monkeypatch.setattr(training.Learner, "learn", real)
     said: list[str] = []
     assert (

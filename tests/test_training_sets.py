@@ -88,8 +88,9 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
                 }
             ]
         )
-        # what the evaluator will ask
-        assert judge.render(judge.given(rebuilt)[0]) == row["prompt"]
+        assert (
+            judge.render(judge.given(rebuilt)[0]) == row["prompt"]
+        )  # what the evaluator will ask
     assert "| malformed | paper |" in (tmp_path / "report.md").read_text()
 
 

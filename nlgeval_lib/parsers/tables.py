@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from nlgeval_lib.parsers.text import DIGITS, WORD, words
 
-# how plainly a text presents a number as its verdict
-ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)
+ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(
+    1, 7
+)  # how plainly a text presents a number as its verdict
 
 # --- words of labels
 NOUNS = words(
