@@ -23,7 +23,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ reproduce-%: $(READY)  ## one paper: tigerscore, semscore, hdeval, prometheus, c
 
 quick: $(READY)  ## the whole catalogue on a small share of the data; results kept apart
 	@$(NLGEVAL) run --mode quick --jobs $(JOBS)
+
+durations: $(READY)  ## write notebooks/durations.csv: how long the notebooks took in the last runs here (two cores)
+	@$(PY) tools/durations.py
 
 scoreboard: $(READY)  ## rebuild and print the scoreboard from the results at hand
 	@$(NLGEVAL) scoreboard

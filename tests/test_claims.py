@@ -24,6 +24,7 @@ from nlgeval_lib.papers import claim_sentences, claims, inference
 from nlgeval_lib.papers.auditing.cells import Cells, Quantity
 from nlgeval_lib.papers.auditing.sentences import Lead
 from nlgeval_lib.papers.claims import FAILS, HOLDS, IN_PART, UNTOLD
+from nlgeval_lib.report import claims_page
 from nlgeval_lib.study import catalogue
 
 ROOT = Path(__file__).parents[1]
@@ -447,3 +448,30 @@ def test_the_committed_result_and_the_readme_say_what_is_judged(board):
     assert [
         [int(n) for n in line] for line in lines if line
     ] == numbers.to_numpy().tolist()
+
+
+JUDGED = pd.DataFrame(
+    [
+        ("tigerscore", "It is best. (a)", claims.HOLDS, "Cells of table_07 say 3."),
+        ("tigerscore", "It is fast. (b)", claims.FAILS, "Slower in figure_12."),
+        ("hdeval", "It is cheap. (c)", claims.IN_PART, "In 1 of 2."),
+    ],
+    columns=["paper", "claim", "verdict", "sentence"],
+).assign(place="abstract", inference="")
+
+
+def test_the_contents_list_leads_to_a_heading_for_each_group():
+    counted = pd.DataFrame({"paper": ["tigerscore"], claims.HOLDS: [1]})
+    _, *rest = claims_page.shown(counted, JUDGED)
+    contents, *groups = claims_page.grouped(rest)
+    targets = re.findall(r"\(#(.+?)\)", contents)
+    headings = [line[3:] for line in groups if line.startswith("## ")]
+    assert [claims_page.anchor(heading) for heading in headings] == targets
+    assert targets == [
+        "claims-that-the-printed-tables-do-not-support",
+        "tigerscore-all-2-claims",
+        "hd-eval-all-1-claims",
+    ]
+    stands_open, folded = groups[1], groups[3]
+    assert "It is fast" in stands_open and "<details>" not in stands_open
+    assert folded.startswith("<details>") and "Cells of Table 7 say 3." in folded

@@ -33,19 +33,26 @@ def test_seconds_are_said_in_words(tmp_path, monkeypatch, row, words):
 
 def test_the_tool_writes_what_the_runs_took(tmp_path, monkeypatch, capsys):
     book = catalogue.load()
-    first, second = [entry.id for entry in book.outputs][:2]
+    first, second, third, fourth = [entry.id for entry in book.outputs][:4]
     monkeypatch.setattr(files, "state", lambda *parts: tmp_path.joinpath(*parts))
     monkeypatch.setattr(catalogue, "load", lambda: book)
     monkeypatch.setattr(files, "notebooks", lambda: tmp_path)
     (tmp_path / "durations.csv").write_text(
-        f"output,cold,cached\n{first},90,5\n{second},8,\ngone,1,1\n"
+        f"output,cold,cached\n{first},90,5\n{second},8,\n{third},,2\ngone,1,1\n"
     )
-    stale.Record("ok", {}, "", 12.3).write(stale.record_path("full", first))
-    stale.Record("failed", {}, "", 1.0).write(stale.record_path("full", second))
+    records = {
+        first: stale.Record("ok", {}, "", 12.3, cold_seconds=80.4),
+        second: stale.Record("ok", {}, "", 9.4, cold_seconds=9.4),
+        third: stale.Record("failed", {}, "", 1.0, cold_seconds=7.0),
+        fourth: stale.Record("ok", {}, "", 3.0),
+    }
+    for name, record in records.items():
+        record.write(stale.record_path("full", name))
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
-    assert tool.main("cached") == 0
+    assert tool.main() == 0
     lines = (tmp_path / "durations.csv").read_text().splitlines()
-    assert f"{first},90,12" in lines and f"{second},8," in lines
-    assert tool.main("warm") == 2
+    expected = {f"{first},80,12", f"{second},9,", f"{third},7,2", f"{fourth},,3"}
+    assert expected <= set(lines) and not any(line.startswith("gone") for line in lines)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
-    assert tool.main("cold") == 2 and "two" in capsys.readouterr().out
+    assert tool.main() == 2 and "two" in capsys.readouterr().out
+    assert (tmp_path / "durations.csv").read_text().splitlines() == lines

@@ -175,7 +175,36 @@ def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
     )
 
 
-def test_a_judge_is_swept(nl, monkeypatch):
+@pytest.mark.parametrize(
+    ("line", "variants"),
+    [
+        (
+            MADE[1],
+            [
+                "rubric=yes reference=yes",
+                "rubric=yes reference=no",
+                "rubric=no reference=yes",
+                "rubric=no reference=no",
+            ],
+        ),
+        (MADE[2], ["aggregator=average", "aggregator=lr", "aggregator=boosting"]),
+        (MADE[3], ["prompt=original", "prompt=mine.txt"]),
+    ],
+    ids=["my_parts", "my_joined", "my_prompt"],
+)
+def test_each_recipe_runs_in_two_commands(nl, here, monkeypatch, line, variants):
+    monkeypatch.setattr(judges, "QUICK_INPUTS", 5)  # as many as the folds of a fit
+    (here.root / "mine.txt").write_text(PROMPT)
+    words = shlex.split(line)[1:]
+    assert (wrote := nl(*words)).code == 0, wrote.err
+    assert (ran := nl("run", words[1], "--mode", "quick")).code == 0, ran.out
+    table, tests = saved(words[1], "quick")
+    assert table["variant"].tolist() == variants and (table["n"] == 30).all()
+    assert len(tests) == len(variants) * (len(variants) - 1) / 2
+    assert (tests["p_holm"] <= 1).all()
+
+
+def test_more_aspects_follow_the_ratings_more_closely(nl, monkeypatch):
     monkeypatch.setattr(judges, "QUICK_INPUTS", 4)
     words = shlex.split(MADE[0])[1:]
     assert nl(*words).code == 0

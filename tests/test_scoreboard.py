@@ -355,6 +355,20 @@ def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):
     assert run().ran == ["scoreboard"]
 
 
+def test_exercises_alone_make_no_scoreboard(here):
+    here.notebook("99_scoreboard", BUILD)
+    frame = "pd.DataFrame({'score': [1]})"
+    cell = (
+        "import pandas as pd\nfrom nlgeval_lib import report\n"
+        f"out = report.Output('mine', mode=mode)\nout.frame({frame}, 'scores')\n"
+        "out.save()"
+    )
+    here.output("mine", cell, more='route = "mini"\ncovers = []')
+    assert run().ran == ["mine"]
+    here.output("one")
+    assert run().ran == ["one", "scoreboard"]
+
+
 def test_markdown_survives_bars_and_line_ends(here):
     here.catalogue(state(reason="a | b\\nc"))
     lines = scoreboard.markdown(scoreboard.build(), scoreboard.kinds()).splitlines()

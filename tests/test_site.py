@@ -21,7 +21,7 @@ from runner_tools import Checkout, document
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators.geval import GEval
-from nlgeval_lib.report import explorer, pages, web
+from nlgeval_lib.report import explorer, pages, tables, web
 from nlgeval_lib.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
@@ -372,22 +372,37 @@ FLAGS = [
 ]
 
 
-def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
+def seen_in_browser(address, folder) -> Seen:
+    """What a browser shows of a page once its scripts have run."""
     if BROWSER is None:
         pytest.skip("no chromium here")
+    command = [BROWSER, *FLAGS, f"--user-data-dir={folder}", "--dump-dom", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert "CONSOLE" not in done.stderr
+    return Seen(done.stdout)
+
+
+def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
     page = tmp_path / "judge.html"
     page.write_text(judged.pages()[0])
-    command = [
-        BROWSER,
-        *FLAGS,
-        f"--user-data-dir={tmp_path / 'p'}",
-        "--dump-dom",
-        f"{page.as_uri()}#status=unparsed",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    seen = Seen(done.stdout)
-    assert (
-        "1 of 12" in seen.text
-        and "no verdict at all" in seen.text
-        and "CONSOLE" not in done.stderr
+    seen = seen_in_browser(f"{page.as_uri()}#status=unparsed", tmp_path / "p")
+    assert "1 of 12" in seen.text and "no verdict at all" in seen.text
+
+
+def test_one_filter_serves_all_groups_of_claims(tmp_path):
+    groups = []
+    for name, rows in {"First": ["yes", "no"], "Second": ["no", "in part"]}.items():
+        frame = pd.DataFrame(
+            {"claim": ["It is <b>good</b>", "It is fast"], "ok?": rows}
+        )
+        groups.append((name, tables.show(frame).html))
+    folds = "".join(
+        f"<details><summary>{name}</summary>{table}</details>" for name, table in groups
     )
+    page = tmp_path / "claims.html"
+    content = f'<h1>Claims</h1><div class="groups" data-column="ok?">{folds}</div>'
+    page.write_text(web.page("Claims", content))
+    seen = seen_in_browser(f"{page.as_uri()}#words=FAST&answer=no", tmp_path / "p")
+    assert "First (1 shown)" in seen.text and "Second (0 shown)" in seen.text
+    assert seen.attributes.count(("open", "")) == 1
+    assert seen.attributes.count(("hidden", "")) == 3

@@ -1,9 +1,11 @@
-"""Write how long each notebook took, from the runner's records of the last run.
+"""Write how long each notebook took into `notebooks/durations.csv`, from what the
+runner noted of this checkout's runs.
 
-    python tools/durations.py cold      after a run with an empty .nlgeval/
-    python tools/durations.py cached    after `nlgeval run --force` on top of it
+    make reproduce-all && make durations                   with .nlgeval/ gone before
+    .venv/bin/nlgeval run --force && make durations        the cached ones, on top of it
 
-Both on two cores; `notebooks/durations.csv` keeps what this run has no record of.
+A run that began with nothing stored gives the column `cold`, a later one `cached`. Only
+this command writes the table; what no run here measured stands as it was.
 """
 
 from __future__ import annotations
@@ -20,11 +22,21 @@ from nlgeval_lib.study import catalogue
 CORES = 2
 
 
-def main(kind: str) -> int:
-    """Write the column `kind`; 2 where it is none, or the machine another."""
-    if kind not in durations.COLUMNS[1:]:
-        print(__doc__)
-        return 2
+def measured(output: str) -> dict[str, str]:
+    """The seconds that runs of this checkout took, by the table's columns."""
+    record = stale.Record.read(stale.record_path("full", output))
+    if record is None:
+        return {}
+    seconds = {}
+    if record.cold_seconds is not None:
+        seconds["cold"] = f"{record.cold_seconds:.0f}"
+    if record.status == "ok" and record.seconds != record.cold_seconds:
+        seconds["cached"] = f"{record.seconds:.0f}"
+    return seconds
+
+
+def main() -> int:
+    """Write the table; 2 on a machine of another size."""
     if len(os.sched_getaffinity(0)) != CORES:
         print(f"the table is of {CORES} cores: taskset -c 0,1 limits a run to two")
         return 2
@@ -32,19 +44,15 @@ def main(kind: str) -> int:
     rows = {}
     if path.is_file():
         rows = dict(durations.table(path, path.stat().st_mtime_ns))
-    outputs = catalogue.load().outputs
-    for entry in outputs:
-        record = stale.Record.read(stale.record_path("full", entry.id))
-        row = dict.fromkeys(durations.COLUMNS, "") | dict(rows.get(entry.id, {}))
-        if record and record.status == "ok":
-            row[kind] = f"{record.seconds:.0f}"
-        rows[entry.id] = row | {"output": entry.id}
+    names = sorted(entry.id for entry in catalogue.load().outputs)
     with files.replacing(path) as draft, open(draft, "w", newline="") as file:
         writer = csv.DictWriter(file, durations.COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows[name] for name in sorted(entry.id for entry in outputs))
+        for name in names:
+            row = dict.fromkeys(durations.COLUMNS, "") | dict(rows.get(name, {}))
+            writer.writerow(row | measured(name) | {"output": name})
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) == 2 else ""))
+    sys.exit(main())

@@ -228,7 +228,6 @@ def _stands_open(number: int, table: tables.Table) -> bool:
     """
     label = table.caption.lower().split(" (")[0]
     is_open = number == 0 or label == "variants" or label.endswith("tests")
-    is_open = is_open or table.caption == claims_page.CONTRADICTED
     return is_open and table.lines <= MOST_OPEN
 
 
@@ -327,11 +326,14 @@ def markdown(answer: Answer) -> str:
     parts.append(_links(answer, link))
     parts.append(answer.claim)
     parts += _tables_first(answer)
+    if answer.entry.id == CLAIMS:
+        parts += claims_page.grouped(answer.shown[1:])
     for name in answer.figures:
         parts.append("!" + link(name, _about_figure(answer, name)))
     if answer.reading:
         parts += ["## Reading", answer.reading]
-    parts += _tables_below(answer)
+    if answer.entry.id != CLAIMS:
+        parts += _tables_below(answer)
     if answer.missing:
         parts += ["## What is missing", _bullets(answer.missing[: tables.MOST_NOTES])]
         further = answer.missing[tables.MOST_NOTES :]
@@ -351,6 +353,8 @@ def _leading(answer: Answer) -> list[tables.Table]:
     """The tables that a page shows open: the first one, and those of tests; a long
     one is folded below the figure.
     """
+    if answer.entry.id == CLAIMS:
+        return answer.shown[:1]
     leading = []
     for number, table in enumerate(answer.shown):
         if answer.cells is not None or _stands_open(number, table):

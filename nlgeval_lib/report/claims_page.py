@@ -5,6 +5,7 @@ supports it, by what evidence, and whether chance could make it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ from nlgeval_lib.papers import claims, inference
 from nlgeval_lib.report import tables
 
 CONTRADICTED = "Claims that the printed tables do not support"
+QUESTION = "does the printed table support it?"  # the column that a filter chooses by
 SUPPORT = {
     claims.HOLDS: "yes",
     claims.IN_PART: "in part",
@@ -26,6 +28,7 @@ COUNTS = {
     claims.FAILS: "not supported",
     claims.UNTOLD: "untested",
 }
+_TABLE = re.compile(r"\b(table|figure)_0*(\d+)\b")
 _P = re.compile(r"p (?:= (?:0?\.\d+|1\.000)|< \.001)")
 
 
@@ -54,12 +57,17 @@ def rows(judged: pd.DataFrame) -> pd.DataFrame:
         lines.append(
             {
                 "claim": f"{claim['claim']} ({claim['place']})",
-                "does the printed table support it?": SUPPORT[claim["verdict"]],
-                "evidence": claim["sentence"],
+                QUESTION: SUPPORT[claim["verdict"]],
+                "evidence": _TABLE.sub(_titled, claim["sentence"]),
                 "could chance make it?": by_chance(claim["inference"]),
             }
         )
     return pd.DataFrame(lines)
+
+
+def _titled(match: re.Match[str]) -> str:
+    """`Table 7` for the name of its file, `table_07`."""
+    return f"{match[1].title()} {match[2]}"
 
 
 def by_chance(answer: str) -> str:
@@ -79,6 +87,30 @@ def by_chance(answer: str) -> str:
     return "not known"
 
 
+def _caption(paper: str, part: pd.DataFrame) -> str:
+    return f"{papers.own_method(paper)[0]}: all {len(part)} claims"
+
+
+def grouped(parts: Sequence[tables.Table]) -> list[str]:
+    """The claims in Markdown: a contents list that leads to a heading for each table;
+    those that the printed tables do not support stand open, the others are folded.
+    """
+    contents = []
+    groups = []
+    for table in parts:
+        contents.append(f"- [{table.caption}](#{anchor(table.caption)})")
+        body = table.markdown.removeprefix(f"**{table.caption}**").strip()
+        if table.caption != CONTRADICTED:
+            body = f"<details><summary>Show them</summary>\n\n{body}\n\n</details>"
+        groups += [f"## {table.caption}", body]
+    return ["**Contents**\n\n" + "\n".join(contents), *groups]
+
+
+def anchor(heading: str) -> str:
+    """How a code host calls the place of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def shown(counted: pd.DataFrame, judged: pd.DataFrame) -> list[tables.Table]:
     """The tables of the page: counts, the claims that are contradicted, then those of
     each paper.
@@ -89,7 +121,5 @@ def shown(counted: pd.DataFrame, judged: pd.DataFrame) -> list[tables.Table]:
         tables.show(rows(contradicted), CONTRADICTED),
     ]
     for paper, part in judged.groupby("paper", sort=False):
-        name = papers.own_method(str(paper))[0]
-        caption = f"{name}: all {len(part)} claims"
-        parts.append(tables.show(rows(part), caption))
+        parts.append(tables.show(rows(part), _caption(str(paper), part)))
     return parts

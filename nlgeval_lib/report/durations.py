@@ -1,6 +1,6 @@
 """How long a notebook takes: `notebooks/durations.csv`, seconds on two cores.
 
-`tools/durations.py` writes the table from the runner's records. It is committed, so
+`make durations` writes the table from the runner's records. It is committed, so
 that every machine says the same, and no result depends on it.
 """
 

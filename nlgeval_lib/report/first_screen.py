@@ -109,6 +109,7 @@ def supported(cells: pd.DataFrame) -> str:
     whole = []
     partly = []
     sizes = []
+    not_computed: dict[str, int] = {}
     for row in papers.by_method(cells).to_dict("records"):
         equal, tested_here = _equal(row)
         if not tested_here or not papers.supports(equal, row["recomputed_shuffled"]):
@@ -116,20 +117,31 @@ def supported(cells: pd.DataFrame) -> str:
         words = f"{row['method']} {equal} of {tested_here}"
         if kinds[row["method"]] in ("human", "count"):
             sizes.append(words)
-        elif equal >= _NEARLY_ALL * tested_here:
+            continue
+        if equal >= _NEARLY_ALL * tested_here:
             whole.append(words)
         else:
             partly.append(words)
+        if row["printed"] > tested_here:
+            not_computed[row["method"]] = row["printed"] - tested_here
     sentences = []
     if whole:
         sentences.append(
-            "The texts, ratings and statistics used here are the paper's: "
-            f"{', '.join(whole)} equal."
+            "The numbers that were computed here rest on the paper's texts, ratings "
+            f"and statistics: {', '.join(whole)} equal."
         )
     if partly:
         sentences.append(
-            "In part of the table the texts, ratings and statistics used here are the "
-            f"paper's, in part they are not: {', '.join(partly)} equal."
+            "More numbers are equal than chance gives, but not all; the others differ "
+            "by a text, a rating, a setting or a misprint: "
+            f"{', '.join(partly)} equal."
+        )
+    if not_computed:
+        count = sum(not_computed.values())
+        were = "number was" if count == 1 else "numbers were"
+        sentences.append(
+            f"{count} further printed {were} not computed here "
+            f"({', '.join(not_computed)})."
         )
     if sizes:
         sentences.append(f"Equal: {', '.join(sizes)}.")

@@ -171,6 +171,7 @@ def _output_page(
         kinds=_bare(answer.kinds) if answer.kinds else "",
         pictures=drawn,
         below=[(table.caption or "Table", _bare(table)) for table in further],
+        groups=claims_page.QUESTION if entry.id == answers.CLAIMS else "",
         notebook=web.notebook_body(cells, bool(answer.record), pictures),
         about=_about(entry, answer.record),
         judges=judges,

@@ -157,6 +157,7 @@ class Session:
         self._waiting: list[Entry] = []  # until the outputs before them have ended
         self._ready: list[Step] = []
         self._running: dict[str, Step] = {}
+        self._began_cold = stale.nothing_stored()
         stale.forget()
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
@@ -384,8 +385,16 @@ class Session:
         for name in saved.get("files", ()):
             hashes[name] = stale.file_hash(files.located(name))
         code = stale.code(saved.get("modules", ()))
-        record = Record(status, step_run.parts, code, round(seconds, 2), saved, hashes)
-        record.write(record_path(self._options.mode, step_run.entry.id))
+        path = record_path(self._options.mode, step_run.entry.id)
+        earlier = Record.read(path)
+        cold_seconds = earlier.cold_seconds if earlier else None
+        seconds = round(seconds, 2)
+        if self._began_cold and status == "ok":
+            cold_seconds = seconds
+        record = Record(
+            status, step_run.parts, code, seconds, saved, hashes, cold_seconds
+        )
+        record.write(path)
 
     def _fail(
         self,
@@ -480,9 +489,15 @@ def listing(
 
 
 def _with_scoreboard(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """The entries, and after them the scoreboard where this run makes it."""
+    """The entries, and after them the scoreboard where this run makes it.
+
+    What the miniature judge gave stands in no tile and no count of the scoreboard.
+    """
     scoreboard = scoreboard_entry()
-    if options.aside or not scoreboard.path.exists():
+    exercises_only = bool(entries) and not any(
+        entry.route != "mini" or entry.covers for entry in entries
+    )
+    if options.aside or exercises_only or not scoreboard.path.exists():
         return list(entries)
     return [*entries, scoreboard]
 

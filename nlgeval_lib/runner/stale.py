@@ -83,7 +83,8 @@ class Record:
     `.nlgeval/runs/`.
 
     saved: the report of `Output.save()`. files: the sha256 of each result file, by its
-    name.
+    name. cold_seconds: what it took in the last session that began with nothing stored;
+    None where there was none.
     """
 
     status: str  # ok or failed
@@ -92,6 +93,7 @@ class Record:
     seconds: float
     saved: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
+    cold_seconds: float | None = None
 
     @classmethod
     def read(cls, path: Path) -> Record | None:
@@ -125,6 +127,17 @@ class Record:
             if present != recorded:
                 return f"altered since: {name}"
         return ""
+
+
+def nothing_stored() -> bool:
+    """Are the scores and completions that notebooks keep for the next run still
+    lacking?
+    """
+    for name in ("metrics", "completions"):
+        folder = files.state(name)
+        if folder.is_dir() and any(folder.iterdir()):
+            return False
+    return True
 
 
 def record_path(mode: str, output: str) -> Path:
