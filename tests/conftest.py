@@ -35,8 +35,7 @@ public_data.hide()
 public_data.cut_off_the_network()
 
 # A shell that starts the suite in the background has interrupts ignored, and children
-# inherit that; the tests of Ctrl-C
-# need them.
+# inherit that; the tests of Ctrl-C need them.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -23,15 +23,11 @@ from nlgeval_lib import engines
 from nlgeval_lib.engines import models, vllm
 
 CONTEXT = 4096  # tokens: a published prompt has 400 to 2500 of the tiny tokenizer's
-CACHE = (
-    64 << 20
-    # bytes of keys and values, 16 contexts: vLLM does not start where this much memory
-    # is
-    # not free
-)
-os.environ.setdefault(
-    "VLLM_CONFIGURE_LOGGING", "0"
-)  # its handler would keep the output that a first test captured
+# bytes of keys and values, 16 contexts: vLLM does not start where this much memory is
+# not free
+CACHE = 64 << 20
+# vLLM's handler would keep the output that a first test captured
+os.environ.setdefault("VLLM_CONFIGURE_LOGGING", "0")
 ENVIRONMENT = {
     **vllm.CPU_ENVIRONMENT,
     "VLLM_ENABLE_V1_MULTIPROCESSING": "1",
@@ -69,9 +65,8 @@ def free_port() -> int:
     server takes it.
     """
     while True:
-        port = random.SystemRandom().randrange(
-            20_000, 32_000
-        )  # below the ports of outgoing connections
+        # below the ports of outgoing connections
+        port = random.SystemRandom().randrange(20_000, 32_000)
         with socket.socket() as free, contextlib.suppress(OSError):
             free.bind(("127.0.0.1", port))
             return port
@@ -85,25 +80,11 @@ def tiny_serving(tiny_folder):
     if no_vllm():
         pytest.skip(no_vllm())
     port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "vllm.entrypoints.openai.api_server",
-        "--model",
-        str(tiny_folder),
-    ]
-    command += [
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--dtype",
-        "float32",
-        "--max-model-len",
-        str(CONTEXT),
-    ]
-    command += ["--kv-cache-memory-bytes", str(CACHE)]
-    command += ["--enforce-eager", "--served-model-name", "tiny-served"]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+    command += ["--model", str(tiny_folder), "--served-model-name", "tiny-served"]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    command += ["--dtype", "float32", "--enforce-eager"]
+    command += ["--max-model-len", str(CONTEXT), "--kv-cache-memory-bytes", str(CACHE)]
     with open(tiny_folder.parent / "server.log", "wb") as log:
         process = subprocess.Popen(
             command, stdout=log, stderr=log, env={**os.environ, **ENVIRONMENT}
@@ -121,9 +102,8 @@ def tiny_vllm(tiny_folder):
     """vLLM in this process."""
     if no_vllm():
         pytest.skip(no_vllm())
-    importlib.import_module(
-        "llvmlite.binding"
-    )  # as after `import shap`: vLLM must start beside it
+    # as after `import shap`: vLLM must start beside it
+    importlib.import_module("llvmlite.binding")
     with engines.make(
         "vllm",
         model=str(tiny_folder),

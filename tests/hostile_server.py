@@ -163,9 +163,8 @@ def _bad(case: dict[str, Any]) -> Any:
     )
 
 
-CASES = (
-    Path(__file__).parent / "cases" / "bad_answers.jsonl"
-)  # what is no completion: as it is sent, or as JSON
+# what is no completion: as it is sent, or as JSON
+CASES = Path(__file__).parent / "cases" / "bad_answers.jsonl"
 BAD = {case["name"]: _bad(case) for case in map(json.loads, CASES.open())}
 
 

@@ -117,9 +117,8 @@ def test_the_progress_says_all_that_it_should():
     bar = ProgressBar("judge", stream=stream)
     bar.start("judge", lambda completion: completion.text == "4")
     bar.report(Progress(total=200, stored=50))
-    failed = Completion(
-        key="x", text="", finish_reason="error", error="gone"
-    )  # says nothing about what can be read
+    # says nothing about what can be read
+    failed = Completion(key="x", text="", finish_reason="error", error="gone")
     now = Progress(200, 50, done=60, failed=2, completion_tokens=1200, seconds=10.0)
     bar.report(now, [*batch(59), *batch(1, "none"), failed])
     assert (

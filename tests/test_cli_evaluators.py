@@ -73,8 +73,8 @@ def test_every_judge_from_the_command_line(nl, judge, tmp_path, name):
 
 
 # what a metric may open: Python and its packages, the checkout, this test's folder, the
-# system; time zones and fonts,
-# which pandas and matplotlib list and the metrics do not read
+# system; time zones and fonts, which pandas and matplotlib list and the metrics do not
+# read
 BARE = """
 import json, os, sys, sysconfig
 from pathlib import Path

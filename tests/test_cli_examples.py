@@ -133,9 +133,8 @@ def test_an_example_can_be_planned(monkeypatch, capsys, tmp_path, needs, line):
         "outputs.jsonl",
     ):
         jsonl(tmp_path / file, rows)
-    assert (
-        call(monkeypatch, capsys, "init", ".").code == 0
-    )  # rows.jsonl and rubric.toml
+    # rows.jsonl and rubric.toml
+    assert call(monkeypatch, capsys, "init", ".").code == 0
     for file in ("my.csv", "rated.csv", "scores.csv"):
         pd.DataFrame(rows).to_csv(tmp_path / file, index=False)
     words = shlex.split(line)[1:]

@@ -55,9 +55,8 @@ def test_half_a_character_of_a_judge_loses_no_scores(mine, judge, tmp_path, endi
     )
     assert got.code == 0 and "3 scored (100.0%); mean 4" in got.out, got.err
     again = mine("parse", "-p", "last_number", "--column", "feedback", f"s.{ending}")
-    assert (
-        again.code == 1 and "3 texts: 3 unparsed" in again.out
-    )  # read back: the feedback has no number
+    # read back: the feedback has no number
+    assert again.code == 1 and "3 texts: 3 unparsed" in again.out
     assert "half \ufffd a" in (tmp_path / "raw.jsonl").read_text(encoding="utf-8")
 
 

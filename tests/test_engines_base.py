@@ -224,9 +224,8 @@ def test_kills_at_any_moment_and_the_same_store(tmp_path):
     finished = []
     for _ in range(15):
         ours, theirs = fork.Pipe(duplex=False)
-        fcntl.fcntl(
-            theirs, fcntl.F_SETPIPE_SZ, 4096
-        )  # few keys ahead: no child ends before it is killed
+        # few keys ahead: no child ends before it is killed
+        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
         tell = functools.partial(
             lambda pipe, _, batch: pipe.send([c.key for c in batch]), theirs
         )

@@ -106,9 +106,8 @@ def test_the_lock_meets_what_is_declared_and_names_no_place(group: str) -> None:
             assert wanted.specifier.contains(version), name
 
 
-brought = functools.cache(
-    importlib.metadata.packages_distributions
-)  # it reads every installed package: seconds
+# it reads every installed package: seconds
+brought = functools.cache(importlib.metadata.packages_distributions)
 
 
 @functools.cache

@@ -354,9 +354,8 @@ def test_the_transcript_of_extending(nl, here):
     assert f"(p {prompts['p_holm'].item():.2f}".replace("0.", ".") in PAGE.read_text()
     values, none = (saved(shlex.split(MADE[n])[2])[0]["value"] for n in (0, 2))
     page = " ".join(PAGE.read_text("utf-8").split())
-    assert (
-        f"({', '.join(f'{value:.2f}'[1:] for value in values)})" in page
-    )  # the numbers that the page has
+    # the numbers that the page has
+    assert f"({', '.join(f'{value:.2f}'[1:] for value in values)})" in page
     lost = sorted(f"{-gap:.2f}"[1:] for gap in joined["difference"])
     assert (
         f"loses {' to '.join(lost)} against the plain average ({none[0]:.2f}".replace(

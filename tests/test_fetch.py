@@ -273,9 +273,8 @@ def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkey
     content[7] ^= 1
     stat = path.stat()
     path.write_bytes(bytes(content))
-    os.utime(
-        path, ns=(stat.st_atime_ns, stat.st_mtime_ns)
-    )  # same size, same time of change
+    # same size, same time of change
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     with pytest.raises(ChecksumError, match="sha256 is"):
         fetch.path("set/good")
 
@@ -288,9 +287,8 @@ def test_a_broken_or_unwritable_state_only_costs_time(checkout, monkeypatch):
     fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
     assert log.read_bytes().count(b"set/good") == 1
-    monkeypatch.setenv(
-        "NLGEVAL_HOME", str(log)
-    )  # a file where a folder would have to be
+    # a file where a folder would have to be
+    monkeypatch.setenv("NLGEVAL_HOME", str(log))
     fetch._verified.cache_clear()
     assert fetch.path("set/good").read_bytes() == GOOD
 

@@ -62,9 +62,8 @@ def test_the_papers_settings_are_as_printed() -> None:
         config = ft.named(name)
         assert config.learning_rate == float(value[row, "LR"])
         assert config.max_length == int(value[row, "Max Length (Input & Output)"])
-        assert config.batch == config.gpus * int(
-            value[row, "Batch size"]
-        )  # read as that of each GPU
+        # read as that of each GPU
+        assert config.batch == config.gpus * int(value[row, "Batch size"])
 
 
 def test_examples_of_the_ablations_are_table_2s() -> None:
@@ -389,9 +388,8 @@ def test_adapters_are_trained_and_merged(one_thread, base, examples, tmp_path) -
     after = weights(made.model)
     assert before.keys() == after.keys()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
-    assert changed and all(
-        "proj" in name for name in changed
-    )  # neither embeddings nor norms
+    # neither embeddings nor norms
+    assert changed and all("proj" in name for name in changed)
 
 
 def test_the_step_schedule_falls_once_an_epoch(

@@ -283,9 +283,8 @@ def test_training_grows_what_matters():
     assert third.decomposed == {
         kept: tuple(child.id for child in tree.node(kept).criterion.children)
     }
-    assert (
-        len(third.criteria) == 2
-    )  # the criterion itself is in its own list and left out
+    # the criterion itself is in its own list and left out
+    assert len(third.criteria) == 2
     assert second.importance["coherence"].idxmax() in (
         "order_of_things",
         "order_of_things_2",

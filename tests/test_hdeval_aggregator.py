@@ -245,9 +245,8 @@ def test_average_and_criterion_need_no_ratings():
     )
     X.iloc[0, 1] = math.nan
     found = picked.predict(X)
-    np.testing.assert_array_equal(
-        found["c4"], X["c4"]
-    )  # another target's gap is none of its
+    # another target's gap is none of its
+    np.testing.assert_array_equal(found["c4"], X["c4"])
     np.testing.assert_array_equal(found["a"], X["c1"])
     with pytest.raises(ValueError, match="no criterion 'b' for the target 'b'"):
         Aggregator("criterion").unfitted(X.columns, ["b"])

@@ -140,9 +140,8 @@ def run(url: str, folder: Path, prompts: list[str], name: str) -> None:
 def test_kill_9_with_two_processes_on_one_store(judge, tmp_path):
     kills = 3
     turn = itertools.count()
-    server = judge(
-        lambda prompt: f"{prompt}: {next(turn)}"
-    )  # asked again, it answers otherwise
+    # asked again, it answers otherwise
+    server = judge(lambda prompt: f"{prompt}: {next(turn)}")
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload(["nlgeval_lib.engines", "httpx2"])
     prompts = [f"prompt {i}" for i in range(60 * kills)]

@@ -112,11 +112,12 @@ def test_policies_fill_only_scores_and_count_them():
 
 def test_an_input_with_a_constant_side_may_count_as_0():
     x, y = judged(6, 9, 0, "ordinal")
+    # two constant inputs; one with a single system is left out all the same
     x[:, 1], y[:, 4], x[1:, 6] = (
         2,
         3,
         np.nan,
-    )  # two constant inputs; one with a single system is left out all the same
+    )
     other = judged(6, 9, 4, "ordinal")[0]
     zero = dict(level="input", nan="constant-zero")
     for coef in COEFFICIENTS[:-1]:

@@ -63,10 +63,11 @@ def test_test_and_intervals_are_the_formulas(kind, level, coef):
         judged(6, 9, 2, "ordinal" if kind == "ordinal" else "continuous"),
     )
     if kind == "gaps":
+        # a system with few items, an input without any
         first[1, :3], y[:, 2] = (
             np.nan,
             np.nan,
-        )  # a system with few items, an input without any
+        )
     first, second, y = arrays.common(first, second, y)
     sides = [without(side, y, coef, level) for side in (first, second)]
     v = {

@@ -84,9 +84,8 @@ def test_counts_stay_exact_where_narrow_integers_end():
             )
 
 
-@pytest.mark.parametrize(
-    "items", [2300, 2344, 2345, 5000]
-)  # sums of squares pass 2**32 between the second and third
+# sums of squares pass 2**32 between the second and third
+@pytest.mark.parametrize("items", [2300, 2344, 2345, 5000])
 def test_spearman_stays_exact_where_32_bits_end(items):
     rng = np.random.default_rng(items)
     x = rng.permutation(items).astype(float)
@@ -157,9 +156,8 @@ def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
 def test_nlpstats_gives_the_same_replicates(monkeypatch):
     nlpstats = pytest.importorskip("nlpstats.correlations")
     x, y = judged(6, 9, 1, "ordinal")
-    y = (
-        np.round(y * 2) / 2
-    )  # halves add up exactly, so that nlpstats sees ties of means too
+    # halves add up exactly, so that nlpstats sees ties of means too
+    y = np.round(y * 2) / 2
     for units, level, their_level, coef, name in meta_oracles.nlpstats_cases():
         drawn = indices(x.shape, units, 10, 4).values()
         rows = itertools.chain.from_iterable(zip(*drawn, strict=True))

@@ -104,9 +104,8 @@ def test_a_stopped_study_goes_on_to_the_same_judgments(
     monkeypatch.setattr(training.Learner, "learn", stop_later)
     with pytest.raises(KeyboardInterrupt):
         ablate.run(runs, TINY, work=tmp_path / "b", out=tmp_path / "two", **how)
-    assert (
-        len(tables.runs(tmp_path / "two")) == 1
-    )  # the first is kept, the second has a saved state
+    # the first is kept, the second has a saved state
+    assert len(tables.runs(tmp_path / "two")) == 1
     monkeypatch.setattr(training.Learner, "learn", real)
     said: list[str] = []
     assert (

@@ -209,6 +209,5 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_weights(
     ):
         training.train(other, tmp_path / "b", tmp_path / "three")
     told = json.loads((tmp_path / "one" / "training.json").read_text())
-    assert (
-        told["steps"] == whole.step and told["machine"]["threads"] >= 1
-    )  # vLLM in this process fixes how many
+    # vLLM in this process fixes how many
+    assert told["steps"] == whole.step and told["machine"]["threads"] >= 1

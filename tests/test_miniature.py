@@ -334,9 +334,8 @@ def test_a_notebook_with_the_miniature_judge(apart, monkeypatch, capsys, output)
         assert (table["route"] == "mini").all() and table[
             ["n", "signature"]
         ].notna().all(axis=None)
-        ends = (
-            table[["ci_low", "ci_high"]].notna().all(axis=1)
-        )  # few inputs: some have no interval, and say why
+        # few inputs: some have no interval, and say why
+        ends = table[["ci_low", "ci_high"]].notna().all(axis=1)
         why = table.get("reason", pd.Series("", table.index)).str.contains(
             "no interval|not defined", na=False
         )

@@ -16,13 +16,14 @@ TABLES = {"pearson": "table_25", "spearman": "table_26", "kendall": "table_04"}
 HOW = dict(coefs=("pearson", "spearman", "kendall-b"), ci=None, scale=100)
 BLEU = {"multi": "joint", "empty": "zero"}
 ROUGE = {"type": "rouge2", "stemmer": True, "empty": "zero"}
+# all references, averaged
 CRITERIA = (
     "correctness",
     "data_coverage",
     "fluency",
     "relevance",
     "text_structure",
-)  # all references, averaged
+)
 CASES = {
     "webnlg2020": ("D2T", CRITERIA),
     "openmeva": ("Story-Gen", ("overall",)),

@@ -181,9 +181,8 @@ def test_what_the_forms_allow_is_read():
         analysis_form(1024), PERFECT
     )
     assert re.fullmatch(analysis_form(1024), analysis(2, "plain"))
-    assert not re.fullmatch(
-        analysis_form(250), analysis(2, "plain")
-    )  # one error is what fits
+    # one error is what fits
+    assert not re.fullmatch(analysis_form(250), analysis(2, "plain"))
     judge = TigerScoreReferenceBased(task="Trans", structured=True)
     form = judge.form("format")["regex"]
     assert re.fullmatch(form, '{"errors": {}}')
@@ -289,9 +288,8 @@ def test_aspects_are_listed_once_a_target_and_a_plan_counts_every_stage(tmp_path
     )
     scores = judge.score(frame)
     kinds = [stage_of(ask.request.text()) for ask in engine.asked]
-    assert (
-        kinds == ["list"] * 2 + ["scores"] * 4 + ["target"] * 8
-    )  # the same chain is scored once an output
+    # the same chain is scored once an output
+    assert kinds == ["list"] * 2 + ["scores"] * 4 + ["target"] * 8
     judge.score(frame.head(2))
     assert len(engine.asked) == 14 and scores["value"].notna().all()
     assert all(stage.exact for stage in judge.plan(frame))

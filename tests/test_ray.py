@@ -131,9 +131,8 @@ def cluster():
     from ray import cloudpickle
     from ray.cluster_utils import Cluster
 
-    cloudpickle.register_pickle_by_value(
-        sys.modules[__name__]
-    )  # workers do not find the tests
+    # workers do not find the tests
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
     made = Cluster()
     made.add = functools.partial(_added, made)
     made.add(num_cpus=0)
@@ -248,9 +247,8 @@ def test_an_actor_is_killed(on, tmp_path, spare):
 def test_a_node_is_lost(on, cluster, tmp_path, spare):
     engine = on(free=20)
     engine.ready(2)
-    third = (
-        [cluster.add(num_cpus=1)] if spare else []
-    )  # after the replicas, which hold the other two
+    # after the replicas, which hold the other two
+    third = [cluster.add(num_cpus=1)] if spare else []
     try:
         killed_midway(
             engine,

@@ -286,9 +286,8 @@ def test_what_another_judge_gave_has_a_row_of_its_own(here):
     out = output("one")
     who = "judge@at:h:8000+owner:me"
     judged = f"level:dataset|judge:geval|engine:openai|model:{who}|v:1|judged-by:{who}"
-    plain = (
-        ours(0.5, 0.2).iloc[1:].reset_index(drop=True)
-    )  # so that two rows have one index, as after a concat
+    # so that two rows have one index, as after a concat
+    plain = ours(0.5, 0.2).iloc[1:].reset_index(drop=True)
     cells = out.compare(pd.concat([ours(0.5, route="run", signature=judged), plain]))
     cells = cells.set_index("row")
     assert cells.loc["BLEU", ["verdict", "reason"]].tolist() == [

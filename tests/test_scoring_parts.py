@@ -110,9 +110,8 @@ def test_parts_give_what_the_whole_gives(
             for key, one in next(iter(record.values())).items()
             if key not in COUNTS
         }
-        words = re.sub(
-            r"\n\d+ completions: .*", "", got.out
-        )  # a question that parts share is stored at the second
+        # a question that parts share is stored at the second
+        words = re.sub(r"\n\d+ completions: .*", "", got.out)
         content = (
             (tmp_path / f"s.{ending}").read_bytes()
             if ending != "parquet"

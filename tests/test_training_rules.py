@@ -73,8 +73,7 @@ SELDOM = {"failed", "malformed", "duplicate", "alike"}  # rules with a test of t
 # -- rules
 
 # what a rule removes or must keep: the fine piece of its kind with other fields, an
-# error with others; [text, n] is
-# repeated, null is not there
+# error with others; [text, n] is repeated, null is not there
 CASES = cases("metricinstruct_rules") + cases("feedback_rules")
 
 
@@ -152,9 +151,8 @@ def test_repeated_rubrics_instructions_and_responses() -> None:
         True,
     ]
     scorer = rouge_scorer.RougeScorer(["rougeL"])
-    assert (
-        scorer.score(given[1], given[2])["rougeL"].fmeasure < 0.9
-    )  # why the third stays
+    # why the third stays
+    assert scorer.score(given[1], given[2])["rougeL"].fmeasure < 0.9
     asked = [replace(PROBLEM, instruction=text) for text in ("A b.", "c", "a  B")]
     assert removed(pieces.problem_rules()[-1], asked) == [False, False, True]
     other = replace(GRADED, of=replace(PROBLEM, id="r/1"))

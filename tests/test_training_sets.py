@@ -88,9 +88,8 @@ def test_both_channels_leave_a_valid_set_and_count_everything(tmp_path) -> None:
                 }
             ]
         )
-        assert (
-            judge.render(judge.given(rebuilt)[0]) == row["prompt"]
-        )  # what the evaluator will ask
+        # what the evaluator will ask
+        assert judge.render(judge.given(rebuilt)[0]) == row["prompt"]
     assert "| malformed | paper |" in (tmp_path / "report.md").read_text()
 
 

@@ -151,9 +151,8 @@ def main() -> None:
     for name in chosen:
         print(f"bench: {name} ...", flush=True)
         found = SECTIONS[name]()
-        result[name] = (
-            {**result.get(name, {}), **found} if name == "memory" else found
-        )  # by size: BENCH_ROWS
+        # by size: BENCH_ROWS
+        result[name] = {**result.get(name, {}), **found} if name == "memory" else found
         print(json.dumps(result[name], indent=2, ensure_ascii=False), flush=True)
         files.write_text(
             target, json.dumps(result, indent=2, ensure_ascii=False) + "\n"

@@ -120,9 +120,8 @@ def measure(folder: Path) -> None:
     from nlgeval_lib import datasets
     from nlgeval_lib.study import catalogue, metrics
 
-    splitter = (
-        folder / "nltk" / "tokenizers" / "punkt_tab" / "english"
-    )  # one that knows no abbreviation
+    # one that knows no abbreviation
+    splitter = folder / "nltk" / "tokenizers" / "punkt_tab" / "english"
     splitter.mkdir(parents=True, exist_ok=True)
     for name in (
         "collocations.tab",

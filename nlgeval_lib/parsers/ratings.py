@@ -234,9 +234,8 @@ def _decide(
     return Status.UNPARSED, reason, "none"
 
 
-_NO_SCORE = re.compile(
-    r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M
-)  # of JSON with other numbers
+# of JSON with other numbers
+_NO_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)
 _UNSURE = re.compile(
     r" ?i (?:don't know|do not know|can't|cannot|'m not sure|am not sure)"
     r"|,? ?i'm not sure"

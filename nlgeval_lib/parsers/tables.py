@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from nlgeval_lib.parsers.text import DIGITS, WORD, words
 
-ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(
-    1, 7
-)  # how plainly a text presents a number as its verdict
+# how plainly a text presents a number as its verdict
+ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)
 
 # --- words of labels
 NOUNS = words(
