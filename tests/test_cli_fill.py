@@ -271,6 +271,79 @@ def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(
     assert refused.code == 2 and "no column model, prompt, new" in refused.err
 
 
+def planned_by_keys(rows: pd.DataFrame, options: EngineOptions) -> pd.DataFrame:
+    """What each judge of a plan would ask, from the keys of its requests."""
+    counts = []
+    keys_of_model: dict[str, set[str]] = {}
+    for row in rows.itertuples():
+        job = judges.job(row.question, options)
+        known = keys_of_model.setdefault(row.model, set())
+        totals = dict.fromkeys(("completions", "to_ask", "limit", "prompt_tokens"), 0.0)
+        for stage in job.planned():
+            for request in stage.requests:
+                keys = request.keys(job.engine, stage.sampling)
+                new = set(keys) - known
+                known |= new
+                lacking = len(new) - len(job.store.get_many(new))
+                totals["completions"] += len(keys)
+                totals["to_ask"] += lacking
+                totals["limit"] += lacking * stage.sampling.max_tokens
+                totals["prompt_tokens"] += lacking * len(request.text()) / 4
+        counts.append(totals)
+    return pd.DataFrame(counts, index=rows.index)
+
+
+def test_a_plan_counts_what_the_keys_of_its_requests_give(
+    here, nl, loaded, monkeypatch
+):
+    """Of models that are asked the same, too; before anything is stored and after a
+    part of it is.
+    """
+    _, _, settings = JUDGES["terse"]
+    monkeypatch.setitem(JUDGES, "same", ("llmscore", PROMETHEUS, settings))
+    for name, n in (("fewer", 2), ("more", 3)):
+        drawn = [*settings, f"n={n}", "temperature=1"]
+        monkeypatch.setitem(JUDGES, name, ("llmscore", PROMETHEUS, drawn))
+    for name in ("same", "fewer", "more"):
+        monkeypatch.setitem(READ["two"], name, (name, "aspect=fluency"))
+    listed(here)
+    options = EngineOptions("vllm", mode="quick", planning=True)
+    questions, _ = completions.select(catalogue.load(), options)
+    stored = []
+    for output in ("", "one", "two"):
+        if output:
+            filled = ("--engine", "vllm", "--mode", "quick", "--output", output)
+            assert nl("completions", *filled).code == 0
+        planned = completions.plan_catalogue(questions, options)
+        by_keys = planned_by_keys(planned, options)
+        pd.testing.assert_frame_equal(
+            planned[by_keys.columns].astype(float), by_keys, check_dtype=False
+        )
+        stored.append(planned["stored"].sum())
+    # of "more", the draws that "fewer" asks for are not asked for again
+    more = planned.set_index("judge").loc["more aspect=fluency"]
+    assert more["stored"] == more["requests"] > 0
+    assert 0 == stored[0] < stored[1] < stored[2] and not planned["to_ask"].any()
+
+
+def test_the_plan_grows_line_by_line(here, monkeypatch):
+    listed(here)
+    options = EngineOptions("vllm", mode="quick", planning=True)
+    questions, _ = completions.select(catalogue.load(), options)
+    lines = []
+    table = plan_totals.JudgeTable(completions.names(questions, options), lines.append)
+    n_lines = []
+
+    def each(row):
+        table.add(row)
+        n_lines.append(len(lines))
+
+    planned = completions.plan_catalogue(questions, options, each)
+    assert n_lines == [2, 3, 4]  # after the line of the heads
+    for line, judge in zip(lines[1:], planned["judge"], strict=True):
+        assert line.find(judge) == lines[0].find("judge")
+
+
 @pytest.mark.parametrize(
     ("billions", "layers", "kv_width", "gpus"),
     [

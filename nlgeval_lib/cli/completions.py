@@ -205,13 +205,20 @@ def _plan_catalogue(
 
     from nlgeval_lib.study import completions, plan_totals
 
-    planned = completions.plan_catalogue(questions, engine_options)
+    parts = [(questions, engine_options)]
     if not options.engine:
         on_server = replace(engine_options, engine="openai")
-        planned_elsewhere = completions.plan_catalogue(questions_elsewhere, on_server)
-        planned = pd.concat([planned, planned_elsewhere])
-    if len(planned):
-        echo(plan_totals.in_words(planned, options.rate, options.prices))
+        parts.append((questions_elsewhere, on_server))
+    names: list[tuple[str, str, str]] = []
+    for asked, asked_by in parts:
+        names += completions.names(asked, asked_by)
+    if not names:
+        return
+    table = plan_totals.JudgeTable(names, typer.echo)
+    planned = []
+    for asked, asked_by in parts:
+        planned.append(completions.plan_catalogue(asked, asked_by, table.add))
+    echo(plan_totals.in_words(pd.concat(planned), options.rate, options.prices))
 
 
 def _print_elsewhere(engine: str, questions: list[Any]) -> None:

@@ -288,6 +288,16 @@ class Request:
             return self.prompt or ""
         return "\n".join(message["content"] for message in self.messages)
 
+    def digest(self) -> bytes:
+        """16 bytes that stand for the prompt or the messages, whoever is asked."""
+        parts = [self.prompt or ""]
+        for message in self.messages or ():
+            content = message["content"]
+            parts.append(f"{message['role']}:{len(content)}:{content}")
+        text = "".join(parts).encode("utf-8", "surrogatepass")
+        kind = b"prompt" if self.messages is None else b"messages"
+        return hashlib.blake2b(text, digest_size=16, person=kind).digest()
+
     def body(self, engine: Engine, sampling: Sampling) -> dict[str, Any]:
         """Everything that determines the request's completions, as the store has it."""
         body: dict[str, Any] = {"model": engine.model, "revision": engine.revision}

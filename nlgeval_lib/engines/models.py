@@ -49,6 +49,16 @@ def identify(
     return name or model, revision
 
 
+def may_be_here(model: str) -> bool:
+    """Whether a model is a folder or has anything in the hub's cache; a quick look
+    that loads nothing.
+    """
+    from huggingface_hub import constants
+
+    folder = f"models--{model.replace('/', '--')}"
+    return Path(model).is_dir() or (Path(constants.HF_HUB_CACHE) / folder).is_dir()
+
+
 def folder_hash(folder: Path) -> str:
     """The sha256 over names and contents of a model's files.
 

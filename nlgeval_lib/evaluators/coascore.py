@@ -5,6 +5,7 @@ scored with that chain shown.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -31,7 +32,7 @@ from nlgeval_lib.evaluators.judge import (
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import NUMBER_WORDS
-from nlgeval_lib.parsers.lists import aspect_scores, aspects, normal
+from nlgeval_lib.parsers.lists import AspectScores, aspect_scores, aspects, normal
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
@@ -157,7 +158,8 @@ class CoAScore(LLMScore):
                     scores[row],
                 )
                 requests.append(self.chat.request(prompt, samples[row].id))
-            answers = yield Stage("score", requests, self.shaped(), self.stand_in)
+            sampling = self.shaped()
+            answers = yield Stage("score", requests, sampling, self.stand_in, last=True)
             for row, draws in zip(rows, answers, strict=True):
                 judgments[row] = self.judged(draws, samples[row])
         return list(map(_with_chain, judgments, chains, scores))
@@ -306,7 +308,7 @@ class CoAScore(LLMScore):
         completion = answered(completion)
         low = self.task.low
         high = self.task.high
-        scored = aspect_scores(completion.text, names, low, high)
+        scored = _scores_in(completion.text, tuple(names), low, high)
         judged: dict[str, Judgment] = {}
         for name in names:
             if name not in scored.reasons:
@@ -445,6 +447,15 @@ class CoAScore(LLMScore):
         return tuple(
             prompts.template(f"coascore/{name}") for name in VARIANTS[self.variant]
         )
+
+
+# Greedy judges often write the same scores for many outputs, and plans always do.
+@functools.lru_cache(maxsize=1024)
+def _scores_in(
+    text: str | None, names: tuple[str, ...], low: float, high: float
+) -> AspectScores:
+    """`aspect_scores`, read once for each text."""
+    return aspect_scores(text, names, low, high)
 
 
 def _with_chain(

@@ -186,7 +186,8 @@ class Judge:
         a list of draws a request.
         """
         requests = [self.request(sample) for sample in samples]
-        answers = yield Stage("score", requests, self.shaped(), self.stand_in)
+        sampling = self.shaped()
+        answers = yield Stage("score", requests, sampling, self.stand_in, last=True)
         return list(map(self.judged, answers, samples))
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:

@@ -186,6 +186,7 @@ class Preference(Judge):
             requests,
             self.shaped("verdict"),
             "A",
+            last=True,
         )
         judgments = []
         for number, sample in enumerate(samples):

@@ -4,6 +4,7 @@ it scores, without one it plans.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,8 +26,10 @@ class Stage:
     """Requests that can be asked together, as none waits for another's answer.
 
     stand_in: a completion as the judge might write it, for all requests or one for
-    each, to plan the stages after this one. exact (in plans): whether these requests
-    will be asked; else they hang on answers to come, and are estimates.
+    each, to plan the stages after this one. last: no stage comes after this one, so
+    that a plan ends here and no stand-in is read. exact, keys (in plans): whether these
+    requests will be asked, else they hang on answers to come, and are estimates; and
+    the keys of each request's draws, where they were looked for in a store.
     """
 
     name: str
@@ -34,6 +37,8 @@ class Stage:
     sampling: Sampling
     stand_in: str | Sequence[str] = field(default="3", repr=False)
     exact: bool = True
+    last: bool = False
+    keys: Sequence[Sequence[str]] = field(default=(), repr=False)
 
     @property
     def completions(self) -> int:
@@ -94,37 +99,61 @@ def plan(
     """
     planned: list[Stage] = []
     exact = True
-
-    def answer(stage: Stage) -> Sequence[Draws]:
-        nonlocal exact
-        planned.append(replace(stage, requests=tuple(stage.requests), exact=exact))
-        stored: Sequence[Draws | None] = [None] * len(stage.requests)
-        if exact:
-            stored = _stored(stage, engine, store)
-            exact = None not in stored
-        texts = stage.stand_in
-        if isinstance(texts, str):
-            texts = [texts] * len(stage.requests)
-        answers: list[Draws] = []
-        for draws, text in zip(stored, texts, strict=True):
-            if draws is None:
-                draws = [Completion(key="", text=text)] * stage.sampling.n
-            answers.append(draws)
-        return answers
-
-    drive(stages, answer)
+    with contextlib.closing(stages):
+        stage = _next_stage(stages, None)
+        while stage is not None:
+            keys = _keys(stage, engine, store)
+            requests = tuple(stage.requests)
+            planned.append(replace(stage, requests=requests, exact=exact, keys=keys))
+            if stage.last:
+                break
+            stored: Sequence[Draws | None] = [None] * len(requests)
+            if exact:
+                stored = _stored(keys, store) if keys else stored
+                exact = None not in stored
+            stage = _next_stage(stages, _filled_up(stage, stored))
     return planned
 
 
-def _stored(
-    stage: Stage,
-    engine: Engine | None,
-    store: Store | None,
-) -> list[Draws | None]:
-    """The completions of each request, None where one of its draws is not stored."""
+def _next_stage(stages: Stages[Any], answers: Any) -> Stage | None:
+    """The stage that comes after these answers; None after the last one."""
+    try:
+        return stages.send(answers)
+    except StopIteration:
+        return None
+
+
+def _filled_up(stage: Stage, stored: Sequence[Draws | None]) -> list[Draws]:
+    """The stored answers of a stage, its stand-in where there is none."""
+    texts = stage.stand_in
+    if isinstance(texts, str):
+        texts = [texts] * len(stage.requests)
+    answers: list[Draws] = []
+    for draws, text in zip(stored, texts, strict=True):
+        if draws is None:
+            draws = [Completion(key="", text=text)] * stage.sampling.n
+        answers.append(draws)
+    return answers
+
+
+def has_completions(engine: Engine | None, store: Store | None) -> bool:
+    """Whether a store has completions of an engine's model at all."""
     if engine is None or store is None:
-        return [None] * len(stage.requests)
-    keys = [request.keys(engine, stage.sampling) for request in stage.requests]
+        return False
+    return (engine.model, engine.revision) in store.census()
+
+
+def _keys(
+    stage: Stage, engine: Engine | None, store: Store | None
+) -> Sequence[Sequence[str]]:
+    """The keys of each request's draws; none where nothing of the model is stored."""
+    if engine is None or not has_completions(engine, store):
+        return ()
+    return [request.keys(engine, stage.sampling) for request in stage.requests]
+
+
+def _stored(keys: Sequence[Sequence[str]], store: Any) -> list[Draws | None]:
+    """The completions of each request, None where one of its draws is not stored."""
     completions = store.get_many(itertools.chain.from_iterable(keys))
     stored: list[Draws | None] = []
     for draws in keys:

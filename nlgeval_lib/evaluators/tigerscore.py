@@ -387,7 +387,7 @@ class TigerScoreReferenceBased(Judge):
                 rewritten.append(self.second(sample, draw.text))
         single = dataclasses.replace(self.sampling, n=1)
         sampling = self.shaped("format", single)
-        formatted = yield Stage("format", rewritten, sampling, self.stand_in)
+        formatted = yield Stage("format", rewritten, sampling, self.stand_in, last=True)
         answers = iter(formatted)
         combined = []
         for sample, draws in zip(samples, analyses, strict=True):

@@ -5,6 +5,7 @@ Criteria are a tree, read from entries with a level, a name and a definition.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import re
@@ -623,9 +624,11 @@ def aspect_scores(
     body = normalised(content, low, high)
     json = body.count("{") < content.count("{")
     ratings: dict[str, Rating] = {}
+    pool = candidates(body, low, high)
     for name in names:
-        pool = candidates(body, low, high)
-        ratings[name] = under(body, pool, low, high, name, strict=True)
+        # reading a label changes the candidates at it
+        fresh = list(map(copy.copy, pool))
+        ratings[name] = under(body, fresh, low, high, name, strict=True)
     if json and _json_is_cut(content):
         _say_cut(ratings)
     scores = {name: read.value for name, read in ratings.items()}

@@ -105,8 +105,9 @@ class Template:
         return "".join(parts)
 
     def _checked(self, variables: Mapping[str, object]) -> dict[str, str]:
-        takes = ", ".join(self.variables) or "none"
-        unknown = [name for name in variables if name not in self.variables]
+        slots = self.variables
+        takes = ", ".join(slots) or "none"
+        unknown = [name for name in variables if name not in slots]
         if unknown:
             raise ValueError(
                 f"prompt {self.name}: unknown {', '.join(unknown)}; it takes {takes}"

@@ -177,12 +177,15 @@ class EngineChoice:
 
         Raises: InputError where the tokenizer is needed and not here.
         """
+        name = self.tokenizer or self.model
+        if not needed and not models.may_be_here(name):
+            return lambda requests: None
         from transformers import AutoTokenizer
 
         revision = None if self.tokenizer else self.revision or None
         try:
             tokenizer = AutoTokenizer.from_pretrained(
-                self.tokenizer or self.model,
+                name,
                 revision=revision,
                 local_files_only=True,
             )

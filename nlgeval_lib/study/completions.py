@@ -5,17 +5,19 @@ that the catalogue's outputs need.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+import operator
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib.datasets import DataError
-from nlgeval_lib.engines import Engine, EngineError, Request
+from nlgeval_lib.engines import Engine, EngineError, Request, Sampling
+from nlgeval_lib.engines.base import canonical
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Unavailable
-from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.evaluators.stages import Stage, has_completions
 from nlgeval_lib.scoring import Job
 from nlgeval_lib.scoring.asking import ProgressBar, duration
 from nlgeval_lib.study import catalogue, judges
@@ -44,12 +46,10 @@ def plan(
     stages: Sequence[Stage],
     engine: Engine,
     store: Store | None = None,
-    planned_keys: set[str] | None = None,
 ) -> pd.DataFrame:
     """What each stage of a run would ask, in order; equal stages of one name are one
     row.
 
-    planned_keys: keys that are counted elsewhere; those of these stages are added.
     Columns, tokens being of the completions still to be asked: `stage`, `repeated`
     (completions that another request asks for too), COUNTS (`new_tokens` are expected
     ones, `limit` at most), `counted` (whether prompt tokens are a tokenizer's count;
@@ -57,80 +57,153 @@ def plan(
     expected, as fewer than 20 are stored to go by), `exact` (whether the requests hang
     on no answer that is not there yet).
     """
-    if planned_keys is None:
-        planned_keys = set()
-    by_name: dict[str, list[Stage]] = {}
-    for stage in stages:
-        by_name.setdefault(stage.name, []).append(stage)
-    rows = [
-        {"stage": name, **_stage_counts(same, engine, store, planned_keys)}
-        for name, same in by_name.items()
-    ]
+    return _counted(list(map(_Prompts.of, stages)), engine, store, {})
+
+
+@dataclass(frozen=True)
+class _Prompts:
+    """A stage's prompts as a plan counts them, which are the same for many models.
+
+    digests, characters: of each request. stage: with the texts, for a model of which
+    completions are stored or whose tokenizer is here; else None.
+    """
+
+    name: str
+    sampling: Sampling
+    exact: bool
+    digests: Sequence[bytes]
+    characters: Sequence[int]
+    stage: Stage | None
+
+    @classmethod
+    def of(cls, stage: Stage) -> _Prompts:
+        """Those of a stage, with its texts."""
+        digests = [request.digest() for request in stage.requests]
+        characters = [len(request.text()) for request in stage.requests]
+        return cls(stage.name, stage.sampling, stage.exact, digests, characters, stage)
+
+
+# How many draws of a prompt with its sampling settings are counted already.
+_Draws = MutableMapping[tuple[bytes, str], int]
+
+
+def _counted(
+    planned: Sequence[_Prompts],
+    engine: Engine,
+    store: Store | None,
+    counted_draws: _Draws,
+) -> pd.DataFrame:
+    """The frame of `plan`. counted_draws: those of other judges of the model; the draws
+    of these stages are added.
+    """
+    by_name: dict[str, list[_Prompts]] = {}
+    for prompts in planned:
+        by_name.setdefault(prompts.name, []).append(prompts)
+    rows = []
+    for name, same in by_name.items():
+        counts = _stage_counts(same, engine, store, counted_draws)
+        rows.append({"stage": name, **counts})
     return pd.DataFrame(
         rows, columns=["stage", "repeated", *COUNTS, "counted", "guessed", "exact"]
     )
 
 
+@dataclass
+class _Tally:
+    """What the stages of one name take.
+
+    lacking: the requests whose texts are known and how often each is to be asked;
+    characters: those of all prompts that are to be asked.
+    """
+
+    completions: int = 0
+    repeated: int = 0
+    to_ask: int = 0
+    limit: int = 0
+    characters: int = 0
+
+    def __post_init__(self) -> None:
+        self.lengths: list[int] = []
+        self.lacking: list[tuple[Request, int]] = []
+
+    def add(
+        self, prompts: _Prompts, engine: Engine, store: Store | None, counted: _Draws
+    ) -> None:
+        """Count one stage more."""
+        asked_with = canonical(prompts.sampling.key())
+        draws = prompts.sampling.n
+        for place, digest in enumerate(prompts.digests):
+            self.completions += draws
+            known = counted.get((digest, asked_with), 0)
+            if known >= draws:
+                self.repeated += draws
+                continue
+            self.repeated += known
+            counted[digest, asked_with] = draws
+            count = draws - known
+            if prompts.stage is not None:
+                request = prompts.stage.requests[place]
+                count -= self._stored(prompts.stage, place, known, store)
+                if count:
+                    self.lacking.append((request, count))
+            self.to_ask += count
+            self.limit += prompts.sampling.max_tokens * count
+            self.characters += prompts.characters[place] * count
+
+    def _stored(self, stage: Stage, place: int, known: int, store: Store | None) -> int:
+        """How many draws of a request, after those known, are stored."""
+        if store is None or not stage.keys:
+            return 0
+        stored = store.get_many(stage.keys[place][known:])
+        self.lengths += [answer.completion_tokens for answer in stored.values()]
+        return len(stored)
+
+
 def _stage_counts(
-    stages: Sequence[Stage],
+    stages: Sequence[_Prompts],
     engine: Engine,
     store: Store | None,
-    planned_keys: set[str],
+    counted_draws: _Draws,
 ) -> dict[str, Any]:
     """The numbers of one row of `plan`, from the stages of one name."""
-    lacking: list[tuple[Request, int]] = []
-    lengths: list[int] = []
-    completions = 0
-    repeated = 0
-    limit = 0
-    for stage in stages:
-        for request in stage.requests:
-            keys = request.keys(engine, stage.sampling)
-            fresh = [key for key in keys if key not in planned_keys]
-            completions += len(keys)
-            repeated += len(keys) - len(fresh)
-            planned_keys.update(fresh)
-            stored = store.get_many(fresh) if store is not None else {}
-            lengths += [answer.completion_tokens for answer in stored.values()]
-            if count := len(fresh) - len(stored):
-                lacking.append((request, count))
-                limit += stage.sampling.max_tokens * count
-    to_ask = sum(count for _, count in lacking)
-    prompt_tokens, counted = _prompt_tokens(lacking, engine)
-    lengths = [length for length in lengths if length > 0]
+    tally = _Tally()
+    for prompts in stages:
+        tally.add(prompts, engine, store, counted_draws)
+    prompt_tokens, counted = _prompt_tokens(tally, engine)
+    lengths = [length for length in tally.lengths if length > 0]
     enough = len(lengths) >= _ENOUGH
     if enough:
-        new_tokens = min(sum(lengths) / len(lengths) * to_ask, limit)
+        mean = sum(lengths) / len(lengths)
+        new_tokens = min(mean * tally.to_ask, tally.limit)
     else:
-        new_tokens = GUESS * limit
+        new_tokens = GUESS * tally.limit
     return {
-        "requests": sum(len(stage.requests) for stage in stages),
-        "completions": completions,
-        "repeated": repeated,
-        "stored": completions - repeated - to_ask,
-        "to_ask": to_ask,
+        "requests": sum(len(prompts.digests) for prompts in stages),
+        "completions": tally.completions,
+        "repeated": tally.repeated,
+        "stored": tally.completions - tally.repeated - tally.to_ask,
+        "to_ask": tally.to_ask,
         "prompt_tokens": prompt_tokens,
         "new_tokens": new_tokens,
-        "limit": limit,
+        "limit": tally.limit,
         "counted": counted,
-        "guessed": bool(to_ask) and not enough,
-        "exact": all(stage.exact for stage in stages),
+        "guessed": bool(tally.to_ask) and not enough,
+        "exact": all(prompts.exact for prompts in stages),
     }
 
 
-def _prompt_tokens(
-    lacking: Sequence[tuple[Request, int]], engine: Engine
-) -> tuple[float, bool]:
+def _prompt_tokens(tally: _Tally, engine: Engine) -> tuple[float, bool]:
     """The tokens of prompts, each as often as it is to be asked; and whether a
     tokenizer counted them.
     """
-    requests = [request for request, _ in lacking]
-    sizes: Sequence[float] | None = engine.count_tokens(requests) if requests else []
-    counted = sizes is not None
+    if not tally.to_ask:
+        return 0.0, True
+    requests = [request for request, _ in tally.lacking]
+    sizes = engine.count_tokens(requests) if requests else None
     if sizes is None:
-        sizes = [len(request.text()) / CHARACTERS_A_TOKEN for request in requests]
-    total = sum(size * count for size, (_, count) in zip(sizes, lacking, strict=True))
-    return total, counted
+        return tally.characters / CHARACTERS_A_TOKEN, False
+    counts = [count for _, count in tally.lacking]
+    return sum(map(operator.mul, sizes, counts)), True
 
 
 def in_words(
@@ -229,55 +302,125 @@ def select(
 
 
 def plan_catalogue(
-    questions: Sequence[Question], options: EngineOptions
+    questions: Sequence[Question],
+    options: EngineOptions,
+    each: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> pd.DataFrame:
     """A row a judge and its rows: what it would ask, what of that is stored; nothing is
     asked, no weights are loaded.
 
-    options: with `planning`. Columns: model, revision, judge, `question` (the first of
+    options: with `planning`. each: is given a row as soon as it is planned. Columns:
+    model, revision, judge, `question` (the first of
     those that ask the very same of the same rows), paper, outputs, COUNTS, counted,
     exact, `guessed` (whether a length is), `why` it cannot be planned here. Models
     stand together; a completion that two judges of a model ask counts for the first
     one.
     """
-    paper_of = {entry.id: entry.paper for entry in catalogue.load().outputs}
-    by_model: dict[tuple[str, str], dict[tuple[Any, ...], list[Question]]] = {}
+    return _Plan(questions, options).made(each)
+
+
+_Asked = dict[tuple[Any, ...], list[Question]]
+
+
+def _together(
+    questions: Sequence[Question], options: EngineOptions
+) -> dict[tuple[str, str], _Asked]:
+    """By model and revision, the questions that ask the very same of the same rows."""
+    by_model: dict[tuple[str, str], _Asked] = {}
     for question in questions:
         by_rows = by_model.setdefault(options.model_of(question), {})
         by_rows.setdefault(question.asked, []).append(question)
-    rows = []
-    loaded: dict[tuple[Any, ...], Any] = {}
-    for (model, revision), by_rows in by_model.items():
-        planned_keys: set[str] = set()
-        engine: Engine | None = None
+    return by_model
+
+
+def _outputs(same: Sequence[Question]) -> list[str]:
+    """The outputs that ask, each once."""
+    return list(dict.fromkeys(question.output for question in same))
+
+
+def names(
+    questions: Sequence[Question], options: EngineOptions
+) -> list[tuple[str, str, str]]:
+    """Model, judge and outputs of each row of `plan_catalogue`, before it is made."""
+    listed = []
+    for (model, _), by_rows in _together(questions, options).items():
         for same in by_rows.values():
-            outputs = list(dict.fromkeys(question.output for question in same))
-            papers = [paper_of[output] for output in outputs]
-            row: dict[str, Any] = {
-                "model": model,
-                "revision": revision,
-                "judge": str(same[0]),
-                "question": same[0],
-                "paper": min(papers, key=lambda paper: paper == catalogue.META),
-                "outputs": ", ".join(outputs),
-                **dict.fromkeys(COUNTS, 0),
-                "counted": True,
-                "exact": True,
-                "guessed": False,
-                "why": "",
-            }
-            try:
-                job = judges.job(same[0], options, engine, loaded=loaded)
-                engine = job.engine
-                stages = plan(job.planned(), job.engine, job.store, planned_keys)
-                row |= stages[list(COUNTS)].sum().to_dict()
-                row["counted"] = (stages["counted"] | stages["to_ask"].eq(0)).all()
-                row["exact"] = stages["exact"].all()
-                row["guessed"] = stages["guessed"].any()
-            except (*_NOT_HERE, ValueError, EngineError) as error:
-                row["why"] = str(error)
-            rows.append(row)
-    return pd.DataFrame(rows)
+            listed.append((model, str(same[0]), ", ".join(_outputs(same))))
+    return listed
+
+
+class _Plan:
+    """Plans the catalogue's judges; prompts that several models are asked are made
+    once.
+    """
+
+    def __init__(self, questions: Sequence[Question], options: EngineOptions) -> None:
+        self.options = options
+        self.by_model = _together(questions, options)
+        self.paper_of = {entry.id: entry.paper for entry in catalogue.load().outputs}
+        self.loaded: dict[tuple[Any, ...], Any] = {}
+        self.prompts: dict[tuple[Any, ...], list[_Prompts]] = {}
+
+    def made(self, each: Callable[[dict[str, Any]], None]) -> pd.DataFrame:
+        """The frame of `plan_catalogue`."""
+        rows = []
+        for (model, revision), by_rows in self.by_model.items():
+            counted_draws: _Draws = {}
+            engine: Engine | None = None
+            for same in by_rows.values():
+                row = self._empty_row(model, revision, same)
+                try:
+                    job = judges.job(same[0], self.options, engine, loaded=self.loaded)
+                    engine = job.engine
+                    prompts = self._prompts(same[0], job)
+                    stages = _counted(prompts, job.engine, job.store, counted_draws)
+                    row |= stages[list(COUNTS)].sum().to_dict()
+                    row["counted"] = (stages["counted"] | stages["to_ask"].eq(0)).all()
+                    row["exact"] = stages["exact"].all()
+                    row["guessed"] = stages["guessed"].any()
+                except (*_NOT_HERE, ValueError, EngineError) as error:
+                    row["why"] = str(error)
+                rows.append(row)
+                each(row)
+        return pd.DataFrame(rows)
+
+    def _empty_row(
+        self, model: str, revision: str, same: Sequence[Question]
+    ) -> dict[str, Any]:
+        """A row of which nothing is counted yet."""
+        outputs = _outputs(same)
+        papers = [self.paper_of[output] for output in outputs]
+        return {
+            "model": model,
+            "revision": revision,
+            "judge": str(same[0]),
+            "question": same[0],
+            "paper": min(papers, key=lambda paper: paper == catalogue.META),
+            "outputs": ", ".join(outputs),
+            **dict.fromkeys(COUNTS, 0),
+            "counted": True,
+            "exact": True,
+            "guessed": False,
+            "why": "",
+        }
+
+    def _prompts(self, question: Question, job: Job) -> list[_Prompts]:
+        """What a judge is asked; as it was for another model, where neither a store nor
+        a tokenizer says anything of this one.
+        """
+        counts_tokens = job.engine.count_tokens(()) is not None
+        if counts_tokens or has_completions(job.engine, job.store):
+            return list(map(_Prompts.of, job.planned()))
+        judge = question.judge
+        rows = (judge.data, question.map, question.fill, question.where)
+        chat = job.evaluator.for_engine(job.engine).chat
+        key = (judge.evaluator, judge.settings, *rows, chat)
+        if key not in self.prompts:
+            made = map(_Prompts.of, job.planned())
+            self.prompts[key] = [replace(prompts, stage=None) for prompts in made]
+        for prompts in self.prompts[key]:
+            job.engine.check(prompts.sampling)
+        return self.prompts[key]
 
 
 def fill(

@@ -13,7 +13,7 @@ import functools
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,16 +133,11 @@ def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
 def in_words(
     planned: pd.DataFrame, rate: float | None = None, prices: str = ""
 ) -> Iterator[str | pd.DataFrame]:
-    """A plan: its judges, the printed cells that they give, best first, what the models
-    take, and what that rests on.
+    """What comes after a plan's judges (`JudgeTable`): the printed cells that they
+    give, best first, what the models take, and what that rests on.
 
     Raises: as `totals`.
     """
-    judges = planned[["model", "judge", "outputs", *COUNTS[:-1]]]
-    judges = judges.rename(columns=_spaced)
-    judges["model"] = planned["model"].mask(planned["model"].duplicated(), "")
-    judges[""] = planned["exact"].map({True: "", False: "estimate"})
-    yield _readable(judges)
     table = totals(planned, rate, prices)
     todo = table[table["to_ask"] > 0]
     if len(todo):
@@ -206,21 +201,56 @@ def _needs(by_model: pd.DataFrame) -> pd.DataFrame:
     return table[columns].rename(columns=_spaced | {"disk": "GB of disk"})
 
 
-def _readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Numbers as people read them: three digits below a hundred, none after the
-    point above.
+class JudgeTable:
+    """A plan's judges, each in a line as soon as it is planned.
+
+    names: model, judge and outputs of all that are to come, for the columns' widths.
     """
 
-    def text(value: Any) -> str:
-        if isinstance(value, str):
-            return value
-        if pd.isna(value) or math.isinf(value):
-            return ""
-        if value >= 100 or float(value).is_integer():
-            return f"{value:,.0f}"
-        return f"{value:.3g}"
+    def __init__(
+        self, names: Sequence[tuple[str, str, str]], say: Callable[[str], None]
+    ) -> None:
+        heads = ["model", "judge", "outputs"]
+        self.widths = []
+        for head, column in zip(heads, zip(*names, strict=True), strict=True):
+            self.widths.append(max(map(len, (head, *column))))
+        counts = [_spaced[name] for name in COUNTS[:-1]]
+        self.widths += [max(len(head), len("999,999,999")) for head in counts]
+        self.say = say
+        self.models: set[str] = set()
+        self._line([*heads, *counts])
 
-    return frame.map(text)
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Say a row of `completions.plan_catalogue`."""
+        model = row["model"]
+        shown = "" if model in self.models else model
+        self.models.add(model)
+        counts = [_as_read(row[name]) for name in COUNTS[:-1]]
+        mark = "" if row["exact"] else "estimate"
+        self._line([shown, row["judge"], row["outputs"], *counts, mark])
+
+    def _line(self, texts: Sequence[str]) -> None:
+        widths = [*self.widths, 0][: len(texts)]
+        cells = map(str.ljust, texts, widths)
+        self.say("  ".join(cells).rstrip())
+
+
+def _as_read(value: Any) -> str:
+    """A number as people read it: three digits below a hundred, none after the point
+    above.
+    """
+    if isinstance(value, str):
+        return value
+    if pd.isna(value) or math.isinf(value):
+        return ""
+    if value >= 100 or float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Numbers as people read them."""
+    return frame.map(_as_read)
 
 
 def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:

@@ -215,11 +215,13 @@ class HDEval(Judge):
         samples: Sequence[Sample],
         nodes: Sequence[Node],
         name: str = "criteria",
+        last: bool = True,
     ) -> Stages[dict[str, list[Judgment]]]:
         """Every sample on every criterion; samples that look alike are asked once,
         whatever their aspects.
 
         Requests of one criterion stand together, as their prompts begin alike.
+        last: whether nothing is asked after them.
         """
         texts = [self.task.show(sample) for sample in samples]
         first_rows: dict[str, int] = {}
@@ -231,7 +233,8 @@ class HDEval(Judge):
                 prompt = self.task.scoring_prompt(node, text)
                 name_of_request = f"{samples[row].id}#{node.id}"
                 requests.append(self.chat.request(prompt, name_of_request))
-        answers = yield Stage(name, requests, self.shaped(), self.stand_in)
+        sampling = self.shaped()
+        answers = yield Stage(name, requests, sampling, self.stand_in, last=last)
         draws = iter(answers)
         scores = {}
         for node in nodes:
@@ -336,7 +339,8 @@ class HDEval(Judge):
                     added = tree.node(id).criterion.children
                     decomposed[id] = tuple(child.id for child in added)
             nodes = tree.nodes([number])
-            scores |= yield from self.criteria_stages(outputs, nodes, f"layer {number}")
+            asked = self.criteria_stages(outputs, nodes, f"layer {number}", last=False)
+            scores |= yield from asked
             X = values(scores)
             aggregator = self.new_aggregator(tree, human.columns).fit(X, human)
             names = tuple(node.id for node in nodes)
