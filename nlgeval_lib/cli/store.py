@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +16,8 @@ group = typer.Typer(
     Examples:
       nlgeval store verify                         what there is; is every record whole
       nlgeval store export all.jsonl               a line of JSON for each record
+      nlgeval store export t.zip --output ID       what one table used, for others
+      nlgeval store import t.zip                   take over what others shared
       nlgeval store merge all.jsonl other/folder   take over what other machines made
       nlgeval store forget --model NAME            ask that model again
     """,
@@ -48,12 +51,66 @@ def verify(store: StoreFolder = "") -> None:
 @group.command()
 def export(
     file: Annotated[str, typer.Argument(help="The file to write.")],
+    output: Annotated[
+        str,
+        option(
+            metavar="ID",
+            help="What this output of the catalogue used, with its result and a "
+            "manifest: a zip file.",
+        ),
+    ] = "",
+    model: Annotated[
+        str, option("--model", "-m", help='With --output: "mini" asked in its place.')
+    ] = "",
     store: StoreFolder = "",
 ) -> None:
-    """Write every whole record to a JSON Lines file."""
+    """Write every whole record to a JSON Lines file, or what one output used to a file
+    that others replay.
+
+    \b
+    Examples:
+      nlgeval store export all.jsonl
+      nlgeval store export table.zip --output coascore_table_02
+    """
     from nlgeval_lib.scoring import named
 
-    typer.echo(f"{named.store(store).export(file):,} records")
+    completions = named.store(store)
+    if not output:
+        typer.echo(f"{completions.export(file):,} records")
+        return
+    from nlgeval_lib.report import shared_run
+
+    manifest = shared_run.export(output, Path(file), completions.folder, model)
+    for judged in manifest["judges"]:
+        typer.echo(f"{judged['judge']}: {judged['model']}@{judged['revision']}")
+    for reason in manifest["lacking"]:
+        typer.echo(f"not in it: {reason}")
+    results = len(manifest["files"]) - 1
+    typer.echo(
+        f"{manifest['completions']:,} completions, {results} files of the result"
+    )
+
+
+@group.command("import")
+def import_(
+    sources: Annotated[
+        list[str], typer.Argument(help="Files of `nlgeval store export --output`.")
+    ],
+    store: StoreFolder = "",
+) -> None:
+    """Take over what somebody shared of a table's judge, after every part was held
+    against its hash; then `nlgeval run` replays the table.
+
+    Files in data/completions are taken in by `nlgeval run` itself.
+    """
+    from nlgeval_lib.report import shared_run
+    from nlgeval_lib.scoring import named
+
+    completions = named.store(store)
+    for source in sources:
+        added = shared_run.take_in(Path(source), completions)
+        output = shared_run.manifest_of(Path(source))["output"]
+        typer.echo(f"{source}: {added:,} new records; to replay: nlgeval run {output}")
 
 
 @group.command()

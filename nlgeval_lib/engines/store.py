@@ -324,17 +324,27 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 "DELETE FROM records WHERE key = ?", rows
             ).rowcount
 
-    def export(self, path: Path | str) -> int:
-        """Write every whole record to a file; how many there are.
+    def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
+        """Write every whole record to a file, or those of `keys`, sorted; how many
+        there are.
 
         The file has a line of JSON for each record, and `merge` can read it.
         """
+        records = self._all("crc, record", _WHOLE)
+        if keys is not None:
+            records = self._of_keys(keys)
         count = 0
         with files.replacing(path, private=True) as draft, open(draft, "wb") as out:
-            for crc, record in self._all("crc, record", _WHOLE):
+            for crc, record in records:
                 count += 1
                 out.write(b'{"crc":"%08x",%b\n' % (crc, record[1:]))
         return count
+
+    def _of_keys(self, keys: Iterable[str]) -> Iterator[tuple[int, bytes]]:
+        """Checksum and text of the whole records of these keys, in sorted order."""
+        query = f"SELECT crc, record FROM records WHERE key = ? AND {_WHOLE}"
+        for key in sorted(set(keys)):
+            yield from self._rows(query, (bytes.fromhex(key),))
 
     def merge(self, source: Path | str) -> int:
         """Take over the records of an exported file, or of another store's folder; how

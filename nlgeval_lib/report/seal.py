@@ -33,6 +33,7 @@ _ENDINGS = {
     "figures": (".svg", ".png"),
     "data/paper_tables": (".csv", ".toml"),
     "data/numbers": ("",),
+    "data/completions": (".zip",),
 }
 _BY_HAND = ("data/registry.csv", "data/paper_claims.csv")
 _RESULT = re.compile(

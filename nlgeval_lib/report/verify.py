@@ -183,6 +183,16 @@ def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
                 yield Finding(name, message)
 
 
+def shared_faults() -> Iterator[Finding]:
+    """The shared runs of judges that are damaged or belong to other results."""
+    if files.located("data/completions").is_dir():
+        from nlgeval_lib.report import shared_run
+
+        for name in shared_run.shared_files():
+            for message in shared_run.differences(name):
+                yield Finding(name, message)
+
+
 def claim_faults() -> Iterator[Finding]:
     """Where the verdicts on claims are not those that the printed tables give."""
     if not files.located(CLAIMS).is_file():
@@ -254,6 +264,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     witness_faults,
     result_faults,
     listing_faults,
+    shared_faults,
     claim_faults,
     text_faults,
 )

@@ -170,6 +170,7 @@ class Session:
         # A folder that cannot be written is refused now, not after an hour.
         for folder in endings:
             files.check(folder / ".writable")
+        self._take_in_shared_runs()
         todo = _with_scoreboard(entries, self._options)
         self._show.total = self._show.total or len(todo)
         if any(entry.inputs for entry in entries):
@@ -201,6 +202,17 @@ class Session:
             self._show.close()
         self._report()
         return self._outcome
+
+    def _take_in_shared_runs(self) -> None:
+        """Put the completions that travel with the checkout into the store."""
+        if not files.located("data/completions").is_dir():
+            return
+        from nlgeval_lib.engines.store import Store
+        from nlgeval_lib.report import shared_run
+
+        with Store(files.state("completions")) as store:
+            for line in shared_run.take_in_all(store):
+                self._show.say(line)
 
     def _checked(self, entries: list[Entry]) -> list[Step]:
         """The steps that must and can be run; all others count as ended."""

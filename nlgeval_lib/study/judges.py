@@ -283,13 +283,13 @@ def _replayed(
     complete: list[JudgeScores] = []
     reasons: list[str] = []
     loaded: dict[tuple[Any, ...], Rows] = {}
-    for revision in _stored_revisions(question, options):
+    for revision in stored_revisions(question, options):
         chosen = replace(options, revision=revision)
         replayed = job(question, chosen, aspects=aspects, loaded=loaded)
         engine = replayed.engine
         engine.refused = refusals(folder, engine.model, engine.revision)
         scores = read(replayed, route)
-        if reason := _incomplete(question, replayed):
+        if reason := incomplete(question, replayed):
             reasons.append(f"{reason}; {how_to_make(question, options.model)}")
         else:
             complete.append(_named(question, replayed, folder, scores))
@@ -325,7 +325,7 @@ def _apart(scores: JudgeScores) -> JudgeScores:
     return replace(scores, signature=f"{scores.signature}{JUDGED_BY}{label}")
 
 
-def _incomplete(question: Question, replayed: Job) -> str:
+def incomplete(question: Question, replayed: Job) -> str:
     """Why a replay's scores are not to be read: completions that the store lacks, or
     too many that could not be made.
     """
@@ -396,7 +396,7 @@ def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
     )
 
 
-def _stored_revisions(question: Question, options: EngineOptions) -> list[str]:
+def stored_revisions(question: Question, options: EngineOptions) -> list[str]:
     """The revisions to read: the one that was asked for, else all in the store, those
     of the model's own server first.
 
@@ -441,18 +441,24 @@ def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> 
 
     Raises: OSError.
     """
+    note_refused(folder, engine.model, engine.revision, failures)
+
+
+def note_refused(
+    folder: Path, model: str, revision: str, failures: Iterable[Failure]
+) -> None:
+    """The same for a model by name and revision. Raises: OSError."""
     lasting = {
         failure.key: failure.reason for failure in failures if not failure.passing
     }
     if not lasting:
         return
     note = {
-        "model": engine.model,
-        "revision": engine.revision,
-        "refused": refusals(folder, engine.model, engine.revision) | lasting,
+        "model": model,
+        "revision": revision,
+        "refused": refusals(folder, model, revision) | lasting,
     }
-    path = _note(folder, engine.model, engine.revision)
-    files.write_text(path, json.dumps(note, indent=0))
+    files.write_text(_note(folder, model, revision), json.dumps(note, indent=0))
 
 
 def forget_refusals(folder: Path, engine: Engine) -> None:

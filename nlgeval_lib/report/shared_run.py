@@ -1,0 +1,262 @@
+"""What a table used of a judge, as one file: completions, result and a manifest, so
+that a stranger replays the table without a GPU or a key.
+
+Such a file holds no prompt, as prompts hold the texts of data sets: whoever replays it
+has these from their own sources. Files in `data/completions` are taken into the store
+by `nlgeval run`, and `nlgeval verify` holds their results against those of the
+checkout.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nlgeval_lib
+from nlgeval_lib import files
+from nlgeval_lib.engines import Failure
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.report import answers, saving
+from nlgeval_lib.scoring import named, provenance
+from nlgeval_lib.study import catalogue, judges
+from nlgeval_lib.study.catalogue import Question
+from nlgeval_lib.study.judges import EngineOptions
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+COMPLETIONS = "completions.jsonl"
+PLACE = "data/completions"
+_TAKEN = "taken.json"  # beside a store: which shared files are in it
+_STAMP = (1980, 1, 1, 0, 0, 0)  # of every member: the same run gives the same bytes
+_ADDRESS = re.compile(r"\w+://\S+")
+
+
+class SharedRunError(ValueError):
+    """A shared file cannot be made, or is not what somebody shared."""
+
+
+class _Watching(Store):
+    """A store that notes which of its completions were read."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.read: set[str] = set()
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
+        """The stored completions of these keys."""
+        completions = super().get_many(keys)
+        self.read.update(completions)
+        return completions
+
+
+# -- writing one
+
+
+def export(output: str, path: Path, folder: Path, model: str = "") -> dict[str, Any]:
+    """Write what an output of the catalogue used to `path`; its manifest.
+
+    folder: the store's. model: "" for the catalogue's, "mini" for the miniature judge.
+    Raises: SharedRunError where the store lacks what the output asks of all its judges,
+    or holds completions of stand-ins; OSError.
+    """
+    if named.stand_ins(folder):
+        raise SharedRunError(f"{folder} holds completions of stand-ins, of no judge")
+    outputs = catalogue.load()
+    questions = outputs.questions_of(output)
+    if not questions:
+        raise SharedRunError(f"{output} asks no judge: there is nothing to share")
+    keys: set[str] = set()
+    judged = []
+    reasons = []
+    with _Watching(folder) as store:
+        for question in questions:
+            found, why = _replayed(question, store, model)
+            judged += found
+            reasons += [why] if why else []
+        keys = store.read
+        if not judged:
+            raise SharedRunError(f"{output}: {reasons[0]}")
+        entry = outputs[output]
+        record = saving.read_json(f"{answers.base(entry)}.json") or {}
+        results = _results(answers.base(entry), record)
+        manifest = {
+            "format": FORMAT,
+            "output": output,
+            "library": nlgeval_lib.__version__,
+            "git": provenance.git(),
+            "judges": judged,
+            "lacking": reasons,
+            "completions": len(keys),
+        }
+        with tempfile.TemporaryDirectory() as folder_name:
+            lines = Path(folder_name, COMPLETIONS)
+            store.export(lines, keys)
+            _write(path, manifest, {COMPLETIONS: lines, **results})
+    return manifest
+
+
+def _replayed(
+    question: Question, store: _Watching, model: str
+) -> tuple[list[dict[str, Any]], str]:
+    """Who answered a question, read from the store once more; or why it has none."""
+    options = EngineOptions("replay", store=str(store.folder), model=model)
+    try:
+        revisions = judges.stored_revisions(question, options)
+    except judges.Unavailable as error:
+        return [], str(error)
+    answered = []
+    why = ""
+    for revision in revisions:
+        job = judges.job(question, replace(options, revision=revision))
+        refused = judges.refusals(store.folder, job.engine.model, job.engine.revision)
+        job.engine.refused = refused
+        job.store = job.engine.store = store
+        before = set(store.read)
+        scores = judges.read(job, "run")
+        if job.engine.missing:
+            store.read = before
+            why = judges.incomplete(question, job)
+            continue
+        reasons = {}
+        for key in job.engine.excused:
+            reasons[key] = _ADDRESS.sub("(address)", refused[key])
+        answered.append(
+            {
+                "question": question.name,
+                "judge": question.judge.id,
+                "model": scores.model,
+                "revision": scores.revision,
+                "served": sorted(job.run.served),
+                "coverage": scores.coverage,
+                "refused": reasons,
+            }
+        )
+    return answered, "" if answered else why
+
+
+def _results(base: str, record: Mapping[str, Any]) -> dict[str, Path]:
+    """The files of an output's result by name; none where it has none."""
+    if not record:
+        return {}
+    names = [f"{base}.json", f"{base}.md", *record["files"]]
+    return {name: files.located(name) for name in names if files.located(name).exists()}
+
+
+def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) -> None:
+    """Write the file: the manifest, which gains the hash of each member, first."""
+    hashes = {name: files.sha256(members[name]) for name in sorted(members)}
+    manifest["files"] = hashes
+    text = json.dumps(files.plain(manifest), indent=1, ensure_ascii=False) + "\n"
+    with files.replacing(path) as draft, zipfile.ZipFile(draft, "w") as bundle:
+        bundle.writestr(_member(MANIFEST), text)
+        for name in hashes:
+            with (
+                open(members[name], "rb") as source,
+                bundle.open(_member(name), "w") as target,
+            ):
+                shutil.copyfileobj(source, target)
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """A member of one date and one set of rights, whoever writes it."""
+    info = zipfile.ZipInfo(name, _STAMP)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.create_system = 3
+    info.external_attr = 0o100644 << 16
+    return info
+
+
+# -- reading one
+
+
+def manifest_of(path: Path) -> dict[str, Any]:
+    """The manifest of a shared file, every member held against its hash.
+
+    Raises: SharedRunError where one differs, lacks or is there without a hash; OSError.
+    """
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            manifest = json.loads(bundle.read(MANIFEST))
+            if manifest["format"] != FORMAT:
+                version = manifest["format"]
+                raise SharedRunError(f"{path} is of format {version}, this is {FORMAT}")
+            hashes = dict(manifest["files"])
+            if sorted(bundle.namelist()) != sorted([MANIFEST, *hashes]):
+                raise SharedRunError(f"{path} has other files than its manifest names")
+            for name, sha256 in hashes.items():
+                with bundle.open(name) as member:
+                    digest = hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
+                if digest != sha256:
+                    raise SharedRunError(f"{path}: {name} is not what was shared")
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, SharedRunError):
+            raise
+        raise SharedRunError(f"{path} is no shared run: {error}") from None
+    return manifest
+
+
+def take_in(path: Path, store: Store) -> int:
+    """Take the completions of a shared file into a store; how many are new.
+
+    Raises: SharedRunError; OSError; StoreError.
+    """
+    manifest = manifest_of(path)
+    with zipfile.ZipFile(path) as bundle, tempfile.TemporaryDirectory() as folder:
+        lines = Path(folder, COMPLETIONS)
+        with bundle.open(COMPLETIONS) as source, open(lines, "wb") as target:
+            shutil.copyfileobj(source, target)
+        added = store.merge(lines)
+    for judged in manifest["judges"]:
+        failures = []
+        for key, reason in judged["refused"].items():
+            failures.append(Failure("", 0, key, str(reason)))
+        judges.note_refused(store.folder, judged["model"], judged["revision"], failures)
+    return added
+
+
+def shared_files() -> list[str]:
+    """The names of the shared files that lie in this checkout."""
+    folder = files.located(PLACE)
+    return [f"{PLACE}/{path.name}" for path in sorted(folder.glob("*.zip"))]
+
+
+def take_in_all(store: Store) -> Iterator[str]:
+    """Take in the checkout's shared files that this store has not got yet; a line
+    each. Raises: as `take_in`.
+    """
+    note = store.folder / _TAKEN
+    taken: Sequence[str] = ()
+    if note.is_file():
+        taken = json.loads(note.read_text(encoding="utf-8"))
+    for name in shared_files():
+        path = files.located(name)
+        digest = files.sha256(path)
+        if digest in taken:
+            continue
+        yield f"{name}: {take_in(path, store):,} new records"
+        taken = [*taken, digest]
+        files.write_text(note, json.dumps(taken))
+
+
+def differences(name: str) -> list[str]:
+    """Where the results of a shared file are not those of this checkout, in words."""
+    try:
+        manifest = manifest_of(files.located(name))
+    except (SharedRunError, OSError) as error:
+        return [str(error)]
+    faults = []
+    for file, sha256 in manifest["files"].items():
+        if file == COMPLETIONS:
+            continue
+        here = files.located(file)
+        if not here.is_file() or files.sha256(here) != sha256:
+            faults.append(f"holds another {file} than this checkout")
+    return faults
