@@ -158,10 +158,19 @@ def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
 
 
 def first_inputs(rows: Rows) -> Rows:
-    """The rows of the first 20 inputs; where these are not known, the first 20 rows."""
-    numbered = pd.Series(range(len(rows)), rows.frame.index)
-    inputs = rows.frame.get("input_id", numbered)
-    return rows.take(inputs.isin(inputs.unique()[:QUICK_INPUTS]).to_numpy())
+    """The rows of the first 20 inputs; where these are not known, the first 20 rows.
+
+    Pairs of several categories stand one category after the other in their file: of
+    each, as many are taken.
+    """
+    frame = rows.frame
+    numbered = pd.Series(range(len(rows)), frame.index)
+    inputs = frame.get("input_id", numbered)
+    wanted = inputs.drop_duplicates()
+    if "category" in frame and set(frame["system_id"]) == {"chosen", "rejected"}:
+        place_in_category = frame.loc[wanted.index].groupby("category").cumcount()
+        wanted = wanted[place_in_category.sort_values(kind="stable").index]
+    return rows.take(inputs.isin(wanted[:QUICK_INPUTS]).to_numpy())
 
 
 def checkpoint() -> Path:
