@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib import datasets
+from nlgeval_lib import datasets, prompts
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore, TigerScoreReferenceBased
@@ -322,6 +322,18 @@ def test_no_text_breaks_a_stage(text):
         np.isnan(j.value) or 1 <= j.value <= 5
         for j in [*read.values(), judge.read(completion, TALK)]
     )
+
+
+def test_printed_aspects_take_the_place_of_a_list():
+    judge = CoAScore("dialogue", n=5, aspects="printed")
+    [asked, last] = judge.plan([TALK])
+    prompt = asked.requests[0].text()
+    listed = prompts.load_definitions("coascore_aspects")["lists"][0]["aspects"]
+    assert [asked.name, last.name] == ["aspect scores", "score"]
+    for aspect in listed:
+        assert f"{aspect['name']}: {aspect['definition']}" in prompt
+    with pytest.raises(ValueError, match="prints none for task 'story'"):
+        CoAScore("story", aspects="printed")
 
 
 def test_structured_stages_hold_the_judge_to_the_aspects_names():

@@ -47,7 +47,7 @@ def test_every_judge_is_declared_once_and_every_question_is_kept():
     asked = [
         (one.evaluator, one.data, one.model, one.settings) for one in LISTED.judges
     ]
-    assert len(asked) == len(set(asked)) == 136
+    assert len(asked) == len(set(asked)) == 138
     kept = [
         (one.output, one.name)
         for one in LISTED.questions

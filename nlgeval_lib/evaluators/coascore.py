@@ -74,6 +74,29 @@ class Chain:
     missing: Judgment | None = None
 
 
+def printed_aspects(task: str) -> dict[str, dict[str, str]]:
+    """The relevant aspects that the paper prints for a task: {target: {name:
+    definition}}.
+
+    Of a summary's coherence it prints the names; these definitions are ours. Raises:
+    ValueError for a task of which it prints none.
+    Source: CoAScore, Table 9 (dialogue), section 4.6 and Table 15 (summary).
+    """
+    lists = prompts.load_definitions("coascore_aspects")["lists"]
+    printed: dict[str, dict[str, str]] = {}
+    for listed in lists:
+        if listed["task"] == task:
+            definitions = {one["name"]: one["definition"] for one in listed["aspects"]}
+            printed[listed["target"]] = definitions
+    if not printed:
+        tasks = ", ".join(listed["task"] for listed in lists)
+        raise ValueError(
+            f"aspects is 'printed', and the paper prints none for task {task!r}; "
+            f"it does for {tasks}"
+        )
+    return printed
+
+
 class CoAScore(LLMScore):
     """A score for the aspect that each sample names, read in the light of n relevant
     aspects and their scores.
@@ -85,7 +108,8 @@ class CoAScore(LLMScore):
     rates (Table 5); `w/o score`: the target is scored with the aspects alone, `random`:
     with random numbers of the scale for their scores (Figure 2); `average`: the score
     is the mean of the aspects' scores (Table 6). seed: of the random variant.
-    aspects: relevant aspects in place of stage I, {target: {name: definition}}.
+    aspects: relevant aspects in place of stage I, {target: {name: definition}}, or
+    `printed`: those that the paper prints for the task (see `printed_aspects`).
     few: where fewer aspects are listed than asked for there is no score (`missing`), or
     they are used (`use`).
     unscored: an aspect without a score is left out (`omit`), named without one
@@ -106,7 +130,7 @@ class CoAScore(LLMScore):
         variant: str = "full",
         *,
         seed: int = 0,
-        aspects: Mapping[str, Mapping[str, str]] | None = None,
+        aspects: Mapping[str, Mapping[str, str]] | str | None = None,
         few: str = "missing",
         unscored: str = "omit",
         list_sampling: Sampling | Mapping[str, Any] | None = None,
@@ -122,6 +146,9 @@ class CoAScore(LLMScore):
         self.few = choose("few", few, ("missing", "use"))
         self.unscored = choose("unscored", unscored, ("omit", "keep", "missing"))
         self.own: dict[Aspect, tuple[Aspect, ...]] = {}
+        if isinstance(aspects, str):
+            choose("aspects", aspects, ("printed",))
+            aspects = printed_aspects(task)
         for target, definitions in (aspects or {}).items():
             distinct = set(map(normal, definitions)) - {""}
             if not definitions or len(distinct) < len(definitions):
