@@ -15,6 +15,9 @@ from meta_oracles import COEFFICIENTS, LEVELS, coefficient, judged, summeval_jud
 from scipy import stats
 
 from nlgeval_lib import meta
+from nlgeval_lib.meta import long_list
+from nlgeval_lib.meta.draws import everything
+from nlgeval_lib.meta.lists import Lists
 
 tied = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40
@@ -236,3 +239,57 @@ def test_the_numbers_on_record_for_one_judge(needs):
     )
     assert 0.07 < rows.high - rows.low < 0.085
     assert both.high - both.low > 2.8 * (rows.high - rows.low)
+
+
+def long_side(kind, rng, quality):
+    """A side of many items: all values distinct, thirds, or a few classes."""
+    noisy = quality + rng.normal(size=quality.shape)
+    if kind == "distinct":
+        return noisy
+    steps = {"hundreds": 100, "thirds": 3, "classes": 1}[kind]
+    return np.clip(np.round(steps * (noisy + 3)) / steps, 1, 5)
+
+
+LONG_KINDS = [
+    ("distinct", "distinct"),
+    ("distinct", "classes"),
+    ("thirds", "distinct"),
+    ("thirds", "classes"),
+    ("hundreds", "hundreds"),
+]
+
+
+@pytest.mark.parametrize("coef", COEFFICIENTS)
+@pytest.mark.parametrize("kinds", LONG_KINDS, ids=lambda kinds: "-".join(kinds))
+def test_one_coefficient_of_a_long_list_is_that_of_the_lists(coef, kinds):
+    rng = np.random.default_rng(5)
+    quality = rng.normal(size=long_list.LONG + 10)
+    x, y = (long_side(kind, rng, quality) for kind in kinds)
+    x[:10] = np.nan
+    value = meta.correlate(x, y, coef).value
+    listed = Lists(x[None], y[None], coef, "dataset")
+    expected = listed.values(everything(x.shape))[0, 0]
+    assert value == pytest.approx(expected, abs=1e-12)
+    by_scipy = {
+        "pearson": lambda a, b: stats.pearsonr(a, b).statistic,
+        "spearman": lambda a, b: stats.spearmanr(a, b).statistic,
+        "kendall-b": lambda a, b: stats.kendalltau(a, b).statistic,
+        "kendall-c": lambda a, b: stats.kendalltau(a, b, variant="c").statistic,
+    }
+    if coef in by_scipy:
+        assert value == pytest.approx(by_scipy[coef](x[10:], y[10:]), abs=1e-12)
+
+
+@pytest.mark.parametrize("nan", ["drop", "constant-zero"])
+@pytest.mark.parametrize("coef", COEFFICIENTS)
+def test_a_long_constant_judge_is_treated_as_a_short_one(coef, nan):
+    """Five classes of equal size: two ratings of 100 are tied in 19 of 99 pairs."""
+    ratings = np.arange(long_list.LONG) % 5.0
+    found = meta.correlate(np.full(len(ratings), 0.1), ratings, coef, nan=nan)
+    short = meta.correlate(np.full(100, 0.1), ratings[:100], coef, nan=nan)
+    assert found.reason == short.reason
+    assert np.isnan(found.value) == np.isnan(short.value)
+    if coef == "acc-eq":
+        size = len(ratings)
+        assert found.value == pytest.approx((size / 5 - 1) / (size - 1), abs=1e-12)
+        assert short.value == pytest.approx(19 / 99, abs=1e-12)

@@ -560,3 +560,103 @@ def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
                 differ_both[i],
                 classes[i],
             )
+
+
+@kept
+def inversions(values, space, count):
+    """How many pairs stand in falling order: a merge sort of the values, which space
+    is for. The choice of a side is arithmetic, as a branch would be guessed wrongly.
+
+    count: (1,), of whole numbers, what is added to.
+    """
+    n = len(values)
+    source = values
+    target = space
+    found = 0
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle = min(start + width, n)
+            stop = min(start + 2 * width, n)
+            left = start
+            right = middle
+            k = start
+            while left < middle and right < stop:
+                a = source[left]
+                b = source[right]
+                falls = np.int64(b < a)
+                target[k] = min(a, b)
+                found += falls * (middle - left)
+                right += falls
+                left += 1 - falls
+                k += 1
+            while left < middle:
+                target[k] = source[left]
+                left += 1
+                k += 1
+            while right < stop:
+                target[k] = source[right]
+                right += 1
+                k += 1
+        source, target = target, source
+        width *= 2
+    count[0] += found
+
+
+@kept
+def inversions_of_few(codes, higher, count):
+    """`inversions` of numbers of few values.
+
+    higher: zeros, one a value; how many earlier codes are higher than each.
+    """
+    found = 0
+    for code in codes:
+        found += higher[code]
+        for lower in range(code):
+            higher[lower] += 1
+    count[0] += found
+
+
+@kept
+def chosen_sums(chosen, values, out):
+    """The sum of the chosen units' values, of many choices at once.
+
+    chosen: `[eight units, choice]`, a bit a unit, the lowest first. values: `[unit,
+    column]`, units a multiple of 32. out: `[choice, column]`, zeros. The sums of all
+    256 choices of eight units are written down, and looked up.
+    Source: Arlazarov, Dinic, Kronrod and Faradzev 1970 (the four Russians).
+    """
+    columns = values.shape[1]
+    sums = np.zeros((4, 256, columns))
+    for first in range(0, len(chosen), 4):
+        for eight in range(4):
+            for unit in range(8):
+                own = values[8 * (first + eight) + unit]
+                for subset in range(1 << unit):
+                    for j in range(columns):
+                        larger = sums[eight, subset, j] + own[j]
+                        sums[eight, subset + (1 << unit), j] = larger
+        for choice in range(len(out)):
+            a = sums[0, chosen[first, choice]]
+            b = sums[1, chosen[first + 1, choice]]
+            c = sums[2, chosen[first + 2, choice]]
+            d = sums[3, chosen[first + 3, choice]]
+            total = out[choice]
+            for j in range(columns):
+                total[j] += (a[j] + b[j]) + (c[j] + d[j])
+
+
+@kept
+def as_high(sums, first, second, least, out):
+    """In how many rows of sums is the first column ahead of the second by as much?
+
+    sums: `[column, row]`. first, second, least, out: (pairs,).
+    """
+    for pair in range(len(first)):
+        ahead = sums[first[pair]]
+        behind = sums[second[pair]]
+        bar = least[pair]
+        number = 0
+        for row in range(len(ahead)):
+            number += ahead[row] - behind[row] >= bar
+        out[pair] = number

@@ -246,6 +246,8 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
             f"ratings of {x.size} are missing; "
             f"find out why, or name a policy: {', '.join(POLICIES)}"
         )
+    if not lacking:
+        return x, y, 0
     if policy in FILLS and (no_score & ~no_rating).any():
         if policy != "zero" and no_score.all():
             raise ValueError(

@@ -4,6 +4,7 @@ for many resamples at once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, draws
+from . import arrays, draws, long_list
 from .draws import NO_GROUPS, Draws, Groups, Ints, Weights
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
@@ -167,8 +168,32 @@ class Listed(Statistic):
     def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
         self.present = ~(np.isnan(x) | np.isnan(y))
         self.level = level
-        zero = zero_for_constant(coef, level, nan)
-        self.lists = Lists(x[None], y[None], coef, level, zero)
+        self.sides = x, y
+        self.coef = coef
+        self.zero = zero_for_constant(coef, level, nan)
+
+    @functools.cached_property
+    def lists(self) -> Lists:
+        """The items, prepared for many resamples."""
+        x, y = self.sides
+        return Lists(x[None], y[None], self.coef, self.level, self.zero)
+
+    @property
+    def value(self) -> float:
+        if self.level == "dataset" and self.present.size >= long_list.LONG:
+            return self._of_long_list()
+        return super().value
+
+    def _of_long_list(self) -> float:
+        """That of the data themselves, without what resamples would need."""
+        x, y = self.sides
+        if not self.present.all():
+            x = x[self.present]
+            y = y[self.present]
+        value = long_list.coefficient(self.coef, x.ravel(), y.ravel())
+        if self.zero and np.isnan(value):
+            return 0.0
+        return value
 
     def by_list(self, drawn: Draws) -> Floats:
         """The coefficient of each list and resample: (lists, b), or (inputs, 1)

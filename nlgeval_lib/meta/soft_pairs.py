@@ -1,0 +1,304 @@
+"""How alike are judge and raters in how sure they are which of two systems is better,
+and is one judge surely closer to the raters than another?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import arrays, draws
+from .classical import ALTERNATIVES
+from .result import NAN, Floats, Result
+
+# inputs that are exchanged together in one look-up, and look-ups in one step
+EIGHT = 8
+TOGETHER = 4
+UNITS = ("rows", "inputs")
+NO_PAIR = "no two systems share an input"
+
+
+@dataclass(frozen=True, repr=False)
+class SoftAccuracy(Result):
+    """Agreement on how sure it is which of two systems is better, in [0, 1]; NaN
+    with a reason where no pair counts.
+    """
+
+    value: float
+    n_systems: int
+    n_pairs: int
+    n_missing: int
+    total: int
+    nan: str
+    n_perm: int
+    seed: int
+    reason: str = ""
+
+    def signature(self) -> str:
+        drawn = f"perm:{self.n_perm}|seed:{self.seed}"
+        missing = f"nan:{self.nan}({self.n_missing}/{self.total})"
+        return f"level:system|coef:soft-pairwise-acc|{drawn}|{missing}"
+
+
+def soft_pairwise_accuracy(
+    x: Any, y: Any, n_perm: int = 1000, seed: int = 0, nan: str = "drop"
+) -> SoftAccuracy:
+    """How alike are the judge's and the raters' certainty about which of two systems is
+    better?
+
+    x, y: `X[system, input]`. For each pair of systems and each side a one-sided paired
+    permutation test over inputs gives p; the value is the mean of 1 - |p(ratings) -
+    p(scores)|. The same exchanges serve both sides and all pairs.
+    Raises: ValueError for flat data, fewer than 2 systems or 3 common items.
+    Source: Thompson, Mathur, Deutsch and Khayrallah 2024; p as (c + 1) / (n + 1).
+    """
+    a, b = arrays.alike(x=x, y=y)
+    a, b, lacking = arrays.fill(a, b, nan)
+    exchanges = _Exchanges(a, n_perm, seed)
+    p_x, p_y = exchanges.p_values(a, b)
+    value = _agreement(p_x, p_y)
+    return SoftAccuracy(
+        value=value,
+        n_systems=int(exchanges.present.sum()),
+        n_pairs=int((~np.isnan(p_x)).sum()),
+        n_missing=lacking,
+        total=a.size,
+        nan=nan,
+        n_perm=n_perm,
+        seed=seed,
+        reason=NO_PAIR if np.isnan(value) else "",
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class SoftComparison(Result):
+    """The soft pairwise accuracies of two judges on their common items.
+
+    difference: first less second. p: NaN with a reason where not defined.
+    """
+
+    first: float
+    second: float
+    difference: float
+    p: float
+    alternative: str
+    units: str
+    n_systems: int
+    n_missing: int
+    total: int
+    n_exchanges: int
+    n_perm: int
+    seed: int
+    reason: str = ""
+
+    def signature(self) -> str:
+        missing = f"nan:drop({self.n_missing}/{self.total})"
+        data = f"level:system|coef:soft-pairwise-acc|perm:{self.n_perm}|{missing}"
+        test = f"test:perm-{self.units}|alt:{self.alternative}|scale:standardised"
+        return f"{data}|{test}|n_perm:{self.n_exchanges}|seed:{self.seed}"
+
+
+def compare_soft_accuracy(
+    first: Any,
+    second: Any,
+    y: Any,
+    units: str = "rows",
+    alternative: str = "two-sided",
+    n_exchanges: int = 1000,
+    n_perm: int = 1000,
+    seed: int = 0,
+) -> SoftComparison:
+    """Is the soft pairwise accuracy of one judge higher than another's?
+
+    first, second, y: `X[system, input]`; an item takes part where all three have it.
+    The standardised scores of the two judges change places by a coin, of each item
+    (units="rows", as published) or of each input for all systems ("inputs"), and both
+    accuracies are computed anew: p is the share of exchanges with a difference as
+    large. It holds for these systems. n_perm: exchanges of systems within an accuracy.
+    Raises: ValueError as `soft_pairwise_accuracy`, and for unknown words.
+    Source: the exchange of Deutsch, Dror and Roth 2021, as mt-metrics-eval applies it
+    to Thompson, Mathur, Deutsch and Khayrallah 2024.
+    """
+    arrays.choice(units, UNITS, "units")
+    arrays.choice(alternative, ALTERNATIVES, "alternative")
+    n_exchanges = arrays.whole(n_exchanges, "n_exchanges")
+    sides = arrays.alike(first=first, second=second, y=y)
+    lacking = int(np.isnan(sides).any(axis=0).sum())
+    one, two, ratings = arrays.common(*sides)
+    exchanges = _Exchanges(ratings, n_perm, seed)
+    p_ratings = exchanges.p_values(ratings)[0]
+    judges = _standardised(one), _standardised(two)
+
+    def difference(*scores: Floats) -> tuple[float, float]:
+        p_first, p_second = exchanges.p_values(*scores)
+        return _agreement(p_first, p_ratings), _agreement(p_second, p_ratings)
+
+    of_first, of_second = difference(*judges)
+    observed = of_first - of_second
+    p = NAN
+    if not np.isnan(observed):
+        null = []
+        for mask in _masks(ratings.shape, units, n_exchanges, seed):
+            exchanged = np.where(mask, judges, judges[::-1])
+            null.append(np.subtract(*difference(*exchanged)))
+        p = _p_value(observed, np.array(null), alternative)
+    return SoftComparison(
+        first=of_first,
+        second=of_second,
+        difference=observed,
+        p=p,
+        alternative=alternative,
+        units=units,
+        n_systems=int(exchanges.present.sum()),
+        n_missing=lacking,
+        total=ratings.size,
+        n_exchanges=n_exchanges,
+        n_perm=n_perm,
+        seed=seed,
+        reason=NO_PAIR if np.isnan(observed) else "",
+    )
+
+
+def _standardised(side: Floats) -> Floats:
+    """Scores less their mean, by their standard deviation where there is one."""
+    side = arrays.rescaled(side)
+    spread = np.nanstd(side)
+    centred = side - np.nanmean(side)
+    if spread > 0:
+        return centred / spread
+    return centred
+
+
+def _masks(shape: tuple[int, ...], units: str, number: int, seed: int) -> Any:
+    """Where each exchange leaves both judges their own scores."""
+    for drawn in draws.resamples(shape, units, number, seed, swap=True):
+        coins = drawn.rows if units == "rows" else drawn.inputs
+        assert coins is not None
+        for column in coins.T:
+            yield np.broadcast_to(column.reshape(-1, shape[1]) == 0, shape)
+
+
+def _p_value(observed: float, null: Floats, alternative: str) -> float:
+    """The share of exchanges with a difference as large, the data among them."""
+    rounding = 1e-12
+    if alternative == "greater":
+        as_large = null >= observed - rounding
+    elif alternative == "less":
+        as_large = null <= observed + rounding
+    else:
+        as_large = np.abs(null) >= abs(observed) - rounding
+    return float((as_large.sum() + 1) / (len(null) + 1))
+
+
+def _agreement(p_first: Floats, p_second: Floats) -> float:
+    """The mean over pairs of 1 less the difference in p; NaN without a pair."""
+    terms = 1 - np.abs(p_first - p_second)
+    defined = ~np.isnan(terms)
+    if not defined.any():
+        return NAN
+    return float(terms[defined].mean())
+
+
+class _Exchanges:
+    """Exchanges of inputs between systems, the same for all pairs and sides.
+
+    present: which systems have an item.
+    Raises: ValueError for flat data, fewer than 2 systems or 3 items.
+    """
+
+    def __init__(self, items: Floats, n_perm: int, seed: int) -> None:
+        self.n_perm = arrays.whole(n_perm, "n_perm")
+        seed = arrays.whole(seed, "seed", low=0)
+        if items.ndim != 2:
+            raise ValueError(
+                f"got a flat vector of {items.size}; pass x[system, input] and y alike"
+            )
+        there = ~np.isnan(items)
+        self.present = there.any(axis=1)
+        self.complete = bool(there[self.present].all())
+        systems = int(self.present.sum())
+        if systems < 2 or there.sum() < 3:
+            raise ValueError(
+                f"got {systems} system(s) with common items; "
+                "at least 2 systems and 3 items are needed"
+            )
+        self.first, self.second = np.triu_indices(systems, 1)
+        step = EIGHT * TOGETHER
+        self.padded = -(-items.shape[1] // step) * step
+        # A bit an input: 1 where the two systems keep their own.
+        shape = (self.padded // EIGHT, n_perm)
+        drawn = np.random.default_rng(seed).bytes(shape[0] * n_perm)
+        self.bits = np.frombuffer(drawn, dtype=np.uint8).reshape(shape)
+
+    def p_values(self, *sides: Floats) -> list[Floats]:
+        """One-sided p of "the first is better" of each pair of systems, for each side;
+        NaN where no input is shared.
+        """
+        columns = [self._columns(side[self.present]) for side in sides]
+        # What the first of a pair leads by is looked up in the columns of its side.
+        leads = np.concatenate(columns)
+        sums = self._sums(leads)
+        totals = leads.sum(axis=1)
+        sizes = np.abs(leads).sum(axis=1)
+        width = len(columns[0])
+        return [
+            self._p(sums[start : start + width], totals[start:], sizes[start:])
+            for start in range(0, len(leads), width)
+        ]
+
+    def _columns(self, side: Floats) -> Floats:
+        """What is summed, `[column, input]`: each system's lead over the first one, or,
+        where some lack inputs, each pair's difference.
+        """
+        if self.complete:
+            return side - side[:1]
+        gap = side[self.first] - side[self.second]
+        self.alone = np.isnan(gap).all(axis=1)
+        return np.nan_to_num(gap)
+
+    def _sums(self, leads: Floats) -> Floats:
+        """The sum of each column over the inputs that keep their own, in each
+        exchange: `[column, exchange]`.
+        """
+        from . import _kernels
+
+        values = np.zeros((self.padded, len(leads)))
+        values[: leads.shape[1]] = leads.T
+        if _kernels.numba is None:
+            kept = np.unpackbits(self.bits[:, None], axis=1, bitorder="little")
+            return values.T @ kept.reshape(self.padded, self.n_perm)
+        sums = np.zeros((self.n_perm, len(leads)))
+        _kernels.chosen_sums(self.bits, values, sums)
+        return np.ascontiguousarray(sums.T)
+
+    def _p(self, sums: Floats, totals: Floats, sizes: Floats) -> Floats:
+        """p of each pair, from the sums of one side.
+
+        A difference of twice the inputs kept, less all, is as high as that of the data
+        where the kept ones alone are as high as all.
+        """
+        from . import _kernels
+
+        first, second = self.first, self.second
+        if self.complete:
+            gap = totals[first] - totals[second]
+            size = sizes[first] + sizes[second]
+        else:
+            first = np.arange(len(sums))
+            second = np.full(len(sums), len(sums))
+            sums = np.vstack([sums, np.zeros(self.n_perm)])
+            gap = totals[: len(first)]
+            size = sizes[: len(first)]
+        least = gap - 1e-12 * np.maximum(size, 1e-300)
+        counts = np.empty(len(first), dtype=np.int64)
+        if _kernels.numba is None:
+            ahead = sums[first] - sums[second]
+            counts[:] = (ahead >= least[:, None]).sum(axis=1)
+        else:
+            _kernels.as_high(sums, first, second, least, counts)
+        p = (counts + 1) / (self.n_perm + 1)
+        if self.complete:
+            return p
+        return np.where(self.alone, np.nan, p)
