@@ -11,7 +11,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 from nlgeval_lib import meta
-from tools import coverage
+from tools import estimate_coverage as coverage
 
 
 def rated(labels=30, inputs=200, systems=3, seed=0, noise=1.0):

@@ -10,7 +10,7 @@ from meta_oracles import judged
 from scipy import stats
 
 from nlgeval_lib import meta
-from tools import coverage
+from tools import estimate_coverage as coverage
 
 WORLD = coverage.WORLDS["normal"]
 

@@ -13,19 +13,30 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from itertools import cycle
+from functools import partial
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from nlgeval_lib import meta
 from nlgeval_lib.meta import comparison, draws, levels
 
 SYSTEMS = 16
 INPUTS = 100
-NAMES = {"kendall-b": "kendall", "spearman": "spearman"}
-LEVELS = {"input": "input", "dataset": "global"}
+NAMES = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
+LEVELS = {"input": "input", "dataset": "global", "system": "system"}
 CASES = (("input", "kendall-b"), ("dataset", "spearman"))
+BY_SCIPY = {
+    "pearson": stats.pearsonr,
+    "spearman": stats.spearmanr,
+    "kendall-b": stats.kendalltau,
+}
+METHODS = ("bootstrap", "permutation")
+# systems, inputs of WMT22's English-Chinese
+WMT = (14, 1875)
+LONG = 1_000_000
 
 
 def data(
@@ -66,19 +77,34 @@ def measure(resamples: int = 4000, slow_resamples: int = 20) -> dict[str, float]
     out: dict[str, float] = {}
     for kind in ("continuous", "mixed", "ordinal"):
         for level, coef in CASES:
-            for method in ("bootstrap", "permutation"):
+            for method in METHODS:
+                sides = data(kind)
                 name = f"{method}/{level}/{coef}/{kind}"
-                ours, theirs, loop = _three(
-                    method, level, coef, kind, resamples, slow_resamples
-                )
-                out |= {
-                    f"{name}/us": ours * 1e6,
-                    f"{name}/times_nlpstats": theirs / ours,
-                    f"{name}/times_scipy": loop / ours,
-                }
+                numbers = resamples, slow_resamples
+                out |= _cell(name, sides, method, level, coef, numbers)
     out |= _growth()
     out |= _ten_thousand()
-    return out | _wmt()
+    out |= _wmt()
+    out |= _wmt_beside_nlpstats()
+    out |= _long_lists()
+    return out | _soft_accuracy()
+
+
+def _cell(
+    name: str,
+    sides: tuple[Any, ...],
+    method: str,
+    level: str,
+    coef: str,
+    numbers: tuple[int, int],
+) -> dict[str, float]:
+    """Microseconds a resample and both ratios."""
+    ours, theirs, loop = _three(sides, method, level, coef, *numbers)
+    return {
+        f"{name}/us": ours * 1e6,
+        f"{name}/times_nlpstats": theirs / ours,
+        f"{name}/times_scipy": loop / ours,
+    }
 
 
 def _clock(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -103,9 +129,9 @@ def _by_unit(chunks: Iterable[draws.Draws]) -> dict[str, Any]:
 
 
 def _three(
-    method: str, level: str, coef: str, kind: str, n: int, few: int
+    sides: tuple[Any, ...], method: str, level: str, coef: str, n: int, few: int
 ) -> tuple[float, float, float]:
-    first, second, y = data(kind)
+    first, second, y = sides
     if method == "bootstrap":
         counts = _by_unit(draws.resamples(y.shape, "both", few, 0))
         index = {
@@ -153,22 +179,20 @@ def _three(
 
 
 def _scipy(pair: tuple[tuple[Any, Any], ...], level: str, coef: str) -> float:
-    function = stats.kendalltau if coef == "kendall-b" else stats.spearmanr
+    """The coefficient of one pair of sides by scipy, or the difference of two."""
+    function = BY_SCIPY[coef]
     values = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for x, y in pair:
             if level == "dataset":
-                values.append(function(x.ravel(), y.ravel()).statistic)
+                columns = [(x.ravel(), y.ravel())]
+            elif level == "system":
+                columns = [(x.mean(axis=1), y.mean(axis=1))]
             else:
-                values.append(
-                    np.nanmean(
-                        [
-                            function(x[:, j], y[:, j]).statistic
-                            for j in range(x.shape[1])
-                        ]
-                    )
-                )
+                columns = list(zip(x.T, y.T, strict=True))
+            by_list = [function(*column).statistic for column in columns]
+            values.append(np.nanmean(by_list))
     return values[0] - values[1] if len(values) == 2 else values[0]
 
 
@@ -271,7 +295,7 @@ def _wmt() -> dict[str, float]:
     """Seconds for 1,000 resamples of both on 14 systems x 1,875 inputs, and the
     process's peak memory in GiB.
     """
-    x, _, y = data(systems=14, inputs=1875)
+    x, _, y = data("continuous", *WMT)
     y = -np.round(np.abs(y - 5) * 4) / 2  # like MQM: few distinct values, none above 0
     cases = (
         ("input", "kendall-b"),
@@ -287,6 +311,60 @@ def _wmt() -> dict[str, float]:
     return out | {
         "wmt_size/peak_gib": peak / (2**30 if sys.platform == "darwin" else 2**20)
     }
+
+
+def _wmt_beside_nlpstats(
+    resamples: int = 500, slow_resamples: int = 3
+) -> dict[str, float]:
+    """The same as for 16 x 100 at WMT's size: every level, coefficient and method."""
+    first, second, y = data("mixed", *WMT)
+    out: dict[str, float] = {}
+    for method, level, coef in product(METHODS, LEVELS, BY_SCIPY):
+        name = f"wmt_size/{method}/{level}/{coef}"
+        numbers = resamples, slow_resamples
+        out |= _cell(name, (first, second, y), method, level, coef, numbers)
+    return out
+
+
+def _long_lists() -> dict[str, float]:
+    """Seconds for one coefficient of a million items, and how many times scipy's
+    speed that is.
+
+    Raises: AssertionError when the two disagree.
+    """
+    by_scipy = BY_SCIPY | {"kendall-c": partial(stats.kendalltau, variant="c")}
+    out: dict[str, float] = {}
+    for kind in ("continuous", "mixed", "ordinal"):
+        first, _, y = data(kind, 1, LONG)
+        x = first.ravel()
+        y = y.ravel()
+        for coef, function in by_scipy.items():
+            ours, value = _best(partial(_one_value, x, y, coef), 5)
+            theirs, expected = _best(partial(function, x, y), 5)
+            np.testing.assert_allclose(value, expected.statistic, rtol=0, atol=1e-9)
+            out[f"million/{coef}/{kind}/s"] = ours
+            out[f"million/{coef}/{kind}/times_scipy"] = theirs / ours
+    return out
+
+
+def _one_value(x: Any, y: Any, coef: str) -> float:
+    return meta.correlate(x, y, coef).value
+
+
+def _soft_accuracy() -> dict[str, float]:
+    """Milliseconds for one soft pairwise accuracy of 1,000 exchanges, and seconds for
+    a test of a difference in it.
+    """
+    out: dict[str, float] = {}
+    for systems, inputs in ((SYSTEMS, INPUTS), WMT):
+        first, second, y = data("mixed", systems, inputs)
+        name = f"soft_accuracy/{systems}x{inputs}"
+        # Compiles the loops.
+        meta.soft_pairwise_accuracy(first, y)
+        own, _ = _best(partial(meta.soft_pairwise_accuracy, first, y), 10)
+        test, _ = _best(partial(meta.compare_soft_accuracy, first, second, y), 1)
+        out |= {f"{name}/ms": own * 1e3, f"{name}/test/s": test}
+    return out
 
 
 if __name__ == "__main__":

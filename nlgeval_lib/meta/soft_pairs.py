@@ -96,8 +96,8 @@ class SoftComparison(Result):
     def signature(self) -> str:
         missing = f"nan:drop({self.n_missing}/{self.total})"
         data = f"level:system|coef:soft-pairwise-acc|perm:{self.n_perm}|{missing}"
-        test = f"test:perm-{self.units}|alt:{self.alternative}|scale:standardised"
-        return f"{data}|{test}|n_perm:{self.n_exchanges}|seed:{self.seed}"
+        test = f"test:perm-{self.units}/{self.n_exchanges}|alt:{self.alternative}"
+        return f"{data}|{test}|scale:standardised|seed:{self.seed}"
 
 
 def compare_soft_accuracy(
@@ -175,7 +175,7 @@ def _masks(shape: tuple[int, ...], units: str, number: int, seed: int) -> Any:
     """Where each exchange leaves both judges their own scores."""
     for drawn in draws.resamples(shape, units, number, seed, swap=True):
         coins = drawn.rows if units == "rows" else drawn.inputs
-        assert coins is not None
+        assert coins is not None  # what was asked for
         for column in coins.T:
             yield np.broadcast_to(column.reshape(-1, shape[1]) == 0, shape)
 

@@ -1,7 +1,7 @@
 """How often the intervals of `meta.estimate` and `meta.pass_rates` hold the truth, and
 what the judge is worth, in worlds whose truth is known: the long run.
 
-    python -m tools.coverage [--sims 1000] [--seed 0]
+    python -m tools.estimate_coverage [--sims 1000] [--seed 0]
 
 Prints a row a world and design. About five minutes of one core. The test runs the same
 worlds with fewer simulations.
