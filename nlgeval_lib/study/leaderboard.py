@@ -16,6 +16,7 @@ import pandas as pd
 
 from nlgeval_lib import datasets, meta, parsers
 from nlgeval_lib.datasets import alttest, labelled, recordings
+from nlgeval_lib.datasets.families import of_systems as families_of
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import others, pair_judges, recorded_judges
 
@@ -57,8 +58,10 @@ def rated(
 ) -> pd.DataFrame:
     """All boards of rated and graded sets as one table: `set, aspect, level, coef,
     judge, value, ci_low, ci_high, best rank, worst rank, n, coverage, tied scores,
-    baseline, origin, reason, signature`.
+    systems, families, baseline, origin, reason, signature`.
 
+    Of Kendall's tau-b also what one interval hides: `these_low, these_high` for these
+    systems alone, `families_low, families_high` for other families of systems.
     names: only these sets. progress: called with each board's name.
     """
     rows: list[dict[str, Any]] = []
@@ -73,37 +76,29 @@ def rated(
 
 def _rows(board: Board) -> Iterator[dict[str, Any]]:
     human = board.items["human"].to_numpy(dtype=float)
+    systems = board.items["system_id"].astype(str).tolist()
+    families = families_of(board.dataset, systems)
+    counts = {"systems": len({*systems}), "families": len({*families})}
     for level in board.levels:
         grid = correlations.Grid(board.items, level)
+        by_family = None
+        if 2 < counts["families"] < counts["systems"]:
+            by_family = correlations.Grid(board.items, level, families=families)
         for coef in LEVELS[level]:
-            place = {
+            place: dict[str, Any] = {
                 "set": board.dataset,
                 "aspect": board.aspect,
-            }
-            place |= {
                 "level": level,
                 "coef": coef,
             }
             ranks = {}
             if level == "dataset" and coef == "kendall-b":
-                ranks = _ranks(
-                    board,
-                    grid,
-                    human,
-                    coef,
-                )
+                ranks = _ranks(board, grid, human, coef)
             for judge, values in board.scores.items():
-                row = (
-                    place
-                    | {"judge": judge}
-                    | _cell(
-                        grid,
-                        values,
-                        human,
-                        coef,
-                        level,
-                    )
-                )
+                row = place | {"judge": judge} | counts
+                row |= _cell(grid, values, human, coef, level)
+                if coef == "kendall-b" and counts["systems"] > 1:
+                    row |= _hidden(grid, by_family, values, human, level)
                 best, worst = ranks.get(judge, (None, None))
                 yield row | {
                     "best rank": best,
@@ -112,12 +107,28 @@ def _rows(board: Board) -> Iterator[dict[str, Any]]:
                     "origin": board.origins.get(judge, "computed here"),
                 }
             if len(board.raters) > 1:
-                yield place | _ceiling(
-                    grid,
-                    board,
-                    coef,
-                    level,
-                )
+                yield place | counts | _ceiling(grid, board, coef, level)
+
+
+def _measured(measure: Callable[[], Any]) -> dict[str, Any]:
+    """A coefficient with its interval, or the reason why there is none."""
+    try:
+        result = measure()
+    except ValueError as error:
+        return {
+            "value": np.nan,
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+            "reason": str(error),
+            "signature": "",
+        }
+    return {
+        "value": result.value,
+        "ci_low": result.low,
+        "ci_high": result.high,
+        "reason": result.reason,
+        "signature": result.signature(),
+    }
 
 
 def _cell(
@@ -130,45 +141,32 @@ def _cell(
     """A judge's coefficient with its interval, coverage, and share of tied scores."""
     present = ~np.isnan(values) & ~np.isnan(human)
     rated_items = int((~np.isnan(human)).sum())
-    row: dict[str, Any] = {
+    row = {
         "n": int(present.sum()),
         "coverage": present.sum() / rated_items if rated_items else np.nan,
         "tied scores": _tied(values[present]),
     }
-    try:
-        result, _ = grid.correlate(
-            values,
-            human,
-            coef,
-            level,
-        )
-    except ValueError as error:
-        ends = {
-            "value": np.nan,
-            "ci_low": np.nan,
-            "ci_high": np.nan,
-        }
-        return (
-            row
-            | ends
-            | {
-                "reason": str(error),
-                "signature": "",
-            }
-        )
-    ends = {
-        "value": result.value,
-        "ci_low": result.low,
-        "ci_high": result.high,
-    }
-    return (
-        row
-        | ends
-        | {
-            "reason": result.reason,
-            "signature": result.signature(),
-        }
-    )
+    return row | _measured(lambda: grid.correlate(values, human, coef, level)[0])
+
+
+def _hidden(
+    grid: correlations.Grid,
+    by_family: correlations.Grid | None,
+    values: np.ndarray,
+    human: np.ndarray,
+    level: str,
+) -> dict[str, float]:
+    """The intervals of tau-b for these systems alone, and for other families of
+    systems (by_family: the grid that knows them, None where each is its own).
+    """
+    settings = (values, human, "kendall-b", level)
+    these = _measured(lambda: grid.correlate(*settings, ci="jack-inputs")[0])
+    row = {"these_low": these["ci_low"], "these_high": these["ci_high"]}
+    if by_family is not None:
+        others_like = _measured(lambda: by_family.correlate(*settings)[0])
+        row["families_low"] = others_like["ci_low"]
+        row["families_high"] = others_like["ci_high"]
+    return row
 
 
 def _tied(values: np.ndarray) -> float:
@@ -187,37 +185,21 @@ def _ceiling(
     level: str,
 ) -> dict[str, Any]:
     """How well a rater follows the others."""
-    row = {
+    counted = 0
+
+    def ceiling() -> Any:
+        nonlocal counted
+        result = grid.ceiling(board.raters, coef, level, "auto", 1000, 0)
+        counted = result.n
+        return result
+
+    row = _measured(ceiling)
+    return row | {
         "judge": CEILING,
+        "n": counted,
         "baseline": True,
         "origin": "the set's raters",
     }
-    try:
-        result = grid.ceiling(
-            board.raters,
-            coef,
-            level,
-            "auto",
-            1000,
-            0,
-        )
-    except ValueError as error:
-        return row | {
-            "value": np.nan,
-            "n": 0,
-            "reason": str(error),
-            "signature": "",
-        }
-    ends = {
-        "value": result.value,
-        "ci_low": result.low,
-        "ci_high": result.high,
-    }
-    counts = {
-        "n": result.n,
-        "reason": result.reason,
-    }
-    return row | ends | counts | {"signature": result.signature()}
 
 
 def _ranks(
