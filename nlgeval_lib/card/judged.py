@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets
+from nlgeval_lib import datasets, parsers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.rows import Parts
@@ -102,12 +102,23 @@ def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
             frame[column] = value
     if "input_id" not in frame:
         frame["input_id"] = [str(number) for number in range(len(frame))]
-    repeated = frame.duplicated(KEYS)
-    if repeated.any():
-        turn = frame.groupby(KEYS).cumcount()
-        suffix = np.where(turn > 0, "#" + (turn + 1).astype(str), "")
-        frame["input_id"] = frame["input_id"].astype(str) + suffix
+    if frame.duplicated(KEYS).any():
+        frame["input_id"] = _told_apart(frame, KEYS)
     return frame
+
+
+def _told_apart(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
+    """The inputs' names; that of a further row of one key ends in its number, "#2"."""
+    turn = frame.groupby(keys, sort=False).cumcount()
+    suffix = np.where(turn > 0, "#" + (turn + 1).astype(str), "")
+    return frame["input_id"].astype(str) + suffix
+
+
+def _fits(scores: pd.DataFrame, places: pd.DataFrame, keys: list[str]) -> bool:
+    """Whether no output has more scores than the set has rows of it."""
+    further = scores[scores["input_id"].str.contains(r"#\d+$")]
+    names = pd.MultiIndex.from_frame(places)
+    return bool(pd.MultiIndex.from_frame(further[keys]).isin(names).all())
 
 
 def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
@@ -163,13 +174,13 @@ def scored(judged: Judged, scores: pd.DataFrame, column: str = "value") -> Judge
             "the scores need the columns input_id and system_id, as the data set has "
             "them (--map input_id=YOURS)"
         )
-    if scores.duplicated(keys).any():
-        raise InputError("the scores have several rows for one output and aspect")
-    columns = [name for name in ("status", "reason") if name in scores]
-    own = scores[[*keys, column, *columns]].rename(columns={column: "value"})
+    own = scores[[*keys, column]].rename(columns={column: "value"})
     own = own.astype(dict.fromkeys(keys, str))
+    own["input_id"] = _told_apart(own, keys)
     frame = judged.frame.drop(columns=["value", "status", "reason"], errors="ignore")
     places = frame[keys].astype(str)
+    if own.duplicated(keys).any() or not _fits(own, places, keys):
+        raise InputError("the scores have several rows for one output and aspect")
     joined = places.merge(own, how="left", on=keys)
     if joined["value"].isna().all():
         raise InputError(
@@ -216,8 +227,9 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
         "source": source,
     }
     with_own = with_values(judged, values.pop(judge))
-    by_aspect = with_own.frame.groupby("aspect")["value"]
-    asked = by_aspect.transform("count").to_numpy() > 0
+    # what the recording is not about: aspects, and systems
+    by_system = with_own.frame.groupby(["aspect", "system_id"])["value"]
+    asked = by_system.transform("count").to_numpy() > 0
     frame = with_own.frame[asked].reset_index(drop=True)
     beside = {name: column[asked] for name, column in values.items()}
     return replace(
@@ -242,13 +254,17 @@ def _recorded_values(
     judged: Judged, recording: str, form: str = ""
 ) -> dict[str, np.ndarray]:
     """Judge (and prompt form, where there are several) -> a score a row."""
-    options = {"prompt_forms": (form,)} if form else {}
-    if form and recordings.spec(recording).kept == "value":
-        options = {}
+    analyses_of_errors = recording.startswith("instructscore_")
+    options = {}
+    if form and recordings.spec(recording).kept == "text" and not analyses_of_errors:
+        options["prompt_forms"] = (form,)
     table = recordings.load(recording, **options)
     if form:
         table = table[table["prompt_form"] == form]
-    if "value" not in table:
+    if analyses_of_errors:
+        analyses = recorded_judges.readings(table["text"], parsers.instructscore)
+        table = table.assign(value=[analysis.value for analysis in analyses])
+    elif "value" not in table:
         table = recorded_judges.read_ratings(table, judged.rated_on)
     several = table["prompt_form"].nunique() > 1
     places = pd.MultiIndex.from_frame(judged.frame[KEYS].astype(str))

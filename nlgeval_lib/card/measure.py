@@ -74,6 +74,11 @@ class Aspect:
         systems = rows["system_id"].nunique()
         self.flat = judged.flat or systems < 2
         self.grid = Grid(rows, flat=self.flat)
+        named_systems = rows["system_id"].astype(str).tolist()
+        self.families = families_of(judged.name, named_systems)
+        self.by_family = None
+        if not self.flat and 2 < len({*self.families}) < systems:
+            self.by_family = Grid(rows, families=self.families)
         self.levels = ("dataset",) if self.flat else meta.LEVELS
         self.length = np.full(len(rows), np.nan)
         if "output" in rows:
@@ -91,6 +96,7 @@ class Aspect:
         measured["beside"] = _tried(self._beside)
         measured["closeness"] = _tried(self._closeness)
         measured["strata"] = self._strata()
+        measured["variance"] = _tried(self._variance)
         measured["worth"] = _tried(self._worth)
         if "details" in self.rows:
             measured["repeats"] = _tried(self._repeats)
@@ -103,8 +109,8 @@ class Aspect:
         return cells
 
     def _cell(self, values: np.ndarray, coef: str, level: str) -> Numbers:
-        """A coefficient; its interval for other systems and inputs like these, and
-        that for these systems alone.
+        """A coefficient; its interval for other systems and inputs like these, that
+        for these systems alone, and that for other families of systems.
         """
         result, _ = self.grid.correlate(values, self.human, coef, level)
         cell = interval(result)
@@ -113,6 +119,10 @@ class Aspect:
                 values, self.human, coef, level, ci="jack-inputs"
             )
             cell |= {"low_these": these.low, "high_these": these.high}
+        if self.by_family is not None:
+            others, _ = self.by_family.correlate(values, self.human, coef, level)
+            cell |= {"low_families": others.low, "high_families": others.high}
+            cell["families"] = len({*self.families})
         return cell
 
     def _use(self) -> Numbers:
@@ -195,7 +205,7 @@ class Aspect:
         if self._same_scale():
             measured["alt_test"] = _tried(self._alt_test, ratings, kind)
         else:
-            measured["alt_test"] = {"reason": "judge and raters use different scales"}
+            measured["alt_test"] = {"reason": self._why_no_scale()}
         return measured
 
     def _alt_test(self, ratings: np.ndarray, kind: str) -> Numbers:
@@ -220,6 +230,12 @@ class Aspect:
             return False
         return tuple(self.scale) == tuple(self.rated_on)
 
+    def _why_no_scale(self) -> str:
+        """Why scores and ratings cannot be compared level by level."""
+        if self.scale is None:
+            return "the scale of the scores is not known (--scale LOW-HIGH)"
+        return "judge and ratings use different scales"
+
     def _beside(self) -> list[Numbers]:
         """The judge among recorded judges and baselines: Kendall over all outputs on
         the rows that all have, with rank sets.
@@ -240,11 +256,12 @@ class Aspect:
         if "this judge" not in usable or len(usable) < 2:
             raise ValueError("a constant score has no place among others")
         league = meta.league(usable, human, units=self._ci(), ci=self._ci())
-        rows = []
-        for name, result, rank in zip(
-            league.names, league.correlations, league.ranks, strict=True
-        ):
-            rows.append({"name": name, "rank": rank, "kendall": interval(result)})
+        ranks = league.rank_sets()
+        rows: list[Numbers] = []
+        for name, result in zip(league.names, league.correlations, strict=True):
+            possible = ranks[name]
+            row = {"name": name, "rank": possible[0], "rank_worst": possible[-1]}
+            rows.append(row | {"kendall": interval(result)})
         for comparison, pair, p in zip(
             league.comparisons,
             league.corrected.names,
@@ -262,7 +279,7 @@ class Aspect:
         the best constant, calibration, confusion.
         """
         if not self._same_scale():
-            raise ValueError("judge and ratings use different scales")
+            raise ValueError(self._why_no_scale())
         both = ~np.isnan(self.values + self.human)
         values = self.values[both]
         human = self.human[both]
@@ -302,11 +319,11 @@ class Aspect:
             strata[name] = _tried(self._thirds, side)
         strata["system"] = []
         if not self.flat and self._same_scale():
-            systems = self.rows["system_id"].astype(str).tolist()
-            families = np.array(families_of(self.name, systems))
-            for family in dict.fromkeys(families):
+            systems = self.rows["system_id"].astype(str).to_numpy()
+            families = np.array(self.families)
+            for family in dict.fromkeys(self.families):
                 inside = families == family
-                members = ", ".join(dict.fromkeys(np.array(systems)[inside]))
+                members = ", ".join(dict.fromkeys(systems[inside]))
                 gap = self._by_unit(np.where(inside, self.values - self.human, np.nan))
                 strata["system"].append({"system": members, **gap})
         return strata
@@ -322,7 +339,9 @@ class Aspect:
         inputs = np.random.default_rng(0).permutation(human.shape[1])[number:]
         human[:, inputs] = np.nan
         estimates = meta.estimate(self.grid.matrix(self.values), human)
-        low, high = self.rated_on or (np.nanmin(self.human), np.nanmax(self.human))
+        low, high = self.rated_on or (-np.inf, np.inf)
+        if not np.isfinite([low, high]).all():
+            low, high = np.nanmin(self.human), np.nanmax(self.human)
         width = (high - low) / 10
         planned = estimates.labels_needed(width, of="differences")
         return {
@@ -338,6 +357,26 @@ class Aspect:
             ),
             "signature": estimates.signature(),
         }
+
+    def _variance(self) -> Numbers:
+        """The shares of the variance of scores, and of ratings: between systems, between
+        inputs, the rest; of a judge that was asked again, what repeats change.
+        """
+        if self.flat:
+            raise ValueError("inputs and systems are not known")
+        # by these names no system or input is left out: the card shows no interval
+        facets = ("systems", "inputs")
+        matrices = {"judge": self.values, "people": self.human}
+        measured: Numbers = {}
+        for name, values in matrices.items():
+            components = meta.variance_components(self.grid.matrix(values), facets)
+            measured[name] = _shares(components)
+        draws = _draws(self.rows)
+        if len(draws) > 1:
+            asked = np.stack([self.grid.matrix(draw) for draw in draws])
+            components = meta.variance_components(asked, ("repeats", *facets))
+            measured["repeats"] = _shares(components)
+        return measured
 
     def _thirds(self, side: np.ndarray) -> list[Numbers]:
         both = ~np.isnan(self.values + self.human + side)
@@ -365,15 +404,10 @@ class Aspect:
 
     def _repeats(self) -> Numbers:
         """How far the draws of one judgment agree."""
-        draws = []
-        for details in self.rows["details"]:
-            draws.append(tuple(details.get("values", ())))
-        number = max(map(len, draws), default=0)
+        table = _draws(self.rows)
+        number = len(table)
         if number < 2:
             raise ValueError("each judgment was asked once")
-        table = np.full((number, len(draws)), np.nan)
-        for place, values in enumerate(draws):
-            table[: len(values), place] = values
         complete = table[:, ~np.isnan(table).any(axis=0)]
         same = (complete == complete[0]).all(axis=0)
         measured: Numbers = {"draws": number, "same": float(same.mean())}
@@ -384,6 +418,23 @@ class Aspect:
         if np.isnan(high):
             high = result.value
         return measured | {"icc": interval(result) | {"high": high}}
+
+
+def _draws(rows: pd.DataFrame) -> np.ndarray:
+    """The values of each draw of a judgment, (draw, row); NaN where there is none."""
+    if "details" not in rows:
+        return np.empty((0, len(rows)))
+    draws = [tuple(details.get("values", ())) for details in rows["details"]]
+    table = np.full((max(map(len, draws), default=0), len(draws)), np.nan)
+    for place, values in enumerate(draws):
+        table[: len(values), place] = values
+    return table
+
+
+def _shares(components: Any) -> Numbers:
+    """The share of each component of the variance of one score."""
+    shares = {name: components.share(name) for name in components.values}
+    return {"shares": shares, "n": components.n, "signature": components.signature()}
 
 
 def interval(result: Any, value: float | None = None) -> Numbers:

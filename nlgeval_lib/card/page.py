@@ -21,8 +21,8 @@ _WHY = (
     "Each part of the sentence follows from a rule on the numbers of this card and "
     "their 95 % intervals. What fails by a rule, or cannot be told, is not praised. "
     "`low` and `high` are for other systems and inputs like these, `low_these` for "
-    "these systems alone. Another judge is called better where the paired test says so "
-    "after correction for all pairs."
+    "these systems alone, `low_families` for other families of systems. Another judge is "
+    "called better where the paired test says so after correction for all pairs."
 )
 
 
@@ -146,17 +146,18 @@ def _beside(numbers: Numbers) -> Iterator[str]:
         for level, words in _LEVELS.items():
             if level in part:
                 cells = part[level]
-                these = _these(cells["kendall"])
-                rows.append([aspect, words, *map(_cell, cells.values()), these])
+                ends = [_ends(cells["kendall"], of) for of in ("these", "families")]
+                rows.append([aspect, words, *map(_cell, cells.values()), *ends])
     heads = ["aspect", "level", "Pearson r", "Spearman rho", "Kendall tau-b"]
-    yield _table([*heads, "tau-b, these systems only"], rows)
+    heads += ["tau-b, these systems only", "tau-b, other families of systems"]
+    yield _table(heads, rows)
     rows = []
     for aspect, part in numbers["aspects"].items():
         for row in _listed(part["beside"]):
             minus = _number(row.get("judge_minus_it"))
             cells = [_cell(row["kendall"]), minus, _p(row.get("p"))]
-            rows.append([aspect, row["rank"], row["name"], *cells])
-    heads = ["aspect", "rank set", "judge", "tau-b over all outputs"]
+            rows.append([aspect, _ranks(row), row["name"], *cells])
+    heads = ["aspect", "possible ranks", "judge", "tau-b over all outputs"]
     among = _table([*heads, "this judge minus it", "p, corrected"], rows)
     yield folded("Among recorded judges and baselines", among)
 
@@ -190,11 +191,34 @@ def _failing(numbers: Numbers) -> Iterator[str]:
     yield folded("Within thirds by rating and by length", _table(heads, rows))
     heads = ["aspect", "systems", "judge minus people"]
     yield folded("Leniency by system family", _table(heads, by_system))
+    yield folded("Where the variance of the scores is", _variance(numbers))
     for aspect, part in numbers["aspects"].items():
         confusion = part["closeness"].get("confusion")
         if confusion:
             yield folded(f"Judge by people, {esc(aspect)}", _confusion(confusion))
     yield folded("The worst disagreements", _worst(numbers))
+
+
+def _variance(numbers: Numbers) -> str:
+    """What of the variance lies between systems and between inputs, of the judge's
+    scores and of the ratings; of repeated answers, what asking again changes.
+    """
+    rows = []
+    for aspect, part in numbers["aspects"].items():
+        variance = part.get("variance", {})
+        for whose in ("judge", "people", "repeats"):
+            if whose not in variance:
+                continue
+            shares = variance[whose]["shares"]
+            again = [share for name, share in shares.items() if "repeat" in name]
+            changed = _DASH
+            if whose == "repeats":
+                again.append(shares["residual"])
+                changed = _share(sum(part for part in again if part is not None))
+            ends = [_share(shares[name]) for name in ("systems", "inputs")]
+            rows.append([aspect, whose, *ends, changed])
+    heads = ["aspect", "scores of", "between systems", "between inputs"]
+    return _table([*heads, "by asking again"], rows)
 
 
 def _confusion(confusion: Numbers) -> str:
@@ -317,7 +341,7 @@ def _number(value: Any) -> str:
 
 
 def _share(value: Any) -> str:
-    return f"{value:.0%}"
+    return _DASH if value is None else f"{value:.0%}"
 
 
 def _p(value: Any) -> str:
@@ -335,7 +359,15 @@ def _cell(cell: Any) -> str:
     return f"{cell['value']:.3f} [{cell['low']:.3f}, {cell['high']:.3f}]"
 
 
-def _these(cell: Numbers) -> str:
-    if cell.get("low_these") is None:
+def _ends(cell: Numbers, of: str) -> str:
+    """The interval of a question: `these` systems, other `families`."""
+    if cell.get(f"low_{of}") is None:
         return _DASH
-    return f"[{cell['low_these']:.3f}, {cell['high_these']:.3f}]"
+    return f"[{cell[f'low_{of}']:.3f}, {cell[f'high_{of}']:.3f}]"
+
+
+def _ranks(row: Numbers) -> str:
+    """The ranks that a judge can have."""
+    best = row["rank"]
+    worst = row.get("rank_worst", best)
+    return str(best) if best == worst else f"{best} to {worst}"

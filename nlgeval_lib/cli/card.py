@@ -124,6 +124,7 @@ def card(options: Judging) -> None:
       nlgeval card --prompt mine.txt --scale 1-10 -i mine.csv --map output=answer \\
           --map rater_1=anna --map rater_2=ben --engine openai -m NAME
       nlgeval card compare before/card.json after/card.json
+      nlgeval card beside card/card.json
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
     made = _made(options)
@@ -259,6 +260,27 @@ def compare(
     from nlgeval_lib import card as cards
 
     echo([cards.compared(cards.read(first), cards.read(second))])
+
+
+@group.command("beside")
+def beside(
+    cards: Annotated[
+        list[str],
+        typer.Argument(help="A card.json, or a folder of cards (repeatable)."),
+    ],
+) -> None:
+    """Show where cards stand among the recorded judges of the same sets.
+
+    The recorded judges are those of results/judges.md: tau-b over all outputs, or the
+    accuracy of pairs, best first.
+
+    \b
+    Example:
+      nlgeval card beside card/card.json
+    """
+    from nlgeval_lib.card import standing
+
+    echo([standing.beside(standing.read_all(cards))])
 
 
 @group.command("gate")

@@ -1,0 +1,67 @@
+"""Cards of the recorded judges for the leaderboard: `data/cards/`, numbers alone.
+
+python -m tools.recorded_cards [NAME ...]     # those of data/cards/cards.csv; all
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import card, files
+
+DIGITS = 6  # of a number: two machines give the same file
+
+
+def main(names: list[str]) -> None:
+    folder = files.data() / "cards"
+    listed = pd.read_csv(folder / "cards.csv", keep_default_na=False)
+    unknown = {*names} - {*listed["card"]}
+    if unknown:
+        raise SystemExit(f"no card {', '.join(sorted(unknown))} in cards.csv")
+    for row in listed.itertuples(index=False):
+        if names and row.card not in names:
+            continue
+        made = card.of_recorded(row.dataset, row.recording, row.judge, row.form)
+        path = folder / f"{row.card}.json"
+        text = as_text(made.numbers)
+        if path.is_file() and _apart_from_making(path.read_text()) == (
+            _apart_from_making(text)
+        ):
+            print(f"{row.card}: unchanged")
+            continue
+        files.write_text(path, text)
+        print(f"{row.card}: {len(text):,} characters")
+
+
+def as_text(numbers: Any) -> str:
+    """A card's numbers as they are committed: rounded, without single outputs."""
+    rounded = _rounded(numbers)
+    for part in rounded["sets"].values():
+        part.pop("worst", None)
+        part.pop("explorer", None)
+    return json.dumps(rounded, ensure_ascii=False, indent=1) + "\n"
+
+
+def _apart_from_making(text: str) -> Any:
+    """A card without date and commit."""
+    numbers = json.loads(text)
+    numbers.pop("made")
+    return numbers
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(inner) for inner in value]
+    return value
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
