@@ -23,7 +23,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -100,6 +100,9 @@ report: $(READY)  ## the results as a static site, results/report/index.html (wh
 
 screenshots: $(READY)  ## the report's pages and four notebooks in a headless Chromium: pictures, and what must hold of each [ARGS="--axe axe.min.js"]
 	@$(PY) tools/screenshots.py $(ARGS)
+
+cards: $(READY)  ## make data/cards anew: cards of the recorded judges, numbers alone, for the leaderboard
+	@$(PY) -m tools.recorded_cards
 
 numbers: $(READY)  ## make data/numbers anew: ratings, lengths, hashes and scores of the sets, no text (needs the data)
 	@$(NLGEVAL) numbers --jobs $(JOBS)

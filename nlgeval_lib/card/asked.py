@@ -207,6 +207,9 @@ class Asking:
         self.outcome.counts.update(job.run.counts)
         record = job.record(tally)
         facts = {name: record[name] for name in record if name in _FACTS}
+        if isinstance(self.evaluator, Judge):
+            facts["temperature"] = self.evaluator.sampling.temperature
+            facts["draws"] = self.evaluator.sampling.n
         facts["cost"] = self._cost(job.run, seconds, len(scores))
         return scores.reset_index(drop=True), facts
 

@@ -359,8 +359,8 @@ class Aspect:
         }
 
     def _variance(self) -> Numbers:
-        """The shares of the variance of scores, and of ratings: between systems, between
-        inputs, the rest; of a judge that was asked again, what repeats change.
+        """The shares of the variance of scores, and of ratings: between systems,
+        between inputs, the rest; of a judge that was asked again, what repeats change.
         """
         if self.flat:
             raise ValueError("inputs and systems are not known")

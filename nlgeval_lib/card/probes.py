@@ -67,8 +67,10 @@ def _shuffled(rows: pd.DataFrame, rng: np.random.Generator) -> list[str | None]:
     for output in rows["output"]:
         sentences = _SENTENCE.split(str(output).strip())
         order = rng.permutation(len(sentences))
+        if (order == np.arange(len(sentences))).all():
+            order = np.roll(order, 1)  # the same order would be no change
         shuffled = " ".join(sentences[place] for place in order)
-        texts.append(shuffled if len(sentences) > 1 else None)
+        texts.append(shuffled if {*sentences} > {sentences[0]} else None)
     return texts
 
 

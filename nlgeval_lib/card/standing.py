@@ -35,7 +35,9 @@ def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
     cards = {}
     for path in map(Path, paths):
         chosen = [path]
-        if path.is_dir() and not (path / "card.json").is_file():
+        if (path / "card.json").is_file():
+            chosen = [path / "card.json"]
+        elif path.is_dir():
             chosen = sorted(path.glob("*.json"))
         for file in chosen:
             cards[file.as_posix()] = read(file)
@@ -135,8 +137,8 @@ def _interval(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def beside(cards: Mapping[str, Card]) -> pd.DataFrame:
-    """The cards' judges among the recorded ones of the same sets, best first: tau-b over
-    all outputs, or the accuracy of pairs.
+    """The cards' judges among the recorded ones of the same sets, best first: tau-b
+    over all outputs, or the accuracy of pairs.
 
     Columns: set, aspect, judge, measure, value, low, high, n, origin.
     Raises: InputError where no set of the cards has recorded judges.

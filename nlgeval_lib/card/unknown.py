@@ -33,6 +33,13 @@ def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
             f"{name}: right is what the people say in {datasets.spec(name).source}, and "
             "they may be wrong. The set is public: the model may have seen it."
         )
+    facts = numbers["facts"]
+    if facts.get("temperature") and facts.get("draws") == 1:
+        yield (
+            f"{name}: the judge was asked once at temperature "
+            f"{facts['temperature']:g}. Its own spread is unknown: another run may give other numbers, and "
+            "--repeat 3 says how far they lie apart."
+        )
     if numbers["kind"] == "pairs":
         return
     if systems < 2:

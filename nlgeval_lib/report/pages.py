@@ -25,6 +25,7 @@ from nlgeval_lib.report import (
     answers,
     claims_page,
     explorer,
+    judges_page,
     notebook,
     saving,
     scoreboard,
@@ -39,6 +40,7 @@ from nlgeval_lib.study.catalogue import META, PAPERS, Catalogue, Entry, Question
 from nlgeval_lib.study.judges import Unavailable
 
 JUDGMENTS = "judgments"  # the folder of the judges' pages
+RECORDED = "judges.html"  # the leaderboard of recorded judges
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,20 @@ def build(
     for paper, title in scoreboard.TITLES.items():
         page = _paper_page(paper, board, kinds, **common)
         found.append(_written(folder, f"{paper}/index.html", title, page))
+    recorded = mode == "full" and not judges_page.table().empty
+    if recorded:
+        page = judges_page.html("index.html")
+        found.append(_written(folder, RECORDED, "The recorded judges", page))
     files.write_text(folder / search.NAME, search.page(found))
-    content = _index(board, kinds, mode=mode, unrun=unrun, judged=judged, **common)
+    content = _index(
+        board,
+        kinds,
+        mode=mode,
+        unrun=unrun,
+        judged=judged,
+        recorded=RECORDED if recorded else "",
+        **common,
+    )
     files.write_text(folder / "index.html", web.page("Results", content))
     return Built(folder / "index.html", pages, tuple(unrun), len(judged))
 
@@ -320,6 +334,7 @@ def _own(folder: Path) -> None:
         if foreign or not (folder / "index.html").is_file():
             raise ValueError(f"{folder} holds something else; give an empty folder")
         made = (*scoreboard.TITLES, JUDGMENTS, FOLDER, "index.html", search.NAME)
+        made += (RECORDED,)
         for name in made:
             path = folder / name
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

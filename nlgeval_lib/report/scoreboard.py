@@ -30,7 +30,15 @@ from nlgeval_lib import files, papers, used_code
 from nlgeval_lib.names import counted_noun
 from nlgeval_lib.papers.counting import PLURALS
 from nlgeval_lib.prompts import printed as printed_prompts
-from nlgeval_lib.report import answers, claims_page, reproduction, saving, seal, tables
+from nlgeval_lib.report import (
+    answers,
+    claims_page,
+    judges_page,
+    reproduction,
+    saving,
+    seal,
+    tables,
+)
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
 
@@ -359,8 +367,9 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
-    """Write `scoreboard.csv` and `.md` into results, `scoreboard.svg` and `.png` into
-    figures; print the headline.
+    """Write `scoreboard.csv` and `.md`, `REPORT.md`, and the recorded judges'
+    `judges.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print
+    the headline.
 
     That of this checkout's full results puts its headline into the README, too. Files
     that would not change are left alone. Returns their names, the README's aside.
@@ -396,8 +405,8 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
 
 
 def texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
-    """The scoreboard as CSV and Markdown and, of full results, the reproduction report
-    and every output's page, by name.
+    """The scoreboard as CSV and Markdown and, of full results, the reproduction report,
+    the leaderboard of recorded judges and every output's page, by name.
     """
     contents = own_texts(frame, mode)
     if mode == "quick":
@@ -415,6 +424,7 @@ def own_texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
     if not folder:
         report = reproduction.markdown(cells(mode), claims(), TITLES)
         contents["results/REPORT.md"] = report.encode()
+        contents |= judges_page.texts()
     return contents
 
 

@@ -208,8 +208,13 @@ def _ranks(
     human: np.ndarray,
     coef: str,
 ) -> dict[str, tuple[int, int]]:
-    """Between which ranks each judge lies, by paired tests corrected by Holm."""
-    names = list(board.scores)
+    """Between which ranks each judge lies, by paired tests corrected by Holm; a
+    constant score has no rank.
+    """
+    names = []
+    for name, values in board.scores.items():
+        if np.unique(values[~np.isnan(values)]).size > 1:
+            names.append(name)
     if len(names) > MOST_TESTED or len(names) < 2:
         return {}
     first, second = np.triu_indices(len(names), 1)
