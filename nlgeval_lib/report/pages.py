@@ -74,7 +74,7 @@ def build(
     pages = {}
     summaries = {}
     unrun = []
-    found = []
+    found = _recorded_judges(folder, mode)
     pictures = Pictures(folder)
     for entry in entries:
         saved = saving.read_json(f"{answers.base(entry, mode)}.json")
@@ -95,27 +95,26 @@ def build(
         "heads": list(_brief(board).columns[1:]),
         "titles": scoreboard.TITLES,
         "papers": (*PAPERS, META),
+        "recorded": (folder / RECORDED).exists(),
     }
     kinds = scoreboard.kinds(mode)
     for paper, title in scoreboard.TITLES.items():
         page = _paper_page(paper, board, kinds, **common)
         found.append(_written(folder, f"{paper}/index.html", title, page))
-    recorded = mode == "full" and not judges_page.table().empty
-    if recorded:
-        page = judges_page.html("index.html")
-        found.append(_written(folder, RECORDED, "The recorded judges", page))
     files.write_text(folder / search.NAME, search.page(found))
-    content = _index(
-        board,
-        kinds,
-        mode=mode,
-        unrun=unrun,
-        judged=judged,
-        recorded=RECORDED if recorded else "",
-        **common,
-    )
+    content = _index(board, kinds, mode=mode, unrun=unrun, judged=judged, **common)
     files.write_text(folder / "index.html", web.page("Results", content))
     return Built(folder / "index.html", pages, tuple(unrun), len(judged))
+
+
+def _recorded_judges(folder: Path, mode: str) -> list[search.Found]:
+    """Write the leaderboard of recorded judges, where one is saved; what the search
+    knows of it.
+    """
+    if mode != "full" or judges_page.table().empty:
+        return []
+    page = judges_page.html("index.html")
+    return [_written(folder, RECORDED, "The recorded judges", page)]
 
 
 def _entries(listed: Catalogue) -> list[Entry]:
