@@ -208,11 +208,12 @@ def answer(body: dict[str, Any], text: str) -> dict[str, Any]:
 
 class JudgeServer(HostileServer):
     """`reply(prompt)` gives the text, or an HTTP status; a failure's message repeats
-    the key that it was sent.
+    the key that it was sent. named: which model an answer says that it is of.
     """
 
     def __init__(self, reply: Callable[[str], str | int]) -> None:
         self.reply = reply
+        self.named: Callable[[], str] = lambda: "judge-served"
         self.answered: list[str] = []
         super().__init__()
         self.RequestHandlerClass = JudgeHandler
@@ -245,7 +246,7 @@ class JudgeHandler(Handler):
             200,
             {
                 "id": "1",
-                "model": "judge-served",
+                "model": self.server.named(),
                 "choices": [choice(body, said)],
                 "usage": usage,
             },

@@ -4,18 +4,20 @@ two judges, everywhere.
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pandas as pd
 import pytest
-from cli_tools import asks, cases, jsonl, rows
+from cli_tools import KEY, asks, cases, jsonl, rows
 from hostile_server import HostileServer
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, _server
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.report import answers
 from nlgeval_lib.scoring.provenance import record_of
-from nlgeval_lib.study import identity
+from nlgeval_lib.study import catalogue, identity
 from nlgeval_lib.study.catalogue import Judge
 
 GREEDY = Sampling(max_tokens=9)
@@ -235,3 +237,89 @@ def test_the_name_in_each_answer_is_kept_with_it(named_models, served, tmp_path)
         answers = engines.complete(replayed, requests, GREEDY, store)
         assert answers.served == set(named_models)
     server.stop()
+
+
+PAPERS = "org/judge-7b"  # the model of the printed row
+TABLE = """
+from nlgeval_lib import datasets, report
+from nlgeval_lib.study import judged_rows
+import numpy as np, pandas as pd
+items = datasets.items(datasets.load("mini"))
+out = report.Output("one", mode=mode, parameters=dict(seed=seed))
+judged = judged_rows.judged_rows("one", items, {"BLEU": "terse"})
+rows = []
+for row, scores in judged.scores.items():
+    cell = dict(row=row, column="A", statistic="accuracy", route="run")
+    value = np.nanmean([*scores.values()])
+    rows.append({**cell, "value": value, "signature": judged.signatures[row]})
+out.compare(pd.DataFrame(rows), lacking=judged.lacking)
+out.save()
+"""
+JUDGE = f"""
+[output.judges]
+terse = {{ judge = "terse", fill = ["aspect=coherence"] }}
+
+[[judge]]
+id = "terse"
+evaluator = "llmscore"
+data = "mini"
+model = "{PAPERS}"
+settings = ["task=summary", "low=1", "high=5"]
+"""
+# What stands behind the address, a server or two: its owner, what it says it has
+# loaded, how it names its answers in turn. Then whose rows there are beside the
+# paper's, and whether the paper's own has a number.
+SERVERS = {
+    "own server, the genuine root": ([("vllm", PAPERS, [PAPERS])], [], True),
+    "another name": ([("vllm", PAPERS, ["mixtral"])], ["mixtral"], False),
+    "an alias with a date": (
+        [("vllm", PAPERS, [f"{PAPERS}-2024-05"])],
+        [f"{PAPERS}-2024-05"],
+        False,
+    ),
+    "changes in the middle": (
+        [("vllm", PAPERS, [PAPERS, "mixtral"])],
+        [f"{PAPERS} and mixtral"],
+        False,
+    ),
+    "two servers": (
+        [("vllm", PAPERS, [PAPERS]), ("me", "", [PAPERS])],
+        [f"{PAPERS}@at:"],
+        True,
+    ),
+    "two others": (
+        [("me", "", [PAPERS]), ("vllm", "mixtral", [PAPERS])],
+        [f"{PAPERS}@at:", f"{PAPERS}@at:"],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(SERVERS))
+def test_who_answered_decides_the_row_of_a_table(case, here, nl, judge, monkeypatch):
+    """From servers over the store and the notebook to the page: no number of another
+    model in the paper's row, and no table that stays as it was.
+    """
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    here.data("mini/mini.jsonl", "models.csv", "prices.csv", "judged_cells.csv")
+    here.output("one", TABLE, more='covers = ["table_01"]\nroute = "run"\n' + JUDGE)
+    servers, others, papers_own = SERVERS[case]
+    for number, (owner, root, names) in enumerate(servers):
+        server = judge(lambda prompt, score=2 + number: f"Score: {score}")
+        server.models = {"data": [{"id": PAPERS, "owned_by": owner, "root": root}]}
+        server.named = itertools.cycle(names).__next__
+        filled = nl("completions", "--engine", "openai", "--base-url", server.url)
+        assert filled.code == 0, filled.err
+    assert nl("run", "one").code == 0
+    results = here.root / "results"
+    cells = pd.read_csv(results / "hdeval" / "one.csv")
+    printed = cells[cells["row"] == "BLEU"]["ours"]
+    assert printed.notna().tolist() == [papers_own]
+    apart = cells[cells["row"].str.startswith("BLEU, judged by ")]
+    assert len(apart) == len(others) and apart["ours"].notna().all()
+    for row, name in zip(apart["row"], others, strict=True):
+        assert row.startswith(f"BLEU, judged by {name}")
+    [page] = answers.pages(catalogue.load().outputs).values()
+    for name in others:
+        assert f"judged by {name}" in page.decode()
+    assert not (results / "partial").exists()

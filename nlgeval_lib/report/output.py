@@ -482,10 +482,12 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     printed = judged[named[1] == ""]
     if "extra" in judged:  # what no table prints leaves no gap
         printed = printed[~printed["extra"].eq(True)]
-    gaps = printed[["row", "column", "statistic"]].assign(
-        value=math.nan, reason="judged by " + judge + ", in a row of its own"
-    )
-    return pd.concat([ours[judge.isna()], apart, gaps], ignore_index=True)
+    parts = [ours[judge.isna()], apart]
+    if len(printed):  # a column that is assigned to no rows would make some
+        reason = "judged by " + judge + ", in a row of its own"
+        gaps = printed[["row", "column", "statistic"]]
+        parts.append(gaps.assign(value=math.nan, reason=reason[printed.index]))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _check_routes(cells: pd.DataFrame, where: str) -> None:
