@@ -164,6 +164,8 @@ def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
         os.chmod(partial, 0o600 if private else 0o666 & ~umask)
         os.replace(partial, path)
     except OSError as error:
+        if type(error).__module__ != "builtins":
+            raise  # of a store that was read meanwhile: its message names that
         raise OSError(error.errno, f"cannot write {path}: {way_out(error)}") from error
     finally:
         if partial is not None:

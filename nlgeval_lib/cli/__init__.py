@@ -66,7 +66,10 @@ def main() -> None:
     _prepare_streams()
     warnings.showwarning = _print_warning
     with contextlib.suppress(ValueError):  # raised outside the main thread
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
+        # they end a run as Ctrl-C does; a hang-up that nohup holds off stays held off
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, signal.default_int_handler)
     try:
         app(prog_name="nlgeval")
     except SystemExit as end:

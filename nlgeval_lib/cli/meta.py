@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -40,7 +39,6 @@ SETTINGS = (
 )
 # how the ends of an interval are called, and their column
 INTERVALS = {"ci": "95% interval", "careful": "careful", "these": "these systems"}
-_NUMBER = re.compile(r"[+-]?[0-9.]+")
 
 
 class Meta:
@@ -250,6 +248,7 @@ def as_text(
     """
     from nlgeval_lib.files import json_lines
     from nlgeval_lib.report import show
+    from nlgeval_lib.scoring.cells import inert
 
     if format == "jsonl":
         tables = {
@@ -270,25 +269,13 @@ def as_text(
         if not len(table):
             continue
         if format == "csv":
-            parts.append(table.map(_inert).to_csv(index=False, lineterminator="\n"))
+            parts.append(table.map(inert).to_csv(index=False, lineterminator="\n"))
             continue
         shown = show(_joined(table), heading, rows=len(table))
         parts.append(f"{shown.markdown if format == 'markdown' else shown.text}\n")
     if result.notes and format != "csv":
         parts.append("".join(f"note: {note}\n" for note in result.notes))
     return "\n".join(parts)
-
-
-def _inert(value: Any) -> Any:
-    """A text that a spreadsheet does not take for a formula.
-
-    The table is read by people, and no command reads it.
-    """
-    if not isinstance(value, str) or _NUMBER.fullmatch(value):
-        return value
-    if value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    return value
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:

@@ -34,6 +34,13 @@ class Score(Scoring):
     column: Annotated[
         str, typer.Option(help="What the score is called in the output.")
     ] = "value"
+    spreadsheet_safe: Annotated[
+        bool,
+        option(
+            help="In CSV and TSV, put an apostrophe before a text that a spreadsheet "
+            "would run as a formula."
+        ),
+    ] = False
     only_scores: Annotated[
         bool, typer.Option("--only-scores", help="Leave the texts out of the output.")
     ] = False
@@ -219,7 +226,11 @@ def _write_scores(options: Score, job: Job, data: Parts) -> tuple[Tally, str]:
         job.fit(options.rows(options.fit), bar)
     key = "" if options.cross_fit else job.key()
     file = score_files.ScoreFile(
-        options.output, options.column, options.only_scores, key
+        options.output,
+        options.column,
+        options.only_scores,
+        key,
+        options.spreadsheet_safe,
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(file)

@@ -175,6 +175,8 @@ def complete(
     for request in requests:
         keys += _named(request).keys(engine, sampling)
     report = progress or (lambda state, batch: None)
+    if store is not None:
+        store.in_haste = lambda: bool(getattr(engine, "pending", False))
     run = _Completing(engine, requests, sampling, store, keys, report)
     for start in range(0, len(requests) or 1, run.slice):
         run.complete_slice(start)

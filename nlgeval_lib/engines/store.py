@@ -17,10 +17,11 @@ import re
 import sqlite3
 import tempfile
 import threading
+import time
 import warnings
 import weakref
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,8 @@ GROUP BY maker
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
+_HASTE = 2.0  # the same once somebody wants the run to end
+_TRY = 0.2  # seconds of one attempt, in which a Ctrl-C is not heard
 _WAY_OUT = (
     "free the disk, make the folder writable, or name another one; "
     "what was stored is still there"
@@ -123,6 +126,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         self.path = self.folder / FILE
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        # whether somebody wants the run to end: then no lock is waited for
+        self.in_haste: Callable[[], bool] = bool
         _STORES.add(self)
 
     def __repr__(self) -> str:
@@ -381,7 +386,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         with self._using() as database:
             if database is None:
                 return []
-            return database.execute(query, values).fetchall()
+            rows = self._unlocked(lambda: database.execute(query, values).fetchall())
+            return list(rows)
 
     def _all(self, columns: str, where: str) -> Iterator[tuple[Any, ...]]:
         """These columns of the records for which `where` is true, in the order in
@@ -407,6 +413,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 yield self._connection or self._open(write)
         # locked, full, read-only, cannot open
         except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                raise StoreError(
+                    f"another process keeps the store {self.path} to itself; end it, "
+                    "or wait for it, and run this again: what was stored is still there"
+                ) from error
             raise StoreError(
                 f"cannot use the store {self.path}: {error}; {_WAY_OUT}"
             ) from error
@@ -428,9 +439,25 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """
         with self._using(write=True) as database:
             assert database is not None
-            database.execute("BEGIN IMMEDIATE")
+            self._unlocked(lambda: database.execute("BEGIN IMMEDIATE"))
             with database:
                 yield database
+
+    def _unlocked(self, attempt: Callable[[], Any]) -> Any:
+        """What `attempt` gives, tried again while another process has the file locked.
+
+        SQLite's own waiting would let no Ctrl-C through.
+        """
+        started = time.monotonic()
+        while True:
+            try:
+                return attempt()
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                patience = _HASTE if self.in_haste() else _PATIENCE
+                waited = time.monotonic() - started
+                if not busy or waited > patience:
+                    raise
 
     def _open(self, write: bool) -> sqlite3.Connection | None:
         """Open the file; make it where there is something to write."""
@@ -442,12 +469,13 @@ class Store(contextlib.AbstractContextManager["Store"]):
         mode = "mode=rw" if may_write else "immutable=1"
         database = sqlite3.connect(
             f"{self.path.resolve().as_uri()}?{mode}",
-            _PATIENCE,
+            _TRY,
             isolation_level=None,
             check_same_thread=False,
             uri=True,
         )
-        [[version]] = database.execute("PRAGMA user_version")
+        query = "PRAGMA user_version"
+        [[version]] = self._unlocked(lambda: database.execute(query).fetchall())
         if version != _VERSION:
             database.close()
             raise StoreError(

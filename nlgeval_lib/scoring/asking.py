@@ -30,7 +30,7 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
 from nlgeval_lib.records import Completion
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 COUNTS = ("total", "stored", "done", "failed", *_TOKENS)
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")

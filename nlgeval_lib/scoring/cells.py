@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -36,6 +37,7 @@ def is_missing(value: Any) -> bool:
 # text that a message has after the place of the cell.
 
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9.]+")
 _WHOLE = 2**53  # above it a float stands for several whole numbers
 
 
@@ -111,6 +113,17 @@ def _as_float(value: Any) -> float | None:
         return float(value)
     except (ValueError, OverflowError, TypeError):
         return None
+
+
+def inert(value: Any) -> Any:
+    """A cell that a spreadsheet does not take for a formula: such a text gets an
+    apostrophe before it.
+    """
+    if not isinstance(value, str) or _PLAIN_NUMBER.fullmatch(value):
+        return value
+    if value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value
 
 
 def _shown(value: Any) -> str:

@@ -93,10 +93,19 @@ class Parts:
         for frame in self.frames([*self.columns]):
             raw = _plain(frame.iloc[:remaining])
             columns = {}
+            unread: dict[str, str] = {}  # as they were written: all of them at once
             for ours in (*self.sources, *self.filled):
-                columns[ours] = self.cells(raw, ours)
+                names = self.sources.get(ours, ())
+                if len(names) == 1 and not _is_read(ours):
+                    unread[ours] = names[0]
+                else:
+                    columns[ours] = self.cells(raw, ours)
             fields = {**vars(self), "rows": len(raw)}
             checked = pd.DataFrame(columns, raw.index)
+            if unread:
+                as_written = raw[list(unread.values())].set_axis(list(unread), axis=1)
+                checked = pd.concat([checked, as_written], axis=1)
+                checked = checked[[*self.sources, *self.filled]]
             yield Rows(**fields, given=raw, frame=checked)
             remaining -= len(raw)
             if not remaining:
@@ -349,6 +358,11 @@ def _reader(ours: str) -> Callable[[Any], Any]:
     if ours.startswith(RATINGS):
         return as_number
     return _READERS.get(ours, lambda cell: cell)
+
+
+def _is_read(ours: str) -> bool:
+    """Whether the cells of one of our columns are checked."""
+    return ours in _READERS or ours.startswith(RATINGS)
 
 
 def _flat(sources: Mapping[str, Sequence[str]]) -> set[str]:

@@ -21,6 +21,7 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.cells import inert as inert_cell
 from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Rows
 from nlgeval_lib.scoring.table_files import format_of
 
@@ -45,7 +46,7 @@ class ScoreFile:
     run of the same `key` that was stopped goes on from there. Added are value, status,
     reason; from the details, what is one text or number; `details`, JSON of the others;
     and, where they were mapped or filled, which row it is. only_scores: without the
-    texts.
+    texts. inert: in CSV and TSV no text is a formula to a spreadsheet.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class ScoreFile:
         column: str = "value",
         only_scores: bool = False,
         key: str = "",
+        inert: bool = False,
     ) -> None:
         self.path = Path(path)
+        self._inert = inert
         self.column = column
         self.only_scores = only_scores
         self.resumes = bool(key)
@@ -115,7 +118,7 @@ class ScoreFile:
                 column_of[name] = column
         if not self._filled <= column_of.keys():
             columns[details_column] = {object}
-        with writing(path or str(self.path), columns) as add:
+        with writing(path or str(self.path), columns, self._inert) as add:
             for number, part in enumerate(data):
                 cells, _ = _stored(self._part(number))
                 cells["value"] = np.array(cells["value"], dtype=float)
@@ -161,9 +164,10 @@ class ScoreFile:
                 if name != "aspect":
                     texts.add(part.theirs.get(name, name))
         columns: dict[str, Any] = {}
-        for name in part.given.columns:
+        lists = part.given.to_numpy(dtype=object).T.tolist()
+        for name, values in zip(part.given.columns, lists, strict=True):
             if name not in texts:
-                columns[name] = part.given[name].tolist()
+                columns[name] = values
         for name in (*IDS, "aspect", RATING):
             if name not in part.frame.columns or part.theirs.get(name) == name:
                 continue
@@ -235,10 +239,10 @@ def write(frame: pd.DataFrame, path: str) -> None:
 
 @contextlib.contextmanager
 def writing(
-    path: str, columns: Mapping[str, set[type]]
+    path: str, columns: Mapping[str, set[type]], inert: bool = False
 ) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Yields what adds frames of these columns (the `kinds` of each) to a file that
-    is whole or not there at all.
+    is whole or not there at all. inert: as `ScoreFile` has it.
     """
     format = format_of(path)
     names = [files.whole(str(column)) for column in columns]
@@ -262,15 +266,16 @@ def writing(
             delimiter = "\t" if format == "tsv" else ","
             fields = csv.writer(file, delimiter=delimiter, lineterminator="\n")
             if format != "jsonl":
-                fields.writerow(names)
+                fields.writerow(map(inert_cell, names) if inert else names)
 
             def add(frame: pd.DataFrame) -> None:
-                for row in frame.itertuples(index=False, name=None):
+                for row in frame.to_numpy(dtype=object).tolist():
                     if format == "jsonl":
                         record = dict(zip(names, row, strict=True))
                         file.writelines(files.json_lines([record]))
                     else:
-                        fields.writerow(map(_field, row))
+                        written = map(_field, row)
+                        fields.writerow(map(inert_cell, written) if inert else written)
 
         yield add
 

@@ -25,6 +25,8 @@ from nlgeval_lib.scoring.cells import InputError
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 STDIN = "-"
+_LONGEST = 1 << 27  # characters or bytes of one line
+_DEEPEST = 100  # lists and objects within each other
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
 
 
@@ -113,12 +115,31 @@ def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
     Raises: InputError naming the line that is not UTF-8.
     """
     file.seek(0)
-    for number, raw in enumerate(file, start=1):
+    lines = iter(lambda: file.readline(_LONGEST + 1), b"")
+    for number, raw in enumerate(lines, start=1):
+        _check_length(raw, f"{name}, line {number}")
         try:
             yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             problem = f"byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8"
             raise InputError(f"{name}, line {number}: {problem}") from None
+
+
+def _check_length(line: bytes | str, place: str) -> None:
+    """Pass where a line is no longer than memory serves. Raises: InputError."""
+    if len(line) > _LONGEST:
+        raise InputError(
+            f"{place} has more than {_LONGEST >> 20} MB; write a row a line, with the "
+            "texts that are to be scored"
+        )
+
+
+def _text_lines(file: Any, name: str) -> Iterator[str]:
+    """Each line of a text as it is written. Raises: InputError for one too long."""
+    lines = iter(lambda: file.readline(_LONGEST + 1), "")
+    for number, line in enumerate(lines, start=1):
+        _check_length(line, f"{name}, line {number}")
+        yield line
 
 
 class TableFile:
@@ -161,6 +182,11 @@ class TableFile:
                 columns.update(dict.fromkeys(record))
                 self.rows += 1
         self.columns = list(columns)
+        for column in self.columns:
+            try:
+                cells.as_text(str(column))
+            except ValueError as error:
+                raise InputError(f"{self.name}, column {column!r}{error}") from None
         if not self.rows:
             raise InputError(f"{self.name} has no rows")
 
@@ -223,7 +249,8 @@ class TableFile:
         self._file.seek(0)
         text = io.TextIOWrapper(self._file, encoding="utf-8-sig", newline="")
         try:
-            reader = csv.reader(text, delimiter=self.delimiter, strict=True)
+            lines = _text_lines(text, self.name)
+            reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
             for row in reader:
                 place = f"line {line}"
                 line = reader.line_num + 1
@@ -258,7 +285,9 @@ class TableFile:
         import pyarrow.parquet
 
         try:
-            yield pyarrow.parquet.ParquetFile(self._file)
+            yield pyarrow.parquet.ParquetFile(
+                self._file, read_dictionary=_texts_of(self._file)
+            )
         except (pyarrow.ArrowException, OSError) as error:
             problem = str(error).splitlines()[0]
             raise InputError(f"{self.name}: not a parquet file: {problem}") from None
@@ -272,13 +301,51 @@ class TableFile:
             rows = cells.BYTES * self.rows // max(1, size)
             rows = max(1, min(cells.ROWS, rows))
             for batch in table.iter_batches(rows, columns=columns):
-                numbers = range(row + 1, row + len(batch) + 1)
-                places = pd.Index([f"row {number}" for number in numbers], dtype=object)
-                row += len(batch)
-                values = {}
-                for name, column in batch.to_pydict().items():
-                    values[name] = pd.Series(column, places, dtype=object)
-                yield pd.DataFrame(values, places, columns)
+                for piece in _small(batch):
+                    numbers = range(row + 1, row + len(piece) + 1)
+                    labels = [f"row {number}" for number in numbers]
+                    places = pd.Index(labels, dtype=object)
+                    row += len(piece)
+                    values = {}
+                    for name, column in piece.to_pydict().items():
+                        values[name] = pd.Series(column, places, dtype=object)
+                    yield pd.DataFrame(values, places, columns)
+
+
+def _texts_of(file: Any) -> list[str]:
+    """The columns of text of a parquet file. A text that many rows share is read once:
+    a small file may else unpack to more than the memory holds.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    schema = pyarrow.parquet.ParquetFile(file).schema_arrow
+    texts = (pyarrow.types.is_string, pyarrow.types.is_large_string)
+    names = []
+    for field in schema:
+        if any(is_text(field.type) for is_text in texts):
+            names.append(field.name)
+    return names
+
+
+def _small(batch: Any) -> Iterator[Any]:
+    """The rows of a batch in pieces whose texts fit into a part."""
+    import numpy as np
+    import pyarrow.compute as compute
+
+    sizes = np.zeros(len(batch))
+    for column in batch.columns:
+        if hasattr(column, "dictionary"):
+            lengths = compute.binary_length(column.dictionary).to_numpy(False)
+            places = column.indices.fill_null(0).to_numpy(False)
+            if len(lengths):
+                sizes += np.nan_to_num(np.asarray(lengths, dtype=float))[places]
+    start = 0
+    while start < len(batch):
+        fitting = np.searchsorted(np.cumsum(sizes[start:]), cells.BYTES, side="right")
+        length = max(1, int(fitting))
+        yield batch.slice(start, length)
+        start += length
 
 
 def _frame(rows: Mapping[str, list[Any]], columns: Sequence[str]) -> pd.DataFrame:
@@ -316,7 +383,10 @@ def _loaded(
 ) -> Any:
     """The value of a line of JSON Lines, or of a whole file."""
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        value = json.loads(text, object_pairs_hook=_object)
+        if text.count("[") + text.count("{") > _DEEPEST:
+            _check_depth(value)
+        return value
     except (ValueError, RecursionError) as error:
         problem = str(error)
         if isinstance(error, json.JSONDecodeError):
@@ -326,6 +396,28 @@ def _loaded(
                 problem += "; a file of one object a line is named .jsonl"
         place = f"{name}, line {line}" if line else name
         raise InputError(f"{place}: {problem}") from None
+
+
+def _check_depth(value: Any) -> None:
+    """Pass where lists and objects are not too deep within each other.
+
+    Raises: ValueError.
+    """
+    layer = [value]
+    for _ in range(_DEEPEST + 2):
+        inner: list[Any] = []
+        for each in layer:
+            if isinstance(each, dict):
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+        layer = inner
+        if not layer:
+            return
+    raise ValueError(
+        f"lists or objects more than {_DEEPEST} deep within each other; leave that "
+        "column out"
+    )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
