@@ -4,6 +4,8 @@ truth, and the formulas of others.
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,6 +29,10 @@ def rated(labels=30, inputs=200, systems=3, seed=0, noise=1.0):
 def test_the_intervals_hold_the_truth(world):
     by = "output" if world in ("normal", "heavy tails") else "input"
     held = coverage.measure(world, by, labels=30, inputs=150, sims=150, seed=0)
+    if coverage.WORLDS[world].topics:
+        assert held["means"] < 0.9  # topics that nobody names
+        held = {**held, "means": held["means by topic"]}
+        held["differences"] = held["differences by topic"]
     assert 0.92 <= held["means"] <= 0.98, held
     assert 0.92 <= held["differences"] <= 0.98, held
     gains = 1 < held["worth of means"] < 3
@@ -37,6 +43,47 @@ def test_the_intervals_hold_the_truth(world):
 def test_the_judge_alone_does_not_hold_the_truth():
     held = coverage.measure("five classes", "input", 30, 150, sims=20, seed=0)
     assert held["judge alone"] < 0.6
+
+
+def test_the_error_of_labels_in_topics_is_the_cluster_robust_one():
+    _, ratings = rated(labels=200, systems=2)
+    topics = np.random.default_rng(1).integers(0, 9, 200)
+    ratings += np.random.default_rng(2).normal(size=9)[topics]
+    ratings[1, topics == 4] = np.nan
+    found = meta.estimate(np.ones_like(ratings), ratings, input_groups=topics)
+    for mean, row, units in zip(found.means, ratings, (9, 8), strict=True):
+        known = ~np.isnan(row)
+        together = {"groups": topics[known]}
+        model = sm.OLS(row[known], np.ones(known.sum()))
+        error = model.fit(cov_type="cluster", cov_kwds=together).bse[0]
+        reach = stats.t.ppf(0.975, units - 1) * error
+        assert mean.high - mean.value == pytest.approx(reach)
+        assert f"df:{units - 1}|groups:inputs({units})" in mean.signature()
+    assert "groups:inputs(9)" in found.signature()
+    with pytest.raises(ValueError, match="groups"):
+        found.labels_needed(1.0)
+
+
+def test_topics_of_one_input_each_change_nothing():
+    scores, ratings = rated()
+    plain = meta.estimate(scores, ratings).to_frame()
+    alone = meta.estimate(scores, ratings, input_groups=range(200)).to_frame()
+    pd.testing.assert_frame_equal(plain, alone)
+
+
+def test_few_topics_are_told():
+    scores, ratings = rated()
+    halves = np.arange(200) % 2
+    assert (
+        "2 groups"
+        in meta.estimate(scores, ratings, input_groups=halves).means[0].reason
+    )
+    (first, *_) = meta.estimate(
+        scores, ratings, input_groups=np.arange(200) // 100
+    ).means
+    assert np.isnan(first.low) and "1 group(s)" in first.reason
+    with pytest.raises(ValueError, match="labels for 200"):
+        meta.estimate(scores, ratings, input_groups=["a"])
 
 
 def test_one_system_is_the_regression_estimator():
@@ -175,6 +222,26 @@ def test_the_command_says_what_the_library_does(nl, file):
     assert "labels with the judge are worth" in got.err
     rates = nl("estimate", "s.csv", "--score", "verdict", "--human", "ok")
     assert "pass rates, corrected" in rates.out and "assumed the same" in rates.err
+
+
+def test_the_command_takes_topics(nl, file):
+    scores, ratings = file
+    table = pd.read_csv("s.csv")
+    table["topic"] = [f"t{place // 8}" for place in table["input_id"]]
+    table.rename(columns={"topic": "about"}).to_csv("about.csv", index=False)
+    table.to_csv("topics.csv", index=False)
+    options = ("--score", "judge", "--human", "ann", "--format", "jsonl")
+    named = nl("estimate", "topics.csv", *options).out
+    assert nl("estimate", "about.csv", *options, "--topic", "about").out == named
+    plain = nl("estimate", "topics.csv", *options, "--topic", "").out
+    assert plain == nl("estimate", "s.csv", *options).out
+    topics = np.arange(80) // 8
+    expected = meta.estimate(scores, ratings, input_groups=topics).means[2]
+    rows = pd.read_json(io.StringIO(named), lines=True)
+    row = rows[rows["system"] == "s2"].iloc[0]
+    assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
+    lost = nl("estimate", "s.csv", *options, "--topic", "nowhere")
+    assert lost.code == 2 and "nowhere" in lost.err
 
 
 def test_the_command_plans_labels(nl, file):

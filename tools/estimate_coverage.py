@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -31,12 +31,14 @@ BEYOND = 200_000  # inputs that stand for the population
 class World:
     """Quality of outputs, what people say of it, and what the judge says.
 
-    rate: ratings of quality. judge: scores of quality, with a generator.
+    rate: ratings of quality. judge: scores of quality, with a generator. topics: how
+    many there are in a data set, which the judge sees in its own way; 0 for none.
     """
 
     rate: Callable[[Scores], Scores]
     judge: Callable[[Scores, np.random.Generator], Scores]
     heavy: bool = False
+    topics: int = 0
 
     def draw(self, inputs: int, rng: np.random.Generator) -> tuple[Scores, Scores]:
         """Scores and ratings of new inputs, `[system, input]`."""
@@ -47,7 +49,17 @@ class World:
         else:
             noise = rng.normal(size=shape)
         quality = level + 0.7 * rng.normal(size=(1, inputs)) + noise
-        return self.judge(quality, rng), self.rate(quality)
+        judged = quality
+        if self.topics:
+            own, seen = rng.normal(size=(2, 1, self.topics))
+            topics = self.topics_of(inputs)
+            judged = quality + seen[:, topics]
+            quality = quality + own[:, topics]
+        return self.judge(judged, rng), self.rate(quality)
+
+    def topics_of(self, inputs: int) -> np.ndarray:
+        """The topic of each input."""
+        return np.arange(inputs) * self.topics // inputs
 
 
 def _on_scale(values: Scores) -> Scores:
@@ -83,6 +95,7 @@ WORLDS = {
     "knows nothing": World(
         lambda quality: quality, lambda quality, rng: rng.normal(size=quality.shape)
     ),
+    "ten topics": World(lambda quality: quality, _noisy, topics=10),
     "pass or fail": World(lambda quality: (quality > -0.8).astype(float), _passes),
 }
 
@@ -116,9 +129,7 @@ def measure(
     judge alone; and what a label is worth (medians).
     """
     world = WORLDS[name]
-    population = np.random.default_rng(seed)
-    _, every_rating = world.draw(BEYOND, population)
-    truth = every_rating.mean(axis=1)
+    truth = _truth(world, seed)
     rng = np.random.default_rng(seed + 1)
     rows = []
     for _ in range(sims):
@@ -130,10 +141,24 @@ def measure(
             rng,
         )
         found = meta.estimate(scores, known)
-        rows.append(dict(_coverage(found, scores, truth)))
+        row = dict(_coverage(found, scores, truth))
+        if world.topics:
+            together = world.topics_of(inputs)
+            found = meta.estimate(scores, known, input_groups=together)
+            grouped = dict(_coverage(found, scores, truth))
+            row["means by topic"] = grouped["means"]
+            row["differences by topic"] = grouped["differences"]
+        rows.append(row)
     table = pd.DataFrame(rows)
     worth = ["worth of means", "worth of differences"]
     return {**table.drop(columns=worth).mean(), **table[worth].median()}
+
+
+def _truth(world: World, seed: int) -> Scores:
+    """The mean rating of each system over all inputs and topics there could be."""
+    beyond = replace(world, topics=BEYOND if world.topics else 0)
+    _, ratings = beyond.draw(BEYOND, np.random.default_rng(seed))
+    return ratings.mean(axis=1)
 
 
 def _coverage(

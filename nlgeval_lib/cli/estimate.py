@@ -35,6 +35,12 @@ Human = Annotated[
 By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")]
 
 
+Topic = Annotated[
+    str | None,
+    option(help="Topics of inputs, as units; default topic, '' for none."),
+]
+
+
 class Estimate:
     """The options of `estimate`."""
 
@@ -44,6 +50,7 @@ class Estimate:
     score: Score = "value"
     human: Human = None
     by: By = None
+    topic: Topic = None
     map: Mapping = None
     confidence: Confidence = 0.95
     format: Annotated[
@@ -94,7 +101,7 @@ def estimate(options: Estimate) -> None:
     one is worth more labels: `worth` is how many each label counts for. What is rated
     must have been drawn at random, by output or by input. `ranks` are those that a
     system can have, at 95 % for all systems at once; `p_adjusted` is corrected over all
-    differences. Verdicts of 0 and 1 get pass
+    differences. Inputs of one topic count as one unit. Verdicts of 0 and 1 get pass
     rates with the judge's errors taken out, too, also for systems without any label.
 
     \b
@@ -105,7 +112,7 @@ def estimate(options: Estimate) -> None:
     from nlgeval_lib.files import json_lines
 
     tables: dict[str, pd.DataFrame] = {}
-    for group in _groups(options):
+    for group in _groups(options, options.topic):
         title = f"{group.label}: " if group.label else ""
         tables.update(_tables(group, title, options))
     if options.format == "text":
@@ -139,7 +146,8 @@ def plan_labels(options: PlanLabels) -> None:
     from nlgeval_lib import meta
 
     if options.file:
-        for group in _groups(options):
+        # How many labels are needed is reckoned for inputs of any topics.
+        for group in _groups(options, topic=""):
             estimates = group.estimates(options.confidence)
             title = f"{group.label}: " if group.label else ""
             for kind in estimates.contrasts:
@@ -155,8 +163,8 @@ def plan_labels(options: PlanLabels) -> None:
     typer.echo(f"means: {_in_words(plan)}")
 
 
-def _groups(options: Estimate | PlanLabels) -> list[Labelled]:
-    """The file's rows in groups. Raises: InputError."""
+def _groups(options: Estimate | PlanLabels, topic: str | None) -> list[Labelled]:
+    """The file's rows in groups; topic: as `labelled`. Raises: InputError."""
     from nlgeval_lib.scoring import chosen_rows
     from nlgeval_lib.study import labelled_files
 
@@ -175,6 +183,7 @@ def _groups(options: Estimate | PlanLabels) -> list[Labelled]:
             options.score,
             humans,
             options.by,
+            topic,
         )
     )
 
@@ -194,6 +203,8 @@ def _tables(
     rates = group.pass_rates(options.confidence)
     if rates is not None:
         note(rates.reason)
+        if estimates.n_groups:
+            note("pass rates take inputs of one topic as independent")
         say(
             f"{title}of outputs that pass the judge passes {rates.sensitivity:.3f}, of "
             f"those that fail it fails {rates.specificity:.3f}; assumed the same for "

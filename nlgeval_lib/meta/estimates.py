@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import arrays
+from . import arrays, groups
 from .classical import special
+from .draws import Ints
 from .label_plans import LabelPlan, fewest_labels
 from .ranks import RankSets, rank_sets, stepdown_p
 from .result import NAN, Floats, Interval, Measured, Result
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEW_LABELS = 10
+# groups of inputs (topics) with labels, below which an interval is wide by necessity
+FEW_GROUPS = 5
 # standard errors between the judge's mean score of labelled and of all outputs
 UNLIKELY = 3.5
 KINDS = ("means", "differences")
@@ -68,7 +71,7 @@ class Estimates(Result):
 
     worth_means, worth_differences: labels that would be needed without the judge, a
     label there is, over all systems. n: labels; n_without_score: ratings of outputs
-    without a score, which stay out.
+    without a score, which stay out. n_groups: groups of inputs, 0 where there are none.
     """
 
     names: tuple[str, ...]
@@ -82,6 +85,7 @@ class Estimates(Result):
     confidence: float
     contrasts: dict[str, _Tuned]
     reason: str = ""
+    n_groups: int = 0
 
     def difference(self, first: str, second: str) -> Estimated:
         """The difference of two systems by name, first less second.
@@ -142,9 +146,15 @@ class Estimates(Result):
 
         width: from end to end, in units of the ratings, on average over systems (or,
         of="differences", over pairs). Reckoned from the spread of these labels.
-        Raises: ValueError for a width that is not above 0.
+        Raises: ValueError for a width that is not above 0, and where inputs have groups:
+        more labels of the same topics say less than those of others.
         """
         arrays.choice(of, KINDS, "of")
+        if self.n_groups:
+            raise ValueError(
+                "labels_needed: inputs have groups, and how many labels are needed "
+                "depends on how many groups they are drawn from; estimate without them"
+            )
         tuned = self.contrasts[of]
         residual, shared = tuned.by_labels()
         return fewest_labels(
@@ -160,6 +170,8 @@ class Estimates(Result):
         weights = [f"{tuned.weight:.3g}" for tuned in self.contrasts.values()]
         data = f"systems:{len(self.names)}|inputs:{self.inputs}|labels:{self.n}"
         confidence = arrays.exactly(self.confidence)
+        if self.n_groups:
+            data = f"{data}|groups:inputs({self.n_groups})"
         return f"mean:ppi++|{data}|weights:{'/'.join(weights)}|conf:{confidence}"
 
 
@@ -168,18 +180,23 @@ def estimate(
     human: Any,
     names: Sequence[Any] | None = None,
     confidence: float = 0.95,
+    input_groups: Any = None,
 ) -> Estimates:
     """What is each system's mean rating, and which systems differ, when people rated
     some outputs and a judge scored all?
 
     judge: scores `X[system, input]` (or flat: one system), on any scale. human: ratings
-    of the same shape, NaN where nobody rated. names: of the systems.
+    of the same shape, NaN where nobody rated. names: of the systems. input_groups: a
+    label an input (its topic): groups are the units then, and it holds for other topics
+    like these. Families of systems are not asked for, as it holds for these systems.
     A mean is that of the labels, less weight times how much higher the judge scored the
     labelled outputs than all; the weight is the one that makes the variance least
     (power tuning), one for all means and one for all differences. The variance takes
     inputs as units, each with the weight that the others give (cross-fitted); t with
-    labels - 1 degrees of freedom. It holds for inputs like these and for these systems.
-    Raises: ValueError for bad arrays, names that do not match, no rating at all.
+    labels - 1 degrees of freedom (groups with labels - 1). It holds for inputs like
+    these and for these systems.
+    Raises: ValueError for bad arrays, names or groups that do not match, no rating at
+    all.
     Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++), equations 3 and 6; the same as
     the regression estimator of double sampling (Cochran 1977, section 12.6).
     """
@@ -191,7 +208,8 @@ def estimate(
     labelled = ~np.isnan(x) & ~np.isnan(y)
     if not labelled.any():
         raise ValueError("human: no output has both a rating and a score")
-    systems = _of_systems(x, np.where(labelled, y, np.nan))
+    codes = groups.of(x.shape, None, input_groups).get("inputs")
+    systems = _of_systems(x, np.where(labelled, y, np.nan), codes)
     pairs = list(combinations(range(len(x)), 2))
     pair_names = [f"{labels[first]} - {labels[second]}" for first, second in pairs]
     contrasts = {"means": _Tuned(systems)}
@@ -212,6 +230,7 @@ def estimate(
         confidence=confidence,
         contrasts=contrasts,
         reason=_doubts(systems, x, y),
+        n_groups=0 if codes is None else int(codes.max()) + 1,
     )
 
 
@@ -238,6 +257,7 @@ class _Contrasts(NamedTuple):
     ratings: of the labels. shift: the judge's mean of the labelled outputs less that of
     all. scores: the judge's mean of all. rating_parts, labelled_parts, score_parts:
     contributions to the errors of the ratings' mean and of the two means of the judge.
+    Where inputs have groups, each is a group's. units: labels, or groups with labels.
     """
 
     ratings: Floats
@@ -249,6 +269,8 @@ class _Contrasts(NamedTuple):
     n: Floats
     total: Floats
     off_mode: Floats
+    units: Floats
+    grouped: bool
 
     @property
     def control_parts(self) -> Floats:
@@ -259,17 +281,22 @@ class _Contrasts(NamedTuple):
         """The difference of each pair of rows, the first less the second."""
         first, second = np.array(pairs).T
         differences = [part[first] - part[second] for part in self[:6]]
-        counts = [np.minimum(part[first], part[second]) for part in self[6:]]
-        return _Contrasts(*differences, *counts)
+        counts = [np.minimum(part[first], part[second]) for part in self[6:10]]
+        return _Contrasts(*differences, *counts, self.grouped)
 
 
-def _of_systems(x: Floats, y: Floats) -> _Contrasts:
-    """The means of systems; x: scores, y: ratings of outputs that have a score."""
+def _of_systems(x: Floats, y: Floats, codes: Ints | None) -> _Contrasts:
+    """The means of systems; x: scores, y: ratings of outputs that have a score. codes:
+    the group of each input.
+    """
     labelled = ~np.isnan(y)
     x_labelled = np.where(labelled, x, np.nan)
-    ratings, rating_parts = _mean_and_parts(y)
-    of_labelled, labelled_parts = _mean_and_parts(x_labelled)
-    scores, score_parts = _mean_and_parts(x)
+    ratings, rating_parts = _mean_and_parts(y, codes)
+    of_labelled, labelled_parts = _mean_and_parts(x_labelled, codes)
+    scores, score_parts = _mean_and_parts(x, codes)
+    units = labelled
+    if codes is not None:
+        units = _by_group(labelled, codes) > 0
     off_mode = [_off_mode(row[~np.isnan(row)]) for row in y]
     return _Contrasts(
         ratings=ratings,
@@ -281,13 +308,25 @@ def _of_systems(x: Floats, y: Floats) -> _Contrasts:
         n=labelled.sum(axis=1).astype(float),
         total=(~np.isnan(x)).sum(axis=1).astype(float),
         off_mode=np.array(off_mode, dtype=float),
+        units=units.sum(axis=1).astype(float),
+        grouped=codes is not None,
     )
 
 
-def _mean_and_parts(values: Floats) -> tuple[Floats, Floats]:
+def _by_group(values: Any, codes: Ints) -> Floats:
+    """The sum of each row over the inputs of each group: `[row, group]`."""
+    member = codes[:, None] == np.arange(codes.max() + 1)
+    return values.astype(float) @ member.astype(float)
+
+
+def _mean_and_parts(values: Floats, codes: Ints | None = None) -> tuple[Floats, Floats]:
     """The mean of each row and what each value contributes to its error: the squares
     add up to the squared standard error. NaN, and 0, for a row of fewer than 2.
+
+    codes: the group of each value, which contributes as a whole then.
     """
+    if codes is not None:
+        return _mean_and_parts_of_groups(values, codes)
     present = ~np.isnan(values)
     n = present.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -295,6 +334,23 @@ def _mean_and_parts(values: Floats) -> tuple[Floats, Floats]:
         parts = np.where(present, values - means, 0) / np.sqrt(n * (n - 1.0))
     means = np.where(n >= 2, means, np.nan)
     return means[:, 0], np.where(n >= 2, parts, 0)
+
+
+def _mean_and_parts_of_groups(values: Floats, codes: Ints) -> tuple[Floats, Floats]:
+    """The same with groups as the units, of any sizes.
+
+    Source: the ratio estimator of cluster sampling (Cochran 1977, section 9A.2).
+    """
+    present = ~np.isnan(values)
+    n = present.sum(axis=1, keepdims=True)
+    filled = (_by_group(present, codes) > 0).sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.where(present, values, 0).sum(axis=1, keepdims=True) / n
+        gaps = np.where(present, values - means, 0) / n
+        parts = _by_group(gaps, codes) * np.sqrt(filled / (filled - 1.0))
+    enough = filled >= 2
+    means = np.where(enough, means, np.nan)
+    return means[:, 0], np.where(enough, parts, 0)
 
 
 def _off_mode(ratings: Floats) -> int:
@@ -370,16 +426,21 @@ class _Tuned:
         value = float(self.values[row])
         alone = float(contrasts.ratings[row])
         variance = float(self.variance[row])
+        units = int(contrasts.units[row])
         reason = _few_labels(n, int(contrasts.off_mode[row]))
-        low, high = _ends(value, variance, n, confidence)
+        if contrasts.grouped:
+            reason = "; ".join(filter(None, (_few_groups(units), reason)))
+        low, high = _ends(value, variance, units, confidence)
         low_alone, high_alone = _ends(
-            alone, float(self.variance_alone[row]), n, confidence
+            alone, float(self.variance_alone[row]), units, confidence
         )
         p = NAN
         if tested and variance > 0:
             t = abs(value) / np.sqrt(variance)
-            p = float(2 * special.stdtr(n - 1, -t))
-        how = f"|df:{n - 1}"
+            p = float(2 * special.stdtr(units - 1, -t))
+        how = f"|df:{units - 1}"
+        if contrasts.grouped:
+            how = f"{how}|groups:inputs({units})"
         if confidence != 0.95:
             how = f"{how}|conf:{arrays.exactly(confidence)}"
         worth = NAN
@@ -417,13 +478,13 @@ def _ratio(products: Any, squares: Any) -> Any:
 def _ends(
     value: float,
     variance: float,
-    n: int,
+    units: int,
     confidence: float,
 ) -> tuple[float, float]:
     """Value -+ t standard errors; NaN without a spread."""
-    if n < 2 or not variance > 0:
+    if units < 2 or not variance > 0:
         return NAN, NAN
-    reach = special.stdtrit(n - 1, (1 + confidence) / 2) * np.sqrt(variance)
+    reach = special.stdtrit(units - 1, (1 + confidence) / 2) * np.sqrt(variance)
     return float(value - reach), float(value + reach)
 
 
@@ -440,6 +501,15 @@ def _few_labels(n: int, off_mode: int) -> str:
             f"{off_mode} of {n} ratings differ from the commonest: "
             "the interval is likely too narrow"
         )
+    return ""
+
+
+def _few_groups(units: int) -> str:
+    """What few groups with labels mean, in words."""
+    if units < 2:
+        return f"no estimate: {units} group(s) of inputs with labels; 2 are needed"
+    if units < FEW_GROUPS:
+        return f"{units} groups of inputs with labels: wide by necessity"
     return ""
 
 

@@ -15,6 +15,7 @@ from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.study import rated_columns
 
 _COLUMNS = {
     "name": "system",
@@ -30,13 +31,14 @@ _COLUMNS = {
 @dataclass(frozen=True)
 class Labelled:
     """Scores and ratings of one group of rows, `X[system, input]`; label: the group's
-    name, "" for the only one.
+    name, "" for the only one. topics: of the inputs, None where they have none.
     """
 
     label: str
     systems: tuple[str, ...]
     scores: np.ndarray
     ratings: np.ndarray
+    topics: np.ndarray | None = None
 
     def estimates(self, confidence: float = 0.95) -> meta.Estimates:
         """What `meta.estimate` says of them."""
@@ -45,6 +47,7 @@ class Labelled:
             self.ratings,
             self.systems,
             confidence,
+            self.topics,
         )
 
     def pass_rates(self, confidence: float = 0.95) -> meta.PassRates | None:
@@ -66,11 +69,13 @@ def labelled(
     score: str,
     humans: Sequence[str],
     by: str | None = None,
+    topic: str | None = None,
 ) -> Iterator[Labelled]:
     """The rows in groups, each with the mean of the ratings that a row has.
 
     by: the column whose values are groups; None: `aspect` where there are several, "":
-    one group.
+    one group. topic: the column of the inputs' topics; None: `topic` where it is, "":
+    none.
     Raises: InputError for a column that is not there, a cell that is no number, and no
     rating at all.
     """
@@ -78,6 +83,7 @@ def labelled(
         if column not in data.theirs:
             raise InputError(data.lacks(column))
     wanted = {score, *humans, *rows.IDS, by or "aspect"}
+    wanted.add(topic or rated_columns.TOPIC)
     table = data.only(lambda name: name in wanted).whole()
     scores = table.numbers(score)
     ratings = _mean_rating(table, humans)
@@ -85,16 +91,21 @@ def labelled(
         raise InputError(f"{table.name}: no row has a rating in {', '.join(humans)}")
     labels = _labels(table, by)
     places = _places(table.frame)
+    topics = rated_columns.groups(
+        table.frame.assign(**places), topic, rated_columns.TOPIC, "input_id"
+    )
     for label in dict.fromkeys(labels):
         members = np.flatnonzero(labels == label)
         # At system level a further output for an input is an input of its own.
-        grid = Grid(places.iloc[members], "system")
+        own_topics = None if topics is None else topics[members]
+        grid = Grid(places.iloc[members], "system", topics=own_topics)
         systems = tuple(str(system) for system, _ in grid.systems)
         yield Labelled(
             label,
             systems,
             grid.matrix(scores[members]),
             grid.matrix(ratings[members]),
+            grid.together.get("input_groups"),
         )
 
 
