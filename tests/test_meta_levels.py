@@ -117,12 +117,26 @@ def test_the_page_says_what_holds_and_what_does_not():
         assert line in text
 
 
-def test_named_groups_and_the_careful_interval_hold():
-    runs = data_worlds.committed()
+def test_the_page_says_what_fresh_data_change():
+    text = PAGE.read_text(encoding="utf-8")
+    for line in data_worlds.again_lines():
+        assert line in text
+    for method in ("auto", "careful", "grouped", "these"):
+        for what in ("level", "coverage"):
+            cells = data_worlds.cells_beyond(what, method)
+            numbers = " | ".join(map(str, cells))
+            assert not cells[0] or f"| {method} | {what} | {numbers} |" in text
+
+
+# one set of systems a seed, of which some are nearly equal
+NEARLY_EQUAL = {data_worlds.FIRST: "summeval-consistency-12", data_worlds.FRESH: "t3-8"}
+
+
+@pytest.mark.parametrize("seed", NEARLY_EQUAL)
+def test_named_groups_and_the_careful_interval_hold(seed):
+    runs = data_worlds.committed(seed)
     error = 2 * runs["se"]
-    nearly_equal = (runs["world"] == "summeval-consistency-12") & (
-        runs["level"] == "system"
-    )
+    nearly_equal = (runs["world"] == NEARLY_EQUAL[seed]) & (runs["level"] == "system")
     for method in ("grouped", "these"):
         part = (runs["method"] == method) & ~nearly_equal
         level = part & (runs["what"] == "level")

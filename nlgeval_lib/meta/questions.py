@@ -20,7 +20,7 @@ OTHERS = "other systems and inputs that spread as these do"
 ITEMS = "other items like these"
 NEARLY_EQUAL = (
     "where systems are nearly equal their ranks say little, and this is too narrow "
-    "(.82 held the truth)"
+    "(as few as .79 held the truth)"
 )
 
 
