@@ -135,9 +135,16 @@ class Metric(abc.ABC):
         judgments = []
         for plan in plans:
             if not isinstance(plan, Judgment):
-                plan = self._joined([values[item] for item in plan])
+                judgment = self._joined([values[item] for item in plan])
+                if judgment.status is Status.OK and (remark := self.remark(plan)):
+                    judgment = Judgment(judgment.value, reason=remark)
+                plan = judgment
             judgments.append(plan)
         return base.score_frame(frame.index, judgments, self.signature(), self.details)
+
+    def remark(self, items: Sequence[Item]) -> str:
+        """What a reader of a row's score should know; "" where there is nothing."""
+        return ""
 
     def _joined(self, outcomes: Sequence[Found]) -> Judgment:
         """The score of a row from its items' values; the first that is missing counts

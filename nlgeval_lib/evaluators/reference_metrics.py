@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,11 @@ from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
 # What package rouge calls them.
+# Scripts without spaces between words: each letter stands alone, as in sacrebleu's `zh`.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _PYPI = {
     "rouge1": "rouge-1",
     "rouge2": "rouge-2",
@@ -104,6 +110,9 @@ class Rouge(PairMetric):
     each distinct n-gram once, and its ROUGE-L is the summary-level one over distinct
     words; a sentence with more words than Python recurses has no value. value: `"f"`,
     `"p"` or `"r"`.
+    tokenize: of package rouge_score: `"ascii"`, its own, which drops all letters but
+    a-z; a row with such letters says so. `"unicode"` keeps the letters and digits of
+    every script, and takes those of scripts without spaces one by one.
     """
 
     name = "rouge"
@@ -116,9 +125,11 @@ class Rouge(PairMetric):
         package: str = "rouge_score",
         stemmer: bool = False,
         value: str = "f",
+        tokenize: str = "ascii",
         **common: Any,
     ) -> None:
         super().__init__(part=value, **common)
+        self.tokenize = choose("tokenize", tokenize, ("ascii", "unicode"))
         self.package = choose("package", package, ("rouge_score", "rouge"))
         types = ["rouge1", "rouge2", "rougeL"]
         if package == "rouge_score":
@@ -129,11 +140,18 @@ class Rouge(PairMetric):
                 "package 'rouge' has no stemmer; package 'rouge_score' has one"
             )
         self.stemmer = stemmer
+        if package == "rouge" and tokenize != "ascii":
+            raise ValueError(
+                "package 'rouge' splits at spaces alone; package 'rouge_score' has "
+                "tokenize"
+            )
 
     def settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {"type": self.type}
         if self.package == "rouge_score":
             settings["stemmer"] = self.stemmer
+            if self.tokenize != "ascii":
+                settings["tok"] = self.tokenize
         else:
             settings["case"] = "kept"
         settings[self.package] = version(self.package.replace("_", "-"))
@@ -144,8 +162,25 @@ class Rouge(PairMetric):
             return "is empty"
         if self.package == "rouge" and not text.replace(".", "").strip():
             return "holds nothing but full stops"
+        if self.tokenize == "unicode":
+            return "" if unicode_words(text) else "has no word"
         if self.package == "rouge_score" and not re.search("[a-z0-9]", text.lower()):
-            return "has no word: package rouge_score keeps only a-z and 0-9"
+            return (
+                "has no word: package rouge_score keeps only a-z and 0-9; "
+                "-s tokenize=unicode keeps the letters of every script"
+            )
+        return ""
+
+    def remark(self, items: Sequence[Item]) -> str:
+        if self.package != "rouge_score" or self.tokenize != "ascii":
+            return ""
+        for item in items:
+            for text in item:
+                if isinstance(text, str) and (dropped := _not_ascii(text)):
+                    return (
+                        f"package rouge_score drops letters ({dropped}); "
+                        "-s tokenize=unicode keeps them"
+                    )
         return ""
 
     @functools.cached_property
@@ -160,6 +195,8 @@ class Rouge(PairMetric):
         scorer = RougeScorer([self.type])
         stemmer = RememberingStemmer() if self.stemmer else None
         words = functools.partial(tokenize, stemmer=stemmer)
+        if self.tokenize == "unicode":
+            words = functools.partial(unicode_words, stemmer=stemmer)
         # It runs once a text: one reference is compared with many outputs.
         scorer._tokenizer.tokenize = functools.lru_cache(maxsize=256)(words)
         return scorer
@@ -179,6 +216,40 @@ class Rouge(PairMetric):
                 reason = f"a sentence is too long for {self.type} of package rouge"
                 values.append(Judgment.missing(Status.FAILED, reason))
         return values
+
+
+def unicode_words(text: str, stemmer: Any = None) -> list[str]:
+    """The words of a text in any script, in small letters, composed (NFC): letters,
+    marks and digits; each letter of a script without spaces is a word.
+    """
+    words: list[str] = []
+    is_open = False  # whether the next letter goes on with the last word
+    for letter in unicodedata.normalize("NFC", text).lower():
+        kind = unicodedata.category(letter)[0]
+        if kind == "M" and words:
+            words[-1] += letter
+        elif kind in "LN" and _UNSPACED.match(letter):
+            words.append(letter)
+            is_open = False
+        elif kind in "LN":
+            if is_open:
+                words[-1] += letter
+            else:
+                words.append(letter)
+            is_open = True
+        else:
+            is_open = False
+    if stemmer is None:
+        return words
+    return [stemmer.stem(word) if len(word) > 3 else word for word in words]
+
+
+def _not_ascii(text: str) -> str:
+    """The first letters or digits of a text that are not of a-z and 0-9."""
+    if text.isascii():
+        return ""
+    others = [letter for letter in text if not letter.isascii() and letter.isalnum()]
+    return "".join(others[:5])
 
 
 class RememberingStemmer:
