@@ -265,4 +265,4 @@ def test_recorded_judgments_are_shown_by_number_without_texts(monkeypatch) -> No
     assert "texts are not here" in shown.note
     assert shown.frame["value"].notna().mean() > 0.9
     assert shown.frame["output"].str.startswith("sha256:").all()
-    assert "texts are not here" in shown.pages()[0]
+    assert "texts are not here" in shown.page()

@@ -264,7 +264,7 @@ def judged():
 
 
 def test_a_judgment_is_shown_whole_and_its_texts_are_data(judged):
-    [page] = judged.pages()
+    page = judged.page()
     nothing_runs(
         page.replace('<script type="application/json" id="data">', "<b>").replace(
             '"</script>', '"</b>'
@@ -295,20 +295,25 @@ def test_a_judgment_is_shown_whole_and_its_texts_are_data(judged):
     )
 
 
-def test_many_judgments_are_parted_and_linked(judged, monkeypatch):
+def test_the_judges_of_a_source_share_their_texts(judged, tmp_path):
+    second = explorer.Explorer("another judge", judged.frame, "By another.")
+    page = explorer.shard("A source", [judged, second], home="../index.html")
+    data = unpacked(page)
+    assert data["judges"] == [judged.title, "another judge"]
+    assert [row[12] for row in data["rows"]] == [0] * 12 + [1] * 12
+    assert data["texts"] == unpacked(judged.page())["texts"]
+    assert "24 judgments" in Seen(page).text and "By another." in Seen(page).text
+    place = tmp_path / "source.html"
+    place.write_text(page)
+    link = f"{place.as_uri()}#judge=another+judge&status=unparsed"
+    assert "1 of 24" in seen_in_browser(link, tmp_path / "p").text
+
+
+def test_a_notebook_shows_the_first_of_many_judgments(judged, monkeypatch):
     monkeypatch.setattr(explorer, "PART", 5)
-    names = [f"{number}.html" for number in range(judged.parts)]
-    made = judged.pages(names, home="../index.html")
-    assert judged.parts == 3 and [len(unpacked(page)["rows"]) for page in made] == [
-        5,
-        5,
-        2,
-    ]
-    assert (
-        "6 to 10 of 12" in made[1]
-        and '<a href="2.html">' in made[1]
-        and "<strong>part 2</strong>" in made[1]
-    )
+    page = judged.page()
+    assert len(unpacked(page)["rows"]) == 5
+    assert "5 judgments, the first of 12" in Seen(page).text
 
 
 def test_disagreement_is_a_difference_of_ranks_within_an_aspect(judged):
@@ -384,7 +389,7 @@ def seen_in_browser(address, folder) -> Seen:
 
 def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
     page = tmp_path / "judge.html"
-    page.write_text(judged.pages()[0])
+    page.write_text(judged.page())
     seen = seen_in_browser(f"{page.as_uri()}#status=unparsed", tmp_path / "p")
     assert "1 of 12" in seen.text and "no verdict at all" in seen.text
 

@@ -124,10 +124,10 @@ class Card:
             texts = rows.drop(columns=["value", "status", "reason", "details"])
             try:
                 asked = explorer.of(judge, texts, engine=engine, store=store)
-                return replace(asked, title=title).pages()[0]
+                return replace(asked, title=title).page()
             except (EngineError, ValueError, AttributeError):
                 pass  # the scores alone are shown
-        return explorer.of_scores(title, rows).pages()[0]
+        return explorer.of_scores(title, rows).page()
 
     def _repr_html_(self) -> str:
         """The card in a frame of its own, in which nothing runs."""

@@ -178,7 +178,11 @@ class Answer:
         """The sentences of the first screen, each with what it is about."""
         if self.cells is not None:
             return first_screen.lines(self.cells)
-        return [("Answer", self.verdict)] if self.verdict else []
+        lines = [("Answer", self.verdict)] if self.verdict else []
+        if self.entry.paper in papers.PAPERS and self.record.get("route") != "run":
+            untested = first_screen.not_run(self.entry.paper, self.entry.covers)
+            lines.append(("Was the method tested?", untested))
+        return lines
 
     @cached_property
     def kinds(self) -> tables.Table | None:

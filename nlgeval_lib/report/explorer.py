@@ -18,7 +18,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ COLUMNS = (
     "turns",
     "gap",
 )
-PART = 6400  # judgments a page at most
+PART = 6400  # judgments in a notebook at most
 _HEIGHT = 760
 _INPUT = ("instruction", "source", "context", "rubric")
 _BY = ["judge", "prompt_form"]
@@ -79,53 +79,48 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class Explorer:
-    """Judgments (`COLUMNS`) under a title; `pages` are whole HTML documents of at
-    most `PART` of them.
-    """
+    """Judgments (`COLUMNS`) of one judge under a title."""
 
     title: str
     frame: pd.DataFrame
     note: str = ""
 
-    def pages(self, names: Sequence[str] = (), home: str = "") -> list[str]:
-        """The documents, linked to each other by `names` (as many as `parts`) and to
-        `home` where they are given.
+    def page(self) -> str:
+        """A whole HTML document of its judgments, the first `PART` where they are
+        more.
         """
-        documents = []
-        for number in range(self.parts):
-            start = number * PART
-            part = self.frame.iloc[start : start + PART]
-            content = web.render(
-                "explorer.html",
-                data=packed(part),
-                title=self.title,
-                note=self.note,
-                number=number,
-                names=names,
-                first=start + 1,
-                last=start + len(part),
-                total=len(self.frame),
-            )
-            page = web.page(self.title, content, ("explorer.js",), home=home)
-            documents.append(page)
-        return documents
-
-    @property
-    def parts(self) -> int:
-        """How many pages there are."""
-        return math.ceil(len(self.frame) / PART)
+        part = dataclasses.replace(self, frame=self.frame.iloc[:PART])
+        return shard(self.title, [part], total=len(self.frame))
 
     def _repr_html_(self) -> str:
-        """The first page in a frame of its own, in which nothing but its script
-        runs.
-        """
-        page = html.escape(self.pages()[0], quote=True)
+        """The page in a frame of its own, in which nothing but its script runs."""
+        page = html.escape(self.page(), quote=True)
         style = f"width:100%;height:{_HEIGHT}px;border:1px solid #d0d0d0"
         look = f'title="{html.escape(self.title)}" style="{style}"'
         return f'<iframe sandbox="allow-scripts" {look} srcdoc="{page}"></iframe>'
 
     def __repr__(self) -> str:
         return f"{self.title}: {len(self.frame):,} judgments"
+
+
+def shard(
+    title: str, judges: Sequence[Explorer], home: str = "", total: int = 0
+) -> str:
+    """A whole HTML document of the judgments of several judges of one source, in one
+    compressed block that is read when the page is opened.
+
+    home: the link to the index. total: how many there are where these are not all.
+    """
+    count = sum(len(judge.frame) for judge in judges)
+    content = web.render(
+        "explorer.html",
+        data=packed({judge.title: judge.frame for judge in judges}),
+        title=title,
+        notes=list(dict.fromkeys(judge.note for judge in judges if judge.note)),
+        count=count,
+        total=max(count, total),
+    )
+    return web.page(title, content, ("explorer.js",), home=home)
 
 
 def in_utf16(text: str, span: tuple[int, int]) -> tuple[int, int]:
@@ -136,39 +131,47 @@ def in_utf16(text: str, span: tuple[int, int]) -> tuple[int, int]:
     return begin, end
 
 
-def packed(frame: pd.DataFrame) -> str:
-    """Judgments as text of letters, digits, + and /: gzipped JSON, each long text in it
-    once.
+def packed(judged: Mapping[str, pd.DataFrame]) -> str:
+    """Judgments by judge as text of letters, digits, + and /: gzipped JSON, each long
+    text in it once.
 
-    {"texts": [...], "rows": [[input_id, system_id, aspect, human, value, status,
-    reason, gap, input, reference, output, [[about, prompt, answer, marks, trace,
-    reasoning], ...]], ...]}; input to output, prompt, answer, trace and reasoning are
-    places in texts.
+    {"texts": [...], "judges": [...], "rows": [[input_id, system_id, aspect, human,
+    value, status, reason, gap, input, reference, output, [[about, prompt, answer, marks,
+    trace, reasoning], ...], judge], ...]}; input to output, prompt, answer, trace and
+    reasoning are places in texts, judge one in judges.
     """
     places: dict[str, int] = {}
+    rows = []
+    for number, frame in enumerate(judged.values()):
+        judgments = frame.astype(object).where(frame.notna(), None)
+        for row in judgments.itertuples(index=False):
+            rows.append([*_packed_row(row, places), number])
+    block = json.dumps(
+        {"texts": list(places), "judges": list(judged), "rows": rows},
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+    return base64.b64encode(gzip.compress(block.encode(), mtime=0)).decode()
+
+
+def _packed_row(row: Any, places: dict[str, int]) -> list[Any]:
+    """A judgment with its texts by their places; new texts get the next place."""
 
     def place(text: str) -> int:
         return places.setdefault(text, len(places))
 
-    rows = []
-    judgments = frame.astype(object).where(frame.notna(), None)
-    for row in judgments.itertuples(index=False):
-        turns = []
-        for turn in row.turns:
-            prompt = place(turn.prompt)
-            answer = place(turn.text)
-            trace = place("\n".join(turn.trace))
-            reasoning = place(turn.reasoning)
-            marks = [in_utf16(turn.text, mark) for mark in turn.marks]
-            turns.append([turn.about, prompt, answer, marks, trace, reasoning])
-        ids = [str(row.input_id), str(row.system_id), str(row.aspect)]
-        scores = [row.human, row.value, row.status, row.reason, row.gap]
-        texts = [place(row.input), place(row.reference), place(row.output)]
-        rows.append([*ids, *scores, *texts, turns])
-    block = json.dumps(
-        {"texts": list(places), "rows": rows}, ensure_ascii=False, separators=(",", ":")
-    )
-    return base64.b64encode(gzip.compress(block.encode(), mtime=0)).decode()
+    turns = []
+    for turn in row.turns:
+        prompt = place(turn.prompt)
+        answer = place(turn.text)
+        trace = place("\n".join(turn.trace))
+        reasoning = place(turn.reasoning)
+        marks = [in_utf16(turn.text, mark) for mark in turn.marks]
+        turns.append([turn.about, prompt, answer, marks, trace, reasoning])
+    ids = [str(row.input_id), str(row.system_id), str(row.aspect)]
+    scores = [row.human, row.value, row.status, row.reason, row.gap]
+    texts = [place(row.input), place(row.reference), place(row.output)]
+    return [*ids, *scores, *texts, turns]
 
 
 # -- the catalogue's judges, and any other
@@ -287,7 +290,7 @@ def recorded(name: str, **options: Any) -> Iterator[Explorer]:
     for dataset in texts["dataset"].unique():
         if dataset in datasets.NAMES:
             items.append(datasets.load(dataset))
-            scales.update(items[-1].attrs["scale"])
+            scales.update(items[-1].attrs.get("scale", {}))
     try:
         requests = recordings.prompts(name, **options)
     except (ValueError, DataUnavailable):

@@ -4,7 +4,7 @@ the numbers here support, and what do the printed ones say by themselves?
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -45,14 +45,26 @@ def tested(cells: pd.DataFrame) -> str:
             f"{share}: {counted['recomputed']} of the {printed} numbers printed for "
             f"{name} were computed here, {result}."
         )
-    needs = [
-        papers.own_method(paper, table)[1] for table in own_cells["table"].unique()
-    ]
-    needed = " or ".join(dict.fromkeys(needs))
     return (
         f"No: 0 of the {printed} numbers printed for {name} were computed here. "
-        f"A test needs {needed}."
+        f"A test needs {_needed(paper, own_cells['table'].unique())}."
     )
+
+
+def not_run(paper: str, covered: Iterable[str]) -> str:
+    """That a paper's own method was not run, where nothing printed is compared.
+
+    covered: the printed tables and figures that the page is about.
+    """
+    name = papers.own_method(paper)[0]
+    needed = _needed(paper, covered) or papers.own_method(paper)[1]
+    return f"No: {name} was not run here as in the paper. A test needs {needed}."
+
+
+def _needed(paper: str, names: Iterable[str]) -> str:
+    """What would test a paper's own method in these tables."""
+    needs = [papers.own_method(paper, name)[1] for name in names]
+    return " or ".join(dict.fromkeys(needs))
 
 
 def by_kind(cells: pd.DataFrame) -> tables.Table:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -256,39 +257,43 @@ def _bare(table: tables.Table) -> str:
 def _write_judgments(
     folder: Path, listed: Catalogue
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, str]]]]:
-    """Write the pages of every judge whose judgments are here: what the index says of
-    each judge, and the judges of each output.
+    """Write a page for each source of judgments that are here, with all its judges:
+    what the index says of each judge, and the judges of each output.
     """
     judges = []
     behind = defaultdict(list)
-    for outputs, judge in _explorers(listed):
-        slug = re.sub(r"[^a-z0-9]+", "_", judge.title.lower())
-        slug = slug.strip("_")[:80]
-        names = [f"{slug}.html"]
-        for number in range(2, judge.parts + 1):
-            names.append(f"{slug}__{number}.html")
-        documents = judge.pages(names, home="../index.html")
-        for name, document in zip(names, documents, strict=True):
-            files.write_text(folder / JUDGMENTS / name, document)
-        page = f"{JUDGMENTS}/{names[0]}"
-        frame = judge.frame
-        judges.append(
-            {
-                "title": judge.title,
-                "page": page,
-                "n": len(frame),
-                "ok": int((frame["status"] == "ok").sum()),
-                "gap": frame["gap"].mean(),
-            }
-        )
-        for output in outputs:
-            behind[output].append({"title": judge.title, "page": f"../{page}"})
+    for source, outputs, of_source in _sources(listed):
+        place = f"{JUDGMENTS}/{_slug(source)}.html"
+        page = explorer.shard(source, of_source, home="../index.html")
+        files.write_text(folder / place, page)
+        for judge in of_source:
+            asked = ""
+            if len(of_source) > 1:
+                asked = f"#{urlencode({'judge': judge.title})}"
+            frame = judge.frame
+            judges.append(
+                {
+                    "title": judge.title,
+                    "page": place + asked,
+                    "n": len(frame),
+                    "ok": int((frame["status"] == "ok").sum()),
+                    "gap": frame["gap"].mean(),
+                }
+            )
+            for output in outputs:
+                page_of_judge = {"title": judge.title, "page": f"../{place}{asked}"}
+                behind[output].append(page_of_judge)
     return judges, behind
 
 
-def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
-    """Judges with the outputs that read them: recorded ones, the miniature one,
-    those of the store.
+def _slug(title: str) -> str:
+    """A title as the name of a file."""
+    return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:80]
+
+
+def _sources(listed: Catalogue) -> Iterator[tuple[str, list[str], list[Explorer]]]:
+    """The sources of judgments, each with the outputs that read it and its judges:
+    recordings, the miniature judge, judges of the store.
     """
     for name in recordings.NAMES:
         outputs = _outputs_of(listed, {name}) or _outputs_of(
@@ -297,12 +302,10 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
         if not outputs:
             continue
         if datasets.available(name)[0] or datasets.numbers.has(name):
-            for judge in explorer.recorded(name):
-                yield outputs, judge
+            yield name, outputs, list(explorer.recorded(name))
     outputs = _outputs_of(listed, {"mini_judge"})
     if outputs and datasets.available("mini_judge")[0]:
-        for judge in explorer.of_miniature():
-            yield outputs, judge
+        yield "miniature judge", outputs, list(explorer.of_miniature())
     questions = defaultdict[Any, list[Question]](list)
     for question in listed.questions:
         entry = listed[question.output]
@@ -315,7 +318,7 @@ def _explorers(listed: Catalogue) -> Iterator[tuple[list[str], Explorer]]:
             judge = explorer.of_question(same[0].output, same[0].name, model=model)
         except (Unavailable, datasets.DataError, EngineError):
             continue
-        yield [question.output for question in same], judge
+        yield judge.title, [question.output for question in same], [judge]
 
 
 def _outputs_of(listed: Catalogue, inputs: set[str]) -> list[str]:

@@ -101,10 +101,10 @@ for (const cell of judges.length ? document.querySelectorAll("#answer td[title]"
   if (!/(^|; )(recorded|run|public)(;|$)/.test(cell.title) || cell.classList.contains("missing")) continue;
   const table = cell.closest("table"), rows = [...table.tHead.rows];
   const labels = [...cell.parentElement.querySelectorAll("th")].map((one) => one.textContent);
-  const place = (of, row) => [...row.cells].slice(0, [...row.cells].indexOf(of)).reduce((sum, one) => sum + one.colSpan, 0);
-  const column = place(cell, cell.parentElement);
+  const start = (of, row) => [...row.cells].slice(0, [...row.cells].indexOf(of)).reduce((sum, one) => sum + one.colSpan, 0);
+  const column = start(cell, cell.parentElement);
   for (const row of rows) {
-    const head = [...row.cells].find((one) => place(one, row) <= column && column < place(one, row) + one.colSpan);
+    const head = [...row.cells].find((one) => start(one, row) <= column && column < start(one, row) + one.colSpan);
     if (head) labels.push(head.textContent);
   }
   const words = labels.join(" ").toLowerCase().match(/[a-z0-9.]+/g) ?? [];
@@ -112,7 +112,19 @@ for (const cell of judges.length ? document.querySelectorAll("#answer td[title]"
   const judge = judges.reduce((best, one) => near(one) > near(best) ? one : best);
   if (!near(judge)) continue;
   const link = document.createElement("a");
-  link.href = `${judge.getAttribute("href")}#${new URLSearchParams({cell: labels.join(" ")})}`;
+  const place = judge.getAttribute("href");
+  link.href = `${place}${place.includes("#") ? "&" : "#"}${new URLSearchParams({cell: labels.join(" ")})}`;
   link.append(cell.firstChild);
   cell.prepend(link);
 }
+// what scrolls sideways can be reached by keys, in folded parts once they are open
+const reachable = () => {
+  for (const box of document.querySelectorAll(".nlgeval-box:not([tabindex]), .output_area:not([tabindex])")) {
+    if (box.scrollWidth <= box.clientWidth) continue;
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", box.querySelector("caption")?.textContent.trim() || "Table");
+  }
+};
+reachable();
+document.addEventListener("toggle", reachable, true);
