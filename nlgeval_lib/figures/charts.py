@@ -67,7 +67,9 @@ def paper_vs_ours(
     panels = list(itertools.product(dict.fromkeys(both["head"]), statistics))
     columns = _panels_across(len(panels), len(statistics), width)
     rows = math.ceil(len(panels) / columns)
-    height = 0.8 + rows * (0.55 + 0.17 * len(labels))
+    text = textwrap.fill(_outcome(cells, title), int(width * 13))
+    title_height = 0.16 * (text.count("\n") + 1)
+    height = 0.8 + title_height + rows * (0.6 + 0.18 * len(labels))
     correlations = set(statistics) <= _CORRELATIONS
     sharex = True if correlations else "row"
     fig, axes = new(
@@ -89,7 +91,6 @@ def paper_vs_ours(
     cut(*axes.flat[: len(panels)], axis="x")
     measured = "correlation" if correlations else " and ".join(statistics)
     _finish_panels(axes, len(panels), xlabel or measured)
-    text = textwrap.fill(_outcome(cells, title), int(width * 13))
     fig.suptitle(text, x=0.01, ha="left", fontsize=9, fontweight="bold")
     _legend_of_marks(fig, axes.flat, width)
     return fig
@@ -208,8 +209,17 @@ def _finish_panels(axes: np.ndarray, panels: int, xlabel: str) -> None:
 
 
 def _outcome(cells: pd.DataFrame, title: str) -> str:
-    """The title, and what was tested and became of it."""
-    text = papers.own_in_words(cells[cells["verdict"] != "extra"])
+    """The title, and what was tested and became of it.
+
+    Without the count of untested own numbers: some of the table's cells may not be
+    drawn.
+    """
+    compared = cells[cells["verdict"] != "extra"]
+    text = papers.own_in_words(compared)
+    own_cells = compared[compared["kind"] == papers.OWN]
+    if len(own_cells) and not papers.counts(own_cells)["recomputed"]:
+        name = papers.own_method(own_cells["paper"].iat[0])[0]
+        text = f"{name} itself was not tested."
     if title:
         text = f"{title}: {text}"
     tallied = papers.by_kind(cells).to_dict("records")

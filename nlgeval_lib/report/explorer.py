@@ -136,8 +136,8 @@ def packed(judged: Mapping[str, pd.DataFrame]) -> str:
     text in it once.
 
     {"texts": [...], "judges": [...], "rows": [[input_id, system_id, aspect, human,
-    value, status, reason, gap, input, reference, output, [[about, prompt, answer, marks,
-    trace, reasoning], ...], judge], ...]}; input to output, prompt, answer, trace and
+    value, status, reason, gap, input, reference, output, [[about, prompt, answer,
+    marks, trace, reasoning], ...], judge], ...]}; input to output, prompt, answer, trace and
     reasoning are places in texts, judge one in judges.
     """
     places: dict[str, int] = {}

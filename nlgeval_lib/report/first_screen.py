@@ -117,6 +117,23 @@ def _some(row: Mapping[str, float], count: str) -> str:
 
 def supported(cells: pd.DataFrame) -> str:
     """What the numbers computed here support, in sentences."""
+    sentences = _supported_methods(cells)
+    own = papers.counts(cells[cells["kind"] == papers.OWN])
+    equal = own["consistent_equal"]
+    if papers.supports(equal, own["consistent_shuffled"]):
+        sentences.append(
+            f"The paper's arithmetic on its own method: {equal} of {own['consistent']} "
+            "printed sums and averages match the printed numbers they are made from."
+        )
+    if sentences:
+        return " ".join(sentences)
+    if papers.counts(cells)["recomputed"]:
+        return "Nothing that chance would not give as well."
+    return "Nothing: no number of this table was computed here from texts."
+
+
+def _supported_methods(cells: pd.DataFrame) -> list[str]:
+    """What the equal numbers of each method support, a sentence a degree."""
     kinds = dict(zip(cells["method"], cells["kind"], strict=True))
     whole = []
     partly = []
@@ -157,18 +174,7 @@ def supported(cells: pd.DataFrame) -> str:
         )
     if sizes:
         sentences.append(f"Equal: {', '.join(sizes)}.")
-    own = papers.counts(cells[cells["kind"] == papers.OWN])
-    equal = own["consistent_equal"]
-    if papers.supports(equal, own["consistent_shuffled"]):
-        sentences.append(
-            f"The paper's arithmetic on its own method: {equal} of {own['consistent']} "
-            "printed sums and averages match the printed numbers they are made from."
-        )
-    if sentences:
-        return " ".join(sentences)
-    if papers.counts(cells)["recomputed"]:
-        return "Nothing that chance would not give as well."
-    return "Nothing: no number of this table was computed here from texts."
+    return sentences
 
 
 def _equal(row: Mapping[str, Any]) -> tuple[int, int]:

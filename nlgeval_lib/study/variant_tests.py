@@ -10,6 +10,7 @@ fig = variant_tests.figure(table, tests)
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
 KEYS = ("input_id", "system_id", "aspect")
+TITLE_LETTERS = 34  # that fit above one of two panels
 POWER = 0.8  # of the smallest difference that a test would find
 
 
@@ -271,11 +273,11 @@ def figure(
     value_ax.set_yticks(list(height.values()), names)
     value_ax.set_ylim(-0.6, len(names) - 0.3)
     statistic = xlabel or str(table["statistic"].iat[0]).capitalize()
-    value_ax.set(xlabel=f"{statistic}, 95 % interval", title=title)
-    difference_ax.set(
-        xlabel="difference, 95 % interval",
-        title=f"against {base}, p by Holm" if base else "",
-    )
+    against = f"against {base}, p by Holm" if base else ""
+    value_ax.set(xlabel=f"{statistic}, 95 % interval")
+    value_ax.set_title(textwrap.fill(title, TITLE_LETTERS))
+    difference_ax.set(xlabel="difference, 95 % interval")
+    difference_ax.set_title(textwrap.fill(against, TITLE_LETTERS))
     figures.cut(value_ax, axis="x")
     return fig
 
