@@ -84,6 +84,8 @@ def test_the_numbers_are_scipys(nl):
         1,
         2,
     ] * 3
+    possible = {(row["score"], row["possible_ranks"]) for row in rows}
+    assert {("good", "1"), ("poor", "2"), ("random (baseline)", "")} <= possible
     assert len(pairs) == 3 and all(
         pair["difference"] > 0 and pair["n"] == 72 for pair in pairs
     )

@@ -99,3 +99,53 @@ def test_a_design_of_fewer_than_three_systems_has_no_detectable_difference():
     for design in ({"systems": -3}, {"inputs": 0}, {"systems": 2.5}):
         with pytest.raises(ValueError, match=next(iter(design))):
             found.detectable(**design)
+
+
+def many(number, rng, noise=None):
+    """Ratings, and judges that see them with so much noise each."""
+    quality = 0.6 * rng.normal(size=(16, 1)) + rng.normal(size=(16, 60))
+    if noise is None:
+        noise = np.ones(number)
+    judges = {}
+    for place, spread in enumerate(noise):
+        judges[str(place)] = quality + spread * rng.normal(size=quality.shape)
+    return judges, quality
+
+
+def test_many_judges_have_the_ranks_of_a_league_or_fewer():
+    """The same tests, and a correction that is less careful."""
+    judges, ratings = many(6, np.random.default_rng(0), (0.2, 0.6, 1, 1.4, 2, 4))
+    sets = meta.rank_judges(judges, ratings, "pearson")
+    league = meta.league(judges, ratings, "pearson", units="auto").rank_sets()
+    assert sets.values == pytest.approx(league.values, abs=1e-12)
+    assert np.all(np.array(sets.best) >= league.best)
+    assert np.all(np.array(sets.worst) <= league.worst)
+    two = {name: judges[name] for name in "23"}
+    p = meta.compare(*two.values(), ratings, "pearson", units="auto").p
+    for alpha, best in ((p * 0.9, (1, 1)), (p * 1.1, (1, 2))):
+        assert meta.rank_judges(two, ratings, "pearson", alpha=alpha).best == best
+
+
+def test_sixty_five_equal_judges_could_have_any_rank():
+    judges, ratings = many(65, np.random.default_rng(1))
+    sets = meta.rank_judges(judges, ratings, "kendall-b", n_draws=1000)
+    assert set(sets.best) == {1} and set(sets.worst) == {65}
+    assert sets.in_words("3") == "1 to 65"
+
+
+def test_equal_judges_are_seldom_ranked():
+    rng = np.random.default_rng(2)
+    ranked = 0
+    for _ in range(60):
+        judges, ratings = many(5, rng)
+        sets = meta.rank_judges(judges, ratings, "pearson", n_draws=500)
+        ranked += set(sets.best) != {1}
+    assert ranked <= 8  # 3 are expected at most; 9 or more have a chance of .004
+
+
+def test_judges_are_not_ranked_over_systems_this_way():
+    judges, ratings = many(3, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="league"):
+        meta.rank_judges(judges, ratings, level="system")
+    with pytest.raises(ValueError, match="units"):
+        meta.rank_judges(judges, ratings, units="nothing")

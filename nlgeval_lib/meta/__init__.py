@@ -44,6 +44,7 @@ _NAMES = {
     "kappas": ("kappa", "weighted_kappa"),
     "label_plans": ("LabelPlan", "plan_labels"),
     "levels": ("COEFFICIENTS", "LEVELS"),
+    "many_judges": ("rank_judges",),
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
     "pairs": ("TieAccuracy", "acc_eq", "calibrate_ties", "held_out_acc_eq"),
     "preference": ("SelfPreference", "self_preference"),

@@ -237,7 +237,7 @@ def league(
         raise ValueError(
             "judges: pass a mapping from name to scores with at least 2 judges"
         )
-    scores, shared, lacking = _common_scores(judges, y, nan)
+    scores, shared, lacking = common_scores(judges, y, nan)
     # The policy has been applied: only what it says of constant sides is open. Results
     # and signatures name the policy and count the items that lacked a score before it.
     policy = nan if nan == "constant-zero" else "drop"
@@ -291,7 +291,7 @@ def _ranked(
     )
 
 
-def _common_scores(
+def common_scores(
     judges: Mapping[str, Any], y: Any, nan: str
 ) -> tuple[dict[str, Floats], Floats, int]:
     """Scores and ratings of the items that all judges share, NaN elsewhere; how many

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+DRAWS_AT_ONCE = 1000
+
+
 @dataclass(frozen=True, repr=False)
 class RankSets(Result):
     """The ranks from best to worst that each can have, 1 being the highest value.
@@ -35,6 +38,13 @@ class RankSets(Result):
         """The ranks that one can have, by name."""
         place = self.names.index(name)
         return range(self.best[place], self.worst[place] + 1)
+
+    def in_words(self, name: str) -> str:
+        """The ranks that one can have: "2 to 4", or "3" where it is one."""
+        possible = self[name]
+        best = possible[0]
+        worst = possible[-1]
+        return f"{best}" if best == worst else f"{best} to {worst}"
 
     def to_frame(self) -> pd.DataFrame:
         """A row a system or judge, highest value first."""
@@ -128,10 +138,16 @@ def stepdown_p(
     scaled = parts[order] / np.where(errors > 0, errors, 1)
     # Units beyond the rank of the contrasts say nothing more of their correlations.
     mixing = np.linalg.qr(scaled.T, mode="r")
-    draws = np.random.default_rng(seed).normal(size=(n_draws, len(mixing)))
-    largest = np.maximum.accumulate(np.abs(draws @ mixing), axis=1)
+    rng = np.random.default_rng(seed)
     reached = -special.ndtri(np.maximum(p[order], 1e-300) / 2)
-    share = (1 + (largest >= reached).sum(axis=0)) / (1 + n_draws)
+    as_far = np.zeros(len(order))
+    # In parts, as many contrasts need much room.
+    for start in range(0, n_draws, DRAWS_AT_ONCE):
+        rows = min(DRAWS_AT_ONCE, n_draws - start)
+        draws = rng.normal(size=(rows, len(mixing)))
+        largest = np.maximum.accumulate(np.abs(draws @ mixing), axis=1)
+        as_far += (largest >= reached).sum(axis=0)
+    share = (1 + as_far) / (1 + n_draws)
     share = np.maximum(share, p[order])
     # From the smallest p up, none is below the one before.
     adjusted[order] = np.maximum.accumulate(share[::-1])[::-1]

@@ -187,6 +187,19 @@ class Grid:
         )
         return self._counted(result, nan)
 
+    def rank_judges(
+        self, judges: Mapping[str, Scores], human: Scores, coef: str
+    ) -> meta.RankSets:
+        """The ranks that each of many judges can have, on the items that all scored.
+
+        Raises: those of `meta.rank_judges`.
+        """
+        scores = {name: self.matrix(values) for name, values in judges.items()}
+        units = "inputs" if self.repeated else None
+        return meta.rank_judges(
+            scores, self.matrix(human), coef, units=units, **self.together
+        )
+
     def ceiling(
         self,
         raters: Sequence[Scores],

@@ -156,15 +156,8 @@ def means_table(estimates: meta.Estimates) -> pd.DataFrame:
     )
     if estimates.differences:
         sets = estimates.rank_sets()
-        shown["ranks"] = [_ranks(sets[name]) for name in table["name"]]
+        shown["ranks"] = [sets.in_words(name) for name in table["name"]]
     return shown.assign(reason=table["reason"]).reset_index(drop=True)
-
-
-def _ranks(possible: range) -> str:
-    """Ranks from the best to the worst, in words."""
-    best = possible[0]
-    worst = possible[-1]
-    return f"{best}" if best == worst else f"{best} to {worst}"
 
 
 def differences_table(estimates: meta.Estimates) -> pd.DataFrame:

@@ -59,6 +59,8 @@ _DIFFERENCE = {
     "p": "p",
     "n": "n",
 }
+# corrections under which hardly any rejection is false, so that ranks are sure
+SURE = ("holm", "bonferroni")
 _KEYS = ["group", "level", "coef"]
 # of the second question, where it was asked
 FURTHER = (
@@ -488,7 +490,8 @@ class _Tables:
         differences = pd.DataFrame(self.differences)
         if len(differences):
             differences = _corrected(differences, self.settings)
-            correlations = _ranked(correlations, differences)
+            sure = self.settings.correct in SURE
+            correlations = _ranked(correlations, differences, sure)
         self._note_baselines()
         notes = (*self.notes, *self.rests)
         return Result(_tidy(correlations), _tidy(differences), notes)
@@ -552,12 +555,14 @@ def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     return pairs.assign(signature=signature.where(tested != "", ""))
 
 
-def _ranked(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+def _ranked(table: pd.DataFrame, pairs: pd.DataFrame, sure: bool) -> pd.DataFrame:
     """The table with ranks: scores that no test tells apart share one.
 
-    By the corrected p-values.
+    By the corrected p-values. sure: with the ranks that each score can have, too, for
+    all at once at .95; a correction that lets false rejections pass says none.
     """
     ranks = pd.Series(pd.NA, index=table.index, dtype="Int64")
+    possible = pd.Series("", index=table.index)
     tests = dict(iter(pairs.groupby(_KEYS, sort=False)))
     for key, part in table[~table["baseline"]].groupby(_KEYS, sort=False):
         names = part["score"].tolist()
@@ -568,7 +573,11 @@ def _ranked(table: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
                 p.loc[test.second, test.first] = test.p_adjusted
         values = part["value"].to_numpy()
         ranks.loc[part.index] = meta.rank_clusters(values, p.to_numpy())
+        sets = meta.rank_sets(values, p.to_numpy(), names=names)
+        possible.loc[part.index] = [sets.in_words(name) for name in names]
     table.insert(table.columns.get_loc("n"), "rank", ranks)
+    if sure:
+        table.insert(table.columns.get_loc("n"), "possible_ranks", possible)
     return table
 
 
