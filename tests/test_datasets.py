@@ -268,6 +268,12 @@ def test_quick_keeps_the_first_inputs_whole(data):
     assert part["input_id"].unique().tolist() == long["input_id"].unique()[:3].tolist()
 
 
+def test_quick_takes_pairs_of_every_category(data):
+    part = datasets.quick(data("hhh"), inputs=8)
+    assert part.drop_duplicates("input_id")["category"].value_counts().eq(2).all()
+    assert part["category"].nunique() == 4 and len(part) == 16
+
+
 PROMPT = (
     "###Task Description:\nJudge it.\n\n###The instruction to evaluate:\n{i}\n\n###Response to evaluate:\n{o}\n\n"
     "###Reference Answer (Score 5):\n{r}\n\n###Score Rubrics:\n{s}\n\n###Feedback: "

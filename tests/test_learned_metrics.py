@@ -1,5 +1,5 @@
-"""BARTScore and GPTScore equal the model's own loss; UniEval, COMET and BLEURT say
-what they need and read it right.
+"""BARTScore and GPTScore equal the model's own loss; UniEval, SteamSHP, COMET and
+BLEURT say what they need and read it right.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ import pytest
 import tiny_model
 
 from nlgeval_lib import engines
-from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, UniEval
+from nlgeval_lib.evaluators import (
+    BartScore,
+    Bleurt,
+    Comet,
+    GPTScore,
+    SteamSHP,
+    UniEval,
+)
 
 OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
 REFERENCES = ["the cat sat down", "a dog", "one"]
@@ -218,6 +225,46 @@ def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -
     )
     with pytest.raises(ValueError, match="needs a column 'references' or 'reference'"):
         UniEval("summarization", "relevance", model=t5).score(frame)
+
+
+def preferred(folder: Path, text: str) -> float:
+    """The probability of A as the first token of a model's answer to a text."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    answer = tokenizer("A")["input_ids"][0]
+    question = tokenizer(text, return_tensors="pt")
+    with torch.no_grad():  # one label: the model itself starts the decoder
+        logits = model(**question, labels=torch.tensor([[answer]])).logits
+    return float(logits[0, 0].softmax(-1)[answer])
+
+
+def test_steamshp_is_the_probability_of_a_against_a_full_stop(t5: Path) -> None:
+    form = (
+        "POST: {}\n\n RESPONSE A: {}\n\n RESPONSE B: .\n\n "
+        "Which response is better? RESPONSE"
+    )
+    outputs = ["the dog\nsat", "a cat", " "]
+    instructions = ["Is this\na dog ?", "one two", "three"]
+    frame = pd.DataFrame({"output": outputs, "instruction": instructions})
+    scored = SteamSHP(t5).score(frame)
+    assert scored["status"].tolist() == ["ok", "ok", "empty"]
+    for row in (0, 1):
+        texts = [instructions[row], outputs[row]]
+        asked = form.format(*(text.replace("\n", " ") for text in texts))
+        assert scored["value"][row] == pytest.approx(preferred(t5, asked), abs=1e-6)
+    assert scored["value"][0] != scored["value"][1]
+
+
+def test_a_post_that_is_too_long_for_steamshp_loses_its_end(t5: Path) -> None:
+    long = ["one " * 200, "one " * 200 + "dog", "dog " + "one " * 200]
+    frame = pd.DataFrame({"output": ["the cat"] * 3, "instruction": long})
+    values = SteamSHP(t5, max_tokens=40).score(frame)["value"]
+    assert values[0] == values[1] != values[2]
+    other = frame.assign(output="the dog")
+    assert (SteamSHP(t5, max_tokens=40).score(other)["value"] != values).all()
 
 
 @pytest.fixture

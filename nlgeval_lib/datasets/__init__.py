@@ -15,7 +15,7 @@ import pandas as pd
 
 from nlgeval_lib import files as places
 from nlgeval_lib.datasets import frame, registry
-from nlgeval_lib.datasets.frame import Spec, items, quick
+from nlgeval_lib.datasets.frame import Spec, first_inputs, items, quick
 from nlgeval_lib.datasets.registry import (
     ChecksumError,
     DataError,
@@ -30,6 +30,7 @@ __all__ = [
     "DataUnavailable",
     "Spec",
     "UnknownName",
+    "first_inputs",
     "frame",
     "items",
     "kind",

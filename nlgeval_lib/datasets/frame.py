@@ -185,6 +185,19 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
 
 def quick(frame: pd.DataFrame, inputs: int = 20) -> pd.DataFrame:
     """The rows of the first `inputs` inputs, everything else as it is."""
-    first_inputs = frame["input_id"].unique()[:inputs]
-    rows = frame[frame["input_id"].isin(first_inputs)].reset_index(drop=True)
-    return counted(rows, frame.attrs)
+    rows = frame[frame["input_id"].isin(first_inputs(frame, inputs))]
+    return counted(rows.reset_index(drop=True), frame.attrs)
+
+
+def first_inputs(frame: pd.DataFrame, inputs: int) -> pd.Series:
+    """The first `inputs` inputs.
+
+    Pairs of several categories stand one category after the other in their file: of
+    each category, as many are taken.
+    """
+    different = frame["input_id"].drop_duplicates()
+    systems = set(frame["system_id"]) if "system_id" in frame else set()
+    if "category" in frame and systems == {"chosen", "rejected"}:
+        place_in_category = frame.loc[different.index].groupby("category").cumcount()
+        different = different[place_in_category.sort_values(kind="stable").index]
+    return different[:inputs]

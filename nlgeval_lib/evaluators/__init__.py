@@ -30,6 +30,7 @@ _BUILT_IN = {
     "comet": "learned_metrics:Comet",
     "bleurt": "learned_metrics:Bleurt",
     "unieval": "learned_metrics:UniEval",
+    "steamshp": "learned_metrics:SteamSHP",
     "geval": "geval:GEval",
     "prometheus": "prometheus:Prometheus",
     "tigerscore": "tigerscore:TigerScore",

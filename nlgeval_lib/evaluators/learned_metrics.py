@@ -1,5 +1,5 @@
-"""BARTScore and GPTScore (how likely is an output?), UniEval, COMET and BLEURT: what
-a trained model says of it.
+"""BARTScore and GPTScore (how likely is an output?), UniEval, SteamSHP, COMET and
+BLEURT: what a trained model says of it.
 """
 
 from __future__ import annotations
@@ -271,25 +271,111 @@ class UniEval(Metric):
         values: list[Found] = []
         for start in range(0, len(items), self.batch_size):
             texts = [text for (text,) in items[start : start + self.batch_size]]
-            encoded = tokenizer(
-                texts,
-                max_length=self.max_tokens,
-                truncation=True,
-                padding=True,
-                return_tensors="pt",
-            )
-            begin = torch.full((len(texts), 1), model.config.decoder_start_token_id)
-            with torch.inference_mode():
-                output = model(
-                    **encoded.to(model.device),
-                    decoder_input_ids=begin.to(model.device),
-                )
-            logits = output.logits[:, 0]
+            logits = _first_step(tokenizer, model, texts, self.max_tokens)
             # p(Yes) / (p(Yes) + p(No))
             probabilities = torch.sigmoid(logits[:, yes] - logits[:, no])
             for probability in probabilities.tolist():
                 values.append((probability,))
         return values
+
+
+def _first_step(
+    tokenizer: Any, model: Any, texts: Sequence[str], max_tokens: int
+) -> Any:
+    """The logits of a sequence-to-sequence model's first token, `[text, token]`."""
+    import torch
+
+    encoded = tokenizer(
+        list(texts),
+        max_length=max_tokens,
+        truncation=True,
+        padding=True,
+        return_tensors="pt",
+    )
+    begin = torch.full((len(texts), 1), model.config.decoder_start_token_id)
+    with torch.inference_mode():
+        output = model(
+            **encoded.to(model.device),
+            decoder_input_ids=begin.to(model.device),
+        )
+    return output.logits[:, 0]
+
+
+class SteamSHP(Metric):
+    """SteamSHP: how likely people find the output a good answer to the instruction, 0
+    to 1.
+
+    The model reads a post and two responses, and writes which is better, A or B. As its
+    card says for a single response, the output is A, and B is a full stop; the value is
+    the probability of A. Line breaks become blanks, and a post that is too long for
+    `max_tokens` loses its end.
+    model: a folder or a hub id.
+
+    Source: Ethayarajh et al. (2022), Understanding Dataset Difficulty with V-Usable
+    Information; form and reading are those of the model's card.
+    """
+
+    name = "steamshp"
+    chunk = 250
+    parallel = False
+    needs = ("instruction",)
+
+    def __init__(
+        self,
+        model: str | Path = "stanfordnlp/SteamSHP-flan-t5-xl",
+        *,
+        max_tokens: int = 512,
+        batch_size: int = 8,
+        **common: Any,
+    ) -> None:
+        super().__init__(**common)
+        self.model = model
+        self.max_tokens = max_tokens
+        self.batch_size = batch_size
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "model": encoders.locate(self.model).label,
+            "max_tokens": self.max_tokens,
+            "transformers": version("transformers"),
+        }
+
+    def items(self, sample: Sample) -> list[Item]:
+        if not sample.output.strip():
+            return []
+        post = " ".join(sample.instruction.splitlines())
+        return [(post, " ".join(sample.output.splitlines()))]
+
+    @functools.cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        return encoders.pretrained(encoders.locate(self.model), "AutoModelForSeq2SeqLM")
+
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        tokenizer, model = self._loaded
+        better = tokenizer("A")["input_ids"][0]
+        values: list[Found] = []
+        for start in range(0, len(items), self.batch_size):
+            texts = []
+            for post, response in items[start : start + self.batch_size]:
+                texts.append(self._question(tokenizer, post, response))
+            logits = _first_step(tokenizer, model, texts, self.max_tokens)
+            for probability in logits.softmax(-1)[:, better].tolist():
+                values.append((probability,))
+        return values
+
+    def _question(self, tokenizer: Any, post: str, response: str) -> str:
+        """What the model is asked about a response; the post is cut to the room that
+        the rest leaves.
+        """
+        rest = (
+            f"\n\n RESPONSE A: {response}\n\n RESPONSE B: .\n\n "
+            "Which response is better? RESPONSE"
+        )
+        room = self.max_tokens - len(tokenizer(f"POST: {rest}")["input_ids"])
+        ids = tokenizer(post, add_special_tokens=False)["input_ids"]
+        if len(ids) > room:
+            post = tokenizer.decode(ids[: max(0, room)])
+        return f"POST: {post}{rest}"
 
 
 def _sentences(text: str) -> list[str]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from nlgeval_lib import files
+from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine, EngineError, Failure, models
 from nlgeval_lib.engines._server import is_marked
@@ -158,19 +157,11 @@ def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
 
 
 def first_inputs(rows: Rows) -> Rows:
-    """The rows of the first 20 inputs; where these are not known, the first 20 rows.
-
-    Pairs of several categories stand one category after the other in their file: of
-    each, as many are taken.
-    """
-    frame = rows.frame
-    numbered = pd.Series(range(len(rows)), frame.index)
-    inputs = frame.get("input_id", numbered)
-    wanted = inputs.drop_duplicates()
-    if "category" in frame and set(frame["system_id"]) == {"chosen", "rejected"}:
-        place_in_category = frame.loc[wanted.index].groupby("category").cumcount()
-        wanted = wanted[place_in_category.sort_values(kind="stable").index]
-    return rows.take(inputs.isin(wanted[:QUICK_INPUTS]).to_numpy())
+    """The rows of the first 20 inputs; where these are not known, the first 20 rows."""
+    if "input_id" not in rows.frame:
+        return rows.take(np.arange(len(rows)) < QUICK_INPUTS)
+    wanted = datasets.first_inputs(rows.frame, QUICK_INPUTS)
+    return rows.take(rows.frame["input_id"].isin(wanted).to_numpy())
 
 
 def checkpoint() -> Path:
