@@ -96,3 +96,47 @@ def test_averages_and_statistics_of_which_less_is_better_make_no_lead():
     assert papers.ahead(cells).columns == 2
     assert papers.ahead(cells.assign(statistic="errors")) is None
     assert papers.ahead(cells.assign(evidence="average")) is None
+
+
+def test_what_was_not_run_is_said_with_what_a_test_needs():
+    said = first_screen.not_run("coascore", ["figure_02"])
+    assert said == (
+        "No: CoAScore was not run here as in the paper. A test needs gpt-3.5-turbo "
+        "through its API."
+    )
+    assert first_screen.not_run("tigerscore", []).endswith("and a GPU.")
+
+
+@pytest.mark.parametrize("entry", COMPARED, ids=lambda entry: entry.id)
+def test_every_page_of_a_paper_says_whether_its_method_was_tested(entry):
+    record = saving.read_json(f"{answers.base(entry)}.json")
+    questions = [question for question, _ in answers.Answer(entry, record).lines]
+    assert "Was the method tested?" in questions
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("coascore_table_02", "9 further printed numbers were not computed here"),
+        ("coascore_table_02", "ROUGE 8 of 9 equal"),
+        ("tigerscore_table_05", "The table's arithmetic: 16 of 16 printed sums"),
+        ("semscore_table_05", "Nothing: no number of this table was computed here"),
+    ],
+)
+def test_what_is_supported_is_no_more_than_was_computed(entry, said):
+    assert said in first_screen.supported(saved(catalogue.load()[entry]))
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (
+            "without misread: 0.276, outside the interval",
+            "Without misread it would be 0.276, which is outside the interval.",
+        ),
+        ("5 systems: t has little power", "The interval is limited by 5 systems."),
+        ("no row has a score", "no row has a score"),
+    ],
+)
+def test_reasons_of_the_statistics_are_put_into_plain_words(reason, said):
+    assert tables.plain_reason(reason) == said

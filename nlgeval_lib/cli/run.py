@@ -231,7 +231,7 @@ def report(
     mode: Mode = "full",
     output: Annotated[str, option("--output", "-o", help="The folder.")] = "",
     judgments: Annotated[
-        bool, typer.Option(help="A page for every judge, too: minutes.")
+        bool, typer.Option(help="A page a source of judgments, too: minutes.")
     ] = False,
 ) -> None:
     """Write the results as a static site: scoreboard, papers, every notebook with its

@@ -131,7 +131,9 @@ class Answer:
         if self.cells is not None:
             return []
         lines = []
-        for name in self._files("tests.csv"):
+        # what the miniature judge gave stands after what others recorded
+        names = sorted(self._files("tests.csv"), key=lambda name: "mini_tests" in name)
+        for name in names:
             lines += tested.sentences(_read(files.located(name)))
         return lines
 

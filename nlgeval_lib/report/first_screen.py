@@ -127,7 +127,14 @@ def supported(cells: pd.DataFrame) -> str:
         )
     if sentences:
         return " ".join(sentences)
-    if papers.counts(cells)["recomputed"]:
+    counted = papers.counts(cells)
+    if papers.supports(counted["consistent_equal"], counted["consistent_shuffled"]):
+        return (
+            f"The table's arithmetic: {counted['consistent_equal']} of "
+            f"{counted['consistent']} printed sums and averages match the printed "
+            "numbers they are made from. No number was computed here from texts."
+        )
+    if counted["recomputed"]:
         return "Nothing that chance would not give as well."
     return "Nothing: no number of this table was computed here from texts."
 

@@ -312,11 +312,17 @@ _MODEL = re.compile(
 
 
 _FEW = re.compile(r"(\d+) (systems|inputs): .*")
+_LEFT_OUT = re.compile(
+    r"without (.+?): (-?\d\.\d+), (outside the interval|no longer significant)"
+)
 
 
 def plain_reason(reason: str) -> str:
-    """A reason of `meta` in a reader's words: few systems make an interval wide."""
-    return _FEW.sub(r"The interval is limited by \1 \2.", reason)
+    """A reason of `meta` in a reader's words: few systems make an interval wide, one
+    or two units move the estimate.
+    """
+    reason = _FEW.sub(r"The interval is limited by \1 \2.", reason)
+    return _LEFT_OUT.sub(r"Without \1 it would be \2, which is \3.", reason)
 
 
 def plain_gap(reason: str) -> str:
