@@ -334,6 +334,7 @@ def test_aggregators_of_the_page_join_recorded_scores(needs, tmp_path, monkeypat
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # four ablations of 300 texts, minutes each
 def test_the_transcript_of_extending(nl, here):
     """Each choice of the charter makes a difference that its test sees, or one that
     is told to be none.
