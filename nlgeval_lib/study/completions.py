@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,6 +40,7 @@ _ENOUGH = 20
 # The share of the limit that is expected where fewer are stored: limits are set so that
 # no answer is cut.
 GUESS = 0.2
+_AT_ONCE = 1000  # requests that are looked up in a store together
 _NOT_HERE = (DataError, Unavailable)
 
 
@@ -126,37 +128,45 @@ class _Tally:
         self.lengths: list[int] = []
         self.lacking: list[tuple[Request, int]] = []
 
-    def add(
-        self, prompts: _Prompts, engine: Engine, store: Store | None, counted: _Draws
-    ) -> None:
+    def add(self, prompts: _Prompts, store: Store | None, counted: _Draws) -> None:
         """Count one stage more."""
         asked_with = canonical(prompts.sampling.key())
         draws = prompts.sampling.n
+        fresh: list[tuple[int, int]] = []  # a request, and how many draws are known
         for place, digest in enumerate(prompts.digests):
+            known = min(draws, counted.get((digest, asked_with), 0))
             self.completions += draws
-            known = counted.get((digest, asked_with), 0)
-            if known >= draws:
-                self.repeated += draws
-                continue
             self.repeated += known
-            counted[digest, asked_with] = draws
-            count = draws - known
-            if prompts.stage is not None:
-                request = prompts.stage.requests[place]
-                count -= self._stored(prompts.stage, place, known, store)
-                if count:
-                    self.lacking.append((request, count))
-            self.to_ask += count
-            self.limit += prompts.sampling.max_tokens * count
-            self.characters += prompts.characters[place] * count
+            if known < draws:
+                counted[digest, asked_with] = draws
+                fresh.append((place, known))
+        for start in range(0, len(fresh), _AT_ONCE):
+            block = fresh[start : start + _AT_ONCE]
+            stored = self._stored(prompts.stage, block, store)
+            for place, known in block:
+                count = draws - known - stored[place]
+                if count and prompts.stage is not None:
+                    self.lacking.append((prompts.stage.requests[place], count))
+                self.to_ask += count
+                self.limit += prompts.sampling.max_tokens * count
+                self.characters += prompts.characters[place] * count
 
-    def _stored(self, stage: Stage, place: int, known: int, store: Store | None) -> int:
-        """How many draws of a request, after those known, are stored."""
-        if store is None or not stage.keys:
-            return 0
-        stored = store.get_many(stage.keys[place][known:])
+    def _stored(
+        self,
+        stage: Stage | None,
+        block: Sequence[tuple[int, int]],
+        store: Store | None,
+    ) -> Counter[int]:
+        """How many draws of each request, after those known, are stored."""
+        if store is None or stage is None or not stage.keys:
+            return Counter()
+        places = {}
+        for place, known in block:
+            for key in stage.keys[place][known:]:
+                places[key] = place
+        stored = store.get_many(places)
         self.lengths += [answer.completion_tokens for answer in stored.values()]
-        return len(stored)
+        return Counter(places[key] for key in stored)
 
 
 def _stage_counts(
@@ -168,7 +178,7 @@ def _stage_counts(
     """The numbers of one row of `plan`, from the stages of one name."""
     tally = _Tally()
     for prompts in stages:
-        tally.add(prompts, engine, store, counted_draws)
+        tally.add(prompts, store, counted_draws)
     prompt_tokens, counted = _prompt_tokens(tally, engine)
     lengths = [length for length in tally.lengths if length > 0]
     enough = len(lengths) >= _ENOUGH
