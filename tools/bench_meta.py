@@ -314,7 +314,7 @@ def _wmt() -> dict[str, float]:
 
 
 def _wmt_beside_nlpstats(
-    resamples: int = 500, slow_resamples: int = 3
+    resamples: int = 500, slow_resamples: int = 2
 ) -> dict[str, float]:
     """The same as for 16 x 100 at WMT's size: every level, coefficient and method."""
     first, second, y = data("mixed", *WMT)

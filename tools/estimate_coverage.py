@@ -10,6 +10,7 @@ worlds with fewer simulations.
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import meta
+from nlgeval_lib import datasets, meta
+from nlgeval_lib.study import recorded_judges
 
 SYSTEMS = 5
 Scores = np.ndarray
@@ -39,6 +41,7 @@ class World:
     judge: Callable[[Scores, np.random.Generator], Scores]
     heavy: bool = False
     topics: int = 0
+    note = "by a law"
 
     def draw(self, inputs: int, rng: np.random.Generator) -> tuple[Scores, Scores]:
         """Scores and ratings of new inputs, `[system, input]`."""
@@ -62,6 +65,47 @@ class World:
         return np.arange(inputs) * self.topics // inputs
 
 
+@dataclass(frozen=True)
+class OfData:
+    """The inputs of a rated data set with a judge's scores of all outputs, drawn with
+    replacement: nothing of scores and ratings is by a law.
+
+    judge: a column of the set's file, or the name of a recorded judge in `recording`.
+    """
+
+    dataset: str
+    aspect: str
+    judge: str
+    recording: str = ""
+    topics = 0
+    note = "from data"
+
+    def draw(self, inputs: int, rng: np.random.Generator) -> tuple[Scores, Scores]:
+        """Scores and ratings of inputs that are drawn, `[system, input]`."""
+        scores, ratings = _pool(self)
+        drawn = rng.integers(0, ratings.shape[1], inputs)
+        return scores[:, drawn], ratings[:, drawn]
+
+
+@functools.cache
+def _pool(world: OfData) -> tuple[Scores, Scores]:
+    """All scores and ratings of a data set, of inputs that lack none."""
+    frame = datasets.of_numbers(world.dataset)
+    if world.recording:
+        items = datasets.items(frame)
+        recorded = recorded_judges.scores(items, world.recording)
+        places = items[["system_id", "input_id"]].reset_index(drop=True)
+        places["score"] = np.asarray(recorded[world.judge][world.aspect], dtype=float)
+        of_judge = places.pivot_table("score", "system_id", "input_id")
+    frame = frame[frame["aspect"] == world.aspect]
+    ratings = frame.pivot_table("human", "system_id", "input_id")
+    if not world.recording:
+        of_judge = frame.pivot_table(world.judge, "system_id", "input_id")
+    of_judge = of_judge.reindex_like(ratings)
+    complete = (ratings.notna() & of_judge.notna()).all()
+    return of_judge.loc[:, complete].to_numpy(), ratings.loc[:, complete].to_numpy()
+
+
 def _on_scale(values: Scores) -> Scores:
     return np.clip(np.round(values), 1, 5)
 
@@ -80,7 +124,7 @@ def _passes(quality: Scores, rng: np.random.Generator) -> Scores:
     return (_noisy(quality, rng) > -0.5).astype(float)
 
 
-WORLDS = {
+WORLDS: dict[str, World | OfData] = {
     "normal": World(lambda quality: quality, _noisy),
     "five classes": World(
         lambda quality: _on_scale(3.5 + quality),
@@ -97,6 +141,16 @@ WORLDS = {
     ),
     "ten topics": World(lambda quality: quality, _noisy, topics=10),
     "pass or fail": World(lambda quality: (quality > -0.8).astype(float), _passes),
+    "SummEval, consistency": OfData(
+        "summeval", "consistency", "gpt-4o", "alttest_summeval"
+    ),
+    "SummEval, coherence": OfData(
+        "summeval", "coherence", "gpt-4o", "alttest_summeval"
+    ),
+    "Topical-Chat, overall": OfData("topical_chat", "overall", "unieval"),
+    "OpenMEVA, ChatGPT": OfData("openmeva", "overall", "stored_chatgpt"),
+    "OpenMEVA, BARTScore": OfData("openmeva", "overall", "stored_bartscore"),
+    "SFRES, quality": OfData("sfres", "quality", "unieval"),
 }
 
 
@@ -154,8 +208,10 @@ def measure(
     return {**table.drop(columns=worth).mean(), **table[worth].median()}
 
 
-def _truth(world: World, seed: int) -> Scores:
+def _truth(world: World | OfData, seed: int) -> Scores:
     """The mean rating of each system over all inputs and topics there could be."""
+    if isinstance(world, OfData):
+        return _pool(world)[1].mean(axis=1)
     beyond = replace(world, topics=BEYOND if world.topics else 0)
     _, ratings = beyond.draw(BEYOND, np.random.default_rng(seed))
     return ratings.mean(axis=1)
@@ -173,7 +229,7 @@ def _coverage(
     low = center - 1.96 * error
     high = center + 1.96 * error
     yield "judge alone", _held(low, high, truth)
-    first, second = np.triu_indices(SYSTEMS, 1)
+    first, second = np.triu_indices(len(truth), 1)
     gaps = truth[first] - truth[second]
     pairs = found.differences_frame()
     yield "differences", _held(pairs["low"], pairs["high"], gaps)
@@ -233,7 +289,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             sims,
             seed,
         )
-        place = {"world": name, "by": by, "labels": labels, "inputs": inputs}
+        place = {
+            "world": name,
+            "made": WORLDS[name].note,
+            "by": by,
+            "labels": labels,
+            "inputs": inputs,
+        }
         rows.append(place | measured)
     table = pd.DataFrame(rows).round(3)
     print(table.to_markdown(index=False))

@@ -7,7 +7,8 @@ Writes data/simulated/meta_inference.csv (worlds by a normal law) and data_world
 (worlds drawn from rated data sets, heavy tails, broken systems, families, topics; half
 as many simulations), cell by cell; cells that are there are not made again, so a run
 that was cut off goes on. About 30 minutes of one core. Everything follows from the
-seed.
+seed; rows of another seed are added to those that are there (data_worlds.csv has 0
+and 1).
 """
 
 from __future__ import annotations
