@@ -23,7 +23,7 @@ NLGEVAL := $(BIN)/nlgeval
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -158,6 +158,9 @@ lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
 lock: $(READY)  ## compile the locks from pyproject.toml again
 	@tools/lock.sh
 	@$(PY) tools/environment.py
+
+check-locks: $(READY)  ## whether each lock has a wheel of every package for each Python, 3.11 to 3.14 [PYTHONS=3.14]
+	@PYTHONS="$(PYTHONS)" tools/check_locks.sh
 
 # The validators and the SBOM's tool, apart from the project's own environment
 BESIDE := .venv-archive

@@ -42,14 +42,16 @@ def plain(name: str) -> str:
     return "".join(char for char in name.casefold() if char.isalnum())
 
 
-def near(name: object, known: Iterable[str], n: int = 3) -> list[str]:
+def near(
+    name: object, known: Iterable[str], n: int = 3, cutoff: float = 0.5
+) -> list[str]:
     """The known names most like `name`, the nearest first, at most `n`.
 
-    Large and small letters are alike.
+    Large and small letters are alike. cutoff: how alike, from 0 to 1 (the same).
     """
     by_fold = {candidate.casefold(): candidate for candidate in known}
     folded = str(name).casefold()
-    nearest = difflib.get_close_matches(folded, by_fold, n=n, cutoff=0.5)
+    nearest = difflib.get_close_matches(folded, by_fold, n=n, cutoff=cutoff)
     return [by_fold[fold] for fold in nearest]
 
 

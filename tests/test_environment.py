@@ -368,18 +368,36 @@ def test_what_needs_the_repository_says_so_in_a_line(
         assert "this needs the repository" in first and last == "exit 2"
 
 
-def test_environment_yml_is_pyproject() -> None:
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    pip = next(
-        entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)
-    )
-    written = {
-        canonicalize_name(each.name): str(each.specifier)
-        for each in map(Requirement, pip)
-    }
-    assert written.keys() == declared(*COMMON).keys()
-    pins = locked("base")
-    assert written == {name: pins[name][0] for name in written}
+@pytest.mark.parametrize(
+    ("file", "group"), [("environment.yml", "cpu"), ("environment-gpu.yml", "gpu")]
+)
+def test_a_conda_file_is_its_lock(file: str, group: str) -> None:
+    """Every package at its version; CUDA and vLLM only where there is a GPU."""
+    environment = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))
+    [pip] = [
+        line["pip"] for line in environment["dependencies"] if isinstance(line, dict)
+    ]
+    options = [line for line in pip if line.startswith("--")]
+    pins = [Requirement(line) for line in pip if not line.startswith("--")]
+    written = {canonicalize_name(pin.name): str(pin.specifier) for pin in pins}
+    assert written == {name: pin for name, (pin, _) in locked(group).items()}
+    assert written.keys() >= declared(*LOCK_GROUPS[group]).keys()
+    is_gpu = group == "gpu"
+    assert any(name.startswith("nvidia-") for name in written) == is_gpu
+    assert ("vllm" in written) == is_gpu
+    # PyPI's own torch would bring CUDA
+    assert bool(options) == (not is_gpu)
+
+
+def test_every_allowed_python_is_named_everywhere() -> None:
+    allowed = ["3.11", "3.12", "3.13", "3.14"]
+    assert PROJECT["requires-python"] == ">=3.11,<3.15"
+    prefix = "Programming Language :: Python :: "
+    names = [line for line in PROJECT["classifiers"] if line.startswith(prefix)]
+    assert names == [f"{prefix}{version}" for version in allowed]
+    setup = (ROOT / "tools/setup.sh").read_text(encoding="utf-8")
+    assert " ".join(f"python{version}" for version in allowed) in setup
+    assert "(3, 11) <= sys.version_info[:2] <= (3, 14)" in setup
 
 
 def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> None:

@@ -252,8 +252,33 @@ def test_the_advice_for_a_strict_server_works(nl, tmp_path, judge):
         and not server.bodies
     )
     [advice] = re.findall(r"-s \S+ (?=asks without)", got.err)
-    got = nl(*GRADE, "--rubric", "r.toml", *asks(server), *advice.split())
+    [whole] = re.findall(r"^the whole command: nlgeval (.*)$", got.err, re.M)
+    given = [*GRADE, "--rubric", "r.toml", *map(str, asks(server))]
+    assert shlex.split(whole) == [*given, *advice.split()]
+    got = nl(*shlex.split(whole))
     assert got.code == 0 and "rep:" not in got.out, got.err
+
+
+@pytest.mark.parametrize(
+    ("columns", "advice"),
+    [
+        (("Frage", "Antwort"), "--map output=Antwort --map instruction=Frage"),
+        (("Antwort", "Referenz"), "--map output=Antwort --map references=Referenz"),
+        (("q", "reponse"), "--map output=reponse --map instruction=COLUMN"),
+        (("Target sentence", "outputs"), "--map output=outputs"),
+    ],
+)
+def test_a_column_is_suggested_for_what_its_name_says(nl, tmp_path, columns, advice):
+    """And for nothing else: a question is no reference."""
+    jsonl(tmp_path / "in.jsonl", [dict.fromkeys(columns, "x")])
+    judge = ("--engine", "openai", "--base-url", "http://127.0.0.1:9/v1", "-m", "j")
+    got = nl("score", "-e", "prometheus", "-i", "in.jsonl", "-o", "o.csv", *judge)
+    assert got.code == 2
+    suggested = re.findall(r"--map \w+=(?:\w+)", got.err.partition("say which")[2])
+    for option in re.findall(r"--map \S+", advice):
+        assert option in suggested, got.err
+    if "Frage" in columns:
+        assert "references=COLUMN" in got.err
 
 
 # -- metrics

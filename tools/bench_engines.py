@@ -3,7 +3,8 @@ random Llama built on the spot.
 
 vllm: engine, store and parser against `LLM.generate`: wall seconds, A and B in turn.
 openai: requests a second against a loopback server that waits 50 ms, as a share of what
-`concurrency` allows.
+`concurrency` allows; processor time a request beside plain httpx2, which sends the same
+bodies and reads the answers as JSON; memory while completions are handed over.
 """
 
 from __future__ import annotations
@@ -238,7 +239,70 @@ def _openai(calls: int) -> dict[str, Any]:
                 seconds.append(time.perf_counter() - began)
             share = calls * DELAY / statistics.median(seconds)
             out[f"concurrency {concurrency}, share of ideal"] = round(share, 3)
+        out |= _beside_plain(url, 50 * calls)
     return out
+
+
+def _beside_plain(url: str, count: int, concurrency: int = 256) -> dict[str, Any]:
+    """Our engine and plain httpx2 in turn: processor time a request, whatever else the
+    machine does; and how much memory grows with the completions of the last round.
+    """
+    engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
+    sampling = Sampling(max_tokens=8)
+    micros: dict[str, list[float]] = {"plain": [], "ours": []}
+    growth = 0
+    for number in range(4):  # the first warms up, and finds the pace
+        asks = []
+        for place in range(count):
+            request = engines.Request(prompt=f"{number} {place}")
+            key = request.keys(engine, sampling)[0]
+            asks.append(engines.Ask.of(request, 0, key, sampling))
+        bodies = [engine.body(ask, sampling) for ask in asks]
+        began = time.process_time()
+        asyncio.run(_plain(f"{url}/completions", bodies, concurrency))
+        between = time.process_time()
+        before = _resident()
+        for batch in engine.generate(asks, sampling):
+            del batch
+        growth = _resident() - before
+        ended = time.process_time()
+        if number:
+            micros["plain"].append(1e6 * (between - began) / count)
+            micros["ours"].append(1e6 * (ended - between) / count)
+    plain = statistics.median(micros["plain"])
+    ours = statistics.median(micros["ours"])
+    return {
+        f"concurrency {concurrency}, plain httpx2, microseconds a request": round(
+            plain
+        ),
+        f"concurrency {concurrency}, ours, microseconds a request": round(ours),
+        f"concurrency {concurrency}, plain / ours": round(plain / ours, 3),
+        "bytes a completion that stay": round(growth / count),
+    }
+
+
+async def _plain(address: str, bodies: list[dict[str, Any]], concurrency: int) -> None:
+    """Send all bodies, so many at a time, and read each answer as JSON."""
+    import httpx2
+
+    left = iter(bodies)
+    limits = httpx2.Limits(
+        max_connections=concurrency, max_keepalive_connections=concurrency
+    )
+    async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
+
+        async def worker() -> None:
+            for body in left:
+                answer = await client.post(address, json=body)
+                json.loads(answer.content)
+
+        await asyncio.gather(*(worker() for _ in range(concurrency)))
+
+
+def _resident() -> int:
+    """The bytes of memory that this process has (Linux)."""
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * 4096
 
 
 @contextlib.contextmanager

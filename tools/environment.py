@@ -1,20 +1,21 @@
-"""Write environment.yml: what pyproject.toml declares, at the versions of the lock,
-for conda users.
+"""Write environment.yml and environment-gpu.yml: every package of a lock at its exact
+version, for conda users.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = ("stats", "judges", "notebooks", "train", "ray", "dev")
+# PyPI's torch for Linux brings CUDA; pip takes the CPU build of the same version here.
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+LOCKS = {"environment.yml": "cpu", "environment-gpu.yml": "gpu"}
 HEAD = """\
-# Written by tools/environment.py from pyproject.toml and requirements/base.txt; `make lock` renews it.
-# conda env create -f environment.yml && conda run -n nlgeval pip install --no-deps -e .
-# For judges on a GPU: conda run -n nlgeval pip install {vllm}
-name: nlgeval
+# Written by tools/environment.py from requirements/{lock}.txt; `make lock` renews it.
+# {what}
+# conda env create -f {file} && conda run -n {name} pip install --no-deps -e .
+name: {name}
 channels:
   - conda-forge
 dependencies:
@@ -23,6 +24,11 @@ dependencies:
   - make
   - pip:
 """
+WHAT = {
+    "cpu": "For machines without a CUDA device; judges run with transformers or "
+    "behind a server.",
+    "gpu": "For Linux with a CUDA device: the same with vLLM.",
+}
 
 
 def name(requirement: str) -> str:
@@ -44,20 +50,19 @@ def locked(group: str) -> dict[str, str]:
     return versions
 
 
-def text() -> str:
-    """The content that environment.yml must have."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]
-    extras = project["optional-dependencies"]
-    wanted = [
-        *project["dependencies"],
-        *(each for group in GROUPS for each in extras[group]),
-    ]
-    versions = locked("base")
-    pins = [f"      - {name(each)}=={versions[name(each)]}\n" for each in wanted]
-    return HEAD.format(vllm=extras["gpu"][0]) + "".join(pins)
+def text(file: str) -> str:
+    """The content that a file must have."""
+    lock = LOCKS[file]
+    environment = "nlgeval" if lock == "cpu" else f"nlgeval-{lock}"
+    head = HEAD.format(lock=lock, what=WHAT[lock], file=file, name=environment)
+    lines = []
+    if lock == "cpu":
+        lines.append(f"--extra-index-url {CPU_BUILDS}")
+    for package, version in sorted(locked(lock).items()):
+        lines.append(f"{package}=={version}")
+    return head + "".join(f"      - {line}\n" for line in lines)
 
 
 if __name__ == "__main__":
-    (ROOT / "environment.yml").write_text(text(), encoding="utf-8")
+    for file in LOCKS:
+        (ROOT / file).write_text(text(file), encoding="utf-8")

@@ -14,14 +14,14 @@ fail() { say "$*"; exit 2; }
 [ ! -L .venv ] || fail ".venv is a link to another checkout's; remove the link, and run this again"
 [ -f "$lock" ] || fail "no lock $lock; choose GROUP=cpu, cpu-vllm, gpu or base"
 
-fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }
+fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' >/dev/null 2>&1; }
 if ! fits "$python"; then
     found=$("$python" --version 2>&1) && found="is $found" || found="does not run"
     other=
-    for candidate in python3.11 python3.12 python3.13; do
+    for candidate in python3.11 python3.12 python3.13 python3.14; do
         if fits "$candidate"; then other=$candidate; break; fi
     done
-    [ -n "$other" ] || fail "$python $found; Python 3.11, 3.12 or 3.13 is needed. Set PYTHON=/path/to/python"
+    [ -n "$other" ] || fail "$python $found; Python 3.11 to 3.14 is needed. Set PYTHON=/path/to/python"
     say "$python $found; using $other"
     python=$other
 fi

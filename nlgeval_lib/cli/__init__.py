@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import importlib.metadata
 import os
+import shlex
 import signal
 import sys
 import warnings
@@ -81,6 +82,9 @@ def main() -> None:
         if message is None:
             raise
         print(f"error: {message}", file=sys.stderr)
+        if without := getattr(error, "without", ()):
+            whole = shlex.join(["nlgeval", *sys.argv[1:], *without])
+            print(f"the whole command: {whole}", file=sys.stderr)
         sys.exit(2 if isinstance(error, (ValueError, FileNotFoundError)) else 1)
 
 

@@ -37,7 +37,12 @@ class EngineError(RuntimeError):
 
 
 class UnsupportedSetting(ValueError):
-    """An engine was given a setting that its backend cannot honour."""
+    """An engine was given a setting that its backend cannot honour.
+
+    without: the options of a command that asks without it.
+    """
+
+    without: tuple[str, ...] = ()
 
 
 def canonical(value: Any) -> str:

@@ -18,7 +18,13 @@ from typing import Any
 
 from nlgeval_lib.engines import _server
 from nlgeval_lib.engines._server import MOST_WAIT, SECRET, AttemptFailed
-from nlgeval_lib.engines.base import Ask, Engine, Sampling, failed
+from nlgeval_lib.engines.base import (
+    Ask,
+    Engine,
+    Sampling,
+    UnsupportedSetting,
+    failed,
+)
 from nlgeval_lib.records import Completion
 
 DIALECTS = ("auto", "openai", "vllm")
@@ -192,7 +198,12 @@ class OpenAIEngine(Engine):
             "OpenAI's protocol does not have it, a server of vLLM does; "
             f"{without} asks without"
         )
-        self._refuse(sampling, *names, reason=reason)
+        try:
+            self._refuse(sampling, *names, reason=reason)
+        except UnsupportedSetting as error:
+            if settings:
+                error.without = tuple(without.split())
+            raise
 
     def body(self, ask: Ask, sampling: Sampling) -> dict[str, Any]:
         """The JSON of one call.

@@ -54,6 +54,14 @@ _OTHERS = {
     "system_id": ("model", "system"),
     RATING: ("rating", "human_score", "score", "label"),
 }
+# what files in other languages call them: only for a message's suggestion
+_ELSEWHERE = {
+    "output": ("antwort", "ausgabe", "respuesta", "réponse"),
+    "reference": ("referenz", "musterantwort", "referencia", "référence"),
+    "instruction": ("frage", "aufgabe", "anweisung", "pregunta", "consigne"),
+    "source": ("quelle", "eingabe", "entrada", "fuente", "entrée"),
+}
+_ALIKE = 0.7  # a name less like a usual one is not suggested
 _READERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(TEXTS, as_text),
     **dict.fromkeys(IDS, as_id),
@@ -484,18 +492,18 @@ def _usual(
     return usual
 
 
-def nearest(rows: Parts, need: str) -> str:
-    """The column without a use whose name is most like a usual one for ours; "" where
-    no name is near.
+def nearest(rows: Parts, need: str, suggested: Collection[str] = ()) -> str:
+    """The column without a use, and not `suggested` for another, whose name is most
+    like a usual one for ours; "" where no name is near.
     """
-    used: set[str] = set()
+    used = set(suggested)
     for ours, names in rows.sources.items():
         if ours in KNOWN:
             used.update(names)
     free = [name for name in rows.columns if name not in used]
     for ours in reversed(_choices(need)):
-        for usual in (ours, *_OTHERS.get(ours, ())):
-            for column in near(usual, free, 1):
+        for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
+            for column in near(usual, free, 1, _ALIKE):
                 return column
     return ""
 
@@ -553,9 +561,12 @@ def _needed_columns(
     columns = []
     maps = []
     fills = []
+    suggested: list[str] = []
     for need in needs:
+        column = nearest(rows, need, suggested)
+        suggested.append(column)
         columns.append("a column " + " or ".join(map(repr, _choices(need))))
-        maps.append(f"--map {need}={nearest(rows, need) or 'COLUMN'}")
+        maps.append(f"--map {need}={column or 'COLUMN'}")
         if need == "rubric":
             fills.append("--rubric FILE, or -s rubric=no")
         else:

@@ -481,8 +481,9 @@ class HDEval(Judge):
         if aggregator.needs_ratings:
             raise ValueError(
                 f"hdeval: the aggregator {aggregator.kind!r} is not fitted: fit it on "
-                "rated rows (--fit FILE, or --cross-fit 5), or give a fitted one "
-                "(--load FILE)"
+                "rated rows (--fit FILE, or --cross-fit 5), give a fitted one "
+                "(--load FILE), or take the mean of the criteria "
+                "(-s aggregator=average)"
             )
         targets = list(dict.fromkeys(sample.aspect for sample in samples)) or [""]
         aggregator = self.new_aggregator(self.tree, targets)
@@ -614,7 +615,8 @@ def _criteria_tree(
     if not criteria:
         raise ValueError(
             f"task {task.name!r} has no published criteria: "
-            "give names and questions as setting criteria"
+            "give names and questions as setting criteria, such as "
+            """-s 'criteria={"Truth": "Is it true?", "Use": "Does it help?"}'"""
         )
     if isinstance(criteria, str):
         return CriteriaTree.published(criteria)
