@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import socket
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -319,6 +320,70 @@ def test_all_reports_each_data_set_and_goes_on(checkout, monkeypatch):
     assert lines[3].startswith("2 of 3 data sets ready (3 files") and lines[3].endswith(
         "unavailable: two"
     )
+
+
+class _InPairs(QuietHandler):
+    """Answers only where two requests are waiting at once, but for the first one."""
+
+    def do_GET(self):
+        name = self.path.strip("/")
+        self.server.hits[name] += 1
+        if name != "part-0":
+            self.server.two.wait(20)
+        body = OTHER if name == "part-4" else GOOD
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def parts(checkout):
+    """Seven files of one set whose server answers two requests at a time."""
+    running = LoopbackServer(_InPairs)
+    running.hits = Counter()
+    running.two = threading.Barrier(2)
+    address = f"http://127.0.0.1:{running.server_address[1]}"
+    names = [f"part-{number}" for number in range(7)]
+    rows = [_row(f"set/{name}", f"{address}/{name}") for name in names]
+    _write_registry(checkout, rows)
+    yield running
+    running.stop()
+
+
+def test_many_files_are_fetched_several_at_once_each_checked(checkout, parts):
+    """A server that answers two at a time, never one, is enough; a file that is another
+    one is not kept; what lies there is not asked for.
+    """
+    relpaths = [f"set/part-{number}" for number in range(7)]
+    fetch.together("set", relpaths)
+    assert [parts.hits[f"part-{number}"] for number in range(7)] == [1] * 7
+    assert _left(checkout) == sorted({*relpaths} - {"set/part-4"})
+    for relpath in _left(checkout):
+        assert fetch.path(relpath).read_bytes() == GOOD
+    fetch.together("set", _left(checkout))
+    assert parts.hits.total() == 7
+
+
+def test_where_the_first_cannot_be_had_nobody_is_asked_for_the_rest(checkout, server):
+    fetch.together("set", ["set/missing", "set/good", "set/flaky"])
+    assert server.hits == Counter(missing=1)
+    assert _left(checkout) == []
+
+
+def test_a_recording_asks_for_the_files_of_its_options_alone(
+    checkout, server, monkeypatch
+):
+    """LLMBar's 330 files: one judge and prompt are five of them."""
+    from nlgeval_lib.datasets.recordings import pair_verdicts
+
+    asked = []
+    monkeypatch.setattr(
+        fetch, "together", lambda name, relpaths: asked.extend(relpaths)
+    )
+    with pytest.raises(UnknownName):  # the checkout's registry does not know them
+        pair_verdicts.load_llmbar(judges=("GPT-4",), prompt_forms=("Vanilla",))
+    assert len(asked) == 5 and all("GPT-4/Vanilla/" in relpath for relpath in asked)
 
 
 def test_the_registry_is_whole_and_names_no_place_of_one_machine():

@@ -26,6 +26,7 @@ GOLDEN = {
     ("LLM-Rubric", "pearson spearman kendall"): 9,
     ("LLM-Rubric", ""): 18,
     ("PandaLM", ""): 14,
+    ("UniEval", ""): 36,
 }
 
 

@@ -67,7 +67,9 @@ def data(
         bool, typer.Option("--describe", help="Counts, aspects, scales and licences.")
     ] = False,
 ) -> None:
-    """List the data sets and say which are on this machine.
+    """List the data sets with their sizes and say which are on this machine.
+
+    A command that needs a set fetches its files then; nothing has to be fetched before.
 
     \b
     Examples:
@@ -105,12 +107,13 @@ def data(
 
 
 def _list_presence(names: list[str]) -> None:
-    """Print for each data set whether it is on this machine, or the reason."""
+    """Print each data set's size, and whether it is on this machine, or the reason."""
     from nlgeval_lib import datasets
 
     for name in names:
         is_here, reason = datasets.available(name)
-        typer.echo(f"{name:24} {'here' if is_here else f'not here: {reason}'}")
+        size = f"{datasets.fetch.megabytes(datasets.files(name)):8.1f} MB"
+        typer.echo(f"{name:24} {size}  {'here' if is_here else f'not here: {reason}'}")
 
 
 @app.command()

@@ -89,7 +89,11 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used;
     ValueError where a count is not as expected.
     """
-    _, loader = _of(name)
+    about, loader = _of(name)
+    if not options:
+        from nlgeval_lib.datasets import fetch
+
+        fetch.together(name, about.files)
     try:
         return loader(**options)
     except DataUnavailable:

@@ -378,14 +378,14 @@ def all(
             reason = result.reason.partition(". Set ")[0]
             line = f"{result.here:4} of {len(relpaths)} files  unavailable: {reason}"
         elif relpaths:
-            size = _megabytes(relpaths)
+            size = megabytes(relpaths)
             line = f"{len(relpaths):4} files {size:8.1f} MB  ready"
         say(f"{name:24} {line}")
         results.append(result)
     unavailable = [result.name for result in results if not result.ok]
     distinct = {relpath for result in results for relpath in result.files}
     complete = len(results) - len(unavailable)
-    total_size = f"{_megabytes(distinct):.0f} MB"
+    total_size = f"{megabytes(distinct):.0f} MB"
     summary = f"{complete} of {len(results)} data sets ready"
     summary += f" ({len(distinct)} files, {total_size})"
     if unavailable:
@@ -394,6 +394,26 @@ def all(
     if unavailable and not mirror():
         say(f"To use a copy of the files, set {MIRROR} to its folder.")
     return results
+
+
+def together(name: str, relpaths: Iterable[str]) -> None:
+    """Download those files of a data set that lie nowhere here, several at once and
+    with one bar of progress, before they are read one after the other.
+
+    What cannot be had is left to the reader, which says why.
+    """
+    folders = [folder for folder in (files.raw(), mirror()) if folder]
+    missing = []
+    for relpath in relpaths:
+        if not any((folder / relpath).is_file() for folder in folders):
+            missing.append(relpath)
+    if len(missing) < 2:
+        return
+    try:
+        path(missing[0])  # where the first cannot be had, nobody is asked for the rest
+    except DataError:
+        return
+    _fetched(name, missing[1:], optional=False)
 
 
 def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
@@ -422,5 +442,6 @@ def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
     return Fetched(name, relpaths, len(relpaths) - len(failures), first)
 
 
-def _megabytes(relpaths: Iterable[str]) -> float:
+def megabytes(relpaths: Iterable[str]) -> float:
+    """The size of these files together."""
     return sum(registry.entry(relpath).bytes for relpath in relpaths) / 1e6

@@ -20,6 +20,7 @@ from nlgeval_lib.datasets import alttest as alttest_sets
 from nlgeval_lib.datasets import judge_bench as judge_bench_sets
 from nlgeval_lib.datasets import labelled, pairs, recordings
 from nlgeval_lib.meta import verdicts
+from nlgeval_lib.scoring import correlations
 
 # of a number with more digits than a paper prints, which a program wrote
 _WRITTEN_OUT = 10
@@ -329,10 +330,65 @@ def class_statistics(
     return dict(zip(("accuracy", "precision", "recall", "f1"), values, strict=True))
 
 
+# -- UniEval
+
+
+def unieval() -> pd.DataFrame:
+    """Three coefficients of UniEval's published scores with the ratings of three sets,
+    over all outputs.
+    """
+    rows: list[dict[str, Any]] = []
+    for row in printed("unieval").to_dict("records"):
+        frame = datasets.load(row["set"])
+        rated = frame[frame["aspect"] == row["aspect"]]
+        ours = {}
+        for coef in ("pearson", "spearman", "kendall-b"):
+            result = meta.correlate(
+                rated["unieval"].to_numpy(dtype=float),
+                rated["human"].to_numpy(dtype=float),
+                coef,
+                ci=None,
+            )
+            ours[coef] = result.value
+        rows += _beside({"set": row["set"], "aspect": row["aspect"]}, row, ours)
+    return compared(rows)
+
+
+def unieval_levels() -> pd.DataFrame:
+    """What the printed coefficients leave out, a row a set, aspect and level: tau-b of
+    UniEval and of output length with intervals for other systems and inputs.
+    """
+    tables = []
+    for name, listed in printed("unieval").groupby("set", sort=False):
+        frame = datasets.load(str(name))
+        for aspect in listed["aspect"]:
+            rated = frame[frame["aspect"] == aspect]
+            length = meta.baselines.length(rated["output"].tolist())
+            scores = {"UniEval": rated["unieval"], "output length": length}
+            # two systems, as SFRES and SFHOT have, can be ranked in no other way
+            several = rated["system_id"].nunique() > 2
+            for level in meta.LEVELS if several else ("dataset",):
+                table = correlations.table(
+                    rated,
+                    scores,
+                    {str(aspect): "human"},
+                    coefs=["kendall-b"],
+                    level=level,
+                )
+                place = {"set": name, "level": level}
+                table = table.drop(columns="replicates", errors="ignore")
+                tables.append(table.assign(**place))
+    every = pd.concat(tables, ignore_index=True)
+    every = every.rename(columns={"row": "judge", "column": "aspect"})
+    first = ["set", "aspect", "level", "judge"]
+    return every[[*first, *every.columns.drop(first)]]
+
+
 COMPARED: Mapping[str, Callable[[], pd.DataFrame]] = {
     "LLMBar": llmbar,
     "AltTest": alttest,
     "JUDGE-BENCH": judge_bench,
     "LLM-Rubric": llm_rubric,
     "PandaLM": pandalm,
+    "UniEval": unieval,
 }

@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib.datasets import fetch, numbers, registry
 from nlgeval_lib.datasets import frame as long_frame
-from nlgeval_lib.datasets import numbers, registry
 
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 # of a judge of pairs; `order` says how it saw the two outputs
@@ -81,7 +81,9 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do
     not fit together.
     """
-    spec(name)  # raises for an unknown one
+    about = spec(name)  # raises for an unknown one
+    if not options:
+        fetch.together(name, about.files)
     try:
         frame = _module(name).READERS[name](**options)
     except registry.DataUnavailable:

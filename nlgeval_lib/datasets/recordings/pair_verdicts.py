@@ -66,13 +66,16 @@ def load_llmbar(judges=None, prompt_forms=None) -> pd.DataFrame:
     `text` has that of output 1 and `text_2` that of output 2, the same in both orders,
     and where the two scores are equal the publisher's verdict differs by order.
     """
-    rows: list[dict[str, Any]] = []
     forms = choose(prompt_forms, FORMS, "prompt form")
+    places = []
     for judge in choose(judges, tuple(JUDGES), "judge"):
         for form in JUDGES[judge]:
             if form in forms:
-                for subset in llmbar.SUBSETS:
-                    rows += _results(subset, judge, form)
+                places += [(subset, judge, form) for subset in llmbar.SUBSETS]
+    fetch.together("llmbar_judges", [result_file(*place) for place in places])
+    rows: list[dict[str, Any]] = []
+    for place in places:
+        rows += _results(*place)
     return _with_inputs(pd.DataFrame(rows), llmbar.load())
 
 
