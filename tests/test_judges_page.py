@@ -94,11 +94,14 @@ def test_the_page_of_the_report_sorts_filters_and_runs_nothing_of_a_card(
     def with_a_card(name):
         if name == "cards":
             columns = ("card", "judge", "engine", "set", "verdict")
-            return pd.DataFrame([dict.fromkeys(columns, bad)])
+            mine = dict.fromkeys(columns, bad)
+            twice = dict.fromkeys(columns, "again.json") | dict(set="summeval")
+            return pd.DataFrame([mine, twice | dict(engine="recorded")])
         if name == "card_rows":
             row = dict(set=bad, aspect=bad, level="dataset", coef="kendall-b")
             row |= dict(judge=bad, value=0.5, ci_low=0.1, ci_high=0.9, origin=bad)
-            return pd.DataFrame([row])
+            again = row | dict(set="summeval", judge="again", origin="card again.json")
+            return pd.DataFrame([row, again])
         return real(name)
 
     monkeypatch.setattr(judges_page, "_saved", with_a_card)
@@ -106,6 +109,7 @@ def test_the_page_of_the_report_sorts_filters_and_runs_nothing_of_a_card(
     assert "<img" not in page and "&lt;img" in page
     assert page.count('<table class="sorted">') == 2
     assert "Filter rows" in page
+    assert len(judges_page.table()) == 1 + len(board)
     assert page.count("<tr>") >= len(board)
     text = judges_page.texts()["results/judges.md"].decode()
     assert not re.search("<img", text)

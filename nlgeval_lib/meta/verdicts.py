@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays
+from .kappas import kappa
 from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
 VALUES = (0.0, 1.0, 2.0)
@@ -217,11 +218,11 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
     shown_first = np.concatenate([one[both] == 1, two[both] == 2]).mean()
     shown_second = np.concatenate([one[both] == 2, two[both] == 1]).mean()
     tied = np.concatenate([one[both] == 0, two[both] == 0]).mean()
-    kappa = nominal_kappa(one[both], two[both])
+    agreement = kappa(one[both], two[both]).value
     low, high = _ends_of_bias(one[both], two[both], labels[both])
     return OrderEffect(
         value=same.value,
-        kappa=kappa,
+        kappa=agreement,
         first=float(shown_first),
         second=float(shown_second),
         ties=float(tied),
@@ -229,7 +230,9 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
         n=n,
         n_unread=n_unread,
         interval=same.interval,
-        reason="" if kappa == kappa else "one verdict alone: chance explains it",
+        reason=""
+        if agreement == agreement
+        else "one verdict alone: chance explains it",
         bias_low=low,
         bias_high=high,
     )
@@ -244,21 +247,6 @@ def _ends_of_bias(one: Floats, two: Floats, labels: Any) -> tuple[float, float]:
     sizes = np.bincount(places).astype(float)
     ends = _over_groups(sums, sizes)
     return 2 * ends.low - 1, 2 * ends.high - 1
-
-
-def nominal_kappa(first: Any, second: Any) -> float:
-    """Cohen's unweighted kappa of two lists of labels; NaN where both give one alone.
-
-    Source: Cohen 1960.
-    """
-    one = np.asarray(first)
-    two = np.asarray(second)
-    expected = 0.0
-    for label in np.union1d(one, two):
-        expected += (one == label).mean() * (two == label).mean()
-    if expected >= 1:
-        return NAN
-    return float(((one == two).mean() - expected) / (1 - expected))
 
 
 def _verdicts(values: Any, name: str, n: int | None = None) -> Floats:

@@ -73,8 +73,8 @@ def table() -> pd.DataFrame:
     """A row a judge, set and aspect (of pairs a subset), best first within each, in
     `COLUMNS`; nothing where no leaderboard is saved.
 
-    `measure`: tau-b over all outputs, or the accuracy of labels or pairs. Cards of judges
-    that are no recording stand among them.
+    `measure`: tau-b over all outputs, or the accuracy of labels or pairs. Cards stand
+    among them, but for those of judges whose recordings stand there already.
     """
     rated = _saved("rated")
     if rated.empty:
@@ -82,9 +82,9 @@ def table() -> pd.DataFrame:
     cards = _saved("card_rows")
     if len(cards):
         known = _saved("cards")
-        recorded = known.loc[known["engine"] == "recorded", "card"]
-        origins = "card " + recorded
-        cards = cards[~cards["origin"].isin(origins)]
+        on_the_board = {*rated["set"], *_saved("pairs")["set"]}
+        twice = known["engine"].eq("recorded") & known["set"].isin(on_the_board)
+        cards = cards[~cards["origin"].isin("card " + known.loc[twice, "card"])]
     of_pairs = cards.get("coef", pd.Series(dtype=str)) == "accuracy"
     graded = pd.concat([rated, cards[~of_pairs]], ignore_index=True)
     parts = [_wide(graded), _labels(), _pairs(), cards[of_pairs]]

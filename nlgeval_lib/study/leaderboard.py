@@ -210,7 +210,7 @@ def _ranks(
     coef: str,
 ) -> dict[str, tuple[int, int]]:
     """Between which ranks each judge lies, by paired tests corrected by Holm, or, of
-    many judges, together; a constant score has no rank.
+    many judges, together; a constant, which nothing is tested against, can have any.
     """
     names = []
     for name, values in board.scores.items():
@@ -250,7 +250,10 @@ def _ranks(
             )["value"]
         )
     sets = meta.rank_sets(values, p, names=names)
-    return dict(zip(names, zip(sets.best, sets.worst, strict=True), strict=True))
+    ranks = dict.fromkeys(board.scores, (1, len(board.scores)))
+    return ranks | dict(
+        zip(names, zip(sets.best, sets.worst, strict=True), strict=True)
+    )
 
 
 # -- the boards
@@ -563,7 +566,7 @@ def _of_labels(
     right = (values == gold)[present].astype(float)
     # a label that is right is a verdict 1 beside a preference 1
     share = meta.pair_accuracy(2 - right, np.ones(len(right)))
-    kappa = meta.verdicts.nominal_kappa(values[present], gold[present])
+    kappa = meta.kappa(values[present], gold[present]).value
     return {
         "set": name,
         "judge": judge,

@@ -19,7 +19,6 @@ from nlgeval_lib import datasets, files, meta
 from nlgeval_lib.datasets import alttest as alttest_sets
 from nlgeval_lib.datasets import judge_bench as judge_bench_sets
 from nlgeval_lib.datasets import labelled, pairs, recordings
-from nlgeval_lib.meta import verdicts
 from nlgeval_lib.scoring import correlations
 
 # of a number with more digits than a paper prints, which a program wrote
@@ -125,8 +124,10 @@ def llmbar_statistics(
         accuracy = meta.pair_accuracy(said, gold, unread="wrong")
         right[order] = accuracy.value
     same = (given == swapped) | (np.isnan(given) & np.isnan(swapped))
-    with_given = verdicts.nominal_kappa((given == pairs.FIRST).astype(int), gold)
-    with_swapped = verdicts.nominal_kappa((swapped == pairs.FIRST).astype(int), gold)
+    first_given = (given == pairs.FIRST).astype(int)
+    first_swapped = (swapped == pairs.FIRST).astype(int)
+    with_given = meta.kappa(first_given, gold).value
+    with_swapped = meta.kappa(first_swapped, gold).value
     return {
         "correct_given": n * right["given"],
         "correct_swapped": n * right["swapped"],
@@ -136,9 +137,7 @@ def llmbar_statistics(
         "kappa_given": with_given,
         "kappa_swapped": with_swapped,
         "kappa_average": (with_given + with_swapped) / 2,
-        "kappa_orders": verdicts.nominal_kappa(
-            given == pairs.FIRST, swapped == pairs.FIRST
-        ),
+        "kappa_orders": meta.kappa(first_given, first_swapped).value,
     }
 
 
@@ -283,8 +282,8 @@ def pandalm(unread: str = "tie") -> pd.DataFrame:
     recorded = recordings.load("pandalm_judges")
     ours: dict[tuple[str, str], float] = {}
     for first, second in combinations(("rater_0", "rater_1", "rater_2"), 2):
-        kappa = verdicts.nominal_kappa(frame[first], frame[second])
-        ours["kappa", f"{first} {second}"] = kappa
+        agreement = meta.kappa(frame[first], frame[second])
+        ours["kappa", f"{first} {second}"] = agreement.value
     for label, number in frame["preference"].value_counts().items():
         ours["labels", f"{label:g}"] = float(number)
     gold = frame.set_index("pair_id")["preference"]
