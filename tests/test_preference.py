@@ -7,6 +7,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from nlgeval_lib import parsers
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators.preference import (
     Preference,
@@ -119,3 +120,16 @@ def test_structured_holds_the_answer_to_the_labels():
     assert judge.shaped("verdict").choice == ("A", "B", "tie")
     [stage] = judge.plan(FRAME)
     assert len(stage.requests) == 6
+
+
+ALONE = {"Output (a)": "A", " (b).": "B", "2": "B", "[[A]]": "A", "Option [b]": "B"}
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_the_parser_reads_an_answer_that_names_an_output_alone(text):
+    assert parsers.preference(text).value == ALONE[text]
+
+
+@pytest.mark.parametrize("text", ["(" * 100_000, "Output", "(c)", "3.", ""])
+def test_what_names_no_output_is_not_read(text):
+    assert parsers.preference(text).value is None

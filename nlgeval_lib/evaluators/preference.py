@@ -37,12 +37,6 @@ _CODES = {
     "B": 2.0,
     "TIE": 0.0,
 }
-# a whole answer that only names an output: "Output (a)", "2.", "Response B"
-_BARE = re.compile(
-    r"\W*(?:(?:output|response|answer|option|choice|assistant|model|summary)\s*)?"
-    r"[\[(*\"']*(?P<which>a|b|1|2)[\])*\"'.]*\s*",
-    re.IGNORECASE,
-)
 # the last sentence of an answer that argues first: "Therefore, Output (b) is better."
 _CONCLUSION = re.compile(
     r"\b(?:therefore|thus|hence|overall|in conclusion)\b[,:]?\s+"
@@ -50,7 +44,7 @@ _CONCLUSION = re.compile(
     r"[\[(\"']*(?P<which>a|b|1|2)[\])\"']*\s+is\s+(?:the\s+)?better(?:\s+one)?\W*$",
     re.IGNORECASE,
 )
-_BARE_CODES = {
+_CONCLUDED = {
     "a": "A",
     "1": "A",
     "b": "B",
@@ -66,19 +60,16 @@ def read_verdict(
     """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
 
     labels: the words that the prompt asks for, first, second and (a third) a tie; an
-    answer that is one of them is it. Else the answer that names an output alone, the
-    conclusion that ends it ("Therefore, Output (b) is better."), and what
-    `parsers.preference` reads.
+    answer that is one of them is it. Else the conclusion that ends the answer
+    ("Therefore, Output (b) is better."), and what `parsers.preference` reads.
     """
     answer = text.strip().strip(".*\"'[]() ").casefold()
     for label, value in zip(labels, _CODES, strict=False):
         if answer and answer == label.casefold():
             return Parsed(value, Status.OK, rule="label")
-    forms = {"bare": _BARE.fullmatch(text), "conclusion": _CONCLUSION.search(text)}
-    for rule, match in forms.items():
-        if match:
-            code = _BARE_CODES[match["which"].lower()]
-            return Parsed(code, Status.OK, rule=rule)
+    if conclusion := _CONCLUSION.search(text):
+        code = _CONCLUDED[conclusion["which"].lower()]
+        return Parsed(code, Status.OK, rule="conclusion")
     return preference(text, tie)
 
 

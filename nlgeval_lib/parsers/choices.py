@@ -270,12 +270,23 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     read = _read(
         text, "preference", meaning, "two", "no response is named as the better one"
     )
+    alone = _NAMED_ALONE.fullmatch((text or "").strip())
+    if read.value is None and alone:
+        value = "A" if alone["which"] in "aA1" else "B"
+        read = Choice(value, Status.OK, rule="bare", matched=alone.group())
     if read.value == "TIE" and not tie:
         reason = "a tie, which is not among the verdicts"
         read = replace(read, value=None, status=Status.OUT_OF_RANGE, reason=reason)
     return replace(read, choice="")  # the value says it
 
 
+# a whole text that only names an output: "Output (a)", "2.", "Response B"; bounded, so
+# that a long run of marks costs nothing
+_NAMED_ALONE = re.compile(
+    r"\W{0,9}(?:(?:output|response|answer|option|choice|assistant|model|summary)\s{0,3})?"
+    r"[\[(*\"']{0,6}(?P<which>a|b|1|2)[\])*\"'.]{0,9}",
+    re.IGNORECASE,
+)
 # "response 1", "the first answer", "better answer: 2"
 _JUDGED = "response|answer|output|assistant|model|candidate|reply|summary|translation"
 _PLACED = re.compile(

@@ -213,8 +213,8 @@ def _ranks(
     many judges, together; a constant, which nothing is tested against, can have any.
     """
     names = []
-    for name, values in board.scores.items():
-        if np.unique(values[~np.isnan(values)]).size > 1:
+    for name, scores in board.scores.items():
+        if np.unique(scores[~np.isnan(scores)]).size > 1:
             names.append(name)
     if len(names) < 2:
         return {}
@@ -251,9 +251,8 @@ def _ranks(
         )
     sets = meta.rank_sets(values, p, names=names)
     ranks = dict.fromkeys(board.scores, (1, len(board.scores)))
-    return ranks | dict(
-        zip(names, zip(sets.best, sets.worst, strict=True), strict=True)
-    )
+    ranks |= dict(zip(names, zip(sets.best, sets.worst, strict=True), strict=True))
+    return ranks
 
 
 # -- the boards
