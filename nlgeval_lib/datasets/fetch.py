@@ -400,7 +400,7 @@ def together(name: str, relpaths: Iterable[str]) -> None:
     """Download those files of a data set that lie nowhere here, several at once and
     with one bar of progress, before they are read one after the other.
 
-    What cannot be had is left to the reader, which says why.
+    What cannot be fetched is left to the reader, which says why.
     """
     folders = [folder for folder in (files.raw(), mirror()) if folder]
     missing = []
@@ -410,7 +410,9 @@ def together(name: str, relpaths: Iterable[str]) -> None:
     if len(missing) < 2:
         return
     try:
-        path(missing[0])  # where the first cannot be had, nobody is asked for the rest
+        path(
+            missing[0]
+        )  # where the first cannot be fetched, nobody is asked for the rest
     except DataError:
         return
     _fetched(name, missing[1:], optional=False)

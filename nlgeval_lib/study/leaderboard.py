@@ -212,47 +212,45 @@ def _ranks(
     """Between which ranks each judge lies, by paired tests corrected by Holm, or, of
     many judges, together; a constant, which nothing is tested against, can have any.
     """
-    names = []
-    for name, scores in board.scores.items():
-        if np.unique(scores[~np.isnan(scores)]).size > 1:
-            names.append(name)
-    if len(names) < 2:
+    judges = {}
+    for name, values in board.scores.items():
+        if np.unique(values[~np.isnan(values)]).size > 1:
+            judges[name] = values
+    if len(judges) < 2:
         return {}
-    if len(names) > MOST_BY_HOLM:
-        scores = {name: board.scores[name] for name in names}
-        sets = grid.rank_judges(scores, human, coef)
-        return dict(zip(names, zip(sets.best, sets.worst, strict=True), strict=True))
+    if len(judges) > MOST_BY_HOLM:
+        sets = grid.rank_judges(judges, human, coef)
+    else:
+        sets = _ranked_by_holm(judges, grid, human, coef)
+    ranks = dict.fromkeys(board.scores, (1, len(board.scores)))
+    ranks |= dict(zip(judges, zip(sets.best, sets.worst, strict=True), strict=True))
+    return ranks
+
+
+def _ranked_by_holm(
+    judges: Mapping[str, np.ndarray],
+    grid: correlations.Grid,
+    human: np.ndarray,
+    coef: str,
+) -> Any:
+    """The rank sets of judges of whom every two are tested against each other."""
+    names = list(judges)
     first, second = np.triu_indices(len(names), 1)
     p_values = []
     for one, other in zip(first, second, strict=True):
-        pair = board.scores[names[one]], board.scores[names[other]]
+        pair = judges[names[one]], judges[names[other]]
         try:
-            test = grid.compare(
-                *pair,
-                human,
-                coef=coef,
-                level="dataset",
-            )
+            test = grid.compare(*pair, human, coef=coef, level="dataset")
             p_values.append(test.p)
         except ValueError:
             p_values.append(np.nan)
     p = np.full((len(names), len(names)), np.nan)
     p[first, second] = p[second, first] = meta.correct(p_values, "holm").adjusted
     values = []
-    for name in names:
-        values.append(
-            _cell(
-                grid,
-                board.scores[name],
-                human,
-                coef,
-                "dataset",
-            )["value"]
-        )
-    sets = meta.rank_sets(values, p, names=names)
-    ranks = dict.fromkeys(board.scores, (1, len(board.scores)))
-    ranks |= dict(zip(names, zip(sets.best, sets.worst, strict=True), strict=True))
-    return ranks
+    for scores in judges.values():
+        cell = _cell(grid, scores, human, coef, "dataset")
+        values.append(cell["value"])
+    return meta.rank_sets(values, p, names=names)
 
 
 # -- the boards
