@@ -42,6 +42,7 @@ PAGES = (
     "prometheus/prometheus_tables_01_05",
     "coascore/coascore_figure_04",
     "meta/meta_ties",
+    "meta/meta_claims",
     "judgments",
 )
 NOTEBOOKS = (
