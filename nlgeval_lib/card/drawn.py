@@ -16,24 +16,46 @@ def of(card: Mapping[str, Any]) -> dict[str, Any]:
     """
     drawings = {}
     for name, numbers in card["sets"].items():
-        rows = []
-        curves = {}
-        for aspect, part in numbers.get("aspects", {}).items():
-            for row in part["beside"] if isinstance(part["beside"], list) else ():
-                cell = {
-                    end: row["kendall"].get(end) for end in ("value", "low", "high")
-                }
-                rows.append({"judge": row["name"], "aspect": aspect, **cell})
-            if part["closeness"].get("calibration"):
-                curves[aspect] = part["closeness"]["calibration"]
-        for row in numbers["beside"] if numbers["kind"] == "pairs" else ():
-            cell = {end: row.get(end) for end in ("value", "low", "high")}
-            rows.append({"judge": row["name"], "aspect": "accuracy", **cell})
+        rows = _rows_of_pairs(numbers)
+        if numbers["kind"] != "pairs":
+            rows = _rows_of_aspects(numbers)
         if rows:
             drawings[f"beside_{name}"] = _beside(rows, numbers)
+        curves = {}
+        for aspect, part in numbers.get("aspects", {}).items():
+            curve = part["closeness"].get("calibration")
+            if curve:
+                curves[aspect] = curve
         if curves:
             drawings[f"calibration_{name}"] = _calibration(curves, numbers["title"])
     return drawings
+
+
+def _rows_of_aspects(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row a judge and aspect: tau-b with its interval."""
+    rows = []
+    for aspect, part in numbers["aspects"].items():
+        listed = part["beside"]
+        if not isinstance(listed, list):
+            # a reason stands in its place
+            continue
+        for row in listed:
+            place = {"judge": row["name"], "aspect": aspect}
+            rows.append(place | _ends(row["kendall"]))
+    return rows
+
+
+def _rows_of_pairs(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row a judge of pairs: its accuracy with its interval."""
+    rows = []
+    for row in numbers.get("beside", ()):
+        place = {"judge": row["name"], "aspect": "accuracy"}
+        rows.append(place | _ends(row))
+    return rows
+
+
+def _ends(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {end: cell.get(end) for end in ("value", "low", "high")}
 
 
 def _beside(rows: list[dict[str, Any]], numbers: Mapping[str, Any]) -> Any:

@@ -183,15 +183,26 @@ def measured(paired: Paired) -> Numbers:
         gap = right - _right(longer, preference)
         share = _accuracy(longer, preference, groups)
         numbers["longer"] = share | {"versus": mean_interval(gap, groups)}
-    beside = [{"name": "this judge", **numbers["accuracy"]}]
-    if longer is not None:
-        beside.append({"name": "the longer output", **numbers["longer"]})
-    for name, other in paired.beside.items():
-        gap = mean_interval(right - _right(other, preference), groups)
-        share = _accuracy(other, preference, groups)
-        beside.append({"name": name, **share, "judge_minus_it": gap})
-    numbers["beside"] = sorted(beside, key=lambda row: -row["value"])
+    numbers["beside"] = _beside(paired, numbers, right)
     return numbers
+
+
+def _beside(paired: Paired, numbers: Numbers, right: np.ndarray) -> list[Numbers]:
+    """The judge among the recorded ones and the longer output, best first.
+
+    right: how often it is right about each pair.
+    """
+    preference = paired.frame["preference"].to_numpy(dtype=float)
+    groups = paired.frame["input_id"].to_numpy()
+    rows = [{"name": "this judge", **numbers["accuracy"]}]
+    if "longer" in numbers:
+        rows.append({"name": "the longer output", **numbers["longer"]})
+    for name, verdicts in paired.beside.items():
+        share = _accuracy(verdicts, preference, groups)
+        gap = right - _right(verdicts, preference)
+        minus = mean_interval(gap, groups)
+        rows.append({"name": name, **share, "judge_minus_it": minus})
+    return sorted(rows, key=lambda row: -row["value"])
 
 
 def _accuracy(verdicts: np.ndarray, preference: np.ndarray, groups: Any) -> Numbers:
