@@ -40,6 +40,7 @@ def main(names: list[str]) -> None:
 def as_text(numbers: Any) -> str:
     """A card's numbers as they are committed: rounded, without single outputs."""
     rounded = _rounded(numbers)
+    rounded["made"].pop("git")  # the commit that has the card says it
     for part in rounded["sets"].values():
         part.pop("worst", None)
         part.pop("explorer", None)
