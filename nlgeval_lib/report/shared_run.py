@@ -76,7 +76,8 @@ def export(output: str, path: Path, folder: Path, model: str = "") -> dict[str, 
     keys: set[str] = set()
     judged = []
     reasons = []
-    with _Watching(folder) as store:
+    store = _Watching(folder)
+    with store:
         for question in questions:
             found, why = _replayed(question, store, model)
             judged += found
