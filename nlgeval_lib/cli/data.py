@@ -83,9 +83,7 @@ def data(
 
     if fetch and describe:
         raise ValueError("choose --fetch or --describe")
-    # raises where the package is installed without the repository
-    entries = datasets.registry.entries()
-    left_out = [path for path, entry in entries.items() if entry.optional]
+    left_out = _left_out()
     chosen = list(names or datasets.groups())
     for name in chosen:
         if name not in left_out:
@@ -104,6 +102,17 @@ def data(
         datasets.fetch.all(chosen, typer.echo, optional=optional or bool(names))
         return
     _list_presence([name for name in chosen if name not in left_out])
+
+
+def _left_out() -> list[str]:
+    """The files that `--fetch` leaves out by their size.
+
+    Raises: where the package is installed without the repository.
+    """
+    from nlgeval_lib import datasets
+
+    entries = datasets.registry.entries()
+    return [path for path, entry in entries.items() if entry.optional]
 
 
 def _list_presence(names: list[str]) -> None:

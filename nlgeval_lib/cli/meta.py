@@ -162,12 +162,8 @@ def correlations(options: Meta) -> None:
     settings = _settings(options)
     if options.output:
         score_files.check_output(options.output, options.file)
-    mapping = list(options.map or ())
-    if options.human != "human":
-        mapping.append(f"human={options.human}")
-    rows = chosen_rows(
-        options.file, "", options.input_format, options.delimiter, mapping
-    )
+    how = (options.input_format, options.delimiter, _mapping(options))
+    rows = chosen_rows(options.file, "", *how)
     note(rows.told())
     scores = rated_files.score_columns(rows, options.score or ())
     columns = rated_files.needed(scores, settings, options.by)
@@ -181,6 +177,14 @@ def correlations(options: Meta) -> None:
         typer.echo(text, nl=False)
     if _report_missing(result.correlations, scores):
         raise typer.Exit(SOME_MISSING)
+
+
+def _mapping(options: Meta) -> list[str]:
+    """The columns that go by another name in this file."""
+    mapping = list(options.map or ())
+    if options.human != "human":
+        mapping.append(f"human={options.human}")
+    return mapping
 
 
 def _settings(options: Meta) -> Settings:

@@ -129,26 +129,19 @@ def compare_soft_accuracy(
     one, two, ratings = arrays.common(*sides)
     exchanges = _Exchanges(ratings, n_perm, seed)
     p_ratings = exchanges.p_values(ratings)[0]
-    judges = _standardised(one), _standardised(two)
-
-    def difference(*scores: Floats) -> tuple[float, float]:
-        p_first, p_second = exchanges.p_values(*scores)
-        return _agreement(p_first, p_ratings), _agreement(p_second, p_ratings)
-
-    of_first, of_second = difference(*judges)
+    judges = np.stack([_standardised(one), _standardised(two)])
+    of_first, of_second = _accuracies(judges, exchanges, p_ratings)
     observed = of_first - of_second
-    p = NAN
+    null = []
     if not np.isnan(observed):
-        null = []
         for mask in _masks(ratings.shape, units, n_exchanges, seed):
             exchanged = np.where(mask, judges, judges[::-1])
-            null.append(np.subtract(*difference(*exchanged)))
-        p = _p_value(observed, np.array(null), alternative)
+            null.append(np.subtract(*_accuracies(exchanged, exchanges, p_ratings)))
     return SoftComparison(
         first=of_first,
         second=of_second,
         difference=observed,
-        p=p,
+        p=_p_value(observed, np.array(null), alternative) if null else NAN,
         alternative=alternative,
         units=units,
         n_systems=int(exchanges.present.sum()),
@@ -159,6 +152,14 @@ def compare_soft_accuracy(
         seed=seed,
         reason=NO_PAIR if np.isnan(observed) else "",
     )
+
+
+def _accuracies(
+    judges: Floats, exchanges: _Exchanges, p_ratings: Floats
+) -> tuple[float, float]:
+    """Soft pairwise accuracy of two judges, `judges[judge, system, input]`."""
+    p_first, p_second = exchanges.p_values(*judges)
+    return _agreement(p_first, p_ratings), _agreement(p_second, p_ratings)
 
 
 def _standardised(side: Floats) -> Floats:
