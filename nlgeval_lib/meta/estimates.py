@@ -4,8 +4,9 @@ and cannot make it wrong.
 
 Labels are those outputs that people rated. Which are labelled must not depend on what
 the rating would be: drawn at random by output, or by input for all systems at once.
-Measured (`make levels`): coverage of 95 % intervals .93 to .97 in all worlds with 30
-labels a system or more; .92 with 15 labels of which 8 in 10 have the highest rating.
+Measured (`python -m tools.estimate_coverage`): coverage of 95 % intervals .93 to .97 in
+all worlds with 30 labels a system or more, drawn by a law or from rated data; .92 with
+15 labels of which 8 in 10 have the highest rating.
 """
 
 from __future__ import annotations
