@@ -283,7 +283,7 @@ class _Contrasts(NamedTuple):
         first, second = np.array(pairs).T
         differences = [part[first] - part[second] for part in self[:6]]
         counts = [np.minimum(part[first], part[second]) for part in self[6:10]]
-        return _Contrasts(*differences, *counts, self.grouped)
+        return _Contrasts._make([*differences, *counts, self.grouped])
 
 
 def _of_systems(x: Floats, y: Floats, codes: Ints | None) -> _Contrasts:

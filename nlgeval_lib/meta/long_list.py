@@ -48,8 +48,8 @@ def _pearson(x: Floats, y: Floats) -> float:
         if not MODERATE[0] < max(abs(low), abs(high)) < MODERATE[1]:
             side = arrays.rescaled(side)
         sides.append(side)
-    means = [side.mean() for side in sides]
-    return _of_products(*sides, *means)
+    first, second = sides
+    return _of_products(first, second, float(first.mean()), float(second.mean()))
 
 
 def _of_products(x: Floats, y: Floats, mean_x: float, mean_y: float) -> float:
@@ -90,7 +90,7 @@ class _Ranked:
         self.few = len(distinct) <= FEW_VALUES
         if self.few:
             self.few_codes = np.searchsorted(distinct, values)
-            self.counts = np.bincount(self.few_codes)
+            self.counts: Ints = np.bincount(self.few_codes)
             return
         self.order = np.argsort(values)
         self.counts = _runs(values[self.order])
