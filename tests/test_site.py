@@ -347,6 +347,11 @@ def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
     assert one.marks and any(line.startswith("errors") for line in one.trace)
 
 
+def test_verdicts_on_pairs_have_no_page(needs):
+    needs("llmbar_judges")
+    assert list(explorer.recorded("llmbar_judges")) == []
+
+
 def test_the_miniature_judge_is_there_as_it_was_measured():
     forms = {one.title: one.frame for one in explorer.of_miniature()}
     plain = forms["miniature judge, plain score"]

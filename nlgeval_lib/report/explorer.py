@@ -285,6 +285,8 @@ def recorded(name: str, **options: Any) -> Iterator[Explorer]:
     publisher's. Raises: DataError.
     """
     texts = recordings.load(name, **options)
+    if not set(KEYS) <= set(texts.columns):
+        return  # verdicts on pairs of outputs are no judgments of one
     items = []
     scales = {}
     for dataset in texts["dataset"].unique():

@@ -302,7 +302,9 @@ def _sources(listed: Catalogue) -> Iterator[tuple[str, list[str], list[Explorer]
         if not outputs:
             continue
         if datasets.available(name)[0] or datasets.numbers.has(name):
-            yield name, outputs, list(explorer.recorded(name))
+            judges = list(explorer.recorded(name))
+            if judges:
+                yield name, outputs, judges
     outputs = _outputs_of(listed, {"mini_judge"})
     if outputs and datasets.available("mini_judge")[0]:
         yield "miniature judge", outputs, list(explorer.of_miniature())
