@@ -47,11 +47,11 @@ data: $(READY)  ## fetch and verify every public file (303 MB) and say what is a
 	@$(NLGEVAL) data --fetch
 
 test: $(READY)  ## the test suite (under 8 minutes on 2 cores; tests of vLLM run after `make setup-vllm`)
-	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile
+	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS)
 
 flakes: $(READY)  ## the suite ten times, each in another random order: what fails now and then [RUNS=10]
 	@status=0; for seed in $$(seq $(or $(RUNS),10)); do echo "order $$seed"; \
-	$(PY) -m pytest -q -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile --shuffle $$seed | tail -n 20; \
+	$(PY) -m pytest -q -m "not slow and not gpu and not ray" -n $(JOBS) --shuffle $$seed | tail -n 20; \
 	[ $${PIPESTATUS[0]} = 0 ] || status=1; done; exit $$status
 
 test-slow: $(READY)  ## the long tests
@@ -63,10 +63,10 @@ BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/te
 
 test-bare: $(READY)  ## the tests of metrics and commands with an empty home folder and no variables set
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i PATH="$$PATH" HOME="$$home" TMPDIR="$${TMPDIR:-/tmp}" \
-	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile $(BARE)
+	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) $(BARE)
 
 fuzz: $(READY)  ## the property tests on examples that no run has seen before
-	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --dist loadfile --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
+	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
 
 gpu-check:  ## driver, compiler, disk, token (before anything is installed), then one judge on 200 prompts: the plan's rate
 	@$(PYTHON) tools/gpu_check.py --before

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import random
 import signal
+from pathlib import Path
+from typing import Any
 
 import public_data
 import pytest
@@ -47,13 +49,47 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+# one worker has these files, so that vLLM and its server start once in a run
+VLLM = ("test_end_to_end", "test_engines_models")
+# the files that take longest come first, so that all workers end at about the same time
+LONGEST = (
+    *VLLM,
+    "test_mini_judge_checkpoint",
+    "test_seal",
+    "test_extending",
+    "test_finetune",
+    "test_mini_ablations",
+    "test_readings",
+    "test_parsers_cases",
+    "test_evaluator_signatures",
+)
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Put the tests into the order that `--shuffle` asks for."""
+    """Put the tests into the order that `--shuffle` asks for, or the longest first."""
     seed = config.getoption("--shuffle")
     if seed is not None:
         random.Random(seed).shuffle(items)
+        return
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(LONGEST)))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each worker takes whole files, in the order of the tests."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        """A file is one piece of work, and so are the files that share vLLM."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            name = Path(nodeid.partition("::")[0]).stem
+            return "vllm" if name in VLLM else name
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
 
 
 def pytest_report_header() -> str:
