@@ -43,7 +43,6 @@ RUN_NOT_IMPORTED = {
     "ruff": "make lint",
     "mypy": "make lint",
     "nbstripout": "make lint",
-    "pytest-xdist": "make test",
     "pytest-timeout": "make test",
     "setuptools": "builds the package",
 }

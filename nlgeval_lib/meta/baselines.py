@@ -139,10 +139,9 @@ def length_bias(
         raise ValueError(
             f"got {n} common items; at least 5 are needed to hold the rating constant"
         )
-    pairs = combinations(sides, 2)
     together = groups.of(sides[0].shape, system_groups, input_groups)
     plans = []
-    for a, b in pairs:
+    for a, b in combinations(sides, 2):
         plans.append(levels.plan(a, b, coef, "dataset", groups=together))
     score_rating, score_length, rating_length = [plan.value for plan in plans]
     partial = float(_partial(score_rating, score_length, rating_length))
@@ -153,9 +152,8 @@ def length_bias(
     if not np.isnan(partial):
         slope, no_slope = _slope([side[present] for side in sides], clusters)
         reason = "; ".join(filter(None, (ends.reason, no_slope)))
-    lacking = present.size - n
     values = (score_length, rating_length, partial, *slope)
-    return LengthBias(*values, coef, covariance, n, lacking, ends, reason)
+    return LengthBias(*values, coef, covariance, n, present.size - n, ends, reason)
 
 
 def _length_sides(x: Any, y: Any, length: Any, covariance: str) -> tuple[Floats, ...]:

@@ -439,11 +439,7 @@ class _Tuned:
         if tested and variance > 0:
             t = abs(value) / np.sqrt(variance)
             p = float(2 * special.stdtr(units - 1, -t))
-        how = f"|df:{units - 1}"
-        if contrasts.grouped:
-            how = f"{how}|groups:inputs({units})"
-        if confidence != 0.95:
-            how = f"{how}|conf:{arrays.exactly(confidence)}"
+        how = _signature(units, contrasts.grouped, confidence)
         worth = NAN
         if variance > 0:
             worth = float(self.variance_alone[row]) / variance
@@ -458,16 +454,20 @@ class _Tuned:
             total=int(contrasts.total[row]),
             worth=worth,
             weight=float(self.weight),
-            interval=Interval(
-                low,
-                high,
-                "jack-inputs",
-                how,
-                reason=reason,
-            ),
+            interval=Interval(low, high, "jack-inputs", how, reason=reason),
             p=p,
             reason=reason,
         )
+
+
+def _signature(units: int, grouped: bool, confidence: float) -> str:
+    """What an interval rests on, as its signature says it."""
+    how = f"|df:{units - 1}"
+    if grouped:
+        how = f"{how}|groups:inputs({units})"
+    if confidence != 0.95:
+        how = f"{how}|conf:{arrays.exactly(confidence)}"
+    return how
 
 
 def _ratio(products: Any, squares: Any) -> Any:

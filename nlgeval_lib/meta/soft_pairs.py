@@ -4,6 +4,7 @@ and is one judge surely closer to the raters than another?
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,27 +126,26 @@ def compare_soft_accuracy(
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     n_exchanges = arrays.whole(n_exchanges, "n_exchanges")
     sides = arrays.alike(first=first, second=second, y=y)
-    lacking = int(np.isnan(sides).any(axis=0).sum())
     one, two, ratings = arrays.common(*sides)
     exchanges = _Exchanges(ratings, n_perm, seed)
     p_ratings = exchanges.p_values(ratings)[0]
     judges = np.stack([_standardised(one), _standardised(two)])
     of_first, of_second = _accuracies(judges, exchanges, p_ratings)
     observed = of_first - of_second
-    null = []
+    p = NAN
     if not np.isnan(observed):
-        for mask in _masks(ratings.shape, units, n_exchanges, seed):
-            exchanged = np.where(mask, judges, judges[::-1])
-            null.append(np.subtract(*_accuracies(exchanged, exchanges, p_ratings)))
+        masks = _masks(ratings.shape, units, n_exchanges, seed)
+        null = _null_differences(judges, masks, exchanges, p_ratings)
+        p = _p_value(observed, null, alternative)
     return SoftComparison(
         first=of_first,
         second=of_second,
         difference=observed,
-        p=_p_value(observed, np.array(null), alternative) if null else NAN,
+        p=p,
         alternative=alternative,
         units=units,
         n_systems=int(exchanges.present.sum()),
-        n_missing=lacking,
+        n_missing=int(np.isnan(sides).any(axis=0).sum()),
         total=ratings.size,
         n_exchanges=n_exchanges,
         n_perm=n_perm,
@@ -160,6 +160,18 @@ def _accuracies(
     """Soft pairwise accuracy of two judges, `judges[judge, system, input]`."""
     p_first, p_second = exchanges.p_values(*judges)
     return _agreement(p_first, p_ratings), _agreement(p_second, p_ratings)
+
+
+def _null_differences(
+    judges: Floats, masks: Iterable[Any], exchanges: _Exchanges, p_ratings: Floats
+) -> Floats:
+    """The difference in accuracy after each exchange of the two judges' scores."""
+    differences = []
+    for mask in masks:
+        exchanged = np.where(mask, judges, judges[::-1])
+        of_first, of_second = _accuracies(exchanged, exchanges, p_ratings)
+        differences.append(of_first - of_second)
+    return np.array(differences)
 
 
 def _standardised(side: Floats) -> Floats:
