@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import card, files
+from nlgeval_lib.report import seal
 
 DIGITS = 6  # of a number: two machines give the same file
 
@@ -34,6 +35,8 @@ def main(names: list[str]) -> None:
             print(f"{row.card}: unchanged")
             continue
         files.write_text(path, text)
+        sealed = [f"data/cards/{path.name}"]
+        seal.renew(sealed, sealed, gone=False)
         print(f"{row.card}: {len(text):,} characters")
 
 

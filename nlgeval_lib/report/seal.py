@@ -5,8 +5,8 @@ was made, and what it was made from.
 the names and contents of what it was made from (a CSV, a figure or a page: its record;
 a record: the printed tables that its output covers). A run renews the lines of the
 files that it wrote, and of no others. What people write (printed tables, claims, the
-registry, bundles of numbers) is taken in by name, with `nlgeval verify --adopt`.
-`report.verify` reads all this.
+registry, bundles of numbers, the list of cards) is taken in by name, with
+`nlgeval verify --adopt`. `report.verify` reads all this.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _ENDINGS = {
     "figures": (".svg", ".png"),
     "data/paper_tables": (".csv", ".toml"),
     "data/numbers": ("",),
+    "data/cards": (".csv", ".json"),
     "data/completions": (".zip",),
 }
 _BY_HAND = ("data/registry.csv", "data/paper_claims.csv")
