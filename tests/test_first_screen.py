@@ -101,7 +101,7 @@ def test_averages_and_statistics_of_which_less_is_better_make_no_lead():
 def test_what_was_not_run_is_said_with_what_a_test_needs():
     said = first_screen.not_run("coascore", ["figure_02"])
     assert said == (
-        "No: CoAScore was not run here as in the paper. A test needs gpt-3.5-turbo "
+        "No: CoAScore was not run here with the judge or the weights of the paper. A test needs gpt-3.5-turbo "
         "through its API."
     )
     assert first_screen.not_run("tigerscore", []).endswith("and a GPU.")
@@ -119,7 +119,7 @@ def test_every_page_of_a_paper_says_whether_its_method_was_tested(entry):
     [
         ("coascore_table_02", "9 further printed numbers were not computed here"),
         ("coascore_table_02", "ROUGE 8 of 9 equal"),
-        ("tigerscore_table_05", "The table's arithmetic: 16 of 16 printed sums"),
+        ("tigerscore_table_05", "The table's arithmetic: 16 of 16 printed numbers"),
         ("semscore_table_05", "Nothing: no number of this table was computed here"),
     ],
 )

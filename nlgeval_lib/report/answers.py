@@ -415,7 +415,7 @@ def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
     if answer.entry.judges:
         command = f"`nlgeval completions --output {answer.entry.id} --dry-run`"
         hours = link("docs/gpu.md", "hours and prices")
-        links.append(f"what its judges take: {command} ({hours})")
+        links.append(f"cost of asking its judges: {command} ({hours})")
     return " · ".join(links)
 
 

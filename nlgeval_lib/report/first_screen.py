@@ -15,6 +15,9 @@ from nlgeval_lib.report import tables
 
 # A method whose numbers come out in so large a share shows that the data are the same.
 _NEARLY_ALL = 0.9
+_FOLLOWING = (
+    "printed numbers that follow from other printed ones (sums, averages, ranks)"
+)
 _ROWS = {
     papers.OWN: "own method",
     "ablation": "its ablations",
@@ -58,7 +61,10 @@ def not_run(paper: str, covered: Iterable[str]) -> str:
     """
     name = papers.own_method(paper)[0]
     needed = _needed(paper, covered) or papers.own_method(paper)[1]
-    return f"No: {name} was not run here as in the paper. A test needs {needed}."
+    return (
+        f"No: {name} was not run here with the judge or the weights of the paper. A "
+        f"test needs {needed}."
+    )
 
 
 def _needed(paper: str, names: Iterable[str]) -> str:
@@ -82,7 +88,7 @@ def by_kind(cells: pd.DataFrame) -> tables.Table:
                 "printed": int(row["printed"]),
                 "computed here": _some(row, "recomputed"),
                 "follow from other printed numbers": _some(row, "consistent"),
-                "of another judge or prompt": int(row["orientation"]) or "–",
+                "computed with another judge or prompt": int(row["orientation"]) or "–",
             }
         )
     frame = pd.DataFrame(lines)
@@ -105,14 +111,14 @@ _SUMS = (
 
 
 def _some(row: Mapping[str, float], count: str) -> str:
-    """`28 of 30 equal (chance: 1.1)`; a dash for none."""
+    """`28 of 30 equal (by chance: 1.1 of 30)`; a dash for none."""
     number = int(row[count])
     if not number:
         return "–"
     words = f"{int(row[f'{count}_equal'])} of {number} equal"
     if row.get(f"{count}_spread"):
         words += f", {int(row[f'{count}_spread'])} within the judge's own spread"
-    return f"{words} (chance: {row[f'{count}_shuffled']:.2g})"
+    return f"{words} (by chance: {row[f'{count}_shuffled']:.2g} of {number})"
 
 
 def supported(cells: pd.DataFrame) -> str:
@@ -123,7 +129,7 @@ def supported(cells: pd.DataFrame) -> str:
     if papers.supports(equal, own["consistent_shuffled"]):
         sentences.append(
             f"The paper's arithmetic on its own method: {equal} of {own['consistent']} "
-            "printed sums and averages match the printed numbers they are made from."
+            f"{_FOLLOWING} match them."
         )
     if sentences:
         return " ".join(sentences)
@@ -131,11 +137,11 @@ def supported(cells: pd.DataFrame) -> str:
     if papers.supports(counted["consistent_equal"], counted["consistent_shuffled"]):
         return (
             f"The table's arithmetic: {counted['consistent_equal']} of "
-            f"{counted['consistent']} printed sums and averages match the printed "
-            "numbers they are made from. No number was computed here from texts."
+            f"{counted['consistent']} {_FOLLOWING} match them. No number was computed "
+            "here from texts."
         )
     if counted["recomputed"]:
-        return "Nothing that chance would not give as well."
+        return "Nothing: no more numbers are equal than by chance."
     return "Nothing: no number of this table was computed here from texts."
 
 
@@ -163,14 +169,13 @@ def _supported_methods(cells: pd.DataFrame) -> list[str]:
     sentences = []
     if whole:
         sentences.append(
-            "The numbers that were computed here rest on the paper's texts, ratings "
-            f"and statistics: {', '.join(whole)} equal."
+            "The texts, ratings and statistics used here are the paper's, as the "
+            f"numbers of these metrics come out: {', '.join(whole)} equal."
         )
     if partly:
         sentences.append(
-            "More numbers are equal than chance gives, but not all; the others differ "
-            "by a text, a rating, a setting or a misprint: "
-            f"{', '.join(partly)} equal."
+            f"In part: {', '.join(partly)} equal, more than by chance; why the others "
+            "differ is noted below the table."
         )
     if not_computed:
         count = sum(not_computed.values())
@@ -199,12 +204,13 @@ def unsupported(cells: pd.DataFrame) -> str:
     own = papers.counts(cells[cells["kind"] == papers.OWN])
     sentences = []
     if own["printed"] and not own["recomputed"]:
-        sentences.append(f"What the table claims for {name}: it was not run here.")
+        sentences.append(
+            f"What the paper claims for {name} in this table, as it was not run here."
+        )
     wrong = own["consistent"] - own["consistent_equal"]
     if wrong:
         sentences.append(
-            f"{wrong} of {own['consistent']} printed sums and averages of {name} do not "
-            "match the printed numbers they are made from."
+            f"Of {name}'s {own['consistent']} {_FOLLOWING}, {wrong} do not match them."
         )
     different: list[str] = []
     too_few: list[str] = []
@@ -215,9 +221,14 @@ def unsupported(cells: pd.DataFrame) -> str:
         words = f"{row['method']} ({equal} of {tested_here} equal)"
         (too_few if equal > tested_here / 2 else different).append(words)
     if different:
-        sentences.append(f"Not what the paper prints: {', '.join(different)}.")
+        sentences.append(
+            f"These numbers are not the ones that the paper prints: "
+            f"{', '.join(different)}."
+        )
     if too_few:
-        sentences.append(f"Could be chance: {', '.join(too_few)}.")
+        sentences.append(
+            f"So few numbers are equal that it could be chance: {', '.join(too_few)}."
+        )
     distances = []
     oriented = cells[cells["verdict"] == "orientation"]
     for method, part in oriented.groupby("method", sort=False):
@@ -225,8 +236,8 @@ def unsupported(cells: pd.DataFrame) -> str:
         distances.append(f"{method} {gap:.2g}")
     if distances:
         sentences.append(
-            "Computed with another judge or prompt, which decides nothing; median "
-            f"distance from the printed numbers: {', '.join(distances)}."
+            "Numbers of another judge or prompt decide nothing; their median distance "
+            f"from the printed ones, in the table's unit: {', '.join(distances)}."
         )
     return " ".join(sentences)
 
@@ -250,12 +261,13 @@ def printed_alone(cells: pd.DataFrame) -> str:
         sentences.append(
             f"{where} best row of the paper's own method, {own}, is above the best "
             f"other row, {other}, in {lead.ahead} of the {lead.columns} columns that "
-            f"both have (exact sign test, {p_in_words(lead.p)})."
+            "both have (the coefficients of a column averaged; exact sign test, "
+            f"{p_in_words(lead.p)})."
         )
     if sentences:
         sentences.append(
-            "Both rows were chosen after the fact, and columns share their outputs: "
-            "the true p is larger."
+            "The test takes the two rows as fixed beforehand and the columns as "
+            "independent; they are neither, so the evidence is weaker than this p."
         )
     return " ".join(sentences)
 

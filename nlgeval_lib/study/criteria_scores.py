@@ -456,8 +456,9 @@ def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         mean = meta.resampled_t(part["value"], half, half)
         row = dict(zip(names, key, strict=True))
         row["value"] = mean.value
-        row["ci_low"] = mean.low
-        row["ci_high"] = mean.high
+        # correlations end at -1 and 1, where t does not
+        row["ci_low"] = max(mean.low, -1.0)
+        row["ci_high"] = min(mean.high, 1.0)
         row["sd"] = mean.sd
         row["n"] = int(part["n"].min())
         row["signature"] = f"level:dataset|coef:{key[-1]}|{mean.signature()}"
