@@ -101,6 +101,7 @@ NEEDY = {
     "comet": "unbabel-comet is not installed",
     "bleurt": "BLEURT is not installed",
     "unieval": "HF_HUB_OFFLINE",
+    "steamshp": "HF_HUB_OFFLINE",
 }
 
 
