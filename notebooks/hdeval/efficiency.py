@@ -167,7 +167,9 @@ class Sweep:
         begin = f"level:dataset|coef:{coef}"
         if len(by_split) > 1:
             interval = meta.resampled_t(by_split, n, n)
-            line |= {"ci_low": interval.low, "ci_high": interval.high}
+            # correlations end at -1 and 1, where t does not
+            line["ci_low"] = max(interval.low, -1.0)
+            line["ci_high"] = min(interval.high, 1.0)
             return line | {"signature": f"{begin}|{interval.signature()}"}
         how = f"split:{self.seed}|seeds:{len(part)}|ci:none(one split)"
         return line | {"signature": f"{begin}|{how}"}
