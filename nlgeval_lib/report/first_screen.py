@@ -16,7 +16,7 @@ from nlgeval_lib.report import tables
 # A method whose numbers come out in so large a share shows that the data are the same.
 _NEARLY_ALL = 0.9
 _FOLLOWING = (
-    "printed numbers that follow from other printed ones (sums, averages, ranks)"
+    "what follows from other printed numbers (sums, averages, rank correlations)"
 )
 _ROWS = {
     papers.OWN: "own method",
@@ -128,17 +128,17 @@ def supported(cells: pd.DataFrame) -> str:
     equal = own["consistent_equal"]
     if papers.supports(equal, own["consistent_shuffled"]):
         sentences.append(
-            f"The paper's arithmetic on its own method: {equal} of {own['consistent']} "
-            f"{_FOLLOWING} match them."
+            f"The paper's arithmetic on its own method: {_FOLLOWING} matches them, "
+            f"{equal} of {own['consistent']} equal."
         )
     if sentences:
         return " ".join(sentences)
     counted = papers.counts(cells)
     if papers.supports(counted["consistent_equal"], counted["consistent_shuffled"]):
         return (
-            f"The table's arithmetic: {counted['consistent_equal']} of "
-            f"{counted['consistent']} {_FOLLOWING} match them. No number was computed "
-            "here from texts."
+            f"The table's arithmetic: {_FOLLOWING} matches them, "
+            f"{counted['consistent_equal']} of {counted['consistent']} equal. No number "
+            "was computed here from texts."
         )
     if counted["recomputed"]:
         return "Nothing: no more numbers are equal than by chance."
@@ -210,7 +210,8 @@ def unsupported(cells: pd.DataFrame) -> str:
     wrong = own["consistent"] - own["consistent_equal"]
     if wrong:
         sentences.append(
-            f"Of {name}'s {own['consistent']} {_FOLLOWING}, {wrong} do not match them."
+            f"The arithmetic on {name}: of {_FOLLOWING}, {wrong} of "
+            f"{own['consistent']} not equal."
         )
     different: list[str] = []
     too_few: list[str] = []
