@@ -24,6 +24,8 @@ CLEAR = {
     "CC BY-SA 4.0": "CC-BY-SA-4.0",
     "CC BY-SA 4.0 (project page)": "CC-BY-SA-4.0",
 }
+# An address that is reserved for examples: the true one is left to whoever publishes.
+ADDRESS = "https://example.org/nlgeval-lib"
 OUTSIDE = ("path", "url", "sha256", "bytes", "licence", "repository", "why", "results")
 
 
@@ -62,11 +64,12 @@ def _git(*arguments: str) -> str:
 
 
 def records() -> dict[str, dict[str, Any]]:
-    """The provenance of every saved output, by its file's name."""
+    """The provenance of every committed output, by its file's name."""
     by_name = {}
-    for path in sorted(files.results().rglob("*.json")):
-        name = path.relative_to(files.root()).as_posix()
-        record = json.loads(path.read_text(encoding="utf-8"))
+    for name in committed():
+        if not name.startswith("results/") or not name.endswith(".json"):
+            continue
+        record = json.loads((files.root() / name).read_text(encoding="utf-8"))
         if "output" in record and "inputs" in record:
             by_name[name] = record
     return by_name

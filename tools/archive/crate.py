@@ -48,7 +48,7 @@ def metadata(
     """
     public = {f"data/raw/{entry.path}": entry for entry in inside}
     notebooks = {record["notebook"] for record in records.values()}
-    graph = [_descriptor(), *_context(project)]
+    graph = [_descriptor(), *_context()]
     for name, size in sizes.items():
         file = _file(name, size, public.get(name))
         if name in notebooks:
@@ -83,7 +83,7 @@ def _descriptor() -> Entity:
     }
 
 
-def _context(project: Mapping[str, Any]) -> list[Entity]:
+def _context() -> list[Entity]:
     """Who made the archive and with what; the names are left to whoever publishes."""
     return [
         {
@@ -96,7 +96,7 @@ def _context(project: Mapping[str, Any]) -> list[Entity]:
             "@id": AUTHORS,
             "@type": "Organization",
             "name": "The authors of the nlgeval reproduction",
-            "url": f"https://pypi.org/project/{project['name']}/",
+            "url": contents.ADDRESS,
         },
     ]
 

@@ -15,6 +15,7 @@ from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import registry
 from nlgeval_lib.datasets.frame import Spec
 from nlgeval_lib.datasets.registry import Entry
+from tools.archive import contents
 from tools.archive.crate import media_type
 
 VERSION = "http://mlcommons.org/croissant/1.0"
@@ -121,11 +122,11 @@ def _description(spec: Spec) -> str:
 
 def _address(entries: Iterable[Entry]) -> str:
     """The repository that a data set comes from; a set that is written here has that
-    of the package.
+    of this archive, which is not known yet.
     """
     for entry in entries:
         return f"https://github.com/{entry.repository}/tree/{entry.commit}"
-    return "https://pypi.org/project/nlgeval-lib/"
+    return contents.ADDRESS
 
 
 def _published(entry: Entry) -> Entity:
