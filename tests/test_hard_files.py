@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -202,6 +203,8 @@ def test_a_terminal_that_is_closed_leaves_no_temporary_file(
         env=environment,
         stderr=subprocess.PIPE,
         text=True,
+        # a suite that was started by nohup has hangups ignored, and children inherit it
+        preexec_fn=functools.partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),
     ) as run:
         while not server.bodies:
             assert run.poll() is None

@@ -106,8 +106,11 @@ def test_a_metric_gives_the_same_scores(name, metric, options, data) -> None:
         evaluators.get(metric)(cache=False, **options).score(datasets.items(frame))
         for frame in frames
     ]
-    assert_frame_equal(*scored, check_exact=True)
     assert scored[1].attrs["signature"] == scored[0].attrs["signature"]
+    for scores in scored:
+        # what a scored row says of its text cannot be said without the text
+        scores.loc[scores["status"] == "ok", "reason"] = ""
+    assert_frame_equal(*scored, check_exact=True)
 
 
 def test_what_parsers_read_is_the_same(needs) -> None:
