@@ -219,6 +219,9 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
     shown_second = np.concatenate([one[both] == 2, two[both] == 1]).mean()
     tied = np.concatenate([one[both] == 0, two[both] == 0]).mean()
     agreement = kappa(one[both], two[both]).value
+    reason = ""
+    if np.isnan(agreement):
+        reason = "one verdict alone: chance explains it"
     low, high = _ends_of_bias(one[both], two[both], labels[both])
     return OrderEffect(
         value=same.value,
@@ -230,9 +233,7 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
         n=n,
         n_unread=n_unread,
         interval=same.interval,
-        reason=""
-        if agreement == agreement
-        else "one verdict alone: chance explains it",
+        reason=reason,
         bias_low=low,
         bias_high=high,
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -442,6 +442,14 @@ def over_targets(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return groups.agg(value=("value", "mean"), n=("n", "min")).reset_index()
 
 
+def mean_correlation(values: pd.Series, half: float) -> meta.Resampled:
+    """The mean of correlations over splits into halves, with its interval
+    (`meta.resampled_t`) cut where correlations end, at -1 and 1.
+    """
+    mean = meta.resampled_t(values, half, half)
+    return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))
+
+
 def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The mean over splits with its interval (`meta.resampled_t`, halves): a row a
     setting and coefficient.
@@ -453,12 +461,11 @@ def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     rows = []
     for key, part in quality.groupby(names, sort=False):
         half = part["n"].mean()
-        mean = meta.resampled_t(part["value"], half, half)
+        mean = mean_correlation(part["value"], half)
         row = dict(zip(names, key, strict=True))
         row["value"] = mean.value
-        # correlations end at -1 and 1, where t does not
-        row["ci_low"] = max(mean.low, -1.0)
-        row["ci_high"] = min(mean.high, 1.0)
+        row["ci_low"] = mean.low
+        row["ci_high"] = mean.high
         row["sd"] = mean.sd
         row["n"] = int(part["n"].min())
         row["signature"] = f"level:dataset|coef:{key[-1]}|{mean.signature()}"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nlgeval_lib import figures, meta, report, study
+from nlgeval_lib import figures, report, study
 from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.report import miniature
 from nlgeval_lib.study import criteria_scores
@@ -166,10 +166,8 @@ class Sweep:
         }
         begin = f"level:dataset|coef:{coef}"
         if len(by_split) > 1:
-            interval = meta.resampled_t(by_split, n, n)
-            # correlations end at -1 and 1, where t does not
-            line["ci_low"] = max(interval.low, -1.0)
-            line["ci_high"] = min(interval.high, 1.0)
+            interval = criteria_scores.mean_correlation(by_split, n)
+            line |= {"ci_low": interval.low, "ci_high": interval.high}
             return line | {"signature": f"{begin}|{interval.signature()}"}
         how = f"split:{self.seed}|seeds:{len(part)}|ci:none(one split)"
         return line | {"signature": f"{begin}|{how}"}
