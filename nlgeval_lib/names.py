@@ -55,12 +55,18 @@ def near(
     return [by_fold[fold] for fold in nearest]
 
 
-def meant(name: object, known: Iterable[str], otherwise: str = ";", n: int = 1) -> str:
+def meant(
+    name: object,
+    known: Iterable[str],
+    otherwise: str = ";",
+    n: int = 1,
+    cutoff: float = 0.5,
+) -> str:
     """The nearest names as a part of a message, `; did you mean 'x'?`.
 
-    `otherwise` where none is near.
+    `otherwise` where none is near. cutoff: as `near`.
     """
-    nearest = near(name, known, n)
+    nearest = near(name, known, n, cutoff)
     if not nearest:
         return otherwise
     return f"; did you mean {' or '.join(map(repr, nearest))}?"

@@ -77,6 +77,7 @@ def pytest_collection_modifyitems(
     items.sort(key=lambda item: places.get(item.path.stem, len(LONGEST)))
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Each worker takes whole files, in the order of the tests."""
     from xdist.scheduler import LoadScopeScheduling

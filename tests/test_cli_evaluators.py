@@ -15,7 +15,8 @@ import tiny_model
 from cli_tools import RUBRIC, asks, jsonl, rows
 
 from nlgeval_lib import evaluators
-from nlgeval_lib.scoring import named
+from nlgeval_lib.evaluators.base import NotAllowed
+from nlgeval_lib.scoring import named, settings
 from nlgeval_lib.scoring.provenance import record_of
 
 TEXTS = {
@@ -284,3 +285,81 @@ def test_cross_fitting_gives_scores_that_did_not_see_their_ratings(noise):
     ):
         wrong = noise(*words, "-i", "rated.jsonl", "-o", "x.csv")
         assert wrong.code == 2 and said in wrong.err
+
+
+def fixed_choices(name):
+    """Setting -> the texts that `--options` says it may be."""
+    described = settings.described(evaluators.get(name))
+    choices = {}
+    for setting, words, _ in described:
+        texts = set(words.split(", ")) - WORDS
+        if texts:
+            choices[setting] = texts
+    return choices
+
+
+# what `--options` says of settings that have no fixed choice
+WORDS = {
+    "yes or no",
+    "a whole number",
+    "a number",
+    "a text",
+    "a list",
+    "a JSON object",
+    "none",
+    "anything",
+    "the sampling settings of another stage",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "texts"),
+    [
+        ("bleu", "smooth", {"floor", "add-k", "exp"}),  # sacrebleu's, and none
+        ("rouge", "type", {"rouge1", "rouge2", "rougeL", "rougeLsum"}),
+        ("hdeval", "task", {"summary", "dialogue", "data_to_text", "general"}),
+        ("coascore", "few", {"missing", "use"}),
+        (
+            "tigerscore-reference",
+            "task",
+            {"Summ", "Trans", "D2T", "MathQA", "Instruct"},
+        ),
+        ("preference", "rule", {"agree", "first", "mean"}),
+        ("prometheus", "missing", {"drop", "all", "fill:NUMBER such as fill:0"}),
+    ],
+)
+def test_options_list_what_a_setting_may_be(name, setting, texts):
+    assert texts <= fixed_choices(name)[setting]
+
+
+def test_every_listed_choice_is_taken(tmp_path):
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_text("A: {output_1}, or B: {output_2}?")
+    tried = 0
+    for name in ("bleu", "rouge", "meteor", "geval", "preference", "coascore"):
+        make = evaluators.get(name)
+        needed = {"prompt": str(prompt)} if name == "preference" else {}
+        for setting, texts in fixed_choices(name).items():
+            for text in texts:
+                if not text.startswith("fill:"):
+                    try:
+                        make(**{**needed, setting: text})
+                    except NotAllowed as refusal:
+                        raise AssertionError(f"{name}: {refusal}") from None
+                    except ValueError:  # allowed, and lacks another setting
+                        pass
+                    tried += 1
+    assert tried > 60
+
+
+def test_a_judge_that_is_fitted_asks_for_all_it_lacks_at_once(nl):
+    Path("mine.csv").write_text("Frage,Antwort\nWas?,Das\n")
+    call = ("score", "-e", "hdeval", "-i", "mine.csv", "-o", "s.csv")
+    got = nl(*call, "--engine", "openai", "-m", "x")
+    assert got.code == 2
+    for advice in (
+        "--map output=Antwort --map source=COLUMN",
+        "-s task=general -s 'criteria=",
+        "--fit FILE or --cross-fit 5, or -s aggregator=average",
+    ):
+        assert advice in got.err

@@ -248,3 +248,60 @@ def test_p_is_never_0(nl):
     arguments = ("--score", "good", "--score", "poor", "--coef", "pearson")
     out = nl("meta", "s.csv", *arguments, "--family", "", "--topic", "").out
     assert "< .001" in out
+
+
+def three_raters():
+    """Ratings by three people; 99 and a dash stand where one gave none."""
+    frame = grid()
+    rng = np.random.default_rng(3)
+    people = {
+        name: frame["human"] + rng.normal(0, 1, len(frame)) for name in ("ann", "bob")
+    }
+    people["cy"] = frame["human"].where(rng.random(len(frame)) > 0.2)
+    written = pd.DataFrame(people).round(2)
+    for name, column in written.items():
+        frame[f"rating_{name}"] = column.astype(object).where(column.notna(), 99)
+    frame.loc[0, "rating_ann"] = "-"
+    written.loc[0, "ann"] = np.nan
+    return frame.drop(columns="human"), written.mean(axis=1)
+
+
+PATTERN = ("--human", "rating_*", "--missing-values", "99,-", *ONE)
+
+
+def test_a_pattern_takes_the_mean_of_its_columns_and_each_as_a_rater(nl):
+    frame, human = three_raters()
+    frame.to_csv("s.csv", index=False)
+    got = nl("meta", "s.csv", *PATTERN)
+    rows, _ = records(got)
+    values = {row["score"]: row["value"] for row in rows}
+    assert values["good"] == pytest.approx(stats.pearsonr(frame["good"], human)[0])
+    assert "raters (3), leave-one-out (ceiling)" in values
+    columns = "rating_ann, rating_bob, rating_cy"
+    assert f"human is the mean of 3 columns: {columns}" in got.err
+
+
+def test_a_mark_of_a_missing_rating_is_one_in_every_format(nl):
+    frame, human = three_raters()
+    ratings = frame.filter(like="rating_").replace("-", np.nan).astype(float)
+    frame.assign(**ratings).to_parquet("s.parquet")
+    rows, _ = records(nl("meta", "s.parquet", *PATTERN))
+    expected = stats.pearsonr(frame["good"], human)[0]
+    assert rows[0]["value"] == pytest.approx(expected)
+    without = [part for part in PATTERN if part not in ("--missing-values", "99,-")]
+    rows, _ = records(nl("meta", "s.parquet", *without))
+    assert abs(rows[0]["value"] - expected) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ("human=rated_*", "has no column 'rated_*'; did you mean 'rating_"),
+        ("output=rating_*", "output is one column, and these match: rating_ann"),
+        ("rater_*=rating_ann", "a pattern on the left needs one on the right"),
+    ],
+)
+def test_a_pattern_that_does_not_fit_is_refused(nl, mapping, message):
+    three_raters()[0].to_csv("s.csv", index=False)
+    got = nl("meta", "s.csv", "--score", "good", "--map", mapping)
+    assert got.code == 2 and message in got.err

@@ -56,6 +56,14 @@ Mapping = Annotated[
         help="A column by your name for it (repeatable).",
     ),
 ]
+MissingValues = Annotated[
+    str,
+    option(
+        "--missing-values",
+        metavar="VALUES",
+        help="Ratings and scores that stand for none, by comma, such as 99,-1.",
+    ),
+]
 Settings = Annotated[
     Several,
     option(
@@ -213,6 +221,7 @@ class Scoring(Planning):
         Several,
         option(help="A Python file with evaluators; its code is run (repeatable)."),
     ] = None
+    missing_values: MissingValues = ""
 
     def plugins(self) -> None:
         """Run the plugins' files."""
@@ -239,6 +248,7 @@ class Scoring(Planning):
             self.map or (),
             self.fill or (),
             self.limit,
+            by_comma(self.missing_values),
         )
         note(rows.told())
         return rows
@@ -368,6 +378,11 @@ def shard_of(text: str) -> tuple[int, int]:
     raise ValueError(
         f"--shard {text}; part and parts are needed, such as 1/8 for the first of eight"
     )
+
+
+def by_comma(text: str) -> list[str]:
+    """The values of an option that lists them by comma."""
+    return [value.strip() for value in text.split(",") if value.strip()]
 
 
 def note(text: str) -> None:

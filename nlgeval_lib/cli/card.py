@@ -12,10 +12,12 @@ import typer
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
     Mapping,
+    MissingValues,
     Planning,
     Settings,
     Several,
     app,
+    by_comma,
     command,
     echo,
     failures,
@@ -27,6 +29,7 @@ from nlgeval_lib.cli._options import (
 
 if TYPE_CHECKING:
     from nlgeval_lib.card import Card
+    from nlgeval_lib.scoring.rows import Parts
 
 group = typer.Typer(rich_markup_mode=None)
 app.add_typer(group, name="card")
@@ -83,6 +86,7 @@ class Judging(Planning):
         str, option("--input", "-i", help="Rated rows of your own: CSV, JSONL, ...")
     ] = ""
     map: Mapping = None
+    missing_values: MissingValues = ""
     score: Annotated[str, typer.Option(help="The column of --scores.")] = "value"
     set: Settings = None
     rubric: Annotated[str, option(help="A rubric for all rows (prometheus).")] = ""
@@ -122,7 +126,7 @@ def card(options: Judging) -> None:
       nlgeval card --prompt mine.txt --scale 1-5 --data summeval --items 300 \\
           --repeat 3 --probes --engine openai --base-url http://host:8000/v1 -m NAME
       nlgeval card --prompt mine.txt --scale 1-10 -i mine.csv --map output=answer \\
-          --map rater_1=anna --map rater_2=ben --engine openai -m NAME
+          --map 'rater_*=rating_*' --missing-values 99 --engine openai -m NAME
       nlgeval card compare before/card.json after/card.json
       nlgeval card beside card/card.json
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
@@ -169,10 +173,8 @@ def _of_scores(options: Judging) -> Card:
     """The card of a file of scores, beside a data set or its own ratings."""
     from nlgeval_lib import card as cards
     from nlgeval_lib.card import judged
-    from nlgeval_lib.scoring import chosen_rows
 
-    rows = chosen_rows(options.scores, mapping=options.map or ()).whole()
-    note(rows.told())
+    rows = _own_rows(options, options.scores).whole()
     frame = rows.frame.reset_index(drop=True)
     if options.score in frame:
         frame[options.score] = rows.numbers(options.score)
@@ -186,11 +188,24 @@ def _of_scores(options: Judging) -> Card:
     return cards.of_scores(frame, data, options.score, scale=scale_of(options.scale))
 
 
+def _own_rows(options: Judging, path: str) -> Parts:
+    """The rows of a file of one's own, as the options name and read its columns."""
+    from nlgeval_lib.scoring import chosen_rows
+
+    rows = chosen_rows(
+        path,
+        mapping=options.map or (),
+        missing_values=by_comma(options.missing_values),
+    )
+    note(rows.told())
+    return rows
+
+
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
     from nlgeval_lib.card import asked
     from nlgeval_lib.card.judged import of_rows
-    from nlgeval_lib.scoring import chosen_rows, named
+    from nlgeval_lib.scoring import named
 
     scale = scale_of(options.scale)
     for path in options.plugin or ():
@@ -198,9 +213,7 @@ def _asked(options: Judging) -> Card | None:
         named.plugin(path)
     data: list[Any] = [asked.load(name) for name in options.data or ()]
     if options.input:
-        rows = chosen_rows(options.input, mapping=options.map or ())
-        note(rows.told())
-        data.append(of_rows(rows))
+        data.append(of_rows(_own_rows(options, options.input)))
     if not data:
         raise ValueError(
             "which rows? Give --data summeval, or a file of your own with ratings: -i"

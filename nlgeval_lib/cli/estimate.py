@@ -12,7 +12,9 @@ import typer
 from nlgeval_lib.cli._options import (
     Delimiter,
     Mapping,
+    MissingValues,
     Several,
+    by_comma,
     command,
     echo,
     note,
@@ -30,7 +32,10 @@ Confidence = Annotated[float, typer.Option(help="Of the intervals.")]
 Score = Annotated[str, typer.Option(help="The column with the judge's scores.")]
 Human = Annotated[
     Several,
-    option(help="A column with ratings, empty where nobody rated (repeatable)."),
+    option(
+        help="A column with ratings, empty where nobody rated, or a pattern, rating_* "
+        "(repeatable)."
+    ),
 ]
 By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")]
 
@@ -52,6 +57,7 @@ class Estimate:
     by: By = None
     topic: Topic = None
     map: Mapping = None
+    missing_values: MissingValues = ""
     confidence: Confidence = 0.95
     format: Annotated[
         Literal["text", "csv", "jsonl"], typer.Option(help="Of the tables.")
@@ -76,6 +82,7 @@ class PlanLabels:
     human: Human = None
     by: By = None
     map: Mapping = None
+    missing_values: MissingValues = ""
     sd: Annotated[
         float | None, option(help="Without a file: spread of one system's ratings.")
     ] = None
@@ -166,17 +173,20 @@ def plan_labels(options: PlanLabels) -> None:
 def _groups(options: Estimate | PlanLabels, topic: str | None) -> list[Labelled]:
     """The file's rows in groups; topic: as `labelled`. Raises: InputError."""
     from nlgeval_lib.scoring import chosen_rows
+    from nlgeval_lib.scoring.rows import columns_like
     from nlgeval_lib.study import labelled_files
 
     data = chosen_rows(
         options.file,
-        "",
-        options.input_format,
-        options.delimiter,
-        options.map or (),
+        format=options.input_format,
+        delimiter=options.delimiter,
+        mapping=options.map or (),
+        missing_values=by_comma(options.missing_values),
     )
     note(data.told())
-    humans = options.human or ["human"]
+    humans = []
+    for human in options.human or ["human"]:
+        humans += columns_like(human, list(data.theirs)) or [human]
     return list(
         labelled_files.labelled(
             data,

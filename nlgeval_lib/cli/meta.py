@@ -12,7 +12,9 @@ from nlgeval_lib.cli._options import (
     SOME_MISSING,
     Delimiter,
     Mapping,
+    MissingValues,
     Several,
+    by_comma,
     command,
     note,
     option,
@@ -51,7 +53,13 @@ class Meta:
         ),
     ]
     score: Annotated[Several, option(help="A column with scores (repeatable).")] = None
-    human: Annotated[str, typer.Option(help="The column with the ratings.")] = "human"
+    human: Annotated[
+        str,
+        typer.Option(
+            help="The column with the ratings; a pattern (rating_*) takes the mean of "
+            "all such columns, each a rater."
+        ),
+    ] = "human"
     level: Annotated[Several, option(help="dataset, input, system (repeatable).")] = (
         None
     )
@@ -63,6 +71,7 @@ class Meta:
         str | None, option(help="Groups of rows; default aspect, '' for none.")
     ] = None
     map: Mapping = None
+    missing_values: MissingValues = ""
     nan: Annotated[
         str,
         typer.Option(
@@ -148,6 +157,7 @@ def correlations(options: Meta) -> None:
           --coef kendall-b
       nlgeval meta mine.csv --score judge --human gold --map input_id=doc \\
           --map system_id=model --by ""
+      nlgeval meta mine.csv --score judge --human 'rating_*' --missing-values 99
       nlgeval meta --pairs verdicts.csv --human winner
 
     With --pairs scores are verdicts (1, 2, 0; A, B, tie) against `preference`, or what
@@ -162,8 +172,13 @@ def correlations(options: Meta) -> None:
     settings = _settings(options)
     if options.output:
         score_files.check_output(options.output, options.file)
-    how = (options.input_format, options.delimiter, _mapping(options))
-    rows = chosen_rows(options.file, "", *how)
+    rows = chosen_rows(
+        options.file,
+        format=options.input_format,
+        delimiter=options.delimiter,
+        mapping=_mapping(options),
+        missing_values=by_comma(options.missing_values),
+    )
     note(rows.told())
     scores = rated_files.score_columns(rows, options.score or ())
     columns = rated_files.needed(scores, settings, options.by)
@@ -184,6 +199,8 @@ def _mapping(options: Meta) -> list[str]:
     mapping = list(options.map or ())
     if options.human != "human":
         mapping.append(f"human={options.human}")
+    if "*" in options.human and options.raters:
+        mapping.append(f"{options.raters}*={options.human}")
     return mapping
 
 

@@ -90,14 +90,34 @@ def signature(name: str, **settings: Any) -> str:
     return "|".join(parts)
 
 
-def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
-    """The value of a setting if it is one of `allowed`. Raises: ValueError that lists
-    them.
+ALIKE = 0.7  # of short words, a choice less like the value is not suggested
+
+
+class NotAllowed(ValueError):
+    """A setting has none of the values that it may have; the message lists them.
+
+    also: in words, what else it may be.
     """
+
+    def __init__(
+        self, setting: str, value: Any, allowed: Sequence[Any], also: str = ""
+    ) -> None:
+        self.setting = setting
+        self.texts = [text for text in allowed if isinstance(text, str)]
+        if also:
+            self.texts.append(also)
+        options = ", ".join(map(repr, allowed))
+        if also:
+            options = f"{options}, {also}"
+        hint = meant(value, self.texts, cutoff=ALIKE)
+        super().__init__(f"{setting} is {value!r}{hint} allowed: {options}")
+
+
+def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
+    """The value of a setting if it is one of `allowed`. Raises: NotAllowed."""
     allowed = tuple(allowed)
     if value not in allowed:
-        options = ", ".join(map(repr, allowed))
-        raise ValueError(f"{setting} is {value!r}; allowed: {options}")
+        raise NotAllowed(setting, value, allowed)
     return value
 
 

@@ -22,7 +22,7 @@ from nlgeval_lib.engines.base import canonical
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.base import choose, samples, score_frame
+from nlgeval_lib.evaluators.base import NotAllowed, choose, samples, score_frame
 from nlgeval_lib.evaluators.base import signature as _signature
 from nlgeval_lib.evaluators.stages import Stage, Stages, T
 from nlgeval_lib.evaluators.weighing import weigh
@@ -59,11 +59,8 @@ class ChatFormat:
         """
         if isinstance(chat, ChatFormat):
             return chat
-        names = (*_STYLES, *_CHECKPOINTS)
-        if chat not in names:
-            raise ValueError(
-                f"chat {chat!r}; allowed: {', '.join(names)}, or a ChatFormat"
-            )
+        if chat not in (*_STYLES, *_CHECKPOINTS):
+            raise NotAllowed("chat", chat, (*_STYLES, *_CHECKPOINTS))
         return cls(*_CHECKPOINTS.get(chat, (chat,)))
 
     @property
@@ -132,9 +129,8 @@ class Judge:
         weigh: bool = False,
     ) -> None:
         if missing not in ("drop", "all") and not _FILL.fullmatch(missing):
-            raise ValueError(
-                f"missing policy {missing!r}; allowed: 'drop', 'all', "
-                "'fill:<number>' as in 'fill:0'"
+            raise NotAllowed(
+                "missing", missing, ("drop", "all"), "fill:NUMBER such as fill:0"
             )
         if not isinstance(room, int) or room < 0:
             raise ValueError(f"room is {room!r}; a whole number of tokens is needed")
@@ -154,6 +150,13 @@ class Judge:
         """The sampling settings of a stage with the room for a reasoning."""
         most = sampling.max_tokens + self.room
         return dataclasses.replace(sampling, max_tokens=most)
+
+    @property
+    def advice(self) -> str:
+        """What else a user may have to give, for the message that rows lack a
+        column.
+        """
+        return ""
 
     def render(self, sample: Sample) -> str:
         """The prompt of one sample."""

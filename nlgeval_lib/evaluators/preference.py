@@ -108,13 +108,13 @@ class Preference(Judge):
         **judge: Any,
     ) -> None:
         super().__init__(**judge)
+        self.rule = choose("rule", rule, verdicts.RULES)
         self.prompt = prompt_files.read(prompt)
         if not self.prompt.of_pairs:
             raise ValueError(
                 f"prompt {self.prompt.name} rates one output; {self.name} compares two, "
                 "{output_1} and {output_2}"
             )
-        self.rule = choose("rule", rule, verdicts.RULES)
         self.labels = tuple(labels)
         if len(set(self.labels)) not in (2, 3) or len(self.labels) > 3:
             raise ValueError(

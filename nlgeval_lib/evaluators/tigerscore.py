@@ -17,7 +17,7 @@ import pandas as pd
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import schemas
-from nlgeval_lib.evaluators.base import choose
+from nlgeval_lib.evaluators.base import NotAllowed, choose
 from nlgeval_lib.evaluators.judge import (
     ChatFormat,
     Judge,
@@ -27,7 +27,7 @@ from nlgeval_lib.evaluators.judge import (
     short_hash,
 )
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.names import meant, plain
+from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.choices import yes_no
 from nlgeval_lib.parsers.errors import error_analysis, tigerscore_authors
 from nlgeval_lib.parsers.text import Parsed
@@ -123,10 +123,7 @@ def find_task(name: str) -> Task:
     for task in by_label.values():
         if plain(name) in (plain(task.label), plain(task.name)):
             return task
-    raise ValueError(
-        f"no aspects for task {name!r}{meant(name, by_label, '.')} "
-        f"Tasks with aspects: {', '.join(by_label)}"
-    )
+    raise NotAllowed("task", name, list(by_label))
 
 
 class TigerScore(Judge):

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import re
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -77,6 +78,19 @@ def as_id(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError(f": {_shown(value)} where a text or a number is needed")
     return str(as_text(value) if isinstance(value, str) else value)
+
+
+def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
+    """The values with None for each that is one of the marks of a missing number.
+
+    A mark is compared as text and as a number: 99 is "99", 99 and 99.0.
+    """
+    numbers = {_as_float(mark) for mark in marks} - {None}
+    kept = []
+    for value in values:
+        marked = str(value).strip() in marks or _as_float(value) in numbers
+        kept.append(None if marked else value)
+    return kept
 
 
 def as_number(value: Any) -> float:

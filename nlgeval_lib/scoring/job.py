@@ -111,7 +111,8 @@ class Job:
             needs = tuple(self.evaluator.needs)
             if "output_1" not in needs:  # a judge of pairs is shown two
                 needs = ("output", *needs)
-            return rows.incomplete(part, needs, self.name)
+            advice = self.evaluator.advice
+            return rows.incomplete(part, needs, self.name, advice=advice)
         if isinstance(self.evaluator, PairMetric):
             return rows.incomplete(
                 part,

@@ -5,6 +5,7 @@ that is used is checked, once.
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 import functools
 import os
 from collections.abc import (
@@ -40,6 +41,7 @@ REFERENCES = ("references", "reference")
 IDS = ("input_id", "system_id")
 RATING = "human"
 RATINGS = ("human_", "rater_")  # how columns with further ratings begin
+_SEVERAL = ("references", RATING)  # what may be made of several columns
 KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
 _ALIAS = {"input": "source"}  # a further name of our own for a column
 # What files call our columns, the most telling name first: `answer` is the output only
@@ -81,6 +83,7 @@ class Parts:
     the file's bytes, "" for a data set. earlier: what was recorded beside the file.
     sources: our column -> the columns it is made of; filled: our column -> one text for
     all rows; read_as: our column -> the user's, where no word of the user says so.
+    missing_values: what stands in the file where a rating or score is missing.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Parts:
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
     filled: Mapping[str, str] = field(default_factory=dict)
     read_as: Mapping[str, str] = field(default_factory=dict)
+    missing_values: Sequence[str] = ()
 
     def __len__(self) -> int:
         return self.rows
@@ -156,13 +160,22 @@ class Parts:
         return columns | {ours: f"--fill {ours}" for ours in self.filled}
 
     def told(self) -> str:
-        """What was taken for our columns without a word of the user, in one line;
-        empty where nothing was.
+        """What was taken for our columns without a word of the user, and which ratings
+        are averaged, in one line; empty where there is neither.
         """
-        if not self.read_as:
-            return ""
-        names = ", ".join(f"{ours} = {column}" for ours, column in self.read_as.items())
-        return f"{self.name} is read with {names} (--map OURS=COLUMN for another)"
+        sentences = []
+        if self.read_as:
+            names = [f"{ours} = {column}" for ours, column in self.read_as.items()]
+            sentences.append(
+                f"{self.name} is read with {', '.join(names)} "
+                "(--map OURS=COLUMN for another)"
+            )
+        raters = self.sources.get(RATING, ())
+        if len(raters) > 1:
+            sentences.append(
+                f"{RATING} is the mean of {len(raters)} columns: {', '.join(raters)}"
+            )
+        return "; ".join(sentences)
 
     def lacks(self, column: str) -> str:
         """That there is no such column, with the nearest name and all there are."""
@@ -191,9 +204,22 @@ class Parts:
             values = [self.filled[ours]] * len(raw)
         else:
             names = list(self.sources[ours])
+            if ours == RATING and len(names) > 1:
+                return self._mean_rating(raw, names)
             columns = raw[names if len(names) > 1 else names[0]]
             values = columns.to_numpy().tolist()
         return self.read(values, ours, raw.index)
+
+    def _mean_rating(self, raw: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+        """The mean of the ratings that each row has; NaN for a row without any.
+
+        Raises: InputError naming the row and the column.
+        """
+        ratings = {}
+        for column in columns:
+            values = raw[column].tolist()
+            ratings[column] = self.read(values, column, raw.index, as_number)
+        return pd.DataFrame(ratings).mean(axis=1).to_numpy()
 
     def read(
         self,
@@ -208,6 +234,8 @@ class Parts:
         """
         if reader is None:
             reader = _reader(ours)
+        if reader is as_number and self.missing_values:
+            values = cells.without(values, self.missing_values)
         cells_read: list[Any] = []
         try:
             for value in values:
@@ -279,15 +307,18 @@ def chosen_rows(
     mapping: Iterable[str] = (),
     fill: Iterable[str] = (),
     limit: int | None = None,
+    missing_values: Sequence[str] = (),
 ) -> Parts:
     """The rows of a file (`input`), or of a data set or a file by name (`data`); the
     first `limit` of them.
 
     mapping: `ours=theirs`, such as `output=response`; `references` may be given several
-    times, and has then as many references a row. fill: `column=text`, one text for all
+    times, and has then as many references a row. `human=rating_*` is the mean of all
+    columns so named, and `rater_*=rating_*` names each of them. fill: `column=text`, one text for all
     rows; `@file` in place of the text reads it from a file. What a file of scores was
     made with holds on; other columns of a file are known by usual names too, in small
-    or large letters (`read_as`), as far as their cells will do.
+    or large letters (`read_as`), as far as their cells will do. missing_values: what
+    stands where a rating or score is missing, such as 99; texts are left as they are.
 
     Texts may be missing here (an evaluator says what it needs); ratings become numbers,
     NaN where missing; identifiers become text. In CSV, `references` may hold a JSON
@@ -304,7 +335,9 @@ def chosen_rows(
     if path:
         rows = _of_file(path, format, delimiter)
         rows = dataclasses.replace(
-            rows, earlier=provenance.record_of(path, rows.sha256)
+            rows,
+            earlier=provenance.record_of(path, rows.sha256),
+            missing_values=tuple(missing_values),
         )
         rows = _named(rows, mapping, fill)
     else:
@@ -427,17 +460,37 @@ def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
     sources: dict[str, list[str]] = {}
     for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
+        matching = columns_like(column, rows.columns)
         problem = ""
         if ours in sources and ours != "references":
             problem = (
                 f"{ours} is mapped twice; only references may have several columns"
             )
-        elif column not in rows.columns:
+        elif not matching:
             problem = rows.lacks(column)
+        elif "*" in ours and "*" not in column:
+            problem = f"a pattern on the left needs one on the right, such as {ours}"
+        elif len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
+            problem = f"{ours} is one column, and these match: {', '.join(matching)}"
         if problem:
             raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
-        sources.setdefault(ours, []).append(column)
+        if "*" not in ours:
+            sources.setdefault(ours, []).extend(matching)
+            continue
+        start, _, end = column.partition("*")
+        for name in matching:
+            own_part = name.removeprefix(start).removesuffix(end)
+            sources[ours.replace("*", own_part, 1)] = [name]
     return sources
+
+
+def columns_like(name: str, columns: Sequence[str]) -> list[str]:
+    """The columns that a name or a pattern (`rating_*`) stands for."""
+    if name in columns:
+        return [name]
+    if "*" not in name:
+        return []
+    return [column for column in columns if fnmatch.fnmatchcase(column, name)]
 
 
 def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
@@ -521,11 +574,12 @@ def incomplete(
     needs: Iterable[str],
     evaluator: str,
     empty_is_missing: bool = True,
+    advice: str = "",
 ) -> dict[int, str]:
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
     The output may be an empty text, other texts may not unless `empty_is_missing` is
-    off.
+    off. advice: what else helps where a column is not there.
     Raises: InputError for a column that is not there at all.
     """
     columns = {}
@@ -537,7 +591,8 @@ def incomplete(
         else:
             missing.append(need)
     if missing:
-        raise InputError(_needed_columns(rows, missing, evaluator))
+        message = _needed_columns(rows, missing, evaluator)
+        raise InputError(f"{message}; {advice}" if advice else message)
     reasons: dict[int, str] = {}
     for need, column in columns.items():
         for row, value in enumerate(rows.frame[column]):

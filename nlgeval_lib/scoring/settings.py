@@ -9,12 +9,13 @@ import contextlib
 import inspect
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nlgeval_lib.engines import Sampling
+from nlgeval_lib.evaluators.base import NotAllowed
 from nlgeval_lib.names import meant, pair
 from nlgeval_lib.scoring.cells import InputError
 
@@ -42,6 +43,7 @@ _IN_WORDS = {
     type(None): "none",
 }
 _NEEDED = inspect.Parameter.empty
+_NO_CHOICE = "\0"  # a text that no setting takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,17 @@ class Setting:
     @property
     def words(self) -> str:
         """What it takes, in words."""
+        return self.in_words()
+
+    def in_words(self, texts: Sequence[str] = ()) -> str:
+        """What it takes; texts: the only ones that it may be."""
         kinds = {typing.get_origin(kind) or kind for kind in self.takes}
-        words = [text for kind, text in _IN_WORDS.items() if kind in kinds]
+        words: list[str] = []
+        for kind, text in _IN_WORDS.items():
+            if kind is str and texts:
+                words.extend(texts)
+            elif kind in kinds:
+                words.append(text)
         return ", ".join(words) or "anything"
 
 
@@ -196,6 +207,7 @@ def described(target: Any) -> list[tuple[str, str, str]]:
     by_name = settings_of(target)
     sampling_defaults = getattr(target, "defaults", {})
     stages: dict[str, None] = {}
+    allowed = _allowed_texts(target, by_name)
     for name, setting in by_name.items():
         if setting.part_of not in ("", "sampling"):
             stages[setting.part_of] = None
@@ -207,11 +219,35 @@ def described(target: Any) -> list[tuple[str, str, str]]:
                 continue
             default = sampling_defaults.get(setting.name, default)
         text = "needed" if setting.default is _NEEDED else repr(default)
-        rows.append((name, setting.words, text))
+        rows.append((name, setting.in_words(allowed.get(name, ())), text))
     for stage in stages:
         words = "the sampling settings of another stage"
         rows.append((f"{stage}.NAME", words, "its own"))
     return rows
+
+
+def _allowed_texts(target: Any, by_name: Mapping[str, Setting]) -> dict[str, list[str]]:
+    """The texts that a setting may be, for those with a fixed choice.
+
+    Each is tried with a text that no setting takes: the refusal lists the choice, so
+    that this list and the check cannot differ.
+    """
+    needed = {}
+    for name, setting in by_name.items():
+        if setting.default is _NEEDED:
+            needed[name] = _NO_CHOICE
+    allowed = {}
+    for name, setting in by_name.items():
+        if str not in setting.takes or setting.part_of:
+            continue
+        try:
+            target(**{**needed, name: _NO_CHOICE})
+        except NotAllowed as refusal:
+            if refusal.setting == name:
+                allowed[name] = refusal.texts
+        except Exception:  # it needs more than this to be made: its texts are free
+            continue
+    return allowed
 
 
 def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:

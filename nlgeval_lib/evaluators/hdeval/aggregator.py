@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.evaluators.base import choose
+from nlgeval_lib.evaluators.base import NotAllowed, choose
 from nlgeval_lib.evaluators.hdeval import regressors
 
 # the mean of all criteria for every target; the one criterion that is the target itself
@@ -69,11 +69,8 @@ class Aggregator:
         if isinstance(kind, str):
             if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
                 names = (*regressors.names(), *_WITHOUT_RATINGS)
-                raise ValueError(
-                    f"aggregator {kind!r}; allowed: {', '.join(names)}, one of "
-                    "scikit-learn's by its full name (sklearn.svm.SVR), "
-                    "or a regressor such as Ridge()"
-                )
+                by_full_name = "or scikit-learn's by its full name (sklearn.svm.SVR)"
+                raise NotAllowed("aggregator", kind, names, by_full_name)
         else:
             if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
                 raise ValueError(

@@ -49,6 +49,8 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 LOW = 1
 HIGH = 5
 FORMAT = "nlgeval hdeval 3"
+# how a command line gives criteria that no paper has
+OWN_CRITERIA = """-s 'criteria={"Truth": "Is it true?", "Use": "Does it help?"}'"""
 # Settings that are saved as they are, being values of JSON.
 _PLAIN = (
     "layers",
@@ -181,6 +183,21 @@ class HDEval(Judge):
         decompose_settings = make_sampling(decompose_defaults, decompose_sampling)
         self.decompose_sampling = self.with_room(decompose_settings)
         self.used()
+
+    @property
+    def advice(self) -> str:
+        """What else must be given, for the message that rows lack a column."""
+        sentences = []
+        if self.task.name != "general":
+            sentences.append(
+                f"for outputs of another kind, -s task=general {OWN_CRITERIA}"
+            )
+        if self.aggregator.needs_ratings and not self.aggregator.fitted:
+            sentences.append(
+                f"and the aggregator {self.aggregator.kind!r} is fitted on ratings: "
+                "--fit FILE or --cross-fit 5, or -s aggregator=average without any"
+            )
+        return "; ".join(sentences)
 
     # -- criteria
 
@@ -615,8 +632,7 @@ def _criteria_tree(
     if not criteria:
         raise ValueError(
             f"task {task.name!r} has no published criteria: "
-            "give names and questions as setting criteria, such as "
-            """-s 'criteria={"Truth": "Is it true?", "Use": "Does it help?"}'"""
+            f"give names and questions as setting criteria, such as {OWN_CRITERIA}"
         )
     if isinstance(criteria, str):
         return CriteriaTree.published(criteria)
