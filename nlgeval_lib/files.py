@@ -14,6 +14,7 @@ import math
 import os
 import re
 import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,19 @@ def way_out(error: OSError) -> str:
     problem = error.strerror or str(error)
     advice = _WAYS_OUT.get(error.errno or 0, "")
     return f"{problem}; {advice}" if advice else problem
+
+
+def zip_member(
+    name: str, date: tuple[int, int, int, int, int, int] = (1980, 1, 1, 0, 0, 0)
+) -> zipfile.ZipInfo:
+    """A compressed member of a zip file with one date and one set of rights: the same
+    content is the same bytes, whoever writes it.
+    """
+    member = zipfile.ZipInfo(name, date)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # Unix, wherever it is made
+    member.external_attr = 0o100644 << 16
+    return member
 
 
 @contextlib.contextmanager

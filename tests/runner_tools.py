@@ -93,6 +93,7 @@ class Checkout:
         (tables.parent / "own_methods.csv").write_text(
             'paper,table,method,needs\nhdeval,*,HD-Eval,"gpt-4-32k through its API"\n'
         )
+        self.data("assumed.csv")
         self.entries: list[str] = []
         self.catalogue()
 

@@ -16,7 +16,7 @@ PACKAGE = Path(nlgeval_lib.__file__).parent
 
 # each room imports only from rooms of an earlier row, and from itself
 FLOORS = (
-    {"records", "files", "names", "on_use", "used_code"},
+    {"records", "files", "names", "hub", "on_use", "used_code"},
     {"datasets", "prompts", "parsers", "papers"},
     {"engines", "figures"},
     {"evaluators"},

@@ -38,19 +38,18 @@ def test_what_has_no_coefficient_is_counted_apart():
 
 
 def test_the_report_counts_what_the_scoreboard_counts():
-    """Its rows have as many numbers as the scoreboard has of each paper and kind; of
-    counts, those that the paper prints as a range or with words are not among them.
+    """Its rows have as many numbers, and equal ones, as the scoreboard has of each
+    paper and kind.
     """
     cells = scoreboard.cells()
     numbers = reproduction.recomputed(cells)
     counted = scoreboard.kinds().set_index(["paper", "kind"])["recomputed"]
     for (paper, kind), count in counted.items():
         in_report = (numbers["paper"] == paper) & (numbers["kind"] == kind)
-        if kind == "count":
-            assert in_report.sum() <= count
-        else:
-            assert in_report.sum() == count
-    report = reproduction.markdown(cells, scoreboard.claims(), scoreboard.TITLES)
+        assert in_report.sum() == count
+    report = reproduction.markdown(
+        cells, scoreboard.claims("claims"), scoreboard.TITLES
+    )
     for paper, title in scoreboard.TITLES.items():
         if paper in papers.PAPERS:
             assert f"- {title}: " in report

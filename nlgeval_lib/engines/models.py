@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import files
+from nlgeval_lib import files, hub
 from nlgeval_lib.engines.base import EngineError, Request
 
 # folders up to this size are hashed completely, larger files by their ends
@@ -57,6 +57,12 @@ def may_be_here(model: str) -> bool:
 
     folder = f"models--{model.replace('/', '--')}"
     return Path(model).is_dir() or (Path(constants.HF_HUB_CACHE) / folder).is_dir()
+
+
+def reach_hub(model: str) -> None:
+    """Pass where a model is here, or could be fetched. Raises: OSError."""
+    if not may_be_here(model):
+        hub.reach()
 
 
 def folder_hash(folder: Path) -> str:

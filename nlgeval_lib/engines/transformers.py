@@ -73,6 +73,7 @@ class TransformersEngine(Engine):
         if dtype is None:
             dtype = "auto" if self.device.startswith("cuda") else "float32"
         try:
+            models.reach_hub(model)
             config = self._load(model, revision, dtype, load_options)
         except (OSError, ValueError, RuntimeError, TypeError, ImportError) as error:
             raise EngineError(f"transformers cannot load {model}: {error}") from error

@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import socket
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import files
+from nlgeval_lib import files, hub
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.names import extra
 
@@ -126,18 +123,12 @@ def _hub_config(model: str) -> str:
     """The local path of the model's config.json, in a folder named by its commit;
     fetched if it is not here.
     """
-    from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
     from transformers.utils import cached_file
 
     try:
         return str(cached_file(model, "config.json", local_files_only=True))
     except OSError:
-        if HF_HUB_OFFLINE:
-            raise OSError("HF_HUB_OFFLINE is set") from None
-        # This fails at once where the hub's retries would take half a minute to find
-        # that there is no network. Behind a proxy, names need not resolve here.
-        if not urllib.request.getproxies():
-            socket.getaddrinfo(urllib.parse.urlsplit(ENDPOINT).hostname, 443)
+        hub.reach()
         return str(cached_file(model, "config.json"))
 
 

@@ -184,6 +184,8 @@ class Answer:
         if self.entry.paper in papers.PAPERS and self.record.get("route") != "run":
             untested = first_screen.not_run(self.entry.paper, self.entry.covers)
             lines.append(("Was the method tested?", untested))
+        elif self.record.get("route") in JUDGED_BY:
+            lines.append(("Who judged?", JUDGED_BY[self.record["route"]]))
         return lines
 
     @cached_property
@@ -311,6 +313,13 @@ ORIGINS = {
     "recorded": "from judgments that others published",
     "run": "from runs of the judge itself",
     "mini": "from the miniature judge, for exercise only",
+}
+# Who judged, of an output that compares nothing printed in the five papers.
+JUDGED_BY = {
+    "recorded": "Judges that others ran and whose judgments they published. None was "
+    "asked here.",
+    "mini": "The miniature judge, a small model that was trained here for exercise. It "
+    "says nothing of the papers' judges.",
 }
 _MODES = {"full": "", "quick": "a small share of the data"}
 

@@ -38,7 +38,7 @@ def tested(cells: pd.DataFrame) -> str:
     name = papers.own_method(paper)[0]
     own_cells = cells[cells["kind"] == papers.OWN]
     if own_cells.empty:
-        return f"Not here: no number of this table is of {name} itself."
+        return _of_others(cells, name)
     counted = papers.counts(own_cells)
     printed = counted["printed"]
     if counted["recomputed"]:
@@ -52,6 +52,16 @@ def tested(cells: pd.DataFrame) -> str:
         f"No: 0 of the {printed} numbers printed for {name} were computed here. "
         f"A test needs {_needed(paper, own_cells['table'].unique())}."
     )
+
+
+def _of_others(cells: pd.DataFrame, name: str) -> str:
+    """That no number of a table is of the paper's own method, and whose they are."""
+    present = [kind for kind in papers.ROW_KINDS if (cells["kind"] == kind).any()]
+    whose = " and ".join(papers.counting.PLURALS[kind] for kind in present)
+    text = f"Not here: the numbers are of {whose}, none is of {name} itself."
+    if present == ["human"] and not papers.counts(cells)["recomputed"]:
+        text += " A test needs the single ratings, or new raters."
+    return text
 
 
 def not_run(paper: str, covered: Iterable[str]) -> str:
@@ -141,8 +151,20 @@ def supported(cells: pd.DataFrame) -> str:
             "was computed here from texts."
         )
     if counted["recomputed"]:
-        return "Nothing: no more numbers are equal than by chance."
+        return f"Nothing: no more numbers are equal than by chance. {_distance(cells)}"
     return "Nothing: no number of this table was computed here from texts."
+
+
+def _distance(cells: pd.DataFrame) -> str:
+    """How near the numbers that were computed here are to the printed ones."""
+    is_here = cells["route"].isin(papers.counting.ROUTES["recomputed"])
+    gaps = cells.loc[is_here, "difference"].abs().dropna()
+    if gaps.empty:
+        return ""
+    return (
+        f"Half of them lie within {gaps.median():.2g} of the printed ones, all within "
+        f"{gaps.max():.2g}."
+    )
 
 
 def _supported_methods(cells: pd.DataFrame) -> list[str]:
@@ -196,6 +218,18 @@ def _equal(row: Mapping[str, Any]) -> tuple[int, int]:
     return row["recomputed_equal"] + row["recomputed_spread"], row["recomputed"]
 
 
+def untested(cells: pd.DataFrame) -> str:
+    """What was not put to a test; empty where the own method was, or has no number."""
+    own = papers.counts(cells[cells["kind"] == papers.OWN])
+    if not own["printed"] or own["recomputed"]:
+        return ""
+    name = papers.own_method(cells["paper"].iat[0])[0]
+    return (
+        f"What the paper claims for {name}, as it was not run. Whether the printed "
+        "numbers support it is said on the page of claims."
+    )
+
+
 def unsupported(cells: pd.DataFrame) -> str:
     """What the numbers here do not support, in sentences; empty where there is nothing
     to say.
@@ -203,10 +237,6 @@ def unsupported(cells: pd.DataFrame) -> str:
     name = papers.own_method(cells["paper"].iat[0])[0]
     own = papers.counts(cells[cells["kind"] == papers.OWN])
     sentences = []
-    if own["printed"] and not own["recomputed"]:
-        sentences.append(
-            f"What the paper claims for {name} in this table, as it was not run here."
-        )
     wrong = own["consistent"] - own["consistent_equal"]
     if wrong:
         sentences.append(
@@ -278,6 +308,7 @@ def lines(cells: pd.DataFrame) -> list[tuple[str, str]]:
     answers = [
         ("Was the method tested?", tested(cells)),
         ("Supported", supported(cells)),
+        ("Not tested", untested(cells)),
         ("Not supported", unsupported(cells)),
         ("What the printed numbers say", printed_alone(cells)),
     ]

@@ -1,5 +1,5 @@
-"""The reproduction report: scope, results by paper and kind, what was easy and what
-was hard, in the headings of the ML Reproducibility Challenge.
+"""The reproduction report: scope, results table by table, what was easy and what was
+hard, in the headings of the ML Reproducibility Challenge and of QRA++.
 """
 
 from __future__ import annotations
@@ -10,45 +10,65 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from nlgeval_lib import files, papers
-from nlgeval_lib.papers import agreement
+from nlgeval_lib.papers import agreement, numbers
 from nlgeval_lib.papers.counting import PLURALS, ROUTES
+from nlgeval_lib.prompts import printed
+from nlgeval_lib.report.claims_page import COUNTS as CLAIM_COLUMNS
+from nlgeval_lib.report.tables import titled
 
+LEAST = 5  # fewer numbers have no correlation worth the name
 _SCOPE = """\
-Five papers say how an evaluator of generated text follows human ratings. Every table and
-figure that they print was looked at. Tested is a number that was recomputed here: from
-public data, or by running the judge. Whether a number follows from others that the paper
-prints is counted apart, and so is what another judge or prompt gives."""
+Five papers propose an evaluator of generated text each: TIGERScore, SemScore, HD-Eval,
+Prometheus and CoAScore. They print how well it agrees with human ratings, or with the
+scores of GPT-4. Every table and figure of the papers was looked at. The question here is
+whether the printed numbers come out again from public data, or by running the judges."""
 _METHODS = """\
-Public data sets with human ratings, and published outputs of judges (`data/registry.csv`:
-address, sha256 and licence of each file). Where a paper is silent, `data/assumed.csv`
-says what was taken, what else was tried, and how many cells each choice wins. The code
-is written anew from the papers, with their prompts; the statistics are held against
-scipy, sacrebleu, nlpstats and other papers' printed numbers in the tests."""
+Data: public data sets with human ratings, and published outputs of judges
+(`data/registry.csv` has the address, sha256 and licence of each file). Code: written anew
+from the papers; the statistics are held against scipy, sacrebleu, nlpstats and other
+papers' printed numbers in the tests. Prompts: the papers' own, {prompts}. Outputs,
+ratings and splits: the published ones, wherever there are any.
+
+Where a paper is silent, `data/assumed.csv` says what was taken: {assumed}. Counts of equal
+numbers are therefore counts after fitting, and chance is reckoned without that search."""
+_COMPARED = """\
+*Equal* is within 0.51 of the last printed digit, or by a rounding habit of the paper that
+`data/paper_tables/rounding.csv` names. *By chance* is how many would be equal on average,
+were the table's printed numbers dealt out anew. CV\\* is the coefficient of variation of
+the printed number and ours, in per cent, corrected for a sample of two (Belz 2022): type
+I of QRA++. It assumes a scale with a true zero; a correlation near 0 makes it large, and
+there the plain difference says more. Pearson's r of printed and recomputed numbers, of a
+table with five or more, is type II. The papers print no labels of items that could be
+compared (type III). Findings (type IV) are below."""
+_FINDINGS = """\
+The claims of the papers are held against the numbers that they print. This tests no
+method: {evidence}. The claims are in our words, some with a threshold of ours;
+[the page of claims](meta/meta_claims.md) has each with its evidence."""
 _COMPUTE = """\
-Everything here was made on two processor cores without a GPU, in less than half an hour
-for all results, texts and embeddings included. What the papers' own judges would take is
-told by `nlgeval completions --dry-run`."""
+All results were made on two processor cores without a GPU; `notebooks/durations.csv` has
+the seconds of each notebook, first with nothing stored and then again. What a run of the
+papers' own judges takes in GPU hours or dollars is printed by
+`nlgeval completions --dry-run`."""
 _EASY = """\
-Lexical metrics on SummEval, Topical-Chat, WMT22 and WebNLG, once the references and the
-level of each correlation were found; the arithmetic of the printed tables; the prompts,
-of which nearly all could be compared character by character."""
+Lexical metrics on SummEval, Topical-Chat, WMT22 and WebNLG, once it was known which
+references a metric takes, and whether a correlation is over all outputs, over systems or
+within inputs; the arithmetic of the printed tables; the prompts."""
 _HARD = """\
 The papers seldom say at which level they correlate, which references a metric takes, how
-ties, unread answers and rounding are treated; such choices were found by trying, and are
-listed. The judges' own scores were seldom published, so that no coefficient of the
-methods themselves can be recomputed without a GPU or an API."""
+ties, answers that could not be read and rounding are treated. The judges' own scores were
+seldom published, so that no number of the methods themselves can be recomputed without
+their weights and a GPU, an API, or ratings and outputs that are not public."""
 _UNTRIED = """\
-Training the papers' models at full size. Judges that are served by an API, for want of a
-key. Models of 7 billion parameters and more, for want of a GPU. Each cell that stays
-empty has its reason on its page, with the command that would fill it."""
+Judges that are served by an API, for want of a key. Models of 7 billion parameters and
+more, for want of a GPU. The encoder of SemScore (all-mpnet-base-v2), whose weights could
+not be reached. Training the papers' models at full size. Each number that is not here has
+its reason on the page of its table, with the command that would bring it where there is
+one. Pages beyond the five papers (ablations, statistics, other papers' judges) are not
+part of this report."""
 _AUTHORS = (
-    "None. What is said of a paper rests on its text and on what its authors published."
+    "None was sought. What is said of a paper rests on its text and on what its authors "
+    "published."
 )
-_CV = """\
-CV\\* is the coefficient of variation of the printed number and ours, in per cent,
-corrected for a sample of two (Belz 2022); a coefficient near 0 makes it large. The
-share below 5 and Pearson's r of printed and recomputed stand beside it. No paper's own
-method is among these numbers unless its row says so."""
 
 
 def markdown(
@@ -56,22 +76,26 @@ def markdown(
 ) -> str:
     """The report.
 
-    cells: of all outputs, as `scoreboard.cells` gives them. claims: a row a paper with
-    its verdicts counted; may be empty. titles: each paper's name.
+    cells: of all outputs, as `scoreboard.cells` gives them. claims: a row a claim, as
+    the output of the claims saves them; may be empty. titles: each paper's name.
     """
+    methods = _METHODS.format(prompts=_prompts(), assumed=_assumed())
     parts = [
         "# Reproduction report",
         "## Scope",
         _SCOPE,
         "## Methods and data",
-        _METHODS,
+        methods,
         "## Results",
-        *_own_methods(cells, titles),
-        _CV,
+        "\n".join(_own_methods(cells, titles)),
+        _all_numbers(cells),
+        _COMPARED,
         table(cells, titles),
     ]
     if len(claims):
-        parts += ["## Claims upheld", _md(claims)]
+        findings = _FINDINGS.format(evidence=_evidence(claims))
+        title = "## Findings: do the printed numbers support the papers' claims?"
+        parts += [title, findings, _md(_supported(claims, titles))]
     sections = {
         "Compute": _COMPUTE,
         "What was easy": _EASY,
@@ -89,63 +113,152 @@ def recomputed(cells: pd.DataFrame) -> pd.DataFrame:
     number, runs before public data.
     """
     tested = cells[cells["route"].isin(ROUTES["recomputed"])]
-    numbers = tested.assign(
-        printed=pd.to_numeric(tested["printed"], errors="coerce"),
-        ours=pd.to_numeric(tested["ours"], errors="coerce"),
-    )
-    compared = numbers["verdict"].isin(papers.comparison.COMPARED)
-    numbers = numbers[compared].dropna(subset=["printed", "ours"])
+    tested = tested[tested["verdict"].isin(papers.comparison.COMPARED)]
+    tested = tested.assign(
+        printed=tested["printed"].map(_value), ours=tested["ours"].map(_value)
+    ).dropna(subset=["printed", "ours"])
     key = ["paper", "table", *papers.KEY]
-    return numbers.sort_values("route", ascending=False).drop_duplicates(key)
+    return tested.sort_values("route", ascending=False).drop_duplicates(key)
+
+
+def _value(text: object) -> float:
+    """A number as it is printed or saved; NaN where it is none."""
+    try:
+        return float(numbers.parse(str(text)))
+    except ValueError:
+        return math.nan
 
 
 def table(cells: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """A row a paper and kind: how many numbers, how near, and their correlation."""
-    numbers = recomputed(cells)
+    """A row a printed table and kind: how many numbers were recomputed, how near they
+    are, and their correlation; and a row a paper.
+    """
     rows = []
     for paper in papers.PAPERS:
-        of_paper = numbers[numbers["paper"] == paper]
-        for kind in papers.ROW_KINDS:
-            part = of_paper[of_paper["kind"] == kind]
-            if len(part):
-                rows.append(_row(titles[paper], PLURALS[kind], part))
-        if of_paper["kind"].nunique() > 1:
-            # counts and coefficients together have no correlation worth the name
-            rows.append(_row(titles[paper], "all of these", of_paper) | {"r": ""})
+        of_paper = cells[cells["paper"] == paper]
+        in_paper = recomputed(of_paper)
+        for name, part in in_paper.groupby(["table", "kind"], sort=True):
+            table_id, kind = map(str, name)
+            is_same = (of_paper["table"] == table_id) & (of_paper["kind"] == kind)
+            chance = papers.counts(of_paper[is_same])["recomputed_shuffled"]
+            label = f"{titles[paper]}, {titled(table_id)}"
+            rows.append(_row(label, PLURALS[kind], part, chance))
+        if in_paper.groupby(["table", "kind"]).ngroups > 1:
+            chance = papers.counts(of_paper)["recomputed_shuffled"]
+            rows.append(_row(titles[paper], "all of these", in_paper, chance))
+            # numbers of several tables and scales have no correlation worth the name
+            rows[-1]["r"] = ""
     return _md(pd.DataFrame(rows))
 
 
-def _row(paper: str, kind: str, part: pd.DataFrame) -> dict[str, str]:
+def _row(label: str, kind: str, part: pd.DataFrame, chance: float) -> dict[str, str]:
     near = agreement.nearness(part)
+    share = "" if math.isnan(near.near) else f"{near.near:.0%}"
+    r = near.r if len(part) >= LEAST else math.nan
     return {
-        "paper": paper,
+        "table": label,
         "numbers of": kind,
         "recomputed": str(len(part)),
         "equal": str(int((part["verdict"] == papers.comparison.EQUAL).sum())),
+        "by chance": f"{chance:.1f}",
         "median CV\\*": _number(near.median, 2),
-        "below 5": "" if math.isnan(near.near) else f"{near.near:.0%}",
-        "r": _number(near.r, 3),
+        "CV\\* under 5 %": share,
+        "r": _number(r, 3),
     }
 
 
 def _own_methods(cells: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
-    """A sentence a paper: was its own method tested?"""
-    numbers = recomputed(cells)
-    lines = []
-    printed = papers.printed_cells()
+    """A line a paper: was its own method tested, and what would test it?"""
+    tested = recomputed(cells)
+    cells_printed = papers.printed_cells()
+    all_own = cells_printed[cells_printed["kind"] == papers.OWN]
     for paper in papers.PAPERS:
-        own = printed[(printed["paper"] == paper) & (printed["kind"] == papers.OWN)]
+        own = all_own[all_own["paper"] == paper]
         if own.empty:
             continue
-        name, needs = papers.own_method(paper)
-        of_paper = numbers["paper"] == paper
-        tested = numbers[of_paper & (numbers["kind"] == papers.OWN)]
-        count = f"{len(tested)} of the {len(own)} printed numbers of {name} itself"
+        name, _ = papers.own_method(paper)
+        is_own = (tested["paper"] == paper) & (tested["kind"] == papers.OWN)
+        count = f"{is_own.sum()} of the {len(own)} printed numbers of {name} itself"
         line = f"- {titles[paper]}: {count} recomputed."
-        if tested.empty:
-            line += f" A test needs {needs}."
-        lines.append(line)
-    yield "\n".join(lines)
+        if not is_own.any():
+            line += f" A test needs {_needs(paper, own)}."
+        yield line
+
+
+def _needs(paper: str, own: pd.DataFrame) -> str:
+    """What would test a paper's own method, and for how many of its numbers."""
+    needs = own["table"].map(lambda name: papers.own_method(paper, name)[1])
+    counted = needs.value_counts()
+    if len(counted) == 1:
+        return str(counted.index[0])
+    return "; ".join(f"{need} ({count} numbers)" for need, count in counted.items())
+
+
+def _all_numbers(cells: pd.DataFrame) -> str:
+    """What became of all numbers that the papers print, in one sentence."""
+    total = len(papers.printed_cells())
+    counts = papers.counts(cells)
+    missing = total - counts["printed"] + counts["missing"]
+    return (
+        f"Of {total:,} printed numbers {counts['recomputed']:,} were recomputed here "
+        f"({counts['recomputed_equal']:,} equal), none of a paper's own method unless a "
+        f"row says so. {counts['consistent']:,} follow from other numbers that the same "
+        f"paper prints ({counts['consistent_equal']:,} equal), which tests no method. "
+        f"Beside {counts['orientation']:,} stands what another judge or prompt gives, "
+        f"without a verdict; {counts['construction']:,} are equal whatever was "
+        f"measured; for {missing:,} there is nothing. [The scoreboard](scoreboard.md) "
+        "has them by table."
+    )
+
+
+def _prompts() -> str:
+    """How many of the printed prompts are the ones that are used."""
+    verdicts = printed.verdicts()
+    same = list(verdicts.values()).count(printed.verdict(0))
+    return (
+        f"{same} of {len(verdicts)} printed ones the same to the character, the "
+        "differences of the others listed in `data/printed_prompts_differences.csv`"
+    )
+
+
+def _assumed() -> str:
+    """How many choices were made where a paper is silent, and how many were tried."""
+    choices = pd.read_csv(files.data() / "assumed.csv", keep_default_na=False)
+    untried = int((choices["tried"] == "not tried").sum())
+    fitted = int((choices["fits"] == "yes").sum())
+    return (
+        f"{len(choices)} choices, {untried} of them without a trial of others, and "
+        f"{fitted} taken because they give the most equal numbers"
+    )
+
+
+def _evidence(claims: pd.DataFrame) -> str:
+    """What the claims that hold rest on."""
+    supported = claims[claims["verdict"] == papers.claims.HOLDS]
+    from_data = int((supported["kind"] == "public data").sum())
+    from_runs = int((supported["kind"] == "run").sum())
+    from_print = len(supported) - from_data - from_runs
+    text = (
+        f"of the {len(supported)} that are supported {from_print} rest on printed numbers "
+        f"alone and {from_data} on public data"
+    )
+    if from_runs:
+        text += f", {from_runs} on a run of the judge"
+    return text
+
+
+def _supported(claims: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """The claims of each paper by whether they are supported."""
+    counted = pd.crosstab(claims["paper"], claims["verdict"])
+    counted = counted.reindex(
+        index=papers.PAPERS, columns=list(CLAIM_COLUMNS), fill_value=0
+    )
+    counted = counted.rename(columns=CLAIM_COLUMNS)
+    counted.loc["all"] = counted.sum()
+    counted["all"] = counted.sum(axis=1)
+    names = [titles.get(paper, paper) for paper in counted.index]
+    counted.insert(0, "paper", names)
+    return counted
 
 
 def _number(value: float, digits: int) -> str:

@@ -422,7 +422,7 @@ def own_texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
         f"results/{folder}scoreboard.md": markdown(frame, kinds(mode)).encode(),
     }
     if not folder:
-        report = reproduction.markdown(cells(mode), claims(), TITLES)
+        report = reproduction.markdown(cells(mode), claims("claims"), TITLES)
         contents["results/REPORT.md"] = report.encode()
         contents |= judges_page.texts()
     return contents

@@ -35,7 +35,6 @@ MANIFEST = "manifest.json"
 COMPLETIONS = "completions.jsonl"
 PLACE = "data/completions"
 _TAKEN = "taken.json"  # beside a store: which shared files are in it
-_STAMP = (1980, 1, 1, 0, 0, 0)  # of every member: the same run gives the same bytes
 _ADDRESS = re.compile(r"\w+://\S+")
 
 
@@ -157,22 +156,13 @@ def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) ->
     manifest["files"] = hashes
     text = json.dumps(files.plain(manifest), indent=1, ensure_ascii=False) + "\n"
     with files.replacing(path) as draft, zipfile.ZipFile(draft, "w") as bundle:
-        bundle.writestr(_member(MANIFEST), text)
+        bundle.writestr(files.zip_member(MANIFEST), text)
         for name in hashes:
             with (
                 open(members[name], "rb") as source,
-                bundle.open(_member(name), "w") as target,
+                bundle.open(files.zip_member(name), "w") as target,
             ):
                 shutil.copyfileobj(source, target)
-
-
-def _member(name: str) -> zipfile.ZipInfo:
-    """A member of one date and one set of rights, whoever writes it."""
-    info = zipfile.ZipInfo(name, _STAMP)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.create_system = 3
-    info.external_attr = 0o100644 << 16
-    return info
 
 
 # -- reading one

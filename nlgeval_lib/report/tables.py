@@ -440,8 +440,8 @@ def _row_note(row: Sequence[Sequence[Any]], numbered: _Notes) -> int:
     """The number of the one note that several cells of a row have; 0 where there is
     none, or each cell bears its own.
     """
-    notes = [cells[0].note for cells in row if cells and cells[0].note]
-    if len(notes) < 2 or len(set(notes)) > 1:
+    notes = [cells[0].note for cells in row if cells]
+    if len(notes) < 2 or len(set(notes)) > 1 or not notes[0]:
         return 0
     return _note_number(notes[0], numbered)
 

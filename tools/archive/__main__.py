@@ -19,8 +19,6 @@ from tools.archive import contents, crate, croissant
 
 FOLDER = "dist"
 SBOM = ".cdx.json"
-# of a regular file that everybody may read
-_MODE = 0o100644 << 16
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -89,12 +87,8 @@ def write(target: Path, members: Mapping[str, Path | str], seconds: int) -> None
     ):
         for name in sorted(members):
             member = members[name]
-            info = zipfile.ZipInfo(name, stamp)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.create_system = 3  # Unix, wherever it is made
-            info.external_attr = _MODE
             content = member if isinstance(member, str) else member.read_bytes()
-            bundle.writestr(info, content)
+            bundle.writestr(files.zip_member(name, stamp), content)
 
 
 if __name__ == "__main__":
