@@ -79,6 +79,7 @@ def single():
     ]
 
 
+@pytest.mark.slow  # trains six times
 def test_a_stopped_study_goes_on_to_the_same_judgments(
     tmp_path, monkeypatch, single, one_thread
 ):

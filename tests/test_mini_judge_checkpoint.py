@@ -172,6 +172,7 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
         assert torch.allclose(mine, theirs(ids).logits, atol=1e-4)
 
 
+@pytest.mark.slow  # trains three times; test_finetune kills a run of the library's
 def test_a_run_that_was_stopped_goes_on_to_the_same_weights(
     tmp_path, monkeypatch, capsys, one_thread
 ):

@@ -158,8 +158,7 @@ def test_gemba_rated_systems(data):
     assert stats.kendalltau(joined["human"], joined["gemba"])[0] > 0.3
 
 
-def test_unknown_names_and_options_are_named(needs):
-    needs("acloserlook")
+def test_unknown_names_and_options_are_named():
     with pytest.raises(
         UnknownName, match=r"unknown recording 'alttest'; nearest: .*alttest_summeval"
     ):

@@ -347,8 +347,7 @@ def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
     assert one.marks and any(line.startswith("errors") for line in one.trace)
 
 
-def test_verdicts_on_pairs_have_no_page(needs):
-    needs("llmbar_judges")
+def test_verdicts_on_pairs_have_no_page():
     assert list(explorer.recorded("llmbar_judges")) == []
 
 
