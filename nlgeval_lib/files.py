@@ -139,6 +139,17 @@ def way_out(error: OSError) -> str:
     return f"{problem}; {advice}" if advice else problem
 
 
+def from_json(text: str | bytes) -> Any:
+    """The value of a JSON text from outside.
+
+    Raises: ValueError, also where it is nested too deep to be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deep") from None
+
+
 def zip_member(
     name: str, date: tuple[int, int, int, int, int, int] = (1980, 1, 1, 0, 0, 0)
 ) -> zipfile.ZipInfo:
@@ -228,6 +239,8 @@ def check(path: Path | str) -> None:
     try:
         if place.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(place)  # a name that is too long is no name
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place.parent, prefix=f".{place.name}."):
             pass

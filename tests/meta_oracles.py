@@ -4,6 +4,7 @@ it against.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import warnings
 
@@ -181,3 +182,14 @@ def indices(shape, units: str, n: int, seed: int) -> dict:
 def swap_masks(shape, units: str, n: int, seed: int) -> dict:
     """The permutations whole: {"systems": (n, systems), ...}."""
     return by_unit(draws.resamples(shape, units, n, seed, swap=True))
+
+
+def fields(result):
+    """What is compared of a result, in a tuple: a NaN is the same as itself there."""
+    values = []
+    for field in dataclasses.fields(result):
+        if field.compare:
+            value = getattr(result, field.name)
+            nested = dataclasses.is_dataclass(value)
+            values.append(fields(value) if nested else value)
+    return tuple(values)

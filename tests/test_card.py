@@ -350,9 +350,16 @@ def test_what_is_no_card_is_refused(tmp_path: Path) -> None:
     (tmp_path / "card.json").write_text('{"schema": "other/9"}')
     with pytest.raises(InputError, match="schema 'other/9'"):
         card.read(tmp_path)
-    (tmp_path / "card.json").write_text("[]")
-    with pytest.raises(InputError, match="is no card"):
-        card.read(tmp_path)
+    for text, message in (
+        ("[]", "is no card"),
+        ("[" * 100_000, "is no card"),
+        (f'{{"schema": "{card.SCHEMA}"}}', "its sets are missing"),
+        (f'{{"schema": "{card.SCHEMA}", "sets": [1]}}', "its sets are missing"),
+        (f'{{"schema": "{card.SCHEMA}", "sets": {{"a": 1}}}}', "its sets are missing"),
+    ):
+        (tmp_path / "card.json").write_text(text)
+        with pytest.raises(InputError, match=message):
+            card.read(tmp_path)
 
 
 def test_scores_that_fit_nothing_are_refused(demo: card.Card) -> None:

@@ -94,7 +94,7 @@ for name, more in json.loads(Path("calls.json").read_text()).items():
         codes[name] = 0
     except SystemExit as end:
         codes[name] = end.code or 0
-real = {Path(name).resolve() for name in opened if os.path.exists(name)}
+real = {Path(name).resolve() for name in opened if os.path.isfile(name)}
 outside = sorted(str(one) for one in real if not any(one.is_relative_to(place) for place in known))
 Path("done.json").write_text(json.dumps([codes, outside]))
 """
@@ -359,7 +359,7 @@ def test_a_judge_that_is_fitted_asks_for_all_it_lacks_at_once(nl):
     assert got.code == 2
     for advice in (
         "--map output=Antwort --map source=COLUMN",
-        "-s task=general -s 'criteria=",
+        "-s task=general and -s criteria=@FILE",
         "--fit FILE or --cross-fit 5, or -s aggregator=average",
     ):
         assert advice in got.err

@@ -409,7 +409,7 @@ def test_files_that_are_no_evaluator_are_refused(tmp_path):
     data = json.loads(path.read_text())
     for change, said in [
         ({"tree": asdict(CriteriaTree.of(["other"]))}, "no criterion 'coherence'"),
-        ({"aggregator": {**data["aggregator"], "kind": "svm"}}, "aggregator 'svm'"),
+        ({"aggregator": {**data["aggregator"], "kind": "svm"}}, "aggregator is 'svm'"),
         (
             {"aggregator": {**data["aggregator"], "predicted": [[9, 9]]}},
             "fitting lr again gives other predictions",

@@ -107,7 +107,7 @@ def test_a_regressor_by_its_full_name_is_scikit_learns_with_the_seed(name, regre
         ("sklearn.utils._os.X", "is no name such as"),
         ("sklearn.tests.test_base.MyEstimator", "is no name such as"),
         ("sklearn.model_selection._search.GridSearchCV", "is no name such as"),
-        ("os.path.Path", "allowed: lr, ridge"),
+        ("os.path.Path", "allowed: 'lr', 'ridge'"),
     ],
 )
 def test_what_is_no_regressor_of_scikit_learn_is_refused(name, problem):

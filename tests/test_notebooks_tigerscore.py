@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pandas as pd
 import pytest
 
@@ -63,10 +65,17 @@ def test_the_printed_rows_come_out(data, tmp_path, name) -> None:
         joined = pd.concat(frames)
         return joined.loc[joined["ours"].notna(), "verdict"].tolist()
 
-    assert verdicts(scores) == ["equal"] * 3 * len(scores)
+    expected = ["equal"] * 3 * len(scores)
+    if name == "webnlg2020" and sys.version_info >= (3, 12):
+        # `sum` rounds otherwise from 3.12 on: other near-ties of BLEU, 23.136 for 23.134
+        expected[0] = "differs"
+    assert verdicts(scores) == expected
     if name == "webnlg2020":  # the one empty output decides
         dropped = {
             row: values.mask(items["output"].str.strip() == "")
             for row, values in scores.items()
         }
         assert verdicts(dropped) == ["differs"] * 6
+        # what differs by rounding errors alone is no tie in the printed numbers
+        rounded = {row: values.round(9) for row, values in scores.items()}
+        assert verdicts(rounded).count("equal") == 3

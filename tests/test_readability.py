@@ -11,6 +11,7 @@ import ast
 import io
 import json
 import re
+import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
@@ -135,6 +136,8 @@ def measured() -> dict[str, float]:
 def test_the_code_is_no_denser_than_its_bar(
     name: str, measured: dict[str, float]
 ) -> None:
+    if name.startswith("tokens") and sys.version_info >= (3, 12):
+        pytest.skip("Python 3.12 and later count the parts of an f-string as tokens")
     assert measured[name] <= BARS[name]
 
 

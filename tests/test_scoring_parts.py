@@ -158,6 +158,19 @@ def test_a_stopped_run_goes_on_with_the_next_part(own, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "[" * 100_000, '[{"value": ["x"]}, ""]', "[{}, 1]"]
+)
+def test_a_stored_part_that_cannot_be_read_is_made_again(own, tmp_path, text):
+    (tmp_path / "stop").touch()
+    assert own().code == 130
+    (stored,) = tmp_path.glob(".*.parts/0.json")
+    stored.write_text(text)
+    (tmp_path / "stop").unlink()
+    assert own().code == 0
+    assert pd.read_csv(tmp_path / "s.csv")["value"].tolist() == [0, 1, 0, 1, 0, 1, 0]
+
+
 def test_what_was_done_of_another_input_is_not_taken(own, tmp_path):
     (tmp_path / "stop").touch()
     assert own().code == 130

@@ -336,6 +336,23 @@ def test_a_damaged_record_is_told_and_asked_again_and_never_anothers(
         ]
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        b'{"key":"%s","text":1}' % sha("1").encode(),
+        b'{"key":"%s","text":"a","served":{}}' % sha("1").encode(),
+        b'{"key":' + b"[" * 100_000,
+    ],
+    ids=["a number", "an object", "nested too deep"],
+)
+def test_a_record_with_a_right_checksum_is_read_with_care(tmp_path, record):
+    with Store(tmp_path) as store:
+        store.put_many(done(str(i)) for i in range(3))
+    damage(tmp_path, "record = ?, crc = ?", record, zlib.crc32(record[1:]))
+    with Store(tmp_path) as store, pytest.warns(UserWarning, match="1 stored answers"):
+        assert store.get_many(map(sha, "012")).keys() == {sha("0"), sha("2")}
+
+
 @pytest.mark.filterwarnings("ignore:.*failed their checksum")
 def test_a_flipped_bit_anywhere_costs_at_most_what_it_hit(tmp_path):
     made = {one.key: one for one in (done(str(i), f"{i} " * 900) for i in range(20))}

@@ -256,19 +256,23 @@ def read(path: str | Path) -> Card:
     if place.is_dir():
         place = place / "card.json"
     try:
-        numbers = json.loads(place.read_text(encoding="utf-8"))
+        numbers = files.from_json(place.read_text(encoding="utf-8"))
         schema = numbers["schema"]
     except (ValueError, TypeError, KeyError):
         raise InputError(f"{place} is no card; a card.json is needed") from None
     if schema != SCHEMA:
         raise InputError(f"{place} has schema {schema!r}; this version reads {SCHEMA}")
+    try:
+        titles = {name: part["title"] for name, part in numbers["sets"].items()}
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{place} is no whole card: its sets are missing") from None
     judged = []
     scores = place.with_name(SCORES)
     if scores.is_file():
         kinds: Any = dict.fromkeys(["set", *KEYS], str)
         table = pd.read_csv(scores, dtype=kinds, keep_default_na=False, na_values=[""])
         for name, rows in table.groupby("set", sort=False):
-            title = numbers["sets"][name]["title"]
+            title = titles.get(str(name), str(name))
             judged.append(Judged(str(name), title, rows.reset_index(drop=True)))
     return Card(numbers, tuple(judged))
 

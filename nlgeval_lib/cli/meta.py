@@ -163,7 +163,6 @@ def correlations(options: Meta) -> None:
     With --pairs scores are verdicts (1, 2, 0; A, B, tie) against `preference`, or what
     --human names: accuracy, consistency between the two orders, position bias.
     """
-    from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files
     from nlgeval_lib.study import rated_files
 
@@ -184,14 +183,20 @@ def correlations(options: Meta) -> None:
     columns = rated_files.needed(scores, settings, options.by)
     frame = rows.only(columns).whole()
     result = rated_files.correlate(frame, scores, settings, options.by)
-    text = as_text(result, options.format)
-    if options.output:
-        files.write_text(options.output, text)
-        typer.echo(f"written: {options.output}")
-    else:
-        typer.echo(text, nl=False)
+    _put(as_text(result, options.format), options.output)
     if _report_missing(result.correlations, scores):
         raise typer.Exit(SOME_MISSING)
+
+
+def _put(text: str, output: str) -> None:
+    """Print a text, or write it to a file and say so."""
+    from nlgeval_lib import files
+
+    if output:
+        files.write_text(output, text)
+        typer.echo(f"written: {output}")
+    else:
+        typer.echo(text, nl=False)
 
 
 def _mapping(options: Meta) -> list[str]:
@@ -222,7 +227,6 @@ def _judges_of_pairs(options: Meta) -> None:
     """Print or write the table of a file's judges of pairs."""
     import pandas as pd
 
-    from nlgeval_lib import files
     from nlgeval_lib.scoring import chosen_rows, score_files
     from nlgeval_lib.study import pair_judges, rated_files
 
@@ -240,11 +244,7 @@ def _judges_of_pairs(options: Meta) -> None:
     )
     result = rated_files.Result(table, pd.DataFrame())
     text = as_text(result, options.format, "Verdicts against preferences")
-    if options.output:
-        files.write_text(options.output, text)
-        typer.echo(f"written: {options.output}")
-    else:
-        typer.echo(text, nl=False)
+    _put(text, options.output)
 
 
 def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:

@@ -24,6 +24,7 @@ from pydantic import (
     ValidationError,
 )
 
+from nlgeval_lib import files
 from nlgeval_lib.records import Completion
 
 ROLES = ("system", "user", "assistant")
@@ -81,7 +82,7 @@ def _canonical(schema: Mapping[str, Any] | str | None) -> str | None:
     """A JSON schema, or its text, as canonical text."""
     if isinstance(schema, str):
         try:
-            schema = json.loads(schema)
+            schema = files.from_json(schema)
         except ValueError as error:
             raise ValueError(f"it is not JSON: {error}") from None
     if schema is None:

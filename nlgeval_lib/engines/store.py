@@ -77,6 +77,17 @@ AND json_extract(record, '$.request.revision') = ?
 GROUP BY maker
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
+# the fields of a completion that are texts
+_TEXTS = (
+    "text",
+    "finish_reason",
+    "model",
+    "revision",
+    "served",
+    "fingerprint",
+    "error",
+    "reasoning",
+)
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
 _HASTE = 2.0  # the same once somebody wants the run to end
 _TRY = 0.2  # seconds of one attempt, in which a Ctrl-C is not heard
@@ -570,9 +581,12 @@ def _completion(key: bytes, crc: int, record: bytes) -> Completion:
     """
     if _checksum(record) != crc:
         raise ValueError("its checksum does not match")
-    fields = json.loads(record)
+    fields = files.from_json(record)
     if fields["key"] != key.hex():
         raise ValueError("it is the record of another key")
+    for name in _TEXTS:
+        if not isinstance(fields.get(name, ""), str):
+            raise ValueError(f"its {name} is no text")
     if "logprobs" in fields:
         fields["logprobs"] = tuple(fields["logprobs"])
     try:
@@ -592,7 +606,7 @@ def _exported_row(line: bytes) -> _Row:
     crc = int(line[8:16], 16)
     if line[:8] != b'{"crc":"' or _checksum(record) != crc:
         raise ValueError("its checksum does not match")
-    body = json.loads(record)
+    body = files.from_json(record)
     if "request" in body:
         return _row(body)
     return _row(body, body.get("model", ""), body.get("revision", ""))

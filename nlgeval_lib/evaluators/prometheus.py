@@ -7,7 +7,6 @@ from __future__ import annotations
 import copy
 import functools
 import importlib
-import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from nlgeval_lib import prompts
+from nlgeval_lib import files, prompts
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
@@ -151,7 +150,7 @@ def _loader(kind: str) -> Callable[[str], Any]:
     if kind == ".toml":
         return tomllib.loads
     if kind == ".json":
-        return json.loads
+        return files.from_json
     return importlib.import_module("yaml").safe_load
 
 

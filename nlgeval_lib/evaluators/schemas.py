@@ -7,9 +7,10 @@ verdict is within the token limit even where each letter is a token.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from nlgeval_lib import files
 
 # `{"reasoning": "...", "score": 4}` without its text, and names about as long
 _FRAME = 48
@@ -89,7 +90,7 @@ def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
 def is_whole(answer: str) -> bool:
     """Whether an answer is JSON to its end."""
     try:
-        json.loads(answer)
+        files.from_json(answer)
     except ValueError:
         return False
     return True
@@ -98,7 +99,7 @@ def is_whole(answer: str) -> bool:
 def text_of(answer: str, key: str) -> str:
     """The text under a key of an answer in JSON; empty where there is none."""
     try:
-        value = json.loads(answer)
+        value = files.from_json(answer)
     except ValueError:
         return ""
     return str(value.get(key, "")) if isinstance(value, dict) else ""

@@ -359,7 +359,7 @@ def stand_ins(store: Path) -> dict[str, str]:
     completions.
     """
     try:
-        return dict(json.loads((store / STAND_INS).read_text(encoding="utf-8")))
+        return dict(files.from_json((store / STAND_INS).read_text("utf-8")))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError):

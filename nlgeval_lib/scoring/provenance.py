@@ -249,7 +249,7 @@ def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
     empty where the file has changed.
     """
     try:
-        record = json.loads(Path(f"{path}{RECORD}").read_text(encoding="utf-8"))
+        record = files.from_json(Path(f"{path}{RECORD}").read_text("utf-8"))
         same = record["sha256"] == (sha256 or files.sha256(path))
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -81,16 +81,12 @@ class ScoreFile:
         Raises: OSError.
         """
         place = self._part(number)
-        if place.exists():
-            cells, signature = _stored(place)
-            scored = pd.DataFrame(cells, part.given.index, dtype=object)
-            scored = scored.astype({"value": float})
-            scored.attrs["signature"] = signature
-        else:
-            scored = make()
-            cells = {}
-            for name in scored.columns:
-                cells[name] = files.plain(scored[name].tolist())
+        stored = _as_stored(place, part)
+        scored = make() if stored is None else stored
+        cells = {}
+        for name in scored.columns:
+            cells[name] = files.plain(scored[name].tolist())
+        if stored is None:
             signature = scored.attrs.get("signature", "")
             files.write_text(place, json.dumps([cells, signature]))
         for name, values in self._own_columns(part, cells).items():
@@ -184,7 +180,21 @@ class ScoreFile:
 
 def _stored(place: Path) -> Any:
     """The columns and the signature of the scores of a part."""
-    return json.loads(place.read_text(encoding="utf-8"))
+    return files.from_json(place.read_text(encoding="utf-8"))
+
+
+def _as_stored(place: Path, part: Rows) -> pd.DataFrame | None:
+    """The scores of a part as an earlier run stored them; None where there are none
+    that can be read.
+    """
+    try:
+        cells, signature = _stored(place)
+        scored = pd.DataFrame(cells, part.given.index, dtype=object)
+        scored = scored.astype({"value": float})
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
+    scored.attrs["signature"] = str(signature)
+    return scored
 
 
 def _further(details: Mapping[str, Any], column_of: Collection[str]) -> dict[str, Any]:

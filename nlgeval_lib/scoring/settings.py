@@ -11,7 +11,6 @@ import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from nlgeval_lib.engines import Sampling
@@ -43,6 +42,7 @@ _IN_WORDS = {
     type(None): "none",
 }
 _NEEDED = inspect.Parameter.empty
+_LONGEST = 10_000_000  # characters of a setting's file
 _NO_CHOICE = "\0"  # a text that no setting takes
 
 
@@ -98,9 +98,13 @@ def text_or_file(value: str) -> str:
     if not value.startswith("@"):
         return value
     try:
-        return Path(value[1:]).read_text(encoding="utf-8-sig").removesuffix("\n")
+        with open(value[1:], encoding="utf-8-sig") as file:
+            text = file.read(_LONGEST + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {value[1:]}: {error}") from None
+    if len(text) > _LONGEST:
+        raise InputError(f"{value[1:]} has more than {_LONGEST:,} characters")
+    return text.removesuffix("\n")
 
 
 def settings_of(target: Any) -> dict[str, Setting]:

@@ -389,7 +389,9 @@ def _loaded(
         return value
     except (ValueError, RecursionError) as error:
         problem = str(error)
-        if isinstance(error, json.JSONDecodeError):
+        if isinstance(error, RecursionError):
+            problem = "its JSON is nested too deep"
+        elif isinstance(error, json.JSONDecodeError):
             near = text[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
             problem = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
             if not line:

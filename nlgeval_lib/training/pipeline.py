@@ -25,7 +25,14 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import failed, make_sampling
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
-from nlgeval_lib.files import json_lines, markdown_table, plain, whole, write_text
+from nlgeval_lib.files import (
+    from_json,
+    json_lines,
+    markdown_table,
+    plain,
+    whole,
+    write_text,
+)
 from nlgeval_lib.records import Completion
 
 TRAIN = "train.jsonl"
@@ -434,7 +441,7 @@ def read(path: Path | str) -> pd.DataFrame:
         if not line.strip():
             continue
         try:
-            row = {"id": f"line-{number}", **json.loads(line)}
+            row = {"id": f"line-{number}", **from_json(line)}
         except (ValueError, TypeError) as error:
             raise ValueError(
                 f"{path}, line {number}: no JSON object: {error}"

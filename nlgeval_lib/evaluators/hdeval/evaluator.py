@@ -50,7 +50,10 @@ LOW = 1
 HIGH = 5
 FORMAT = "nlgeval hdeval 3"
 # how a command line gives criteria that no paper has
-OWN_CRITERIA = """-s 'criteria={"Truth": "Is it true?", "Use": "Does it help?"}'"""
+OWN_CRITERIA = (
+    "-s criteria=@FILE, JSON of names and questions such as "
+    '{"Truth": "Is it true?", "Use": "Does it help?"}'
+)
 # Settings that are saved as they are, being values of JSON.
 _PLAIN = (
     "layers",
@@ -190,7 +193,7 @@ class HDEval(Judge):
         sentences = []
         if self.task.name != "general":
             sentences.append(
-                f"for outputs of another kind, -s task=general {OWN_CRITERIA}"
+                f"for outputs of another kind, -s task=general and {OWN_CRITERIA}"
             )
         if self.aggregator.needs_ratings and not self.aggregator.fitted:
             sentences.append(
@@ -598,7 +601,7 @@ class HDEval(Judge):
         Raises: ValueError where it is no saved evaluator.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = files.from_json(Path(path).read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise ValueError(f"format {data['format']!r}, needed is {FORMAT!r}")
             names = (*_PLAIN, "sampling", "decompose_sampling")
@@ -632,7 +635,7 @@ def _criteria_tree(
     if not criteria:
         raise ValueError(
             f"task {task.name!r} has no published criteria: "
-            f"give names and questions as setting criteria, such as {OWN_CRITERIA}"
+            f"give criteria of your own, {OWN_CRITERIA}"
         )
     if isinstance(criteria, str):
         return CriteriaTree.published(criteria)
