@@ -607,6 +607,43 @@ def test_log_probabilities_that_are_no_numbers_are_none(server, tmp_path):
     assert "no log-probabilities" in made.error
 
 
+def test_a_log_probability_above_0_is_a_bad_answer(server):
+    one = server()
+    table = {"tokens": ["4"], "token_logprobs": [710.0], "top_logprobs": None}
+    one.says = 200, text("4", logprobs=table)
+    [[made]] = engines.complete(
+        Patient(one, max_retries=0), ["p"], Sampling(logprobs=0)
+    )
+    assert "a log-probability above 0" in made.error
+
+
+@pytest.mark.parametrize("fact", ["owned_by", "root", "quantization"])
+def test_a_key_among_the_facts_of_a_model_is_kept_nowhere(server, fact):
+    one = server()
+    one.models = {"data": [{"id": "judge", fact: f"Bearer {KEY}"}]}
+    engine = Patient(one)
+    assert "[key]" in engine.revision
+    assert KEY[:12] not in f"{engine.revision} {engine.about} {engine.signature()}"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"extra_body": {"token": KEY}},
+        {"name": KEY},
+        {"revision": KEY},
+        {"server": KEY},
+        {"base_url": f"http://127.0.0.1:9/{KEY}/v1"},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_a_setting_with_the_key_in_it_is_refused(settings):
+    address = {"base_url": "http://127.0.0.1:9/v1"}
+    with pytest.raises(ValueError, match="has the key of OPENAI_API_KEY") as caught:
+        OpenAIEngine("judge", **{**address, **settings})
+    assert KEY[:12] not in str(caught.value)
+
+
 def test_an_address_that_cannot_be_asked_is_told_without_its_key():
     with pytest.raises(ValueError, match="is needed") as caught:
         _server.check_address(f"ftp://me:{KEY}@h/v1")

@@ -171,6 +171,42 @@ def with_member(path: Path, name: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "part", ["output", "judges", "files", "model", "revision", "refused"]
+)
+@pytest.mark.parametrize("value", [None, 1, ["a"], "a"], ids=repr)
+def test_a_manifest_with_another_part_is_refused_or_taken(
+    first, nl, tmp_path: Path, part: str, value: object
+) -> None:
+    path = exported(nl, tmp_path)
+    with zipfile.ZipFile(path) as bundle:
+        manifest = json.loads(bundle.read("manifest.json"))
+    holder = manifest if part in manifest else manifest["judges"][0]
+    holder[part] = value
+    with_member(path, "manifest.json", json.dumps(manifest).encode())
+    done = nl("store", "import", path, "--store", tmp_path / "fresh")
+    if value == "a" and part in ("output", "model", "revision"):
+        assert done.code == 0
+    else:
+        assert done.code == 2 and "is no shared run" in done.err
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"), [(6, 1), (8, 99)], ids=["encrypted", "compressed otherwise"]
+)
+def test_a_zip_file_that_cannot_be_read_is_refused(
+    first, nl, tmp_path: Path, offset: int, value: int
+) -> None:
+    path = exported(nl, tmp_path)
+    content = bytearray(path.read_bytes())
+    local = content.index(b"PK\x03\x04")
+    central = content.index(b"PK\x01\x02")
+    content[local + offset] = content[central + offset + 2] = value
+    path.write_bytes(content)
+    done = nl("store", "import", path, "--store", tmp_path / "fresh")
+    assert done.code == 2 and "is no shared run" in done.err
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("completions.jsonl", b"{}\n", "completions.jsonl is not what was shared"),
@@ -178,6 +214,8 @@ def with_member(path: Path, name: str, content: bytes) -> None:
         ("../../evil.py", b"x = 1\n", "other files than its manifest names"),
         ("manifest.json", b"[]", "is no shared run"),
         ("manifest.json", b'{"format": 2}', "is of format 2"),
+        ("manifest.json", b"[" * 100_000, "is no shared run: its JSON is nested"),
+        ("manifest.json", b'{"format": 1, "files": {}}', "is no shared run"),
     ],
 )
 def test_a_file_that_was_changed_is_refused(

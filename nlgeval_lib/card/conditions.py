@@ -68,7 +68,10 @@ class Condition:
         if place is None:
             return math.nan
         if isinstance(place, bool | int | float):
-            return float(place)
+            try:
+                return float(place)
+            except OverflowError:
+                raise ValueError(f"{self.path} is above all numbers") from None
         raise ValueError(
             f"{self.path} is no number; it has {', '.join(map(str, place))}"
         )

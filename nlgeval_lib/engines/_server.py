@@ -26,6 +26,7 @@ OFFICIAL = "https://api.openai.com/v1"
 # how the parts of a revision begin that mark another server or other settings
 MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")
 # what a server says of a model and keys have
+_SURELY = 1e-3  # a logarithm above it is of no probability, whatever was rounded
 _MODEL_FACTS = ("owner", "root", "quantization")
 _UNKNOWN = re.compile(
     r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra",
@@ -93,7 +94,7 @@ def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, s
             answer = _json_at(f"{address.removesuffix('/v1')}/version", key)
             if answer.get("version"):
                 facts["version"] = _plain(str(answer["version"]))
-    return facts
+    return {name: without_key(value, key) for name, value in facts.items()}
 
 
 def _facts(listed: Any, model: str) -> dict[str, str]:
@@ -390,6 +391,8 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
             table = tuple(map(likeliest, _steps(choice["logprobs"], chat)))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             raise _bad("no log-probabilities in it, and they were asked") from None
+        if any(max(row.values(), default=0.0) > _SURELY for row in table):
+            raise _bad("a log-probability above 0")
     if reason.lower() in _CUT:
         reason = "length"
     return {

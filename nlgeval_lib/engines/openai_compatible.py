@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import itertools
+import json
 import math
 import os
 import random
@@ -131,6 +132,29 @@ class OpenAIEngine(Engine):
         # whether the last run was given up because no answer of any kind came
         self._hung = False
         self._run: _Run | None = None
+        self._check_no_key()
+
+    def _check_no_key(self) -> None:
+        """Pass where no setting that is stored or shown has the key in it.
+
+        Raises: ValueError naming the setting.
+        """
+        secret = os.environ.get(self.api_key_env, "").strip()
+        if len(secret) < _server.SECRET:
+            return
+        settings = {
+            "model": f"{self._requested_model} {self.model}",
+            "revision": self._base_revision,
+            "server": self._server_label,
+            "base_url": self.base_url,
+            "extra_body": json.dumps(self.extra_body, ensure_ascii=False, default=str),
+        }
+        for name, value in settings.items():
+            if value and secret in value:
+                raise ValueError(
+                    f"{name} has the key of {self.api_key_env} in it, and would be "
+                    "stored; leave it out, the key is sent by itself"
+                )
 
     @functools.cached_property
     def revision(self) -> str:  # type: ignore[override]

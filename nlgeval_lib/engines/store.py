@@ -584,9 +584,7 @@ def _completion(key: bytes, crc: int, record: bytes) -> Completion:
     fields = files.from_json(record)
     if fields["key"] != key.hex():
         raise ValueError("it is the record of another key")
-    for name in _TEXTS:
-        if not isinstance(fields.get(name, ""), str):
-            raise ValueError(f"its {name} is no text")
+    _check_texts(fields)
     if "logprobs" in fields:
         fields["logprobs"] = tuple(fields["logprobs"])
     try:
@@ -595,6 +593,13 @@ def _completion(key: bytes, crc: int, record: bytes) -> Completion:
         raise StoreError(
             f"the record {key.hex()[:12]} is of a newer version ({error}): update"
         ) from None
+
+
+def _check_texts(fields: Mapping[str, Any]) -> None:
+    """Raises: ValueError for a field of a completion that must be a text and is none."""
+    for name in _TEXTS:
+        if not isinstance(fields.get(name, ""), str):
+            raise ValueError(f"its {name} is no text")
 
 
 def _exported_row(line: bytes) -> _Row:
@@ -607,6 +612,7 @@ def _exported_row(line: bytes) -> _Row:
     if line[:8] != b'{"crc":"' or _checksum(record) != crc:
         raise ValueError("its checksum does not match")
     body = files.from_json(record)
+    _check_texts(body)
     if "request" in body:
         return _row(body)
     return _row(body, body.get("model", ""), body.get("revision", ""))

@@ -72,7 +72,7 @@ def _probabilities(
     for token, logprob in row.items():
         name = names.get(token.strip().casefold())
         if name is not None:
-            summed[name] += math.exp(logprob)
+            summed[name] += math.exp(min(logprob, 0.0))
     return {name: p for name, p in summed.items() if p > 0}
 
 

@@ -15,6 +15,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,17 @@ MANIFEST = "manifest.json"
 COMPLETIONS = "completions.jsonl"
 PLACE = "data/completions"
 _TAKEN = "taken.json"  # beside a store: which shared files are in it
+# what a file raises that is no zip file, or one that cannot be read here
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,  # of a compression
+    RuntimeError,  # of an encrypted member
+    TypeError,
+    ValueError,
+)
 _ADDRESS = re.compile(r"\w+://\S+")
 
 
@@ -175,11 +187,12 @@ def manifest_of(path: Path) -> dict[str, Any]:
     """
     try:
         with zipfile.ZipFile(path) as bundle:
-            manifest = json.loads(bundle.read(MANIFEST))
+            manifest = files.from_json(bundle.read(MANIFEST))
             if manifest["format"] != FORMAT:
                 version = manifest["format"]
                 raise SharedRunError(f"{path} is of format {version}, this is {FORMAT}")
             hashes = dict(manifest["files"])
+            _check_parts(manifest)
             if sorted(bundle.namelist()) != sorted([MANIFEST, *hashes]):
                 raise SharedRunError(f"{path} has other files than its manifest names")
             for name, sha256 in hashes.items():
@@ -187,11 +200,22 @@ def manifest_of(path: Path) -> dict[str, Any]:
                     digest = hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
                 if digest != sha256:
                     raise SharedRunError(f"{path}: {name} is not what was shared")
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
+    except _UNREADABLE as error:
         if isinstance(error, SharedRunError):
             raise
         raise SharedRunError(f"{path} is no shared run: {error}") from None
     return manifest
+
+
+def _check_parts(manifest: Mapping[str, Any]) -> None:
+    """Raises: KeyError, TypeError or ValueError where a manifest lacks a part."""
+    if COMPLETIONS not in manifest["files"]:
+        raise ValueError(f"it has no {COMPLETIONS}")
+    texts = [manifest["output"]]
+    for judged in manifest["judges"]:
+        texts += [judged["model"], judged["revision"], *dict(judged["refused"])]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a name in its manifest is no text")
 
 
 def take_in(path: Path, store: Store) -> int:
