@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from cli_tools import KEY, asks, jsonl, rows
 
+from nlgeval_lib import cli
 from nlgeval_lib.engines import (
     OpenAIEngine,
     Request,
@@ -135,6 +136,17 @@ def run(url: str, folder: Path, prompts: list[str], name: str) -> None:
         Store(folder / "store"),
     )
     (folder / f"{name}.json").write_text(json.dumps([one.text for one in answers.flat]))
+
+
+def test_a_second_interrupt_ends_in_the_same_words(monkeypatch, capsys):
+    def interrupted(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err.startswith("stopped; the same command goes on")
 
 
 def test_kill_9_with_two_processes_on_one_store(judge, tmp_path):

@@ -47,6 +47,7 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit()
 
 
+_STOPPED = "stopped; the same command goes on from there"
 _VERSION = option(
     "--version",
     help="Show the version and exit.",
@@ -75,8 +76,11 @@ def main() -> None:
         app(prog_name="nlgeval")
     except SystemExit as end:
         if end.code == 130:
-            print("stopped; the same command goes on from there", file=sys.stderr)
+            print(_STOPPED, file=sys.stderr)
         raise
+    except KeyboardInterrupt:  # a second Ctrl-C, while the first one is dealt with
+        print(_STOPPED, file=sys.stderr)
+        sys.exit(130)
     except Exception as error:
         message = _message(error)
         if message is None:
