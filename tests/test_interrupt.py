@@ -143,6 +143,8 @@ def test_a_second_interrupt_ends_in_the_same_words(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "app", interrupted)
+    # the signals of this process stay as they are
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as end:
         cli.main()
     assert end.value.code == 130
