@@ -150,7 +150,9 @@ def test_what_failed_is_asked_again_and_told_by_the_exit_code(
         (["card"], "which judge"),
         (["card", "--demo", "--prompt", "x"], "which judge"),
         (["card", "--prompt", "mine.txt", "--scale", "5-1"], "--scale 5-1"),
+        (["card", "--prompt", "mine.txt", "--scale", "1-1e999"], "--scale 1-1e999"),
         (["card", "--prompt", "mine.txt", "--scale", "1-5"], "which rows"),
+        (["card", "beside", "empty"], "no card in empty"),
         (["card", "gate", "mine.csv", "a > 1"], "is no card"),
     ],
 )
@@ -160,6 +162,7 @@ def test_a_wrong_call_says_the_way_out(
     words: list[str],
     message: str,
 ) -> None:
+    Path("empty").mkdir()
     assert run(*words) == 2
     assert message in capsys.readouterr().err
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -250,8 +251,9 @@ def scale_of(text: str) -> tuple[float, float] | None:
         return None
     low, _, high = text.strip().rpartition("-")
     with contextlib.suppress(ValueError):
-        if float(low) < float(high):
-            return float(low), float(high)
+        ends = float(low), float(high)
+        if ends[0] < ends[1] and all(map(math.isfinite, ends)):
+            return ends
     raise ValueError(
         f"--scale {text}: the lowest and the highest score, such as 1-5 or 1-10"
     )
@@ -293,7 +295,10 @@ def beside(
     """
     from nlgeval_lib.card import standing
 
-    echo([standing.beside(standing.read_all(cards))])
+    read = standing.read_all(cards)
+    if not read:
+        raise ValueError(f"no card in {', '.join(cards)}; a card.json is needed")
+    echo([standing.beside(read)])
 
 
 @group.command("gate")
