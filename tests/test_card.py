@@ -362,6 +362,25 @@ def test_what_is_no_card_is_refused(tmp_path: Path) -> None:
             card.read(tmp_path)
 
 
+def test_scores_beside_a_card_are_held_against_its_keys(
+    demo: card.Card, tmp_path: Path
+) -> None:
+    demo.write(tmp_path)
+    path = tmp_path / "scores.csv"
+    text = path.read_text()
+    assert len(card.read(tmp_path).scores()) == len(demo.scores())
+    _, _, rows = text.partition("\n")
+    for changed, message in (
+        (text + rows, "a row twice"),
+        (text.replace("human,value", "value,value", 1), "a column twice"),
+        (text.replace("input_id", "id", 1), "no column 'input_id'"),
+        ("", "cannot be read"),
+    ):
+        path.write_text(changed)
+        with pytest.raises(InputError, match=message):
+            card.read(tmp_path)
+
+
 def test_scores_that_fit_nothing_are_refused(demo: card.Card) -> None:
     scores = demo.scores()
     with pytest.raises(InputError, match="no column 'mine'"):

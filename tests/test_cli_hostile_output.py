@@ -82,6 +82,13 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(
     assert (tmp_path / "taken").read_text() == "here" and not list(tmp_path.glob(".*"))
 
 
+def test_an_output_that_is_a_pipe_is_refused(mine, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "rated.csv").write_text("value,human\n1,1\n2,3\n3,2\n")
+    got = mine("meta", "rated.csv", "-o", "pipe")
+    assert got.code == 2 and "a device or a pipe" in got.err
+
+
 def test_ratings_may_be_decimals(mine, tmp_path):
     ratings = [Decimal("1.5"), Decimal("2"), None, Decimal("3.25")]
     pd.DataFrame({"value": [1, 2, 3, 4], "human": ratings}).to_parquet(

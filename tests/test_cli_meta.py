@@ -305,3 +305,57 @@ def test_a_pattern_that_does_not_fit_is_refused(nl, mapping, message):
     three_raters()[0].to_csv("s.csv", index=False)
     got = nl("meta", "s.csv", "--score", "good", "--map", mapping)
     assert got.code == 2 and message in got.err
+
+
+def test_two_columns_never_get_one_name(nl):
+    frame = three_raters()[0].assign(rater_ann=1.0)
+    frame.to_csv("s.csv", index=False)
+    got = nl("meta", "s.csv", "--score", "good", "--map", "rater_*=rating_*")
+    assert got.code == 2 and "rating_ann would be rater_ann" in got.err
+
+
+def test_a_star_alone_stands_for_anything(nl):
+    frame = grid().rename(columns={"human": "Q1[SQ1]_a"})
+    frame.assign(**{"Q1S_a": 1.0}).to_csv("s.csv", index=False)
+    rows, _ = records(nl("meta", "s.csv", "--human", "Q1[SQ1]_*", *ONE))
+    expected = stats.pearsonr(frame["good"], frame["Q1[SQ1]_a"])[0]
+    assert rows[0]["value"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("option", "kind"),
+    [(("--rater-kind", "expert=ann_1,ann_2"), "expert "), (("--raters", "ann_"), "")],
+    ids=["declared", "by their beginning"],
+)
+def test_raters_may_have_any_name(nl, option, kind):
+    frame = grid()
+    rng = np.random.default_rng(5)
+    for name in ("ann_1", "ann_2"):
+        frame[name] = frame["human"] + rng.normal(0, 1, len(frame))
+    frame.to_csv("s.csv", index=False)
+    rows, _ = records(nl("meta", "s.csv", *option, *ONE))
+    name = f"{kind}raters (2), leave-one-out (ceiling)"
+    assert name in {row["score"] for row in rows}
+
+
+def test_what_stood_for_a_missing_rating_is_remembered(nl):
+    frame, human = three_raters()
+    frame = frame.assign(reference="w w")
+    frame.to_csv("in.csv", index=False)
+    marks = ("--map", "human=rating_*", "--missing-values", "99,-")
+    assert nl("score", "-e", "bleu", "-i", "in.csv", "-o", "s.csv", *marks).code == 0
+    got = nl("meta", "s.csv", "--score", "good", "--coef", "pearson", *FAST)
+    assert "99, - stand for none" in got.err
+    expected = stats.pearsonr(frame["good"], human)[0]
+    assert records(got)[0][0]["value"] == pytest.approx(expected)
+
+
+def test_a_mean_that_equals_a_mark_is_a_rating(nl):
+    frame = grid().assign(r_a=1.0, r_b=-1.0)
+    frame.drop(columns="human").to_csv("s.csv", index=False)
+    marks = ("--score", "good", "--missing-values", "0", "--format", "jsonl")
+    got = nl("estimate", "s.csv", "--map", "human=r_*", *marks)
+    means = [json.loads(line) for line in got.out.splitlines()]
+    means = [row for row in means if row["table"] == "mean ratings"]
+    assert [row["labels"] for row in means] == [12] * 6
+    assert all(row["mean rating"] == pytest.approx(0) for row in means)

@@ -190,9 +190,9 @@ def test_attach_is_exact_about_rows():
 # -- recorded judge outputs in a store: all of them, under keys that an evaluator finds again --------------------------
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return Store(tmp_path_factory.mktemp("recorded"))
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "recorded")
 
 
 # the parts that a test of each recording takes: small enough to be quick, all of its

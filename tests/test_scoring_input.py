@@ -25,6 +25,7 @@ from nlgeval_lib.scoring import (
     score_files,
     settings,
 )
+from nlgeval_lib.scoring.cells import InputError
 
 
 def written(tmp_path, name, content):
@@ -59,6 +60,29 @@ def test_one_table_from_every_format(tmp_path):
             ]
         else:
             assert found["n"].tolist() == [1, 2] and found["x"].tolist() == [None, "y"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_file_that_is_written_to_meanwhile_is_refused(tmp_path, ending):
+    frame = pd.DataFrame({"output": ["a", "b", "c"]})
+    path = tmp_path / f"t.{ending}"
+
+    def write(rows):
+        match ending:
+            case "csv":
+                rows.to_csv(path, index=False)
+            case "jsonl":
+                rows.to_json(path, orient="records", lines=True)
+            case _:
+                with open(path, "wb") as file:
+                    rows.to_parquet(file)
+
+    write(frame)
+    rows = chosen_rows(str(path))
+    assert rows.whole().frame["output"].tolist() == ["a", "b", "c"]
+    write(frame.iloc[:2])
+    with pytest.raises(InputError, match="was changed while it was read"):
+        rows.whole()
 
 
 def test_a_row_knows_its_line(tmp_path):

@@ -26,6 +26,7 @@ CASES = [
     for line in (ROOT / "tests/cases/tampering.jsonl").read_text().splitlines()
 ]
 COPIED = ("results", "figures", "notebooks", "data")
+RENEWED = "results/hdeval/hdeval_table_01.csv"
 APART = ("raw", "quick", "partial", "executed", "sweeps", "report", "__pycache__")
 
 
@@ -89,6 +90,16 @@ def tamper(path: Path, case: dict[str, str]) -> None:
             path.write_text(text[: match.start(group)] + to + text[match.end(group) :])
 
 
+@pytest.fixture
+def restored(edited: list[verify.Finding], checkout: Path) -> Iterator[None]:
+    """What a test renews or deletes of the edited copy, other tests find again."""
+    paths = [checkout / "results/MANIFEST.csv", checkout / RENEWED]
+    before = {path: path.read_bytes() for path in paths}
+    yield
+    for path, content in before.items():
+        path.write_bytes(content)
+
+
 def test_nothing_is_found_where_nothing_was_edited(
     untouched: list[verify.Finding],
 ) -> None:
@@ -132,9 +143,7 @@ def test_the_command_names_the_file_and_the_way_out(
     assert "nlgeval run hdeval_table_01 --force" in lines[0]
 
 
-def test_what_a_run_makes_is_not_taken_in_by_hand(
-    edited: list[verify.Finding],
-) -> None:
+def test_what_a_run_makes_is_not_taken_in_by_hand(restored: None) -> None:
     sealed = seal.read()
     for name in ("results/hdeval/hdeval_table_01.csv", "figures", "README.md#counts"):
         with pytest.raises(ValueError, match="is made by a run"):
@@ -147,9 +156,9 @@ def test_what_a_run_makes_is_not_taken_in_by_hand(
 
 
 def test_a_run_renews_what_it_wrote_and_blesses_no_edit(
-    edited: list[verify.Finding], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    restored: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    name = "results/hdeval/hdeval_table_01.csv"
+    name = RENEWED
     record = "results/hdeval/hdeval_table_01.json"
     sealed = seal.read()
     seal.renew([name, record], [record])

@@ -269,12 +269,32 @@ def read(path: str | Path) -> Card:
     judged = []
     scores = place.with_name(SCORES)
     if scores.is_file():
-        kinds: Any = dict.fromkeys(["set", *KEYS], str)
-        table = pd.read_csv(scores, dtype=kinds, keep_default_na=False, na_values=[""])
+        table = _scores(scores)
         for name, rows in table.groupby("set", sort=False):
             title = titles.get(str(name), str(name))
             judged.append(Judged(str(name), title, rows.reset_index(drop=True)))
     return Card(numbers, tuple(judged))
+
+
+def _scores(path: Path) -> pd.DataFrame:
+    """The scores beside a card, a row a judgment.
+
+    Raises: InputError naming the file where it is no such table, or has a row twice.
+    """
+    keys = ["set", *KEYS]
+    kinds: Any = dict.fromkeys(keys, str)
+    try:
+        names = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].tolist()
+        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
+    except ValueError as error:  # pandas' own errors are among them
+        raise InputError(f"{path} cannot be read: {error}") from None
+    lacking = [name for name in (*keys, "value") if name not in names]
+    if lacking or len(set(names)) < len(names):
+        problem = f"no column {lacking[0]!r}" if lacking else "a column twice"
+        raise InputError(f"{path} has {problem}; write the card again")
+    if table.duplicated(keys).any():
+        raise InputError(f"{path} has a row twice; write the card again")
+    return table
 
 
 def compared(first: Card, second: Card) -> pd.DataFrame:

@@ -132,6 +132,8 @@ def card(options: Judging) -> None:
       nlgeval card beside card/card.json
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
+    if Path(options.output).exists() and not Path(options.output).is_dir():
+        raise ValueError(f"{options.output} is a file; name a folder for the card")
     made = _made(options)
     if made is None:
         return

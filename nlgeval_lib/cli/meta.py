@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -179,6 +180,8 @@ def correlations(options: Meta) -> None:
         missing_values=by_comma(options.missing_values),
     )
     note(rows.told())
+    kinds = rated_files.declared(rows, settings.rater_kinds)
+    settings = dataclasses.replace(settings, rater_kinds=kinds)
     scores = rated_files.score_columns(rows, options.score or ())
     columns = rated_files.needed(scores, settings, options.by)
     frame = rows.only(columns).whole()

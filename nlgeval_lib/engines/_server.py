@@ -215,7 +215,7 @@ def _is_local(host: str) -> bool:
 
 def _plain(text: str) -> str:
     """A text without blanks and without the marks of signatures, cut to 80."""
-    return re.sub(r"[\s|+@]+", "_", text)[:80]
+    return re.sub(r"[\s|+@]+", "_", _HALVES.sub("\ufffd", text))[:80]
 
 
 def _json_at(url: str, key: str) -> dict[str, Any]:

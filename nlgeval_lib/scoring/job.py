@@ -361,6 +361,8 @@ class Job:
             "git": provenance.git(),
             "packages": provenance.packages(),
         }
+        if self.data.missing_values:
+            record["missing_values"] = list(self.data.missing_values)
         fitted_on = getattr(self.evaluator, "fitted_on", "")
         if fitted_on:
             record["fitted_on"] = fitted_on

@@ -5,9 +5,9 @@ that is used is checked, once.
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import functools
 import os
+import re
 from collections.abc import (
     Callable,
     Collection,
@@ -160,8 +160,8 @@ class Parts:
         return columns | {ours: f"--fill {ours}" for ours in self.filled}
 
     def told(self) -> str:
-        """What was taken for our columns without a word of the user, and which ratings
-        are averaged, in one line; empty where there is neither.
+        """What was taken for our columns without a word of the user, which ratings are
+        averaged, and what stands for none, in one line; empty where there is nothing.
         """
         sentences = []
         if self.read_as:
@@ -175,7 +175,19 @@ class Parts:
             sentences.append(
                 f"{RATING} is the mean of {len(raters)} columns: {', '.join(raters)}"
             )
+        if self.missing_values:
+            marks = ", ".join(self.missing_values)
+            sentences.append(f"of ratings and scores {marks} stand for none")
         return "; ".join(sentences)
+
+    def ours(self, column: str) -> str:
+        """The name that a column of the user's has here; its own where none is mapped."""
+        if column in self.theirs:
+            return column
+        for ours, names in self.sources.items():
+            if list(names) == [column]:
+                return ours
+        return column
 
     def lacks(self, column: str) -> str:
         """That there is no such column, with the nearest name and all there are."""
@@ -279,6 +291,8 @@ class Rows(Parts):
 
         Raises: InputError naming the cell that is no finite number.
         """
+        if pd.api.types.is_float_dtype(self.frame[column]):
+            return self.frame[column].to_numpy(copy=True)  # read already
         values = self.frame[column].tolist()
         return np.asarray(self.read(values, column, self.given.index, as_number))
 
@@ -334,11 +348,9 @@ def chosen_rows(
         path = data
     if path:
         rows = _of_file(path, format, delimiter)
-        rows = dataclasses.replace(
-            rows,
-            earlier=provenance.record_of(path, rows.sha256),
-            missing_values=tuple(missing_values),
-        )
+        earlier = provenance.record_of(path, rows.sha256)
+        marks = tuple(missing_values) or _recorded_marks(earlier)
+        rows = dataclasses.replace(rows, earlier=earlier, missing_values=marks)
         rows = _named(rows, mapping, fill)
     else:
         rows = of_frame(datasets.load(data), data, mapping, fill)
@@ -477,11 +489,26 @@ def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
         if "*" not in ours:
             sources.setdefault(ours, []).extend(matching)
             continue
-        start, _, end = column.partition("*")
-        for name in matching:
-            own_part = name.removeprefix(start).removesuffix(end)
-            sources[ours.replace("*", own_part, 1)] = [name]
+        for name, expanded in _expanded(ours, column, matching).items():
+            if expanded in sources or (expanded in rows.columns and expanded != name):
+                raise InputError(
+                    f"map {f'{ours}={column}'!r}: {name} would be {expanded}, which "
+                    "another column is already"
+                )
+            sources[expanded] = [name]
     return sources
+
+
+def _expanded(ours: str, pattern: str, columns: Sequence[str]) -> dict[str, str]:
+    """The user's columns that match a pattern -> our name of each: the part that its
+    first star stands for, in the place of ours.
+    """
+    start, _, end = pattern.partition("*")
+    names = {}
+    for column in columns:
+        own_part = column.removeprefix(start).removesuffix(end)
+        names[column] = ours.replace("*", own_part, 1)
+    return names
 
 
 def columns_like(name: str, columns: Sequence[str]) -> list[str]:
@@ -490,7 +517,8 @@ def columns_like(name: str, columns: Sequence[str]) -> list[str]:
         return [name]
     if "*" not in name:
         return []
-    return [column for column in columns if fnmatch.fnmatchcase(column, name)]
+    pattern = re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
+    return [column for column in columns if pattern.fullmatch(column)]
 
 
 def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
@@ -512,11 +540,24 @@ def _as_recorded(rows: Parts, present: set[str]) -> dict[str, str]:
     """Our column -> the user's, as the record beside a file of scores has it."""
     read_as = {}
     for run in rows.earlier.get("scores", {}).values():
-        for ours, column in run.get("columns", {}).items():
+        named = run.get("columns") if isinstance(run, dict) else None
+        for ours, column in dict(named or {}).items():
+            if not isinstance(column, str):
+                continue
             in_file = {*column.split(" + ")} <= {*rows.columns}
             if in_file and ours != column and ours not in present:
                 read_as[ours] = column
     return read_as
+
+
+def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stood for a missing number when a file of scores was made."""
+    marks: dict[str, None] = {}
+    for run in earlier.get("scores", {}).values():
+        recorded = run.get("missing_values") if isinstance(run, dict) else None
+        for mark in recorded or ():
+            marks[str(mark)] = None
+    return tuple(marks)
 
 
 def _usual(

@@ -144,7 +144,7 @@ class ScoreFile:
 
     def __exit__(self, kind: object, *_: object) -> None:
         # A run that was stopped goes on from the parts that are stored.
-        if kind is None or not self.resumes:
+        if kind is None or not self.resumes or not any(self._folder.glob("*.json")):
             shutil.rmtree(self._folder, ignore_errors=True)
         self._lock.close()
 
@@ -231,6 +231,8 @@ def check_output(
             raise InputError(
                 f"{path} is the input itself{why}; name another file to write to"
             )
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise InputError(f"{path} is no file but a device or a pipe; name a file")
     try:
         files.check(path)
     except OSError as error:

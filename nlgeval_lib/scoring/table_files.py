@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import io
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -189,14 +190,37 @@ class TableFile:
                 raise InputError(f"{self.name}, column {column!r}{error}") from None
         if not self.rows:
             raise InputError(f"{self.name} has no rows")
+        self._state = self._now()
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """The rows of these columns (default: all), at most `cells.ROWS` at a time:
         values as they were written, None for none; each row's place in the file is its
         label.
+
+        Raises: InputError where the file was written to since it was opened: scores
+        would stand beside other rows than theirs.
         """
-        if columns is None:
-            columns = self.columns
+        try:
+            for part in self._read_parts(self.columns if columns is None else columns):
+                self._check_unchanged()
+                yield part
+        except InputError:
+            self._check_unchanged()  # what explains an error goes before it
+            raise
+        self._check_unchanged()
+
+    def _now(self) -> tuple[int, int]:
+        """Size and time of the last change."""
+        status = os.fstat(self._file.fileno())
+        return status.st_size, status.st_mtime_ns
+
+    def _check_unchanged(self) -> None:
+        if self._now() != self._state:
+            raise InputError(
+                f"{self.name} was changed while it was read; run the command again"
+            )
+
+    def _read_parts(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         if self.kind == "parquet":
             yield from self._parquet_parts(list(columns))
             return
@@ -292,9 +316,20 @@ class TableFile:
             problem = str(error).splitlines()[0]
             raise InputError(f"{self.name}: not a parquet file: {problem}") from None
 
+    @contextlib.contextmanager
+    def _convertible(self) -> Iterator[None]:
+        """Name the file of a value that Python cannot hold."""
+        try:
+            yield
+        except (OverflowError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{self.name} has a value that cannot be read: {error}; leave its "
+                "column out, or save the table as CSV"
+            ) from None
+
     def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         row = 0
-        with self._parquet() as table:
+        with self._parquet() as table, self._convertible():
             size = 0
             for group in range(table.metadata.num_row_groups):
                 size += table.metadata.row_group(group).total_byte_size

@@ -137,6 +137,7 @@ def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
     Raises: InputError for a column that is not there, or where none can be told.
     """
     columns = list(data.theirs)
+    asked = [data.ours(name) for name in asked]
     for name in asked:
         if name not in columns:
             raise InputError(f"--score {data.lacks(name)}")
@@ -153,6 +154,16 @@ def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
             f"columns: {', '.join(columns)}"
         )
     return scores or ["value"]
+
+
+def declared(data: Parts, kinds: Sequence[str]) -> tuple[str, ...]:
+    """The declarations KIND=COLUMN,COLUMN with the names that the columns have here."""
+    declarations = []
+    for declaration in kinds:
+        kind, equals, names = declaration.partition("=")
+        ours = [data.ours(name.strip()) for name in names.split(",")]
+        declarations.append(f"{kind}{equals}{','.join(ours)}")
+    return tuple(declarations)
 
 
 def needed(
@@ -288,6 +299,7 @@ def _groups(
     if settings.baselines:
         constant = "acc-eq" in settings.coefs
         baselines = rated_columns.baselines(frame, settings.seed, constant)
+        frame = _with_raters(data, settings.raters, settings.rater_kinds)
         raters = rated_columns.numeric_raters(
             frame, settings.raters, settings.rater_kinds
         )
@@ -319,6 +331,20 @@ def _groups(
             None if families is None else families[members],
             None if topics is None else topics[members],
         )
+
+
+def _with_raters(data: Rows, prefix: str, declared: Sequence[str]) -> pd.DataFrame:
+    """The rows with the columns of single raters as numbers.
+
+    Raises: InputError naming the cell that is none.
+    """
+    names = {name for part in declared for name in part.partition("=")[2].split(",")}
+    frame = data.frame
+    for name in frame.columns:
+        is_rater = name in names or bool(prefix and name.startswith(prefix))
+        if is_rater and name not in (rows.RATING, *rows.IDS):
+            frame = frame.assign(**{name: data.numbers(name)})
+    return frame
 
 
 def _members(
