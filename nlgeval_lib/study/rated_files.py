@@ -299,10 +299,7 @@ def _groups(
     if settings.baselines:
         constant = "acc-eq" in settings.coefs
         baselines = rated_columns.baselines(frame, settings.seed, constant)
-        frame = _with_raters(data, settings.raters, settings.rater_kinds)
-        raters = rated_columns.numeric_raters(
-            frame, settings.raters, settings.rater_kinds
-        )
+        raters = _raters(data, settings)
     families = rated_columns.groups(
         frame, settings.family, rated_columns.FAMILY, "system_id"
     )
@@ -317,9 +314,8 @@ def _groups(
     for label in dict.fromkeys(labels):
         members = np.flatnonzero(labels == label)
         ratings = {}
-        for kind, names in raters.items():
-            columns = [frame[name].to_numpy(dtype=float)[members] for name in names]
-            ratings[kind] = columns
+        for kind, columns in raters.items():
+            ratings[kind] = [column[members] for column in columns]
         yield _Group(
             label,
             places.iloc[members],
@@ -333,18 +329,25 @@ def _groups(
         )
 
 
-def _with_raters(data: Rows, prefix: str, declared: Sequence[str]) -> pd.DataFrame:
-    """The rows with the columns of single raters as numbers.
+def _raters(data: Rows, settings: Settings) -> dict[str, list[np.ndarray]]:
+    """The ratings of each single rater, by their kind.
 
-    Raises: InputError naming the cell that is none.
+    Raises: InputError naming the cell that is no number.
     """
-    names = {name for part in declared for name in part.partition("=")[2].split(",")}
+    prefix = settings.raters
+    declared: set[str] = set()
+    for declaration in settings.rater_kinds:
+        declared.update(declaration.partition("=")[2].split(","))
     frame = data.frame
     for name in frame.columns:
-        is_rater = name in names or bool(prefix and name.startswith(prefix))
+        is_rater = name in declared or bool(prefix and name.startswith(prefix))
         if is_rater and name not in (rows.RATING, *rows.IDS):
             frame = frame.assign(**{name: data.numbers(name)})
-    return frame
+    kinds = rated_columns.numeric_raters(frame, prefix, settings.rater_kinds)
+    by_kind = {}
+    for kind, names in kinds.items():
+        by_kind[kind] = [frame[name].to_numpy(dtype=float) for name in names]
+    return by_kind
 
 
 def _members(
