@@ -166,6 +166,14 @@ def declared(data: Parts, kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(declarations)
 
 
+def _declared_columns(kinds: Sequence[str]) -> set[str]:
+    """The columns of all declarations KIND=COLUMN,COLUMN."""
+    columns: set[str] = set()
+    for declaration in kinds:
+        columns.update(declaration.partition("=")[2].split(","))
+    return columns
+
+
 def needed(
     scores: Sequence[str], settings: Settings, by: str | None = None
 ) -> Callable[[str], bool]:
@@ -180,8 +188,7 @@ def needed(
     if settings.baselines:
         columns.add("output")
         raters = settings.raters
-        for declaration in settings.rater_kinds:
-            columns |= set(declaration.partition("=")[2].split(","))
+        columns |= _declared_columns(settings.rater_kinds)
 
     def takes_part(name: str) -> bool:
         return name in columns or bool(raters and name.startswith(raters))
@@ -335,12 +342,10 @@ def _raters(data: Rows, settings: Settings) -> dict[str, list[np.ndarray]]:
     Raises: InputError naming the cell that is no number.
     """
     prefix = settings.raters
-    declared: set[str] = set()
-    for declaration in settings.rater_kinds:
-        declared.update(declaration.partition("=")[2].split(","))
+    own_kind = _declared_columns(settings.rater_kinds)
     frame = data.frame
     for name in frame.columns:
-        is_rater = name in declared or bool(prefix and name.startswith(prefix))
+        is_rater = name in own_kind or bool(prefix and name.startswith(prefix))
         if is_rater and name not in (rows.RATING, *rows.IDS):
             frame = frame.assign(**{name: data.numbers(name)})
     kinds = rated_columns.numeric_raters(frame, prefix, settings.rater_kinds)
