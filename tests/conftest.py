@@ -26,6 +26,7 @@ from runner_tools import here  # noqa: F401
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import numbers, recordings
 from nlgeval_lib.evaluators import base
+from nlgeval_lib.evaluators.hdeval import regressors
 
 # Property tests draw the same examples in every run, so that a failure can be had
 # again; `make fuzz` draws others.
@@ -174,6 +175,7 @@ def _saved_numbers_are_not_yet_used(monkeypatch):
 def _own_evaluators_are_forgotten(monkeypatch):
     """What a test registers is known to that test alone."""
     monkeypatch.setattr("nlgeval_lib.evaluators.base._registry", dict(base._registry))
+    monkeypatch.setattr(regressors, "_MAKERS", dict(regressors._MAKERS))
 
 
 @pytest.fixture
