@@ -21,9 +21,13 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export TOKENIZERS_PARALLELISM := false
 NLGEVAL := $(BIN)/nlgeval
 
+# The suite, and its part that starts no vLLM
+SUITE := not slow and not gpu and not ray
+QUICK := not vllm and $(SUITE)
+
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup setup-vllm gpu-check data test test-bare fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock check-locks archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -46,12 +50,15 @@ endif
 data: $(READY)  ## fetch and verify every public file (303 MB) and say what is available
 	@$(NLGEVAL) data --fetch
 
-test: $(READY)  ## the test suite (under 8 minutes on 2 cores; tests of vLLM run after `make setup-vllm`)
-	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS)
+test: $(READY)  ## the test suite (about 6 minutes on 2 cores)
+	@$(PY) -m pytest -m "$(QUICK)" -n $(JOBS)
+
+test-vllm: setup-vllm  ## the tests that start vLLM: the same judgments from it, its server and transformers (3 minutes)
+	@$(PY) -m pytest -m "vllm and $(SUITE)" -n $(JOBS)
 
 flakes: $(READY)  ## the suite ten times, each in another random order: what fails now and then [RUNS=10]
 	@status=0; for seed in $$(seq $(or $(RUNS),10)); do echo "order $$seed"; \
-	$(PY) -m pytest -q -m "not slow and not gpu and not ray" -n $(JOBS) --shuffle $$seed | tail -n 20; \
+	$(PY) -m pytest -q -m "$(SUITE)" -n $(JOBS) --shuffle $$seed | tail -n 20; \
 	[ $${PIPESTATUS[0]} = 0 ] || status=1; done; exit $$status
 
 test-slow: $(READY)  ## the long tests
@@ -63,10 +70,10 @@ BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/te
 
 test-bare: $(READY)  ## the tests of metrics and commands with an empty home folder and no variables set
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i PATH="$$PATH" HOME="$$home" TMPDIR="$${TMPDIR:-/tmp}" \
-	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) $(BARE)
+	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "$(QUICK)" -n $(JOBS) $(BARE)
 
 fuzz: $(READY)  ## the property tests on examples that no run has seen before
-	@$(PY) -m pytest -m "not slow and not gpu and not ray" -n $(JOBS) --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
+	@$(PY) -m pytest -m "$(QUICK)" -n $(JOBS) --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
 
 gpu-check:  ## driver, compiler, disk, token (before anything is installed), then one judge on 200 prompts: the plan's rate
 	@$(PYTHON) tools/gpu_check.py --before

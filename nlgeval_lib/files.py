@@ -139,13 +139,13 @@ def way_out(error: OSError) -> str:
     return f"{problem}; {advice}" if advice else problem
 
 
-def from_json(text: str | bytes) -> Any:
-    """The value of a JSON text from outside.
+def from_json(text: str | bytes, **options: Any) -> Any:
+    """The value of a JSON text from outside; options: those of `json.loads`.
 
     Raises: ValueError, also where it is nested too deep to be read.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, **options)
     except RecursionError:
         raise ValueError("its JSON is nested too deep") from None
 

@@ -576,6 +576,7 @@ def test_stand_ins_keep_out_of_real_stores(
     assert refused.code == 2 and "holds other completions" in refused.err
 
 
+@pytest.mark.vllm
 def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monkeypatch):
     """What a machine with GPUs and a hub does, with a tiny model under the real id
     of the judge of "one".

@@ -109,6 +109,8 @@ JUDGES = {
 # a chain of thought has a form in JSON alone
 NAMES = [name for name in JUDGES if name != "llmscore-cot"]
 
+pytestmark = pytest.mark.vllm
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _early(request):

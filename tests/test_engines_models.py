@@ -34,6 +34,8 @@ BATCH = [*PROMPTS, *CHATS]
 GREEDY = Sampling(max_tokens=24)
 LONG = Request(prompt="word " * 1200, id="long")
 
+pytestmark = pytest.mark.vllm
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _early(request):

@@ -108,6 +108,7 @@ def test_transformers_writes_what_was_measured(in_transformers, frame):
         np.testing.assert_array_equal(scores["value"].to_numpy(), expected.to_numpy())
 
 
+@pytest.mark.vllm
 @pytest.mark.skipif(bool(no_vllm()), reason=no_vllm())
 def test_vllm_writes_what_transformers_writes(written, batch):
     with engines.make(

@@ -65,6 +65,18 @@ def test_servers_tell_reasoning_apart(name, content, reason):
     assert judgment.status is (Status.OK if content else Status.EMPTY)
 
 
+@pytest.mark.parametrize("count", [True, -1, 10**400, "5", None])
+def test_a_count_that_is_none_is_not_taken(count):
+    usage = {
+        "completion_tokens": count,
+        "completion_tokens_details": {"reasoning_tokens": count},
+    }
+    answer = {"choices": [{"text": "4", "finish_reason": "stop"}], "usage": usage}
+    ask = Ask(Request("a"), 0, "0" * 64, None)
+    completion, _ = _server.read(json.dumps(answer).encode(), ask, False)
+    assert (completion.completion_tokens, completion.reasoning_tokens) == (0, 0)
+
+
 def test_the_store_keeps_reasoning(tmp_path):
     completion = Completion("0" * 64, "4", reasoning="Hm.", reasoning_tokens=2)
     with Store(tmp_path) as store:

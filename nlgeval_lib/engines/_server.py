@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import email.utils
 import ipaddress
-import json
 import math
 import os
 import re
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from nlgeval_lib import files
 from nlgeval_lib.engines.base import Ask, EngineError, canonical, likeliest
 from nlgeval_lib.records import Completion
 
@@ -326,10 +326,7 @@ def loaded(content: bytes) -> Any:
 
     Raises: ValueError.
     """
-    try:
-        return json.loads(content, parse_constant=_constant)
-    except RecursionError as error:
-        raise ValueError(str(error)) from None
+    return files.from_json(content, parse_constant=_constant)
 
 
 def _constant(name: str) -> float | None:
@@ -361,13 +358,13 @@ def read(
             raise _bad(f"no choices in it: it begins {content[:60]!r}")
     usage = answer.get("usage")
     if isinstance(usage, dict):
-        for name in ("prompt_tokens", "completion_tokens"):
+        details = usage.get("completion_tokens_details")
+        if isinstance(details, dict):
+            usage = {**usage, "reasoning_tokens": details.get("reasoning_tokens")}
+        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens"):
             count = usage.get(name)
             if type(count) is int and 0 <= count <= _MOST_TOKENS:
                 fields[name] = count
-        match usage:
-            case {"completion_tokens_details": {"reasoning_tokens": int(count)}}:
-                fields["reasoning_tokens"] = min(max(0, count), _MOST_TOKENS)
     if answer.get("system_fingerprint"):
         fields["fingerprint"] = _plain(str(answer["system_fingerprint"]))
     model = _plain(str(answer.get("model") or ""))
@@ -495,9 +492,9 @@ def refused(
     elif status in (401, 403):
         reason += f"; no key was sent: set {variable}"
     if 300 <= status < 400:
-        target = urlsplit(headers.get("location", "")).netloc.rpartition("@")[2]
+        target = _redirected_to(headers.get("location", ""))
         reason = (
-            f"HTTP {status}: the server sends on to {target or 'itself'}, and prompts "
+            f"HTTP {status}: the server sends on to {target}, and prompts "
             "follow no redirect; is its address, with /v1, to be asked (--base-url)?"
         )
         return AttemptFailed(reason, hopeless=True)
@@ -511,6 +508,14 @@ def refused(
         reason += f"; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}"
         return AttemptFailed(reason, passing=True)
     return AttemptFailed(reason, wait)
+
+
+def _redirected_to(address: str) -> str:
+    """The host of the address that a redirect names, without a user's name."""
+    try:
+        return urlsplit(address).netloc.rpartition("@")[2] or "itself"
+    except ValueError:
+        return "an address that cannot be read"
 
 
 def _error_message(content: bytes) -> tuple[str, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nlgeval_lib import files
 
@@ -86,19 +86,26 @@ def _parts(
 ) -> list[list[int]]:
     """The columns of each part, without those that name the rows."""
     columns = list(range(names, len(widths)))
-    room = max(WINDOW - sum(widths[:names]), WINDOW / 3)
-    total = sum(widths[column] for column in columns)
+    room = max(WINDOW - _sum(widths, range(names)), WINDOW / 3)
+    total = _sum(widths, columns)
     if total <= room:
         return [columns]
     target = total / math.ceil(total / room)
     parts: list[list[int]] = [[]]
     for unit in _units(columns, widths, groups, room):
-        wide = sum(widths[column] for column in unit)
-        taken = sum(widths[column] for column in parts[-1])
+        wide = _sum(widths, unit)
+        taken = _sum(widths, parts[-1])
         if parts[-1] and (taken + wide > room or taken >= target):
             parts.append([])
         parts[-1] += unit
     return parts
+
+
+def _sum(widths: Sequence[float], columns: Iterable[int]) -> float:
+    """The pixels of these columns, to a thousandth: the last digits of a sum are not
+    the same on all versions of Python, and a table must break at the same column.
+    """
+    return round(math.fsum(widths[column] for column in columns), 3)
 
 
 def _units(
@@ -108,7 +115,7 @@ def _units(
     units: list[list[int]] = []
     for place, column in enumerate(columns):
         same = place and groups and groups[place] == groups[place - 1]
-        if same and sum(widths[other] for other in [*units[-1], column]) <= room:
+        if same and _sum(widths, [*units[-1], column]) <= room:
             units[-1].append(column)
         else:
             units.append([column])

@@ -21,6 +21,7 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib import files
 from nlgeval_lib.scoring import cells
 from nlgeval_lib.scoring.cells import InputError
 
@@ -418,15 +419,13 @@ def _loaded(
 ) -> Any:
     """The value of a line of JSON Lines, or of a whole file."""
     try:
-        value = json.loads(text, object_pairs_hook=_object)
+        value = files.from_json(text, object_pairs_hook=_object)
         if text.count("[") + text.count("{") > _DEEPEST:
             _check_depth(value)
         return value
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         problem = str(error)
-        if isinstance(error, RecursionError):
-            problem = "its JSON is nested too deep"
-        elif isinstance(error, json.JSONDecodeError):
+        if isinstance(error, json.JSONDecodeError):
             near = text[max(0, error.pos - 20) : error.pos + 20].rstrip("\n")
             problem = f"not JSON: {error.msg} at character {error.pos + 1}: {near!r}"
             if not line:
