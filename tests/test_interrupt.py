@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ from nlgeval_lib.engines import (
 )
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring.asking import Gentle
+
+
+ROOT = Path(__file__).parent.parent
 
 
 class Stopping(ScriptedEngine):
@@ -108,7 +112,7 @@ def test_a_second_signal_ends_a_run_whose_server_hangs(judge, tmp_path):
     ]
     environment = {
         **os.environ,
-        "PYTHONPATH": str(Path(__file__).parent.parent),
+        "PYTHONPATH": str(ROOT),
         "OPENAI_API_KEY": KEY,
     }
     with subprocess.Popen(
@@ -149,6 +153,20 @@ def test_a_second_interrupt_ends_in_the_same_words(monkeypatch, capsys):
         cli.main()
     assert end.value.code == 130
     assert capsys.readouterr().err.startswith("stopped; the same command goes on")
+
+
+def test_an_interrupt_while_modules_load_ends_in_the_same_words(tmp_path):
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt\n")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    module, _, function = project["project"]["scripts"]["nlgeval"].partition(":")
+    done = subprocess.run(
+        [sys.executable, "-c", f"from {module} import {function}; {function}()"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "stopped; the same command goes on from there\n"
 
 
 def test_kill_9_with_two_processes_on_one_store(judge, tmp_path):

@@ -26,6 +26,7 @@ FLOORS = (
     {"card"},
     {"runner"},
     {"cli"},
+    {"__main__"},
 )
 KNOWS_NONE = {
     "meta"

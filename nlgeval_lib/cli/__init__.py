@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nlgeval_lib import STOPPED
 from nlgeval_lib.cli._options import app, option
 from nlgeval_lib.files import printable
 from nlgeval_lib.names import extra
@@ -47,7 +48,6 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit()
 
 
-_STOPPED = "stopped; the same command goes on from there"
 _VERSION = option(
     "--version",
     help="Show the version and exit.",
@@ -76,10 +76,10 @@ def main() -> None:
         app(prog_name="nlgeval")
     except SystemExit as end:
         if end.code == 130:
-            print(_STOPPED, file=sys.stderr)
+            print(STOPPED, file=sys.stderr)
         raise
     except KeyboardInterrupt:  # a second Ctrl-C, while the first one is dealt with
-        print(_STOPPED, file=sys.stderr)
+        print(STOPPED, file=sys.stderr)
         sys.exit(130)
     except Exception as error:
         message = _message(error)

@@ -102,10 +102,10 @@ def _parts(
 
 
 def _sum(widths: Sequence[float], columns: Iterable[int]) -> float:
-    """The pixels of these columns, to a thousandth: the last digits of a sum are not
-    the same on all versions of Python, and a table must break at the same column.
+    """The pixels of these columns. `sum` rounds otherwise from Python 3.12 on, and a
+    table must break at the same column on all versions.
     """
-    return round(math.fsum(widths[column] for column in columns), 3)
+    return math.fsum(widths[column] for column in columns)
 
 
 def _units(
