@@ -68,7 +68,9 @@ torch=()
 strict=(--require-hashes)
 if [[ $group = cpu* ]]; then strict=(); fi
 if [[ $group = cpu* ]] && [ -z "$UV_FIND_LINKS" ]; then torch=(--torch-backend cpu); fi
-if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} ${strict[@]+"${strict[@]}"} "$lock"; then
+# The folder may have no torch for this Python: the index's own is then installed, and does not load without CUDA
+torch_loads() { [[ $group != cpu* ]] || .venv/bin/python -c 'import torch' >/dev/null 2>&1; }
+if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} ${strict[@]+"${strict[@]}"} "$lock" || ! torch_loads; then
     [[ $group = cpu* ]] || exit 1
     say "no CPU build of torch within reach; installing the one of the package index with what it needs (larger)"
     "$uv" pip install -r "$lock" --override requirements/overrides-cpu.txt
