@@ -11,12 +11,12 @@ from nlgeval_lib.card.asked import of
 from nlgeval_lib.card.cards import (
     SCHEMA,
     Card,
-    compared,
     demo,
     of_recorded,
     of_scores,
     read,
 )
+from nlgeval_lib.card.compare import compared
 
 __all__ = [
     "SCHEMA",

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.card import judged as sets
-from nlgeval_lib.card import paired, probes
-from nlgeval_lib.card.cards import Card, made
+from nlgeval_lib.card import judged, paired, probes
+from nlgeval_lib.card.cards import Card, of_sets
 from nlgeval_lib.card.judged import Judged
 from nlgeval_lib.card.paired import Paired
 from nlgeval_lib.evaluators.judge import Judge
@@ -28,13 +27,27 @@ from nlgeval_lib.scoring.rows import of_frame
 from nlgeval_lib.scoring.tally import Tally
 
 REPEATED_AT = 1.0  # the temperature of repeats of a judge that is greedy
+# What a job's record says of who answered, as the card keeps it.
+_FACTS = (
+    "evaluator",
+    "model",
+    "revision",
+    "engine",
+    "model_named_by_server",
+    "about",
+    "signature",
+    "extra_body",
+)
+_NO_IDENTITY = ("cost", "input", "input_sha256", "columns", "rows")
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is asked: about so many outputs a set (`items`, None: all), how often each
-    (`repeat`), and whether about changed outputs too.
+    """What is asked.
 
+    items: about so many outputs of each set; None: all.
+    repeat: how often each judgment is asked.
+    probes: whether changed outputs are asked about too.
     price: of a million prompt and a million new tokens.
     """
 
@@ -63,21 +76,19 @@ class Asking:
     outcome: Run = field(default_factory=Run)
 
     def __post_init__(self) -> None:
-        design = self.design
-        chosen: list[Any] = []
-        for part in self.data:
-            sample = paired.sampled if isinstance(part, Paired) else sets.sampled
-            chosen.append(sample(part, design.items, design.seed))
-        self.data = chosen
+        items = self.design.items
+        seed = self.design.seed
+        samples: list[Any] = []
+        for data_set in self.data:
+            if isinstance(data_set, Paired):
+                sample: Any = paired.sampled(data_set, items, seed)
+            else:
+                sample = judged.sampled(data_set, items, seed)
+            samples.append(sample)
+        self.data = samples
         self.scale = self.scale or _scale_of(self.evaluator)
-        if isinstance(self.evaluator, Judge) and design.repeat > 1:
-            self.evaluator = copy.copy(self.evaluator)
-            sampling = self.evaluator.sampling
-            # greedy draws would all be the same
-            temperature = sampling.temperature or REPEATED_AT
-            self.evaluator.sampling = replace(
-                sampling, n=design.repeat, temperature=temperature
-            )
+        if isinstance(self.evaluator, Judge) and self.design.repeat > 1:
+            self.evaluator = _repeating(self.evaluator, self.design.repeat)
 
     @property
     def name(self) -> str:
@@ -88,26 +99,27 @@ class Asking:
         """Whether the judge is shown two outputs."""
         return "output_1" in getattr(self.evaluator, "needs", ())
 
-    def job(self, part: Judged | Paired) -> Job:
+    def job(self, data_set: Judged | Paired) -> Job:
         """The job that scores a set.
 
         Raises: InputError for a judge of pairs and a set of single outputs.
         """
-        texts = part.frame
-        if isinstance(part, Paired):
+        frame = data_set.frame
+        if isinstance(data_set, Paired):
             if not self.of_pairs:
-                texts = paired.as_rows(part)
+                frame = paired.as_rows(data_set)
         elif self.of_pairs:
             raise InputError(
-                f"{self.name} compares two outputs, and {part.name} rates single ones; "
-                "give a prompt with {output}, or a set of pairs such as --data llmbar"
+                f"{self.name} compares two outputs, and {data_set.name} rates single "
+                "ones; give a prompt with {output}, or a set of pairs such as "
+                "--data llmbar"
             )
-        rated = [
-            name
-            for name in texts
-            if str(name).startswith("rater_") or name in ("human", "preference")
-        ]
-        rows = of_frame(texts.drop(columns=rated), part.name)
+        ratings = []
+        for column in frame:
+            is_rater = str(column).startswith("rater_")
+            if is_rater or column in ("human", "preference"):
+                ratings.append(column)
+        rows = of_frame(frame.drop(columns=ratings), data_set.name)
         job = Job(self.name, rows, self.evaluator, run=Run())
         job.engine = self.engine
         job.store = self.store
@@ -118,14 +130,17 @@ class Asking:
         """Every stage that the card asks for, none of them asked, under the name of its
         set, and of its probe.
         """
+        stages: list[Stage] = []
+        for data_set in self.data:
+            stages += self._stages(data_set, data_set.name)
+            for probe, changed in self._changed(data_set).items():
+                stages += self._stages(changed, f"{data_set.name}, {probe}")
+        return stages
+
+    def _stages(self, data_set: Judged | Paired, name: str) -> list[Stage]:
         stages = []
-        for part in self.data:
-            named_parts = {part.name: part}
-            for name, changed in self._changed(part).items():
-                named_parts[f"{part.name}, {name}"] = changed
-            for name, changed in named_parts.items():
-                for stage in self.job(changed).planned():
-                    stages.append(replace(stage, name=f"{name}: {stage.name}"))
+        for stage in self.job(data_set).planned():
+            stages.append(replace(stage, name=f"{name}: {stage.name}"))
         return stages
 
     def check(self) -> None:
@@ -133,8 +148,8 @@ class Asking:
 
         Raises: InputError.
         """
-        for part in self.data:
-            self.job(part).check()
+        for data_set in self.data:
+            self.job(data_set).check()
 
     def card(self, quiet: bool = False) -> Card:
         """Ask, and make the card.
@@ -143,73 +158,84 @@ class Asking:
         completion stored.
         """
         self.check()
-        judged: list[Judged | Paired] = []
+        judged_sets: list[Judged | Paired] = []
         effects = {}
-        for part in self.data:
-            if isinstance(part, Paired):
-                judged.append(self._scored_pairs(part, quiet))
+        for data_set in self.data:
+            if isinstance(data_set, Paired):
+                judged_sets.append(self._scored_pairs(data_set, quiet))
                 continue
-            scored = self._scored(part, quiet)
+            scored = self._scored(data_set, quiet)
+            judged_sets.append(scored)
             probed = {}
-            for name, changed in self._changed(part).items():
-                probed[name] = self._scored(changed, quiet)
-            effects[part.name] = probes.effects(scored, probed)
-            judged.append(scored)
-        model = judged[0].facts.get("model", "")
-        title = self.title or f"Judge card: {self.name} {model}".strip()
-        identity = {
-            name: value
-            for name, value in judged[0].facts.items()
-            if name not in ("cost", "input", "input_sha256", "columns", "rows")
-        }
-        return made(
-            title, identity, judged, effects, (self.evaluator, self.engine, self.store)
+            for probe, changed in self._changed(data_set).items():
+                probed[probe] = self._scored(changed, quiet)
+            effects[data_set.name] = probes.effects(scored, probed)
+        identity = {}
+        for name, value in judged_sets[0].facts.items():
+            if name not in _NO_IDENTITY:
+                identity[name] = value
+        title = self.title
+        if not title:
+            title = f"Judge card: {self.name} {identity.get('model', '')}".strip()
+        resources = (self.evaluator, self.engine, self.store)
+        return of_sets(title, identity, judged_sets, effects, resources)
+
+    def _changed(self, data_set: Judged | Paired) -> dict[str, Judged]:
+        """The set as each probe changes it; none where no probe is asked for."""
+        if not self.design.probes or isinstance(data_set, Paired):
+            return {}
+        return probes.changed(data_set, self.design.seed)
+
+    def _scored(self, data_set: Judged, quiet: bool) -> Judged:
+        """The set with the judge's scores, and what these took."""
+        scores, facts = self._answers(data_set, quiet)
+        columns = ["value", "status", "reason", "details"]
+        frame = data_set.frame.drop(columns=columns, errors="ignore")
+        return replace(
+            data_set,
+            frame=pd.concat([frame, scores], axis=1),
+            scale=self.scale,
+            facts=facts,
+            beside=judged.known_judges(data_set),
         )
 
-    def _changed(self, part: Judged | Paired) -> dict[str, Judged]:
-        if not self.design.probes or isinstance(part, Paired):
-            return {}
-        return probes.changed(part, self.design.seed)
-
-    def _scored(self, part: Judged, quiet: bool) -> Judged:
-        """The set with the judge's scores, and what these took."""
-        scores, facts = self._asked(part, quiet)
-        own = ["value", "status", "reason", "details"]
-        frame = part.frame.drop(columns=own, errors="ignore")
-        frame = pd.concat([frame, scores], axis=1)
-        beside = sets.known_judges(part)
-        return replace(part, frame=frame, scale=self.scale, facts=facts, beside=beside)
-
-    def _scored_pairs(self, part: Paired, quiet: bool) -> Paired:
+    def _scored_pairs(self, data_set: Paired, quiet: bool) -> Paired:
         """The pairs with the judge's verdicts."""
-        scores, facts = self._asked(part, quiet)
-        part = replace(part, facts=facts)
+        scores, facts = self._answers(data_set, quiet)
+        data_set = replace(data_set, facts=facts)
         if not self.of_pairs:
-            return paired.from_scores(part, scores)
-        columns: dict[str, list[float]] = {}
+            return paired.from_scores(data_set, scores)
+        frame = data_set.frame.copy()
         for order in paired.ORDERS:
-            verdicts = [details.get(order, np.nan) for details in scores["details"]]
-            columns[order] = verdicts
-        return replace(part, frame=part.frame.assign(**columns))
+            verdicts = []
+            for details in scores["details"]:
+                verdicts.append(details.get(order, np.nan))
+            frame[order] = verdicts
+        return replace(data_set, frame=frame)
 
-    def _asked(
-        self, part: Judged | Paired, quiet: bool
+    def _answers(
+        self, data_set: Judged | Paired, quiet: bool
     ) -> tuple[pd.DataFrame, dict[str, Any]]:
         """The scores of a set's rows, and who answered and what it took."""
-        job = self.job(part)
+        job = self.job(data_set)
         job.run.raw = []
+        progress = ProgressBar(job.name, quiet=quiet)
         began = time.monotonic()
-        scores = job.score(ProgressBar(job.name, quiet=quiet))
+        scores = job.score(progress)
         seconds = time.monotonic() - began
-        tally = Tally()
-        tally.add(scores)
         self.outcome.failures += job.run.failures
         self.outcome.counts.update(job.run.counts)
+        tally = Tally()
+        tally.add(scores)
         record = job.record(tally)
-        facts = {name: record[name] for name in record if name in _FACTS}
+        facts = {}
+        for name, value in record.items():
+            if name in _FACTS:
+                facts[name] = value
         if isinstance(self.evaluator, Judge):
-            facts["temperature"] = self.evaluator.sampling.temperature
-            facts["draws"] = self.evaluator.sampling.n
+            sampling = self.evaluator.sampling
+            facts["temperature"] = sampling.temperature
+            facts["draws"] = sampling.n
         facts["cost"] = self._cost(job.run, seconds, len(scores))
         return scores.reset_index(drop=True), facts
 
@@ -218,35 +244,44 @@ class Asking:
         if not run.raw:
             return {}
         thousand = 1000 / judgments
-        prompt = sum(record["prompt_tokens"] or 0 for record in run.raw) * thousand
-        new = sum(record["completion_tokens"] or 0 for record in run.raw) * thousand
-        cost: dict[str, Any] = {"prompt_tokens": prompt, "new_tokens": new}
-        asked_now = run.counts["done"]
-        if asked_now:
-            cost["seconds"] = seconds / asked_now * len(run.raw) * thousand
+        prompt_tokens = 0
+        new_tokens = 0
+        for record in run.raw:
+            prompt_tokens += record["prompt_tokens"] or 0
+            new_tokens += record["completion_tokens"] or 0
+        cost: dict[str, Any] = {
+            "prompt_tokens": prompt_tokens * thousand,
+            "new_tokens": new_tokens * thousand,
+        }
+        newly_answered = run.counts["done"]
+        if newly_answered:
+            # what was stored before took no time here
+            seconds_each = seconds / newly_answered
+            cost["seconds"] = seconds_each * len(run.raw) * thousand
         if self.design.price:
             price_in, price_out = self.design.price
-            cost["money"] = (prompt * price_in + new * price_out) / 1e6
+            money_in = cost["prompt_tokens"] * price_in
+            money_out = cost["new_tokens"] * price_out
+            cost["money"] = (money_in + money_out) / 1e6
         return cost
 
 
-_FACTS = (
-    "evaluator",
-    "model",
-    "revision",
-    "engine",
-    "model_named_by_server",
-    "about",
-    "signature",
-    "extra_body",
-)
+def _repeating(judge: Judge, repeat: int) -> Judge:
+    """The judge with so many draws of each judgment."""
+    judge = copy.copy(judge)
+    # greedy draws would all be the same
+    temperature = judge.sampling.temperature or REPEATED_AT
+    judge.sampling = replace(judge.sampling, n=repeat, temperature=temperature)
+    return judge
 
 
 def load(data: Any) -> Judged | Paired:
     """A set by name or as a frame, graded or of pairs."""
     if isinstance(data, Judged | Paired):
         return data
-    return paired.of(data) if paired.is_pairs(data) else sets.rated(data)
+    if paired.is_pairs(data):
+        return paired.of(data)
+    return judged.rated(data)
 
 
 def of(
@@ -266,9 +301,17 @@ def of(
     `seed`, `repeat`, `probes`, `price`, as `Design` has them.
     Raises: InputError where a set lacks what the judge needs; EngineError.
     """
-    parts = [load(part) for part in data]
+    data_sets = [load(data_set) for data_set in data]
     engine = engine or getattr(judge, "engine", None)
-    asking = Asking(judge, engine, store, parts, Design(**design), scale, title)
+    asking = Asking(
+        judge,
+        engine,
+        store,
+        data_sets,
+        Design(**design),
+        scale=scale,
+        title=title,
+    )
     return asking.card(quiet)
 
 
@@ -287,45 +330,66 @@ def named(
 
     Raises: InputError; EngineError; Unavailable.
     """
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if prompt:
-        of_pairs = prompt_files.read(prompt).of_pairs
-        name = "preference" if of_pairs else "prompted"
-        given = {"prompt": prompt}
-        if not of_pairs:
-            if scale is None:
-                raise InputError(
-                    "a prompt that rates needs the lowest and the highest score: "
-                    "--scale 1-5"
-                )
-            low, high = scale
-            given |= {"low": _whole(low), "high": _whole(high)}
+        name, options = _of_prompt(prompt, scale)
     if rubric:
-        given["rubric"] = Rubric.read(rubric)
-    first = data[0]
-    rows = first.frame
-    if isinstance(first, Paired) and name != "preference":
-        rows = paired.as_rows(first)
+        options["rubric"] = Rubric.read(rubric)
+    first_set = data[0]
+    frame = first_set.frame
+    if isinstance(first_set, Paired) and name != "preference":
+        frame = paired.as_rows(first_set)
     job = prepared(
-        of_frame(rows, first.name),
+        of_frame(frame, first_set.name),
         name,
         settings,
         choice,
         skip_incomplete=True,
-        given=given,
+        given=options,
     )
-    asking = Asking(job.evaluator, job.engine, job.store, data, design, scale)
+    asking = Asking(
+        job.evaluator,
+        job.engine,
+        job.store,
+        data,
+        design,
+        scale=scale,
+    )
     asking.check()
     return asking
 
 
-def _whole(number: float) -> float:
-    return int(number) if number == int(number) else number
+def _of_prompt(
+    path: str, scale: tuple[float, float] | None
+) -> tuple[str, dict[str, Any]]:
+    """The name of the evaluator that a prompt in a file needs, and its options.
+
+    Raises: InputError for a prompt that rates and no scale.
+    """
+    if prompt_files.read(path).of_pairs:
+        return "preference", {"prompt": path}
+    if scale is None:
+        raise InputError(
+            "a prompt that rates needs the lowest and the highest score: --scale 1-5"
+        )
+    low, high = scale
+    return "prompted", {
+        "prompt": path,
+        "low": _int_if_whole(low),
+        "high": _int_if_whole(high),
+    }
+
+
+def _int_if_whole(number: float) -> float:
+    if number == int(number):
+        return int(number)
+    return number
 
 
 def _scale_of(evaluator: Any) -> tuple[float, float] | None:
     """The scale of an evaluator that names one."""
-    for holder in (evaluator, getattr(evaluator, "task", None)):
+    task = getattr(evaluator, "task", None)
+    for holder in (evaluator, task):
         low = getattr(holder, "low", None)
         high = getattr(holder, "high", None)
         if isinstance(low, int | float) and isinstance(high, int | float):

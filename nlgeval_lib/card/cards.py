@@ -1,10 +1,10 @@
-"""A card as a whole: made of judged sets, written, read, and compared with another."""
+"""A card: made of judged sets, written, and read again."""
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,16 +15,24 @@ import pandas as pd
 
 import nlgeval_lib
 from nlgeval_lib import datasets, figures, files
-from nlgeval_lib.card import drawn, measure, page, paired, unknown, verdict
-from nlgeval_lib.card import judged as sets
+from nlgeval_lib.card import (
+    drawn,
+    judged,
+    measure,
+    page,
+    paired,
+    shape,
+    unknown,
+    verdict,
+)
 from nlgeval_lib.card.judged import KEYS, Judged
 from nlgeval_lib.card.paired import Paired
 from nlgeval_lib.engines import EngineError
 from nlgeval_lib.report import explorer
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.scoring.cells import InputError
-from nlgeval_lib.scoring.correlations import Grid
 
+Pictures = Mapping[str, Mapping[str, bytes]]  # figure -> form ("png") -> content
 SCHEMA = "nlgeval-card/1"
 SCORES = "scores.csv"
 _HEIGHT = 760
@@ -32,7 +40,11 @@ _HEIGHT = 760
 
 @dataclass(frozen=True)
 class Card:
-    """A judge card. numbers: what `card.json` holds; judged: the rows behind it."""
+    """A judge card.
+
+    numbers: what `card.json` holds. judged: the rows behind it. resources: evaluator,
+    engine and store of a judge that was asked.
+    """
 
     numbers: Mapping[str, Any]
     judged: Sequence[Any] = field(default=(), repr=False)
@@ -44,19 +56,22 @@ class Card:
         return str(self.numbers["verdict"]["sentence"])
 
     def scores(self) -> pd.DataFrame:
-        """A row a judgment: `set, input_id, system_id, aspect, human, value`; of a pair
-        two, its name as the system, the order of showing as the aspect.
+        """A row a judgment: `set, input_id, system_id, aspect, human, value`.
+
+        A pair has two rows: its name is the system, the order of showing the aspect.
         """
-        parts = []
-        for part in self.judged:
-            rows = _rows_of(part)[[*KEYS, "human", "value"]]
-            parts.append(rows.assign(set=part.name))
-        return pd.concat(parts)[["set", *KEYS, "human", "value"]]
+        columns = [*KEYS, "human", "value"]
+        tables = []
+        for judged_set in self.judged:
+            rows = judged_set.rows()[columns]
+            tables.append(rows.assign(set=judged_set.name))
+        return pd.concat(tables)[["set", *columns]]
 
     def findings(self) -> pd.DataFrame:
         """The rules that hold: `set, aspect, kind, words, when`."""
         columns = ["set", "aspect", "kind", "words", "when"]
-        return pd.DataFrame(self.numbers["verdict"]["findings"], columns=columns)
+        findings = self.numbers["verdict"]["findings"]
+        return pd.DataFrame(findings, columns=columns)
 
     def table(self) -> pd.DataFrame:
         """A row a number that has an interval: `path` as `nlgeval card gate` takes it,
@@ -64,7 +79,7 @@ class Card:
         """
         rows: list[dict[str, Any]] = []
         for name, numbers in self.numbers["sets"].items():
-            _add_rows(name, numbers, rows)
+            rows += _rows_with_intervals(name, numbers)
         return pd.DataFrame(rows)
 
     def figures(self) -> dict[str, Any]:
@@ -82,57 +97,73 @@ class Card:
         return pictures
 
     def write(self, folder: str | Path) -> list[Path]:
-        """card.json, card.md, card.html, scores.csv and the figures; what was written.
+        """Write card.json, card.md, card.html, scores.csv and the figures.
 
+        Nothing is written where one of them cannot be. Returns what was written.
         Raises: OSError.
         """
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        contents: dict[Path, bytes] = {}
         pictures = self.pictures()
-        shots = {name: forms["png"] for name, forms in pictures.items()}
-        texts = {
-            "card.json": json.dumps(self.numbers, ensure_ascii=False, indent=1) + "\n",
-            "card.md": page.markdown(self.numbers, pictures),
-            "card.html": page.html(self.numbers, shots),
-        }
-        if self.judged:
-            texts[SCORES] = self.scores().to_csv(index=False, lineterminator="\n")
-        for part in self.judged:
-            name = self.numbers["sets"][part.name].get("explorer")
-            if name:
-                texts[name] = self._worst(part)
-        for name, text in texts.items():
-            files.write_text(place / name, text)
-        written = [place / name for name in texts]
+        for name, text in self._texts(pictures).items():
+            path = Path(folder, name)
+            contents[path] = text.encode("utf-8", "backslashreplace")
         for name, forms in pictures.items():
             for form, content in forms.items():
-                path = place / f"{name}.{form}"
-                with files.replacing(path) as draft:
-                    draft.write_bytes(content)
-                written.append(path)
-        return written
+                path = Path(folder, f"{name}.{form}")
+                contents[path] = content
+        for path in contents:
+            files.check(path)
+        for path, content in contents.items():
+            with files.replacing(path) as draft:
+                draft.write_bytes(content)
+        return list(contents)
 
-    def _worst(self, part: Judged) -> str:
+    def _texts(self, pictures: Pictures) -> dict[str, str]:
+        """The text of each file but the figures."""
+        numbers = json.dumps(self.numbers, ensure_ascii=False, indent=1)
+        texts = {
+            "card.json": f"{numbers}\n",
+            "card.md": page.markdown(self.numbers, pictures),
+            "card.html": self._page(pictures),
+        }
+        if self.judged:
+            scores = self.scores()
+            texts[SCORES] = scores.to_csv(index=False, lineterminator="\n")
+        for judged_set in self.judged:
+            numbers_of_set = self.numbers["sets"][judged_set.name]
+            if numbers_of_set.get("explorer"):
+                texts[numbers_of_set["explorer"]] = self._worst(judged_set)
+        return texts
+
+    def _page(self, pictures: Pictures) -> str:
+        """The card as one HTML page."""
+        pngs = {}
+        for name, forms in pictures.items():
+            pngs[name] = forms["png"]
+        return page.html(self.numbers, pngs)
+
+    def _worst(self, judged_set: Judged) -> str:
         """The page of the worst disagreements, with prompts and answers where they are
         stored.
         """
-        places = [row["row"] for row in self.numbers["sets"][part.name]["worst"]]
-        rows = part.frame.iloc[places]
-        title = f"The worst disagreements on {part.title}"
+        worst = self.numbers["sets"][judged_set.name]["worst"]
+        positions = [row["row"] for row in worst]
+        rows = judged_set.frame.iloc[positions]
+        title = f"The worst disagreements on {judged_set.title}"
         if self.resources and self.resources[2] is not None:
             judge, engine, store = self.resources
             texts = rows.drop(columns=["value", "status", "reason", "details"])
             try:
-                asked = explorer.of(judge, texts, engine=engine, store=store)
-                return replace(asked, title=title).page()
+                answers = explorer.of(judge, texts, engine=engine, store=store)
+                return replace(answers, title=title).page()
             except (EngineError, ValueError, AttributeError):
                 pass  # the scores alone are shown
         return explorer.of_scores(title, rows).page()
 
     def _repr_html_(self) -> str:
         """The card in a frame of its own, in which nothing runs."""
-        shots = {name: forms["png"] for name, forms in self.pictures().items()}
-        document = html.escape(page.html(self.numbers, shots), quote=True)
+        document = self._page(self.pictures())
+        document = html.escape(document, quote=True)
         style = f"width:100%;height:{_HEIGHT}px;border:1px solid #d0d0d0"
         title = html.escape(str(self.numbers["title"]))
         return (
@@ -144,21 +175,32 @@ class Card:
         return f"{self.numbers['title']}\n{self.verdict}"
 
 
-def _add_rows(path: str, place: Mapping[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Add every number with an interval below a place of the card."""
-    if place.get("value") is not None and "low" in place:
-        numbers = {name: place.get(name) for name in ("value", "low", "high", "n")}
-        rows.append({"path": path, **numbers, "signature": place.get("signature", "")})
-    for name, inner in place.items():
+def _rows_with_intervals(
+    path: str, numbers: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """A row for every number with an interval that is at a path or below it."""
+    if numbers.get("value") is not None and "low" in numbers:
+        yield {
+            "path": path,
+            "value": numbers["value"],
+            "low": numbers["low"],
+            "high": numbers.get("high"),
+            "n": numbers.get("n"),
+            "signature": numbers.get("signature", ""),
+        }
+    for name, inner in numbers.items():
         if isinstance(inner, Mapping):
             below = path if name == "aspects" else f"{path}.{name}"
-            _add_rows(below, inner, rows)
+            yield from _rows_with_intervals(below, inner)
 
 
-def made(
+# -- a card of judged sets
+
+
+def of_sets(
     title: str,
     judge: Mapping[str, Any],
-    judged: Sequence[Judged | Paired],
+    judged_sets: Sequence[Judged | Paired],
     effects: Mapping[str, Any] = MappingProxyType({}),
     resources: tuple[Any, ...] = (),
 ) -> Card:
@@ -167,28 +209,23 @@ def made(
     judge: what is known of the judge, by name. effects: of the probes, by set.
     resources: evaluator, engine and store, for prompts and answers of what is opened.
     """
-    names = [part.name for part in judged]
-    if len({*names}) < len(names):
+    names = [judged_set.name for judged_set in judged_sets]
+    if len(set(names)) < len(names):
         raise InputError(f"a set is there twice: {', '.join(names)}")
     measured = {}
-    for part in judged:
-        if isinstance(part, Paired):
-            measured[part.name] = paired.measured(part)
-            measured[part.name]["cost"] = part.facts.get("cost", {})
-            continue
-        own = measure.graded(part)
-        own["probes"] = effects.get(part.name, {})
-        own["cost"] = part.facts.get("cost", {})
-        own["explorer"] = f"judgments_{part.name}.html"
-        measured[part.name] = own
+    for judged_set in judged_sets:
+        measured[judged_set.name] = _measured(judged_set, effects)
     measured = files.plain(measured)
-    listed = verdict.findings(measured)
-    numbers: dict[str, Any] = {
+    findings = verdict.findings(measured)
+    cannot_tell: list[str] = []
+    for name, numbers in measured.items():
+        cannot_tell += unknown.lines(name, numbers)
+    card = {
         "schema": SCHEMA,
         "title": title,
         "verdict": {
-            "sentence": verdict.sentence(measured, listed),
-            "findings": listed,
+            "sentence": verdict.sentence(measured, findings),
+            "findings": findings,
         },
         "judge": judge,
         "made": {
@@ -197,14 +234,23 @@ def made(
             "git": provenance.git(),
         },
         "sets": measured,
-        "cannot_tell": [],
+        "cannot_tell": cannot_tell,
     }
-    for name, part in measured.items():
-        numbers["cannot_tell"] += unknown.lines(name, part)
-    return Card(files.plain(numbers), tuple(judged), resources)
+    return Card(files.plain(card), tuple(judged_sets), resources)
 
 
-# -- of what is there
+def _measured(
+    judged_set: Judged | Paired, effects: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All numbers of a set. effects: of the probes, by set."""
+    cost = judged_set.facts.get("cost", {})
+    if isinstance(judged_set, Paired):
+        return paired.measured(judged_set) | {"cost": cost}
+    return measure.graded(judged_set) | {
+        "probes": effects.get(judged_set.name, {}),
+        "cost": cost,
+        "explorer": f"judgments_{judged_set.name}.html",
+    }
 
 
 def demo(set: str = "summeval") -> Card:
@@ -213,7 +259,7 @@ def demo(set: str = "summeval") -> Card:
     """
     if set == "llmbar":
         return of_recorded(set, "llmbar_judges", "GPT-4", "Vanilla")
-    return of_recorded(*sets.DEMO)
+    return of_recorded(*judged.DEMO)
 
 
 def of_recorded(dataset: str, recording: str, judge: str, form: str = "") -> Card:
@@ -221,12 +267,13 @@ def of_recorded(dataset: str, recording: str, judge: str, form: str = "") -> Car
 
     Raises: InputError; UnknownName; DataUnavailable.
     """
+    judged_set: Judged | Paired
     if datasets.kind(dataset) == "pairs":
-        part: Any = paired.recorded(dataset, recording, judge, form)
+        judged_set = paired.recorded(dataset, recording, judge, form)
     else:
-        part = sets.recorded(dataset, recording, judge, form)
+        judged_set = judged.recorded(dataset, recording, judge, form)
     title = f"Judge card: recorded {judge} {form}".strip()
-    return made(f"{title} on {dataset}", part.facts, [part])
+    return of_sets(f"{title} on {dataset}", judged_set.facts, [judged_set])
 
 
 def of_scores(
@@ -241,10 +288,15 @@ def of_scores(
     scale: of the scores; without one they are not compared with the ratings' levels.
     Raises: InputError; UnknownName; DataUnavailable.
     """
-    judged = sets.scored(sets.rated(data), scores, column)
-    judged = replace(judged, scale=scale, beside=sets.known_judges(judged))
-    title = title or f"Judge card: {column} on {judged.name}"
-    return made(title, {"model": "scores made elsewhere", "column": column}, [judged])
+    scored = judged.scored(judged.rated(data), scores, column)
+    known_judges = judged.known_judges(scored)
+    scored = replace(scored, scale=scale, beside=known_judges)
+    title = title or f"Judge card: {column} on {scored.name}"
+    facts = {"model": "scores made elsewhere", "column": column}
+    return of_sets(title, facts, [scored])
+
+
+# -- a card that was written
 
 
 def read(path: str | Path) -> Card:
@@ -252,133 +304,80 @@ def read(path: str | Path) -> Card:
 
     Raises: InputError for what is no card, or one of another schema; OSError.
     """
-    place = Path(path)
-    if place.is_dir():
-        place = place / "card.json"
+    path = Path(path)
+    if path.is_dir():
+        path = path / "card.json"
+    numbers = _numbers_in(path)
+    judged_sets = []
+    scores = path.with_name(SCORES)
+    if scores.is_file():
+        by_set = _scores_in(scores).groupby("set", sort=False)
+        for name, rows in by_set:
+            about = numbers["sets"].get(name)
+            if about is None:
+                continue
+            judged_set = Judged(
+                name=str(name),
+                title=about["title"],
+                frame=rows.reset_index(drop=True),
+            )
+            judged_sets.append(judged_set)
+    return Card(numbers, tuple(judged_sets))
+
+
+def _numbers_in(path: Path) -> Any:
+    """What a card.json holds, its shape checked.
+
+    Raises: InputError naming the file and what is wrong with it.
+    """
     try:
-        numbers = files.from_json(place.read_text(encoding="utf-8"))
+        numbers = files.from_json(path.read_text(encoding="utf-8"))
         schema = numbers["schema"]
     except (ValueError, TypeError, KeyError):
-        raise InputError(f"{place} is no card; a card.json is needed") from None
+        raise InputError(f"{path} is no card; a card.json is needed") from None
     if schema != SCHEMA:
-        raise InputError(f"{place} has schema {schema!r}; this version reads {SCHEMA}")
+        raise InputError(
+            f"{path} has schema {schema!r:.80}; this version reads {SCHEMA}"
+        )
     try:
-        titles = {name: part["title"] for name, part in numbers["sets"].items()}
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{place} is no whole card: its sets are missing") from None
-    judged = []
-    scores = place.with_name(SCORES)
-    if scores.is_file():
-        table = _scores(scores)
-        for name, rows in table.groupby("set", sort=False):
-            title = titles.get(str(name), str(name))
-            judged.append(Judged(str(name), title, rows.reset_index(drop=True)))
-    return Card(numbers, tuple(judged))
+        shape.check(numbers)
+    except shape.WrongShape as error:
+        problem = files.printable(str(error))
+        raise InputError(
+            f"{path} is no whole card: {problem}; make the card again"
+        ) from None
+    return numbers
 
 
-def _scores(path: Path) -> pd.DataFrame:
+def _scores_in(path: Path) -> pd.DataFrame:
     """The scores beside a card, a row a judgment.
 
     Raises: InputError naming the file where it is no such table, or has a row twice.
     """
     keys = ["set", *KEYS]
-    kinds: Any = dict.fromkeys(keys, str)
+    numeric = ["human", "value"]
     try:
-        names = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].tolist()
-        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
+        lines = pd.read_csv(
+            path,
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            na_values=[""],
+        )
     except ValueError as error:  # pandas' own errors are among them
-        raise InputError(f"{path} cannot be read: {error}") from None
-    lacking = [name for name in (*keys, "value") if name not in names]
-    if lacking or len(set(names)) < len(names):
-        problem = f"no column {lacking[0]!r}" if lacking else "a column twice"
-        raise InputError(f"{path} has {problem}; write the card again")
+        problem = str(error).strip()
+        raise InputError(f"{path} cannot be read: {problem}") from None
+    names = lines.iloc[0].tolist()
+    if len(set(names)) < len(names):
+        raise InputError(f"{path} has a column twice; write the card again")
+    for name in (*keys, *numeric):
+        if name not in names:
+            raise InputError(f"{path} has no column {name!r}; write the card again")
+    table = lines.iloc[1:].set_axis(names, axis=1)
+    try:
+        table = table.astype(dict.fromkeys(numeric, float))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}; write the card again") from None
     if table.duplicated(keys).any():
         raise InputError(f"{path} has a row twice; write the card again")
     return table
-
-
-def compared(first: Card, second: Card) -> pd.DataFrame:
-    """Whether the second judge follows the ratings better: paired on the rows that both
-    have, aspect by aspect, Kendall's tau-b over all outputs.
-
-    Columns: set, aspect, n, first, second, gain, low, high, p, verdict.
-    Raises: InputError where they share no set, or a card has no scores beside it.
-    """
-    rows = []
-    seconds = {part.name: part for part in second.judged}
-    for part in first.judged:
-        if part.name not in seconds:
-            continue
-        both = _rows_of(part).merge(
-            _rows_of(seconds[part.name])[[*KEYS, "value"]],
-            on=KEYS,
-            suffixes=("_first", "_second"),
-        )
-        if first.numbers["sets"][part.name]["kind"] == "pairs":
-            rows.append(_compared_pairs(part.name, both))
-        else:
-            rows += _compared_aspects(part.name, both)
-    if not rows:
-        raise InputError(
-            "the cards share no set with scores; both need scores.csv beside card.json"
-        )
-    return pd.DataFrame(rows)
-
-
-def _rows_of(part: Judged | Paired) -> pd.DataFrame:
-    return part.by_order() if isinstance(part, Paired) else part.frame
-
-
-def _compared_pairs(name: str, both: pd.DataFrame) -> dict[str, Any]:
-    """The gain in the share of right verdicts, over the verdicts that both have."""
-    both = both.dropna(subset=["value_first", "value_second", "human"])
-    right = {}
-    for side in ("first", "second"):
-        right[side] = (both[f"value_{side}"] == both["human"]).astype(float)
-    gain = right["second"] - right["first"]
-    cell = measure.mean_interval(gain.to_numpy(), both["input_id"].to_numpy())
-    row = {"set": name, "aspect": "accuracy", "n": len(both)}
-    row |= {side: float(values.mean()) for side, values in right.items()}
-    ends = {"gain": cell.get("value"), "low": cell.get("low"), "high": cell.get("high")}
-    return {**row, **ends, "verdict": _outcome(cell.get("low"), cell.get("high"))}
-
-
-def _outcome(low: float | None, high: float | None) -> str:
-    if low is not None and low > 0:
-        return "better"
-    if high is not None and high < 0:
-        return "worse"
-    return "no difference found"
-
-
-def _compared_aspects(name: str, both: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    for aspect, part in both.groupby("aspect", sort=False):
-        flat = part["system_id"].nunique() < 2
-        grid = Grid(part, flat=flat)
-        row: dict[str, Any] = {"set": name, "aspect": aspect}
-        try:
-            result = grid.compare(
-                part["value_second"],
-                part["value_first"],
-                part["human"],
-                coef="kendall-b",
-                ci=grid.interval("auto"),
-            )
-        except ValueError as error:
-            rows.append(row | {"verdict": str(error)})
-            continue
-        rows.append(
-            row
-            | {
-                "n": result.n,
-                "first": result.second,
-                "second": result.first,
-                "gain": result.difference,
-                "low": result.low,
-                "high": result.high,
-                "p": result.p,
-                "verdict": _outcome(result.low, result.high),
-            }
-        )
-    return rows

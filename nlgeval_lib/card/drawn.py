@@ -9,21 +9,25 @@ import pandas as pd
 
 from nlgeval_lib import figures
 
+Numbers = Mapping[str, Any]
+_NUMERIC = dict.fromkeys(("value", "low", "high"), float)
 
-def of(card: Mapping[str, Any]) -> dict[str, Any]:
+
+def of(card: Numbers) -> dict[str, Any]:
     """Name -> figure, set by set: the judge among others, and what people say where it
     gives each score.
     """
     drawings = {}
     for name, numbers in card["sets"].items():
-        rows = _rows_of_pairs(numbers)
-        if numbers["kind"] != "pairs":
-            rows = _rows_of_aspects(numbers)
-        if rows:
-            drawings[f"beside_{name}"] = _beside(rows, numbers)
+        if numbers["kind"] == "pairs":
+            among_others = _pairs_beside(numbers)
+        else:
+            among_others = _beside(numbers)
+        if among_others is not None:
+            drawings[f"beside_{name}"] = among_others
         curves = {}
-        for aspect, part in numbers.get("aspects", {}).items():
-            curve = part["closeness"].get("calibration")
+        for aspect, measured in numbers.get("aspects", {}).items():
+            curve = measured["closeness"].get("calibration")
             if curve:
                 curves[aspect] = curve
         if curves:
@@ -31,60 +35,81 @@ def of(card: Mapping[str, Any]) -> dict[str, Any]:
     return drawings
 
 
-def _rows_of_aspects(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row a judge and aspect: tau-b with its interval."""
+def _beside(numbers: Numbers) -> Any:
+    """Bars with intervals, a group a judge, a bar an aspect; None where nobody is
+    beside it.
+    """
     rows = []
-    for aspect, part in numbers["aspects"].items():
-        listed = part["beside"]
-        if not isinstance(listed, list):
+    for aspect, measured in numbers["aspects"].items():
+        beside = measured["beside"]
+        if not isinstance(beside, list):
             # a reason stands in its place
             continue
-        for row in listed:
-            place = {"judge": row["name"], "aspect": aspect}
-            rows.append(place | _ends(row["kendall"]))
-    return rows
-
-
-def _rows_of_pairs(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row a judge of pairs: its accuracy with its interval."""
-    rows = []
-    for row in numbers.get("beside", ()):
-        place = {"judge": row["name"], "aspect": "accuracy"}
-        rows.append(place | _ends(row))
-    return rows
-
-
-def _ends(cell: Mapping[str, Any]) -> dict[str, Any]:
-    return {end: cell.get(end) for end in ("value", "low", "high")}
-
-
-def _beside(rows: list[dict[str, Any]], numbers: Mapping[str, Any]) -> Any:
-    """Bars with intervals, a group of bars a judge."""
-    numeric = dict.fromkeys(("value", "low", "high"), float)
-    is_pairs = numbers["kind"] == "pairs"
-    label = "Kendall's tau-b with the ratings, all outputs"
+        for row in beside:
+            rows.append(_bar(row["name"], aspect, row["kendall"]))
+    if not rows:
+        return None
     return figures.bars_with_intervals(
-        pd.DataFrame(rows).astype(numeric),
+        pd.DataFrame(rows).astype(_NUMERIC),
         label="judge",
-        group=None if is_pairs else "aspect",
+        group="aspect",
         title=numbers["title"],
-        xlabel="share of pairs, both orders" if is_pairs else label,
-        reference=0.5 if is_pairs else None,
+        xlabel="Kendall's tau-b with the ratings, all outputs",
+        reference=None,
     )
 
 
-def _calibration(curves: Mapping[str, Any], title: str) -> Any:
+def _pairs_beside(numbers: Numbers) -> Any:
+    """Bars of the judges of pairs; None where nobody is beside it."""
+    rows = []
+    for row in numbers.get("beside", ()):
+        rows.append(_bar(row["name"], "accuracy", row))
+    if not rows:
+        return None
+    return figures.bars_with_intervals(
+        pd.DataFrame(rows).astype(_NUMERIC),
+        label="judge",
+        group=None,
+        title=numbers["title"],
+        xlabel="share of pairs, both orders",
+        reference=0.5,
+    )
+
+
+def _bar(judge: str, aspect: str, cell: Numbers) -> dict[str, Any]:
+    """A bar with its interval."""
+    return {
+        "judge": judge,
+        "aspect": aspect,
+        "value": cell.get("value"),
+        "low": cell.get("low"),
+        "high": cell.get("high"),
+    }
+
+
+def _calibration(curves: Numbers, title: str) -> Any:
     """The mean rating of the outputs with each score; on the dotted line both agree."""
-    fig, ax = figures.new(figures.WIDE, 2.8)
-    ends: set[float] = set()
+    figure, axes = figures.new(figures.WIDE, 2.8)
+    lowest = float("inf")
+    highest = float("-inf")
     for number, (aspect, curve) in enumerate(curves.items()):
         scores = [point["score"] for point in curve]
         ratings = [point["human"]["value"] for point in curve]
-        hue = figures.color(number)
-        ax.plot(scores, ratings, marker="o", color=hue, label=aspect)
-        ends.update(scores)
-    diagonal = [min(ends), max(ends)]
-    ax.plot(diagonal, diagonal, ls=":", color="#555555")
-    ax.set(xlabel="score of the judge", ylabel="mean rating", title=title)
-    fig.legend(loc="outside lower left", ncols=4)
-    return fig
+        axes.plot(
+            scores,
+            ratings,
+            marker="o",
+            color=figures.color(number),
+            label=aspect,
+        )
+        lowest = min(lowest, *scores)
+        highest = max(highest, *scores)
+    diagonal = [lowest, highest]
+    axes.plot(diagonal, diagonal, ls=":", color="#555555")
+    axes.set(
+        xlabel="score of the judge",
+        ylabel="mean rating",
+        title=title,
+    )
+    figure.legend(loc="outside lower left", ncols=4)
+    return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,10 +31,13 @@ class Judged:
     """A judge's scores of a set: a row an output and aspect.
 
     frame: `input_id, system_id, aspect, human`, `rater_...`, texts where they are here,
-    and of the judge `value, status, reason`, perhaps `details`. scale: of the judge, one
-    or aspect -> its own; rated_on: aspect -> the ratings' own. flat: inputs and systems are not known.
-    beside: the scores of other judges in the frame's rows. sample: how the rows were
-    chosen, in words. facts: who answered, and what it took.
+    and of the judge `value, status, reason`, perhaps `details`.
+    scale: of the judge, one for all, or aspect -> its own.
+    rated_on: aspect -> the scale of the ratings.
+    flat: inputs and systems are not known.
+    beside: name -> the scores of another judge in the frame's rows.
+    sample: how the rows were chosen, in words.
+    facts: who answered, and what it took.
     """
 
     name: str
@@ -53,8 +57,12 @@ class Judged:
             scale = scale.get(aspect)
         if scale is None or not np.isfinite(scale).all():
             return None
-        low, high = scale
-        return float(low), float(high)
+        low, high = map(float, scale)
+        return low, high
+
+    def rows(self) -> pd.DataFrame:
+        """A row a judgment."""
+        return self.frame
 
 
 def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
@@ -66,27 +74,36 @@ def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
     Raises: InputError for rows without ratings; UnknownName, DataUnavailable.
     """
     if isinstance(data, str):
-        frame = datasets.load(data)
+        frame = _complete(datasets.load(data), data)
         about = datasets.spec(data)
-        return Judged(data, about.title, _complete(frame, data), rated_on=about.scale)
+        return Judged(
+            name=data,
+            title=about.title,
+            frame=frame,
+            rated_on=about.scale,
+        )
     name = name or str(data.attrs.get("name", "own"))
-    flat = not {"input_id", "system_id"} & {*data.columns}
-    scale = dict(data.attrs.get("scale", {}))
-    return Judged(name, name, _complete(data, name), rated_on=scale, flat=flat)
+    return Judged(
+        name=name,
+        title=name,
+        frame=_complete(data, name),
+        rated_on=dict(data.attrs.get("scale", {})),
+        flat="input_id" not in data and "system_id" not in data,
+    )
 
 
 def of_rows(rows: Parts) -> Judged:
     """Somebody's own rows, as `rated`; their name is that of the file."""
-    whole = rows.whole()
+    frame = rows.whole().frame.reset_index(drop=True)
     name = re.sub(r"\W+", "_", Path(rows.name).stem)
-    return rated(whole.frame.reset_index(drop=True), name or "own")
+    return rated(frame, name or "own")
 
 
 def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """The frame with all keys and the ratings' mean. Raises: InputError."""
     frame = frame.reset_index(drop=True).copy()
-    raters = [column for column in frame if str(column).startswith("rater_")]
     if "human" not in frame:
+        raters = [column for column in frame if str(column).startswith("rater_")]
         if not raters:
             raise InputError(
                 f"{name} has no ratings: name their column with --map human=COLUMN, "
@@ -96,29 +113,35 @@ def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     frame["human"] = frame["human"].astype(float)
     if frame["human"].notna().sum() < 3:
         raise InputError(f"{name}: fewer than 3 rows have a rating")
-    defaults: dict[str, Any] = {"aspect": "overall", "system_id": "all"}
-    for column, value in defaults.items():
-        if column not in frame:
-            frame[column] = value
+    if "aspect" not in frame:
+        frame["aspect"] = "overall"
+    if "system_id" not in frame:
+        frame["system_id"] = "all"
     if "input_id" not in frame:
         frame["input_id"] = [str(number) for number in range(len(frame))]
     if frame.duplicated(KEYS).any():
-        frame["input_id"] = _told_apart(frame, KEYS)
+        frame["input_id"] = _numbered_inputs(frame, KEYS)
     return frame
 
 
-def _told_apart(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
+def _numbered_inputs(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
     """The inputs' names; that of a further row of one key ends in its number, "#2"."""
-    turn = frame.groupby(keys, sort=False).cumcount()
-    suffix = np.where(turn > 0, "#" + (turn + 1).astype(str), "")
-    return frame["input_id"].astype(str) + suffix
+    number = frame.groupby(keys, sort=False).cumcount() + 1
+    ending = "#" + number.astype(str)
+    names = frame["input_id"].astype(str)
+    return names + np.where(number > 1, ending, "")
 
 
-def _fits(scores: pd.DataFrame, places: pd.DataFrame, keys: list[str]) -> bool:
-    """Whether no output has more scores than the set has rows of it."""
-    further = scores[scores["input_id"].str.contains(r"#\d+$")]
-    names = pd.MultiIndex.from_frame(places)
-    return bool(pd.MultiIndex.from_frame(further[keys]).isin(names).all())
+def _fits(scores: pd.DataFrame, rated_keys: pd.DataFrame) -> bool:
+    """Whether no output has more scores than the set has rows of it.
+
+    rated_keys: the keys of the set's rows, as texts.
+    """
+    is_further = scores["input_id"].str.contains(r"#\d+$")
+    further = scores.loc[is_further, rated_keys.columns]
+    further_keys = pd.MultiIndex.from_frame(further)
+    known_keys = pd.MultiIndex.from_frame(rated_keys)
+    return bool(further_keys.isin(known_keys).all())
 
 
 def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
@@ -128,26 +151,29 @@ def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
     Raises: InputError for fewer than three inputs.
     """
     frame = judged.frame
-    by_input = frame.groupby("input_id", sort=False)["human"].mean()
+    ratings = frame.groupby("input_id", sort=False)["human"].mean()
     outputs = len(frame) / frame["aspect"].nunique()
-    wanted = len(by_input)
+    outputs_an_input = outputs / len(ratings)
+    number = len(ratings)
     if items is not None:
-        wanted = round(items / (outputs / len(by_input)))
-    if wanted >= len(by_input):
+        number = round(items / outputs_an_input)
+    if number >= len(ratings):
         return judged
-    if wanted < 3:
-        least = int(np.ceil(3 * outputs / len(by_input)))
+    if number < 3:
+        least = int(np.ceil(3 * outputs / len(ratings)))
         raise InputError(
-            f"--items {items}: {judged.name} has {outputs / len(by_input):.3g} outputs "
+            f"--items {items}: {judged.name} has {outputs_an_input:.3g} outputs "
             f"an input, and whole inputs are taken; at least {least} are needed"
         )
-    ordered = by_input.sort_values(kind="stable").index
+    ordered = ratings.sort_values(kind="stable").index
     rng = np.random.default_rng(seed)
-    chosen = [rng.choice(part) for part in np.array_split(ordered, wanted)]
-    rows = frame[frame["input_id"].isin(chosen)].reset_index(drop=True)
+    strata = np.array_split(ordered, number)
+    chosen = [rng.choice(stratum) for stratum in strata]
+    is_chosen = frame["input_id"].isin(chosen)
+    rows = frame[is_chosen].reset_index(drop=True)
     rows.attrs = frame.attrs
     sample = (
-        f"{wanted} of {len(by_input)} inputs, whole, one of each of {wanted} strata "
+        f"{number} of {len(ratings)} inputs, whole, one of each of {number} strata "
         f"by mean rating, seed {seed}"
     )
     return replace(judged, frame=rows, sample=sample)
@@ -158,46 +184,55 @@ def scored(judged: Judged, scores: pd.DataFrame, column: str = "value") -> Judge
 
     Raises: InputError for a column that is not there and for keys that do not fit.
     """
-    keys = [key for key in KEYS if key in scores]
-    if column not in scores:
-        raise InputError(
-            f"the scores have no column {column!r}; their columns: "
-            f"{', '.join(map(str, scores.columns))} (--score NAME)"
-        )
-    if "aspect" not in keys and judged.frame["aspect"].nunique() > 1:
-        raise InputError(
-            f"the scores name no aspect, and {judged.name} has "
-            f"{', '.join(judged.frame['aspect'].unique())}; add a column aspect"
-        )
-    if not {"input_id", "system_id"} <= {*keys}:
-        raise InputError(
-            "the scores need the columns input_id and system_id, as the data set has "
-            "them (--map input_id=YOURS)"
-        )
-    own = scores[[*keys, column]].rename(columns={column: "value"})
-    own = own.astype(dict.fromkeys(keys, str))
-    own["input_id"] = _told_apart(own, keys)
-    frame = judged.frame.drop(columns=["value", "status", "reason"], errors="ignore")
-    places = frame[keys].astype(str)
-    if own.duplicated(keys).any() or not _fits(own, places, keys):
+    keys = _keys_of_scores(judged, scores, column)
+    values_by_key = scores[[*keys, column]]
+    values_by_key = values_by_key.rename(columns={column: "value"})
+    values_by_key = values_by_key.astype(dict.fromkeys(keys, str))
+    values_by_key["input_id"] = _numbered_inputs(values_by_key, keys)
+    rated_keys = judged.frame[keys].astype(str)
+    is_twice = values_by_key.duplicated(keys).any()
+    if is_twice or not _fits(values_by_key, rated_keys):
         raise InputError("the scores have several rows for one output and aspect")
-    joined = places.merge(own, how="left", on=keys)
+    joined = rated_keys.merge(values_by_key, how="left", on=keys)
     if joined["value"].isna().all():
-        raise InputError(
-            f"no score has the keys of {judged.name}, such as "
-            f"{' / '.join(map(str, places.iloc[0]))}"
-        )
+        example = " / ".join(rated_keys.iloc[0])
+        raise InputError(f"no score has the keys of {judged.name}, such as {example}")
     values = joined["value"].astype(float).to_numpy()
     return with_values(judged, values)
 
 
-def with_values(judged: Judged, values: np.ndarray, reason: str = "") -> Judged:
+def _keys_of_scores(judged: Judged, scores: pd.DataFrame, column: str) -> list[str]:
+    """The keys by which scores are joined with a set.
+
+    Raises: InputError for a column that is missing.
+    """
+    if column not in scores:
+        columns = ", ".join(map(str, scores.columns))
+        raise InputError(
+            f"the scores have no column {column!r}; their columns: {columns} "
+            "(--score NAME)"
+        )
+    aspects = judged.frame["aspect"].unique()
+    if "aspect" not in scores and len(aspects) > 1:
+        raise InputError(
+            f"the scores name no aspect, and {judged.name} has {', '.join(aspects)}; "
+            "add a column aspect"
+        )
+    if "input_id" not in scores or "system_id" not in scores:
+        raise InputError(
+            "the scores need the columns input_id and system_id, as the data set has "
+            "them (--map input_id=YOURS)"
+        )
+    return [key for key in KEYS if key in scores]
+
+
+def with_values(judged: Judged, values: np.ndarray) -> Judged:
     """The set with a score a row; what is missing has a status."""
     missing = np.isnan(values)
     frame = judged.frame.assign(
         value=values,
         status=np.where(missing, "unavailable", "ok"),
-        reason=np.where(missing, reason or "no score is there", ""),
+        reason=np.where(missing, "no score is there", ""),
     )
     return replace(judged, frame=frame)
 
@@ -226,14 +261,21 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
         "engine": "recorded",
         "source": source,
     }
-    with_own = with_values(judged, values.pop(judge))
-    # what the recording is not about: aspects, and systems
-    by_system = with_own.frame.groupby(["aspect", "system_id"])["value"]
-    asked = by_system.transform("count").to_numpy() > 0
-    frame = with_own.frame[asked].reset_index(drop=True)
-    beside = {name: column[asked] for name, column in values.items()}
+    frame = with_values(judged, values.pop(judge)).frame
+    # aspects and systems that the recording is not about are left out
+    scores = frame.groupby(["aspect", "system_id"])["value"]
+    recorded_rows = scores.transform("count").to_numpy() > 0
+    if not recorded_rows.any():
+        raise InputError(f"no score of {recording} has the keys of {dataset}")
+    beside = {}
+    for name, others_values in values.items():
+        beside[name] = others_values[recorded_rows]
     return replace(
-        with_own, frame=frame, beside=beside, facts=facts, scale=judged.rated_on
+        judged,
+        frame=frame[recorded_rows].reset_index(drop=True),
+        beside=beside,
+        facts=facts,
+        scale=judged.rated_on,
     )
 
 
@@ -242,11 +284,12 @@ def known_judges(judged: Judged) -> dict[str, np.ndarray]:
     values: dict[str, np.ndarray] = {}
     for name in recordings.NAMES:
         about = recordings.spec(name)
-        if about.dataset == judged.name and about.kept == "value":
-            try:
-                values |= _recorded_values(judged, name)
-            except datasets.DataError:
-                continue
+        if about.dataset != judged.name or about.kept != "value":
+            continue
+        try:
+            values |= _recorded_values(judged, name)
+        except datasets.DataError:
+            continue  # it is not on this machine
     return values
 
 
@@ -254,42 +297,63 @@ def _recorded_values(
     judged: Judged, recording: str, form: str = ""
 ) -> dict[str, np.ndarray]:
     """Judge (and prompt form, where there are several) -> a score a row."""
-    analyses_of_errors = recording.startswith("instructscore_")
+    table = _recorded_scores(judged, recording, form)
+    several_forms = table["prompt_form"].nunique() > 1
+    values = {}
+    by_judge = table.groupby(["judge", "prompt_form"], sort=False)
+    for (judge, prompt), rows in by_judge:
+        name = str(judge)
+        if several_forms:
+            name = f"{judge} {prompt}"
+        values[name] = _aligned(rows, judged)
+    return values
+
+
+def _recorded_scores(judged: Judged, recording: str, form: str) -> pd.DataFrame:
+    """The rows of a recording with a column `value`; texts are read by our parsers."""
+    has_analyses = recording.startswith("instructscore_")
+    has_ratings_as_text = recordings.spec(recording).kept == "text" and not has_analyses
     options = {}
-    if form and recordings.spec(recording).kept == "text" and not analyses_of_errors:
+    if form and has_ratings_as_text:
         options["prompt_forms"] = (form,)
     table = recordings.load(recording, **options)
     if form:
         table = table[table["prompt_form"] == form]
-    if analyses_of_errors:
+    if has_analyses:
         analyses = recorded_judges.readings(table["text"], parsers.instructscore)
-        table = table.assign(value=[analysis.value for analysis in analyses])
-    elif "value" not in table:
-        table = recorded_judges.read_ratings(table, judged.rated_on)
-    several = table["prompt_form"].nunique() > 1
-    places = pd.MultiIndex.from_frame(judged.frame[KEYS].astype(str))
-    values = {}
-    for (judge, prompt), part in table.groupby(["judge", "prompt_form"], sort=False):
-        by_key = part.astype(dict.fromkeys(KEYS, str)).groupby(KEYS)["value"].mean()
-        name = f"{judge} {prompt}" if several else str(judge)
-        values[name] = by_key.reindex(places).to_numpy(dtype=float)
-    return values
+        values = [analysis.value for analysis in analyses]
+        return table.assign(value=values)
+    if "value" not in table:
+        return recorded_judges.read_ratings(table, judged.rated_on)
+    return table
 
 
 def _miniature_values(judged: Judged, form: str) -> np.ndarray:
     """What the miniature judge said when it was measured, in one form."""
     table, _ = mini.read()
-    by_key = table[table["form"] == form].astype(dict.fromkeys(KEYS, str))
-    places = pd.MultiIndex.from_frame(judged.frame[KEYS].astype(str))
-    means = by_key.groupby(KEYS)["value"].mean()
-    return np.asarray(means.reindex(places), dtype=float)
+    of_form = table[table["form"] == form]
+    return _aligned(of_form, judged)
+
+
+def _aligned(scores: pd.DataFrame, judged: Judged) -> np.ndarray:
+    """The scores in the order of a set's rows: the mean of those that have its keys."""
+    scores = scores.astype(dict.fromkeys(KEYS, str))
+    means = scores.groupby(KEYS)["value"].mean()
+    rated_keys = judged.frame[KEYS].astype(str)
+    means = means.reindex(pd.MultiIndex.from_frame(rated_keys))
+    return means.to_numpy(dtype=float)
 
 
 def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Kind of rater -> the columns of its raters; kinds with one rater are left out."""
-    kinds: dict[str, list[str]] = {}
+    columns_of = defaultdict(list)
     for column in map(str, frame.columns):
         match = _RATER.fullmatch(column)
         if match and frame[column].notna().any():
-            kinds.setdefault(match["kind"] or "rater", []).append(column)
-    return {kind: columns for kind, columns in kinds.items() if len(columns) > 1}
+            kind = match["kind"] or "rater"
+            columns_of[kind].append(column)
+    several = {}
+    for kind, columns in columns_of.items():
+        if len(columns) > 1:
+            several[kind] = columns
+    return several

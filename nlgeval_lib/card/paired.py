@@ -1,4 +1,6 @@
-"""Judges of pairs: how often they choose what people choose, and what the order does."""
+"""Judges of pairs: how often they choose what people choose, and what the order of
+showing does.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets, meta
-from nlgeval_lib.card.measure import Numbers, interval, mean_interval
+from nlgeval_lib.card.cells import Numbers, interval, mean_interval
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.scoring.cells import InputError
 
@@ -22,9 +24,10 @@ class Paired:
     """The verdicts of a judge on the pairs of a set.
 
     frame: pairs as `datasets.pairs` has them, with the columns `given` and `swapped`:
-    1 or 2 for an output whatever the order of showing, 0 a tie, NaN none. beside: name
-    -> verdicts of another judge, (order, pair). both_orders: whether the judge saw each
-    pair in both; else it scored the outputs one by one.
+    1 or 2 for an output whatever the order of showing, 0 a tie, NaN none.
+    beside: name -> verdicts of another judge, (order, pair).
+    both_orders: whether the judge saw each pair in both; else it scored the outputs one
+    by one.
     """
 
     name: str
@@ -37,11 +40,45 @@ class Paired:
 
     def verdicts(self) -> np.ndarray:
         """(order, pair)."""
-        return self.frame[list(ORDERS)].to_numpy(dtype=float).T
+        return _by_order(self.frame)
 
-    def by_order(self) -> pd.DataFrame:
+    def accuracy(self, verdicts: np.ndarray) -> Numbers:
+        """How often verdicts, (order, pair), are those of people."""
+        accuracy = meta.pair_accuracy(
+            verdicts,
+            self._preference(),
+            self._groups(),
+        )
+        return interval(accuracy)
+
+    def right(self, verdicts: np.ndarray) -> np.ndarray:
+        """The share of orders in which each pair is judged as people do; NaN without a
+        verdict.
+        """
+        right = (verdicts == self._preference()).astype(float)
+        right[np.isnan(verdicts)] = np.nan
+        return _mean_over_orders(right)
+
+    def order_effect(self) -> Any:
+        """What the order of showing does to the verdicts."""
+        given, swapped = self.verdicts()
+        return meta.order_effect(given, swapped, groups=self._groups())
+
+    def mean(self, values: np.ndarray) -> Numbers:
+        """A mean over pairs, its interval over inputs."""
+        return mean_interval(values, self._groups())
+
+    def _preference(self) -> np.ndarray:
+        """The option that people prefer, of each pair."""
+        return self.frame["preference"].to_numpy(dtype=float)
+
+    def _groups(self) -> np.ndarray:
+        """The input of each pair: pairs of one input are not independent."""
+        return self.frame["input_id"].to_numpy()
+
+    def rows(self) -> pd.DataFrame:
         """A row a verdict: the pair as `system_id`, the order as `aspect`."""
-        parts = []
+        tables = []
         for order in ORDERS:
             columns = {
                 "input_id": self.frame["input_id"],
@@ -50,29 +87,38 @@ class Paired:
                 "human": self.frame["preference"],
                 "value": self.frame[order],
             }
-            parts.append(pd.DataFrame(columns))
-        return pd.concat(parts, ignore_index=True)
+            tables.append(pd.DataFrame(columns))
+        return pd.concat(tables, ignore_index=True)
+
+
+def _by_order(frame: pd.DataFrame) -> np.ndarray:
+    """A column an order as (order, pair)."""
+    columns = frame[list(ORDERS)]
+    return columns.to_numpy(dtype=float).T
 
 
 def is_pairs(data: Any) -> bool:
     """Whether a data set's name, or a frame, is one of pairs."""
     if isinstance(data, str):
         return datasets.has(data) and datasets.kind(data) == "pairs"
-    return {"preference", "output_1", "output_2"} <= {*data.columns}
+    return {"preference", "output_1", "output_2"}.issubset(data.columns)
 
 
 def of(data: str | pd.DataFrame) -> Paired:
     """A set of pairs that is not judged yet. Raises: UnknownName; DataUnavailable."""
     if isinstance(data, str):
-        frame = datasets.load_pairs(data)
-        return Paired(data, datasets.spec(data).title, frame)
+        return Paired(
+            name=data,
+            title=datasets.spec(data).title,
+            frame=datasets.load_pairs(data),
+        )
     name = str(data.attrs.get("name", "own"))
     frame = data.reset_index(drop=True).copy()
     for column in ("pair_id", "input_id"):
         if column not in frame:
             frame[column] = [str(number) for number in range(len(frame))]
     frame["preference"] = frame["preference"].astype(float)
-    return Paired(name, name, frame)
+    return Paired(name=name, title=name, frame=frame)
 
 
 def sampled(paired: Paired, items: int | None, seed: int = 0) -> Paired:
@@ -82,11 +128,13 @@ def sampled(paired: Paired, items: int | None, seed: int = 0) -> Paired:
     frame = paired.frame
     if items is None or items >= len(frame):
         return paired
-    order = frame.index.to_numpy()
+    ordered = frame
     if "subset" in frame:
-        order = frame["subset"].sort_values(kind="stable").index.to_numpy()
+        ordered = frame.sort_values("subset", kind="stable")
+    strata = np.array_split(ordered.index.to_numpy(), items)
     rng = np.random.default_rng(seed)
-    chosen = sorted(rng.choice(part) for part in np.array_split(order, items))
+    chosen = [rng.choice(stratum) for stratum in strata]
+    chosen.sort()
     rows = frame.loc[chosen].reset_index(drop=True)
     sample = f"{items} of {len(frame)} pairs, subsets in their shares, seed {seed}"
     return replace(paired, frame=rows, sample=sample)
@@ -94,27 +142,42 @@ def sampled(paired: Paired, items: int | None, seed: int = 0) -> Paired:
 
 def as_rows(paired: Paired) -> pd.DataFrame:
     """Both outputs of each pair as rows, for a judge that scores one at a time."""
-    texts = paired.frame.drop(
-        columns=["output_1", "output_2", "preference", *ORDERS, "system_1", "system_2"],
-        errors="ignore",
-    )
-    parts = []
+    columns_of_pairs = [
+        "output_1",
+        "output_2",
+        "preference",
+        "system_1",
+        "system_2",
+        *ORDERS,
+    ]
+    texts = paired.frame.drop(columns=columns_of_pairs, errors="ignore")
+    tables = []
     for option in ("1", "2"):
-        output = paired.frame[f"output_{option}"]
-        ids = paired.frame["pair_id"]
-        parts.append(texts.assign(output=output, system_id=option, input_id=ids))
-    return pd.concat(parts, ignore_index=True)
+        rows = texts.assign(
+            output=paired.frame[f"output_{option}"],
+            system_id=option,
+            input_id=paired.frame["pair_id"],
+        )
+        tables.append(rows)
+    return pd.concat(tables, ignore_index=True)
 
 
 def from_scores(paired: Paired, scores: pd.DataFrame) -> Paired:
     """The verdicts of a judge that scored the rows of `as_rows`: the higher score is
     preferred, equal ones are a tie.
     """
-    first, second = scores["value"].to_numpy(dtype=float).reshape(2, -1)
-    verdict = np.where(first > second, 1.0, np.where(second > first, 2.0, 0.0))
-    verdict = np.where(np.isnan(first + second), np.nan, verdict)
-    frame = paired.frame.assign(given=verdict, swapped=verdict)
+    values = scores["value"].to_numpy(dtype=float)
+    first, second = values.reshape(2, -1)
+    verdicts = _higher(first, second)
+    verdicts[np.isnan(first + second)] = np.nan
+    frame = paired.frame.assign(given=verdicts, swapped=verdicts)
     return replace(paired, frame=frame, both_orders=False)
+
+
+def _higher(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Which of two numbers is higher, pair by pair: 1, 2, or 0 for none."""
+    second_or_none = np.where(second > first, 2.0, 0.0)
+    return np.where(first > second, 1.0, second_or_none)
 
 
 def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
@@ -124,17 +187,22 @@ def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
     """
     frame = datasets.load_pairs(dataset)
     table = recordings.load(recording)
+    table = table[table["prompt_form"] == form]
     verdicts = {}
-    for (name, prompt), rows in table.groupby(["judge", "prompt_form"], sort=False):
-        if prompt == form:
-            wide = rows.pivot(index="pair_id", columns="order", values="value")
-            if {*ORDERS} <= {*wide.columns}:
-                ordered = wide.reindex(frame["pair_id"])[list(ORDERS)]
-                verdicts[str(name)] = ordered.to_numpy(dtype=float).T
+    for name, rows in table.groupby("judge", sort=False):
+        by_pair = rows.pivot(
+            index="pair_id",
+            columns="order",
+            values="value",
+        )
+        if set(ORDERS).issubset(by_pair.columns):
+            by_pair = by_pair.reindex(frame["pair_id"])
+            verdicts[str(name)] = _by_order(by_pair)
     if judge not in verdicts:
+        judges = ", ".join(verdicts) or "none"
         raise InputError(
             f"{recording} has no judge {judge!r} of form {form!r} in both orders; "
-            f"of that form it has {', '.join(verdicts) or 'none'}"
+            f"of that form it has {judges}"
         )
     given, swapped = verdicts.pop(judge)
     facts = {
@@ -143,122 +211,110 @@ def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
         "engine": "recorded",
         "source": recordings.spec(recording).source,
     }
-    title = datasets.spec(dataset).title
-    own = frame.assign(given=given, swapped=swapped)
-    return Paired(dataset, title, own, verdicts, facts)
+    return Paired(
+        name=dataset,
+        title=datasets.spec(dataset).title,
+        frame=frame.assign(given=given, swapped=swapped),
+        beside=verdicts,
+        facts=facts,
+    )
 
 
 def measured(paired: Paired) -> Numbers:
     """Everything that is measured of a judge of pairs."""
-    frame = paired.frame
     verdicts = paired.verdicts()
-    preference = frame["preference"].to_numpy(dtype=float)
-    groups = frame["input_id"].to_numpy()
-    longer = _longer(frame)
-    right = _right(verdicts, preference)
+    present = ~np.isnan(verdicts)
     numbers: Numbers = {
         "kind": "pairs",
         "title": paired.title,
         "sample": paired.sample,
-        "pairs": len(frame),
-        "inputs": int(frame["input_id"].nunique()),
+        "pairs": len(paired.frame),
+        "inputs": int(paired.frame["input_id"].nunique()),
         "systems": 0,
         "coverage": {
-            "value": float((~np.isnan(verdicts)).mean()),
+            "value": float(present.mean()),
             "statuses": {
-                "verdicts": int((~np.isnan(verdicts)).sum()),
-                "without": int(np.isnan(verdicts).sum()),
+                "verdicts": int(present.sum()),
+                "without": int((~present).sum()),
             },
         },
-        "accuracy": _accuracy(verdicts, preference, groups),
+        "accuracy": paired.accuracy(verdicts),
         "facts": dict(paired.facts),
-        "subsets": _subsets(frame, verdicts),
+        "subsets": _subsets(paired),
     }
     if paired.both_orders:
-        effect = meta.order_effect(*verdicts, groups=groups)
-        numbers["swap"] = interval(effect) | {"kappa": effect.kappa}
-        first = mean_interval(_shown_first(verdicts), groups)
-        numbers["first"] = first | {"ties": effect.ties}
+        effect = paired.order_effect()
+        numbers["swap"] = interval(effect)
+        numbers["swap"]["kappa"] = effect.kappa
+        numbers["first"] = paired.mean(_shown_first(verdicts))
+        numbers["first"]["ties"] = effect.ties
+    longer = _longer(paired.frame)
     if longer is not None:
-        gap = right - _right(longer, preference)
-        share = _accuracy(longer, preference, groups)
-        numbers["longer"] = share | {"versus": mean_interval(gap, groups)}
-    numbers["beside"] = _beside(paired, numbers, right)
+        gap = paired.right(verdicts) - paired.right(longer)
+        numbers["longer"] = paired.accuracy(longer)
+        numbers["longer"]["versus"] = paired.mean(gap)
+    numbers["beside"] = _beside(paired, numbers)
     return numbers
 
 
-def _beside(paired: Paired, numbers: Numbers, right: np.ndarray) -> list[Numbers]:
-    """The judge among the recorded ones and the longer output, best first.
-
-    right: how often it is right about each pair.
-    """
-    preference = paired.frame["preference"].to_numpy(dtype=float)
-    groups = paired.frame["input_id"].to_numpy()
+def _beside(paired: Paired, numbers: Numbers) -> list[Numbers]:
+    """The judge among the recorded ones and the longer output, best first."""
     rows = [{"name": "this judge", **numbers["accuracy"]}]
     if "longer" in numbers:
         rows.append({"name": "the longer output", **numbers["longer"]})
+    right = paired.right(paired.verdicts())
     for name, verdicts in paired.beside.items():
-        share = _accuracy(verdicts, preference, groups)
-        gap = right - _right(verdicts, preference)
-        minus = mean_interval(gap, groups)
-        rows.append({"name": name, **share, "judge_minus_it": minus})
+        gap = right - paired.right(verdicts)
+        rows.append(
+            {
+                "name": name,
+                **paired.accuracy(verdicts),
+                "judge_minus_it": paired.mean(gap),
+            }
+        )
     return sorted(rows, key=lambda row: -row["value"])
-
-
-def _accuracy(verdicts: np.ndarray, preference: np.ndarray, groups: Any) -> Numbers:
-    return interval(meta.pair_accuracy(verdicts, preference, groups))
-
-
-def _right(verdicts: np.ndarray, preference: np.ndarray) -> np.ndarray:
-    """The share of orders in which each pair is judged as people do; NaN without a
-    verdict.
-    """
-    right = np.where(np.isnan(verdicts), np.nan, verdicts == preference)
-    present = ~np.isnan(right)
-    total = np.where(present, right, 0).sum(axis=0)
-    count = present.sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _shown_first(verdicts: np.ndarray) -> np.ndarray:
     """The share of orders in which the option that is shown first is chosen; ties stay
     out.
     """
-    given, swapped = verdicts
-    first = np.stack([_is(given, 1), _is(swapped, 2)])
-    present = ~np.isnan(first)
-    count = present.sum(axis=0)
-    total = np.where(present, first, 0).sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    options = np.array([[1.0], [2.0]])  # that is shown first, as given and swapped
+    first = (verdicts == options).astype(float)
+    first[~np.isin(verdicts, options)] = np.nan
+    return _mean_over_orders(first)
 
 
-def _is(verdicts: np.ndarray, option: int) -> np.ndarray:
-    chosen = np.isin(verdicts, (1.0, 2.0))
-    return np.where(chosen, verdicts == option, np.nan)
+def _mean_over_orders(shares: np.ndarray) -> np.ndarray:
+    """The mean of each pair's orders; NaN is left out."""
+    present = ~np.isnan(shares)
+    number = present.sum(axis=0)
+    total = np.where(present, shares, 0).sum(axis=0)
+    means = total / np.maximum(number, 1)
+    return np.where(number > 0, means, np.nan)
 
 
 def _longer(frame: pd.DataFrame) -> np.ndarray | None:
     """The verdicts of who takes the longer output, in both orders; None without
     outputs.
     """
-    if not {"output_1", "output_2"} <= {*frame.columns}:
+    if "output_1" not in frame or "output_2" not in frame:
         return None
     first = meta.baselines.length(frame["output_1"].tolist())
     second = meta.baselines.length(frame["output_2"].tolist())
-    verdict = np.where(first > second, 1.0, np.where(second > first, 2.0, 0.0))
-    return np.stack([verdict, verdict])
+    verdicts = _higher(first, second)
+    return np.stack([verdicts, verdicts])
 
 
-def _subsets(frame: pd.DataFrame, verdicts: np.ndarray) -> list[Numbers]:
+def _subsets(paired: Paired) -> list[Numbers]:
     """The accuracy in each subset, where the set has several."""
     rows: list[Numbers] = []
+    frame = paired.frame
     if "subset" not in frame:
         return rows
-    for subset in frame["subset"].unique():
-        inside = (frame["subset"] == subset).to_numpy()
-        part = frame[inside]
-        preference = part["preference"].to_numpy(dtype=float)
-        groups = part["input_id"].to_numpy()
-        accuracy = _accuracy(verdicts[:, inside], preference, groups)
-        rows.append({"subset": str(subset), **accuracy})
+    for name in frame["subset"].unique():
+        is_inside = frame["subset"] == name
+        subset = replace(paired, frame=frame[is_inside])
+        accuracy = subset.accuracy(subset.verdicts())
+        rows.append({"subset": str(name), **accuracy})
     return rows

@@ -19,7 +19,11 @@ from nlgeval_lib.scoring.cells import InputError
 
 # what `study.leaderboard` saved; the numbers of all recorded judges
 BOARDS = "results/meta/others_judges__{}.csv"
+Row = dict[str, Any]
 PAIRS = "pairs"  # the level and the aspect of a judge of pairs
+
+
+_LEVELS = ("dataset", "input", "system")
 
 
 def committed() -> list[Path]:
@@ -34,23 +38,27 @@ def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
     """
     cards = {}
     for path in map(Path, paths):
-        chosen = [path]
-        if (path / "card.json").is_file():
-            chosen = [path / "card.json"]
-        elif path.is_dir():
-            chosen = sorted(path.glob("*.json"))
-        for file in chosen:
-            cards[file.as_posix()] = read(file)
+        for card_path in _cards_at(path):
+            cards[card_path.as_posix()] = read(card_path)
     return cards
+
+
+def _cards_at(path: Path) -> list[Path]:
+    """The file itself; of a folder its card.json, or all JSON files in it."""
+    if not path.is_dir():
+        return [path]
+    if (path / "card.json").is_file():
+        return [path / "card.json"]
+    return sorted(path.glob("*.json"))
 
 
 def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
     """A row a card and set: `card, title, judge, engine, set, verdict`."""
-    rows = []
+    table = []
     for file, card in cards.items():
         judge = card.numbers["judge"]
         for name in card.numbers["sets"]:
-            rows.append(
+            table.append(
                 {
                     "card": _short(file),
                     "title": card.numbers["title"],
@@ -61,7 +69,7 @@ def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
                 }
             )
     columns = ["card", "title", "judge", "engine", "set", "verdict"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(table, columns=columns)
 
 
 def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
@@ -71,7 +79,7 @@ def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
 
     A judge of pairs has the level "pairs" and the coefficient "accuracy".
     """
-    listed: list[dict[str, Any]] = []
+    table: list[Row] = []
     for file, card in cards.items():
         for name, numbers in card.numbers["sets"].items():
             about = {
@@ -81,17 +89,22 @@ def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
                 "systems": numbers["systems"],
                 "coverage": numbers["coverage"]["value"],
             }
-            of_set = _of_pairs if numbers["kind"] == PAIRS else _of_ratings
-            for row in of_set(numbers):
-                listed.append(about | row)
-    return pd.DataFrame(listed)
+            of_set = _of_ratings(numbers)
+            if numbers["kind"] == PAIRS:
+                of_set = _of_pairs(numbers)
+            for row in of_set:
+                table.append(about | row)
+    return pd.DataFrame(table)
 
 
 def label(card: Card) -> str:
     """What a card's judge is called in a table."""
     judge = card.numbers["judge"]
-    names = (judge.get("model"), judge.get("prompt form"))
-    return ", ".join(str(name) for name in names if name) or card.numbers["title"]
+    names = []
+    for key in ("model", "prompt form"):
+        if judge.get(key):
+            names.append(str(judge[key]))
+    return ", ".join(names) or card.numbers["title"]
 
 
 def _short(file: str) -> str:
@@ -102,28 +115,39 @@ def _short(file: str) -> str:
     return path.name
 
 
-def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for aspect, part in numbers["aspects"].items():
-        for level in ("dataset", "input", "system"):
+def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[Row]:
+    """A row an aspect, level and coefficient."""
+    for aspect, measured in numbers["aspects"].items():
+        for level in _LEVELS:
+            cells = measured.get(level, {})
             for name, coef in COEFS.items():
-                cell = part.get(level, {}).get(name)
-                if cell is None:
-                    continue
-                place = {"aspect": aspect, "level": level, "coef": coef}
-                ties = part["use"].get("ties")
-                yield place | _interval(cell) | {"tied scores": ties}
+                if name in cells:
+                    yield {
+                        "aspect": aspect,
+                        "level": level,
+                        "coef": coef,
+                        **_interval(cells[name]),
+                        "tied scores": measured["use"].get("ties"),
+                    }
 
 
-def _of_pairs(numbers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    cell = _interval(numbers["accuracy"])
-    place = {"level": PAIRS, "coef": "accuracy"}
+def _of_pairs(numbers: Mapping[str, Any]) -> Iterator[Row]:
+    """The accuracy over all pairs, and in each subset."""
+    about = {"level": PAIRS, "coef": "accuracy"}
+    accuracy = _interval(numbers["accuracy"])
     consistency = numbers.get("swap", {}).get("value")
-    yield {"aspect": "all", **place, **cell, "consistency": consistency}
+    yield {
+        "aspect": "all",
+        **about,
+        **accuracy,
+        "consistency": consistency,
+    }
     for subset in numbers["subsets"]:
-        yield {"aspect": subset["subset"], **place, **_interval(subset)}
+        yield {"aspect": subset["subset"], **about, **_interval(subset)}
 
 
-def _interval(cell: Mapping[str, Any]) -> dict[str, Any]:
+def _interval(cell: Mapping[str, Any]) -> Row:
+    """A cell of a card in the leaderboard's columns."""
     return {
         "value": cell.get("value"),
         "ci_low": cell.get("low"),
@@ -143,26 +167,45 @@ def beside(cards: Mapping[str, Card]) -> pd.DataFrame:
     Columns: set, aspect, judge, measure, value, low, high, n, origin.
     Raises: InputError where no set of the cards has recorded judges.
     """
-    own = rows(cards)
-    own = own[own["coef"].isin(("kendall-b", "accuracy"))]
-    own = own[own["level"].isin(("dataset", PAIRS))]
+    of_cards = rows(cards)
+    if of_cards.empty:
+        raise InputError(f"no number of a judge in {', '.join(cards)}")
+    is_shown = of_cards["coef"].isin(["kendall-b", "accuracy"])
+    is_shown &= of_cards["level"].isin(["dataset", PAIRS])
+    of_cards = of_cards[is_shown]
     boards = _saved_boards()
-    same = boards[boards["set"].isin(own["set"])]
-    if same.empty:
-        known = ", ".join(sorted({*boards["set"]}))
+    has_card = boards["set"].isin(of_cards["set"])
+    recorded = boards[has_card]
+    if recorded.empty:
+        sets = ", ".join(sorted(set(of_cards["set"])))
+        recorded_sets = ", ".join(sorted(set(boards["set"])))
         raise InputError(
-            f"no recorded judge of {', '.join(sorted({*own['set']}))}; "
-            f"there are judges of {known}"
+            f"no recorded judge of {sets}; there are judges of {recorded_sets}"
         )
-    table = pd.concat([same, own], ignore_index=True)
-    table = table[table["aspect"].isin(own["aspect"])].dropna(subset=["value"])
-    table = table.rename(
-        columns={"coef": "measure", "ci_low": "low", "ci_high": "high"}
+    table = pd.concat([recorded, of_cards], ignore_index=True)
+    has_card = table["aspect"].isin(of_cards["aspect"])
+    table = table[has_card]
+    table = table.dropna(subset=["value"])
+    columns = {"coef": "measure", "ci_low": "low", "ci_high": "high"}
+    table = table.rename(columns=columns)
+    table = table.sort_values(
+        ["set", "aspect", "value"],
+        ascending=[True, True, False],
+        kind="stable",
+        ignore_index=True,
     )
-    order = ["set", "aspect", "value"]
-    table = table.sort_values(order, ascending=[True, True, False], kind="stable")
-    columns = ["set", "aspect", "judge", "measure", "value", "low", "high", "n"]
-    return table[[*columns, "origin"]].reset_index(drop=True)
+    shown_columns = [
+        "set",
+        "aspect",
+        "judge",
+        "measure",
+        "value",
+        "low",
+        "high",
+        "n",
+        "origin",
+    ]
+    return table[shown_columns]
 
 
 def _saved_boards() -> pd.DataFrame:
@@ -170,13 +213,17 @@ def _saved_boards() -> pd.DataFrame:
 
     Raises: DataUnavailable where nothing is saved.
     """
-    paths = [files.located(BOARDS.format(name)) for name in ("rated", "pairs")]
-    if not all(path.is_file() for path in paths):
+    rated_path = files.located(BOARDS.format("rated"))
+    pairs_path = files.located(BOARDS.format("pairs"))
+    if not rated_path.is_file() or not pairs_path.is_file():
         raise datasets.DataUnavailable(
             "no leaderboard is saved here; nlgeval run others_judges makes it"
         )
-    rated, paired = map(pd.read_csv, paths)
-    rated = rated[(rated["coef"] == "kendall-b") & (rated["level"] == "dataset")]
-    paired = paired.rename(columns={"subset": "aspect", "accuracy": "value"})
-    paired = paired.assign(coef="accuracy", origin="recorded verdicts")
-    return pd.concat([rated, paired], ignore_index=True)
+    rated = pd.read_csv(rated_path)
+    is_shown = rated["coef"] == "kendall-b"
+    is_shown &= rated["level"] == "dataset"
+    rated = rated[is_shown]
+    pairs = pd.read_csv(pairs_path)
+    pairs = pairs.rename(columns={"subset": "aspect", "accuracy": "value"})
+    pairs = pairs.assign(coef="accuracy", origin="recorded verdicts")
+    return pd.concat([rated, pairs], ignore_index=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,24 +22,24 @@ _MEASURED = {
 def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
     """The sentences about one set."""
     systems = numbers["systems"]
-    seen = f"{systems} systems and {numbers['inputs']:,} inputs"
+    sample = f"{systems} systems and {numbers['inputs']:,} inputs"
     if numbers["kind"] == "pairs":
-        seen = f"{numbers['pairs']:,} pairs"
+        sample = f"{numbers['pairs']:,} pairs"
     yield (
-        f"{name}: {seen} were seen; other kinds of text, other languages and better "
+        f"{name}: {sample} were seen; other kinds of text, other languages and better "
         "systems may come out otherwise."
     )
     if datasets.has(name):
         yield (
-            f"{name}: right is what the people say in {datasets.spec(name).source}, and "
-            "they may be wrong. The set is public: the model may have seen it."
+            f"{name}: right is what the people say in {datasets.spec(name).source}, "
+            "and they may be wrong. The set is public: the model may have seen it."
         )
     facts = numbers["facts"]
     if facts.get("temperature") and facts.get("draws") == 1:
         yield (
             f"{name}: the judge was asked once at temperature "
-            f"{facts['temperature']:g}. Its own spread is unknown: another run may give other numbers, and "
-            "--repeat 3 says how far they lie apart."
+            f"{facts['temperature']:g}. Its own spread is unknown: another run may "
+            "give other numbers, and --repeat 3 says how far they lie apart."
         )
     if numbers["kind"] == "pairs":
         return
@@ -59,11 +60,12 @@ def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
 
 def _not_measured(name: str, aspects: Mapping[str, Any]) -> Iterator[str]:
     """What is left out of the card, and why."""
-    reasons: dict[str, list[str]] = {}
-    for aspect, part in aspects.items():
-        for measured, words in _MEASURED.items():
-            cell = part.get(measured, {"reason": "each judgment was asked once"})
+    aspects_by_reason = defaultdict(list)
+    for aspect, numbers in aspects.items():
+        for measure, words in _MEASURED.items():
+            cell = numbers.get(measure, {"reason": "each judgment was asked once"})
             if isinstance(cell, Mapping) and cell.get("reason"):
-                reasons.setdefault(f"{words}: {cell['reason']}", []).append(aspect)
-    for reason, members in reasons.items():
+                reason = f"{words}: {cell['reason']}"
+                aspects_by_reason[reason].append(aspect)
+    for reason, members in aspects_by_reason.items():
         yield f"{name}, {', '.join(members)}: no {reason}."

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import functools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,16 @@ from typing import Any
 from nlgeval_lib.card import conditions
 
 Finding = dict[str, str]
+Numbers = Mapping[str, Any]
 FORBID = ("fails", "unproven")
 CLEAR = 0.05  # p, corrected, from which another judge is said to be better
 NOTHING = "nothing measured here supports using it"
+# The level of the coefficient that each rule of praise reads.
+_LEVELS = {
+    "systems": "system",
+    "outputs": "input",
+    "rows": "dataset",
+}
 
 
 @functools.cache
@@ -30,107 +38,131 @@ def rules() -> tuple[dict[str, str], ...]:
         return tuple(csv.DictReader(handle))
 
 
-def findings(sets: Mapping[str, Any]) -> list[Finding]:
+def findings(sets: Numbers) -> list[Finding]:
     """Every rule that holds: `set, aspect` ("" for the whole set), `rule, kind, words,
     when`.
     """
-    listed: list[Finding] = []
+    holding: list[Finding] = []
     for name, numbers in sets.items():
-        listed += _holding("set", numbers, {"set": name, "aspect": ""})
-        for aspect, part in numbers.get("aspects", {}).items():
-            rows_only = {"rows_only": int("input" not in part)}
-            place = {"set": name, "aspect": aspect}
-            listed += _holding("aspect", part | rows_only, place)
-    return listed
+        for rule in _holding("set", numbers):
+            holding.append({"set": name, "aspect": "", **rule})
+        for aspect, measured in numbers.get("aspects", {}).items():
+            # where neither inputs nor systems are known, there are other rules
+            rows_only = {"rows_only": int("input" not in measured)}
+            for rule in _holding("aspect", measured | rows_only):
+                holding.append({"set": name, "aspect": aspect, **rule})
+    return holding
 
 
-def _holding(
-    of: str, numbers: Mapping[str, Any], place: Mapping[str, str]
-) -> Iterator[Finding]:
+def _holding(of: str, numbers: Numbers) -> Iterator[dict[str, str]]:
+    """The rules about a set, or an aspect, that hold."""
     for rule in rules():
         if rule["of"] == of and conditions.holds(rule["when"], numbers):
-            yield {**place, **rule}
+            yield rule
 
 
-def sentence(sets: Mapping[str, Any], listed: list[Finding]) -> str:
+def sentence(sets: Numbers, listed: list[Finding]) -> str:
     """The verdict, one part a set, in words that the findings decide."""
-    parts = []
+    sentences = []
     for name, numbers in sets.items():
-        own = [finding for finding in listed if finding["set"] == name]
-        clauses = _clauses(numbers, own)
-        parts.append(f"On {numbers['title']}: {'; '.join(clauses)}.")
-    return " ".join(parts)
+        of_set = [finding for finding in listed if finding["set"] == name]
+        clauses = "; ".join(_clauses(numbers, of_set))
+        sentences.append(f"On {numbers['title']}: {clauses}.")
+    return " ".join(sentences)
 
 
-def _clauses(numbers: Mapping[str, Any], own: list[Finding]) -> list[str]:
+def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     """What is said of a set: faults of the whole set, praise, faults by aspect,
     limits.
     """
-    whole = [finding for finding in own if not finding["aspect"]]
-    faults = [finding["words"] for finding in whole if finding["kind"] in FORBID]
-    failing = _first_faults(own)
-    clauses = []
+    faults = []
+    for finding in of_set:
+        if finding["kind"] in FORBID and not finding["aspect"]:
+            faults.append(finding["words"])
+    failing = _first_faults(of_set)
     if faults:
-        clauses.append(f"do not use it: {', and '.join(faults)}")
+        clauses = [f"do not use it: {', and '.join(faults)}"]
+    elif numbers["kind"] == "pairs":
+        clauses = _praise_of_pairs(numbers, of_set)
     else:
-        clauses += _praise(numbers, own, failing)
-    by_words: dict[str, list[str]] = {}
+        clauses = _praise(numbers, of_set, failing)
+    if not clauses and not failing:
+        clauses = [NOTHING]
+    aspects_by_fault = defaultdict(list)
     for aspect, words in failing.items():
-        by_words.setdefault(words, []).append(aspect)
-    for words, aspects in by_words.items():
+        aspects_by_fault[words].append(aspect)
+    for words, aspects in aspects_by_fault.items():
         clauses.append(f"do not use it for {_joined(aspects)}: {words}")
-    limits: dict[str, list[str]] = {}
-    for finding in own:
-        if finding["kind"] == "limits" and finding["aspect"] not in failing:
-            limits.setdefault(finding["words"], []).append(finding["aspect"])
-    for words, aspects in limits.items():
-        where = f" ({_joined(aspects)})" if any(aspects) else ""
-        clauses.append(f"beware: {words}{where}")
-    return clauses
+    return clauses + _limits(of_set, failing)
 
 
-def _first_faults(own: list[Finding]) -> dict[str, str]:
+def _first_faults(of_set: list[Finding]) -> dict[str, str]:
     """Aspect -> the words of the first rule by which it fails."""
     failing: dict[str, str] = {}
-    for finding in own:
+    for finding in of_set:
         if finding["kind"] in FORBID and finding["aspect"]:
             failing.setdefault(finding["aspect"], finding["words"])
     return failing
 
 
+def _limits(of_set: list[Finding], failing: Mapping[str, str]) -> list[str]:
+    """What is said beside the praise, with the aspects that it is about."""
+    aspects_by_limit = defaultdict(list)
+    for finding in of_set:
+        aspect = finding["aspect"]
+        if finding["kind"] == "limits" and aspect not in failing:
+            aspects_by_limit[finding["words"]].append(aspect)
+    clauses = []
+    for words, aspects in aspects_by_limit.items():
+        clause = f"beware: {words}"
+        if any(aspects):
+            clause += f" ({_joined(aspects)})"
+        clauses.append(clause)
+    return clauses
+
+
+# -- praise
+
+
+def _praise_of_pairs(numbers: Numbers, of_set: list[Finding]) -> list[str]:
+    """What may be said for a judge of pairs."""
+    praises = [finding for finding in of_set if finding["kind"] == "praises"]
+    if not praises:
+        return []
+    accuracy = numbers["accuracy"]
+    share = f"{accuracy['value']:.0%}"
+    ends = f"[{accuracy['low']:.0%}, {accuracy['high']:.0%}]"
+    return [f"{finding['words']}, {share} {ends}" for finding in praises]
+
+
 def _praise(
-    numbers: Mapping[str, Any], own: list[Finding], failing: Mapping[str, str]
+    numbers: Numbers, of_set: list[Finding], failing: Mapping[str, str]
 ) -> list[str]:
-    """What may be said for the judge, each followed by what stands above it."""
-    if numbers["kind"] == "pairs":
-        praised = [finding["words"] for finding in own if finding["kind"] == "praises"]
-        share = numbers["accuracy"]
-        ends = f"[{share['low']:.0%}, {share['high']:.0%}]" if praised else ""
-        return [f"{words}, {share['value']:.0%} {ends}" for words in praised] or [
-            NOTHING
-        ]
+    """What may be said for the judge, and what stands above it."""
+    aspects_by_rule = defaultdict(list)
+    for finding in of_set:
+        aspect = finding["aspect"]
+        if aspect not in failing:
+            aspects_by_rule[finding["rule"]].append(aspect)
     clauses = []
     for rule in rules():
+        name = rule["rule"]
         if rule["of"] != "aspect" or rule["kind"] != "praises":
             continue
-        aspects = []
-        for finding in own:
-            if finding["rule"] == rule["rule"] and finding["aspect"] not in failing:
-                aspects.append(finding["aspect"])
-        if aspects:
-            level = {"systems": "system", "outputs": "input", "rows": "dataset"}
-            beside = _beside_raters(numbers, aspects, level[rule["rule"]])
-            orders = f"it orders {rule['words']} by {_joined(aspects)} as people do"
-            clauses.append(orders + beside)
-    above = _above(numbers, failing)
-    for name, aspects in above.items():
-        clauses.append(f"{name} does it better in {_joined(aspects)}")
-    return clauses or ([] if failing else [NOTHING])
+        if name not in aspects_by_rule:
+            continue
+        aspects = aspects_by_rule[name]
+        clause = f"it orders {rule['words']} by {_joined(aspects)} as people do"
+        clause += _beside_raters(numbers, aspects, _LEVELS[name])
+        clauses.append(clause)
+    for judge, aspects in _above(numbers, failing).items():
+        clauses.append(f"{judge} does it better in {_joined(aspects)}")
+    return clauses
 
 
-def _beside_raters(numbers: Mapping[str, Any], aspects: list[str], level: str) -> str:
+def _beside_raters(numbers: Numbers, aspects: list[str], level: str) -> str:
     """How the judge stands to one rater, where the intervals say it."""
-    groups: dict[str, list[str]] = {}
+    aspects_by_standing = defaultdict(list)
     kind = "rater"
     for aspect in aspects:
         raters = numbers["aspects"][aspect]["raters"]
@@ -140,33 +172,40 @@ def _beside_raters(numbers: Mapping[str, Any], aspects: list[str], level: str) -
         rater = cells.get("rater", {})
         if judge.get("low") is None or rater.get("low") is None:
             continue
-        if judge["low"] >= rater["value"]:
-            groups.setdefault(f"at least as well as one {kind}", []).append(aspect)
-        elif judge["high"] < rater["value"] or rater["low"] > judge["value"]:
-            groups.setdefault(f"less well than one {kind}", []).append(aspect)
+        is_above = judge["low"] >= rater["value"]
+        is_below = judge["high"] < rater["value"] or rater["low"] > judge["value"]
+        if is_above:
+            standing = f"at least as well as one {kind}"
+        elif is_below:
+            standing = f"less well than one {kind}"
+        else:
+            continue
+        aspects_by_standing[standing].append(aspect)
     texts = []
-    for words, members in groups.items():
-        where = "" if members == aspects else f" in {_joined(members)}"
-        texts.append(f"{words}{where}")
-    return f" ({'; '.join(texts)})" if texts else ""
+    for standing, members in aspects_by_standing.items():
+        text = standing
+        if members != aspects:
+            text += f" in {_joined(members)}"
+        texts.append(text)
+    if not texts:
+        return ""
+    return f" ({'; '.join(texts)})"
 
 
-def _above(
-    numbers: Mapping[str, Any], failing: Mapping[str, str]
-) -> dict[str, list[str]]:
+def _above(numbers: Numbers, failing: Mapping[str, str]) -> dict[str, list[str]]:
     """The best judge above this one, by name, and the aspects where it is clearly
     better.
     """
-    above: dict[str, list[str]] = {}
-    for aspect, part in numbers["aspects"].items():
-        beside = part["beside"]
+    above = defaultdict(list)
+    for aspect, measured in numbers["aspects"].items():
+        beside = measured["beside"]
         if aspect in failing or not isinstance(beside, list):
             continue
         for row in beside:
             if row["name"] == "this judge":
                 break
             if row.get("p") is not None and row["p"] <= CLEAR:
-                above.setdefault(row["name"], []).append(aspect)
+                above[row["name"]].append(aspect)
                 break
     return above
 

@@ -1,0 +1,88 @@
+"""A number of a card: its value with its interval, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Numbers = dict[str, Any]
+
+
+def interval(result: Any, value: float | None = None) -> Numbers:
+    """A result of `meta` as the card keeps it.
+
+    value: in place of the result's own.
+    """
+    if value is None:
+        value = float(result)
+    numbers = {
+        "value": value,
+        "low": result.low,
+        "high": result.high,
+        "n": result.n,
+        "signature": result.signature(),
+    }
+    if result.reason:
+        numbers["reason"] = result.reason
+    return numbers
+
+
+def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Numbers:
+    """A mean and its 95 % interval by t over the means of units (over values without).
+
+    NaN is left out; fewer than two units have no interval.
+    """
+    series = pd.Series(values)
+    if units is not None:
+        series = series.groupby(np.asarray(units)).mean()
+    means = series.dropna().to_numpy(dtype=float)
+    number = len(means)
+    if number == 0:
+        return {"reason": "no value"}
+    mean = float(means.mean())
+    reach = np.nan
+    if number > 1:
+        from scipy import stats
+
+        reach = stats.t.ppf(0.975, number - 1) * stats.sem(means)
+    return {
+        "value": mean,
+        "low": float(mean - reach),
+        "high": float(mean + reach),
+        "n": number,
+    }
+
+
+def tried(measure: Callable[..., Any], *arguments: Any) -> Any:
+    """What a measure gives, or the reason why it gives nothing."""
+    try:
+        return measure(*arguments)
+    except ValueError as error:
+        return {"reason": str(error)}
+
+
+def tried_interval(measure: Callable[..., Any], *arguments: Any) -> Numbers:
+    """The result of a measure of `meta`, or the reason why it gives none."""
+    try:
+        return interval(measure(*arguments))
+    except ValueError as error:
+        return {"reason": str(error)}
+
+
+def without_sign(cell: Mapping[str, Any]) -> Numbers:
+    """A coefficient and its interval without the sign."""
+    if cell.get("value") is None or "low" not in cell:
+        return {"reason": cell.get("reason", "")}
+    low = cell["low"]
+    high = cell["high"]
+    if cell["value"] < 0:
+        low = -cell["high"]
+        high = -cell["low"]
+    return {
+        "value": abs(cell["value"]),
+        "low": low,
+        "high": high,
+    }
