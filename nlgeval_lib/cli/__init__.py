@@ -102,9 +102,10 @@ def _message(error: Exception) -> str | None:
         module = error.name or "nlgeval_lib"
         if not module.startswith("nlgeval_lib"):
             return f"package {module} is not installed; {extra(module)}"
-    # the library's own errors name the file in their text
-    if isinstance(error, OSError) and error.strerror and error.filename is None:
-        return error.strerror
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename is None:  # the library's own errors name the file themselves
+            return error.strerror
+        return f"{error.filename}: {error.strerror}"
     mendable = (ValueError, OSError, EngineError, Unavailable, DataError)
     return str(error) if isinstance(error, mendable) else None
 
