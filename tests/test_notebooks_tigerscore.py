@@ -8,6 +8,7 @@ import sys
 
 import pandas as pd
 import pytest
+from cli_tools import has_texts
 
 from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import Bleu, Rouge
@@ -66,7 +67,8 @@ def test_the_printed_rows_come_out(data, tmp_path, name) -> None:
         return joined.loc[joined["ours"].notna(), "verdict"].tolist()
 
     expected = ["equal"] * 3 * len(scores)
-    if name == "webnlg2020" and sys.version_info >= (3, 12):
+    sums_as_here = sys.version_info >= (3, 12) and has_texts(items)
+    if name == "webnlg2020" and sums_as_here:  # saved scores are those of 3.11
         # `sum` rounds otherwise from 3.12 on: other near-ties of BLEU, 23.136 for 23.134
         expected[0] = "differs"
     assert verdicts(scores) == expected
