@@ -58,7 +58,7 @@ test-vllm: setup-vllm  ## the tests that start vLLM: the same judgments from it,
 
 flakes: $(READY)  ## the suite ten times, each in another random order: what fails now and then [RUNS=10]
 	@status=0; for seed in $$(seq $(or $(RUNS),10)); do echo "order $$seed"; \
-	$(PY) -m pytest -q -m "$(SUITE)" -n $(JOBS) --shuffle $$seed | tail -n 20; \
+	$(PY) -m pytest -q -m "$(QUICK)" -n $(JOBS) --shuffle $$seed | tail -n 20; \
 	[ $${PIPESTATUS[0]} = 0 ] || status=1; done; exit $$status
 
 test-slow: $(READY)  ## the long tests
