@@ -154,7 +154,10 @@ def test_what_failed_is_asked_again_and_told_by_the_exit_code(
         (["card", "--prompt", "mine.txt", "--scale", "1-5"], "which rows"),
         (["card", "beside", "empty"], "no card in empty"),
         (["card", "gate", "mine.csv", "a > 1"], "is no card"),
-        (["card", "gate", "none.json", "a > 1"], "none.json: No such file or directory"),
+        (
+            ["card", "gate", "none.json", "a > 1"],
+            "none.json: No such file or directory",
+        ),
     ],
 )
 def test_a_wrong_call_says_the_way_out(

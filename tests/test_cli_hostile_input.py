@@ -114,6 +114,16 @@ COMMANDS = {
     "score": ("score", "-e", "bleu", "-o", "s.csv", "-i"),
     "meta": ("meta", "--coef", "pearson", "--ci", "none"),
     "parse": ("parse", "-p", "last_number"),
+    "rubric": (
+        "score",
+        "-e",
+        "prometheus",
+        "--data",
+        "mini",
+        "-o",
+        "s.csv",
+        "--rubric",
+    ),
 }
 
 
@@ -161,3 +171,9 @@ def test_a_bad_file_is_named_with_its_place(case, nl, tmp_path):
             [case["file"]],
             [],
         )
+
+
+def test_a_plugin_that_is_no_python_file_is_said(rated):
+    got = rated("score", "-e", "bleu", "-i", "rows.csv", "--plugin", "rows.csv")
+    assert got.code == 2
+    assert "plugin rows.csv: no Python file; its name must end in .py" in got.err

@@ -18,6 +18,7 @@ from cli_tools import RUBRIC, asks, jsonl, rows
 
 from nlgeval_lib import cli, evaluators
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.records import Completion
 
 HALF = "Feedback: half \ud800 a character. [RESULT] 4"
 
@@ -25,11 +26,12 @@ HALF = "Feedback: half \ud800 a character. [RESULT] 4"
 @pytest.fixture
 def mine(nl, tmp_path):
     """`mine.jsonl`: rows with all that Prometheus and BLEU need; `taken` is a file,
-    `folder.csv` a folder.
+    `folder.csv` a folder, `loop` a link to itself.
     """
     jsonl(tmp_path / "mine.jsonl", rows(3, reference="an answer", rubric=RUBRIC))
     (tmp_path / "taken").write_text("here")
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
     return nl
 
 
@@ -82,11 +84,31 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(
     assert (tmp_path / "taken").read_text() == "here" and not list(tmp_path.glob(".*"))
 
 
-def test_an_output_that_is_a_pipe_is_refused(mine, tmp_path):
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("meta", "rated.csv", "-o"),
+        ("score", "-e", "bleu", "-i", "mine.jsonl", "-o", "s.csv", "--raw"),
+        ("store", "export"),
+    ],
+    ids=" ".join,
+)
+def test_an_output_that_is_a_pipe_or_a_device_is_refused(mine, tmp_path, call):
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to(os.devnull)
     (tmp_path / "rated.csv").write_text("value,human\n1,1\n2,3\n3,2\n")
-    got = mine("meta", "rated.csv", "-o", "pipe")
-    assert got.code == 2 and "a device or a pipe" in got.err
+    for place in ("pipe", "device"):
+        got = mine(*call, place)
+        assert got.code == 2 and "a device or a pipe" in got.err
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "device").is_char_device()
+
+
+def test_a_store_is_not_lost_to_its_own_export(mine, tmp_path):
+    with Store(tmp_path / "kept") as store:
+        store.put(Completion("a" * 64, "4", model="m"))
+    got = mine("store", "export", str(store.path), "--store", "kept")
+    assert got.code == 2 and "name another file to write to" in got.err
+    assert "1 completions, 0 damaged" in mine("store", "verify", "--store", "kept").out
 
 
 def test_ratings_may_be_decimals(mine, tmp_path):
@@ -161,7 +183,7 @@ def test_a_run_without_a_score_leaves_the_file_that_is_there(mine, tmp_path):
     assert pd.read_csv(tmp_path / "s.unscored.csv")["status"].tolist() == ["empty"] * 3
 
 
-@pytest.mark.parametrize("place", ["taken", "taken/store", "folder.csv"])
+@pytest.mark.parametrize("place", ["taken", "taken/store", "folder.csv", "loop"])
 def test_a_store_that_cannot_be_written_is_told_before_the_first_request(
     mine, judge, tmp_path, place
 ):

@@ -281,6 +281,14 @@ def test_a_pattern_takes_the_mean_of_its_columns_and_each_as_a_rater(nl):
     assert f"human is the mean of 3 columns: {columns}" in got.err
 
 
+def test_a_mark_that_stands_nowhere_is_said(nl):
+    three_raters()[0].to_csv("s.csv", index=False)
+    assert "is it another mark" not in nl("meta", "s.csv", *PATTERN).err
+    got = nl("meta", "s.csv", *PATTERN, "--missing-values", "99,-,98")
+    assert got.code == 0
+    assert "note: s.csv has no rating or score 98; is it another mark" in got.err
+
+
 def test_a_mark_of_a_missing_rating_is_one_in_every_format(nl):
     frame, human = three_raters()
     ratings = frame.filter(like="rating_").replace("-", np.nan).astype(float)

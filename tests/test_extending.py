@@ -234,6 +234,15 @@ def test_more_aspects_follow_the_ratings_more_closely(nl, monkeypatch):
             ("-e", "rouge", "--sweep", "type=rouge1,rouge2", "--plugin", "no.py"),
             "no.py",
         ),
+        (("-e", "rouge", "--sweep", "type={[]:1},{[]:2}"), "type is '{[]:1}'"),
+        (
+            ("-e", "rouge", "--sweep", "type=rouge1,b", "--sweep", "type=c,d"),
+            "--sweep type is given twice",
+        ),
+        (
+            ("-e", "rouge", "--sweep", "type=a,b", "-s", "value=f", "-s", "value=p"),
+            "value is given twice",
+        ),
     ],
 )
 def test_what_is_refused_leaves_nothing(nl, here, words, said):

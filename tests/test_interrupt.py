@@ -28,7 +28,6 @@ from nlgeval_lib.engines import (
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.scoring.asking import Gentle
 
-
 ROOT = Path(__file__).parent.parent
 
 

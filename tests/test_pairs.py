@@ -276,10 +276,28 @@ def test_a_file_of_verdicts_becomes_a_table(nl, tmp_path):
     assert table.loc["value", "accuracy"] == pytest.approx(1 / 3)
     assert table.loc[pair_judges.CEILING, "accuracy"] == pytest.approx(3 / 4)
     wrong = nl("meta", "--pairs", "my.csv", "--human", "winner", "--score", "pair_id")
-    assert wrong.code == 2 and "row 1: pair_id is 'b'" not in wrong.err
-    assert "a verdict is 1 or 2" in wrong.err
+    assert wrong.code == 2
+    assert "my.csv, line 4, column 'pair_id': 'c'; a verdict is 1 or 2" in wrong.err
     lacking = nl("meta", "--pairs", "my.csv")
-    assert lacking.code == 2 and "pairs need a column 'preference'" in lacking.err
+    assert lacking.code == 2 and "my.csv has no column 'preference'" in lacking.err
+
+
+def test_pairs_have_marks_of_a_missing_verdict_and_names_of_ones_own(nl, tmp_path):
+    """What stands for none counts as nothing; a text that is missing has no length."""
+    lines = ["doc,human,mine,output_1,output_2,rater_a,rater_b"]
+    lines += ["a,A,1,long,s,1,1", "b,B,99,,xyz,2,99", "c,B,2,y,zz,2,1"]
+    (tmp_path / "my.csv").write_text("\n".join(lines) + "\n")
+    columns = ("--map", "preference=human", "--map", "input_id=doc", "--score", "mine")
+    call = ("meta", "--pairs", "my.csv", *columns, "--missing-values", "99,98")
+    got = nl(*call, "--format", "csv")
+    assert got.code == 0, got.err
+    table = pd.read_csv(io.StringIO(got.out)).set_index("judge")
+    assert table.loc["mine", "coverage"] == pytest.approx(2 / 3)
+    assert table.loc["mine", "accuracy"] == 1
+    assert table.loc["longer output (baseline)", "accuracy"] == 1
+    assert table.loc[pair_judges.CEILING, "n"] == 2
+    assert "of ratings and scores 99, 98 stand for none" in got.err
+    assert "my.csv has no rating or score 98; is it another mark" in got.err
 
 
 def test_the_baselines_are_beside_the_judges():

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from cli_tools import RUBRIC, asks, jsonl, rows
 
+from nlgeval_lib import files
 from nlgeval_lib.scoring import cells, score_files
 from nlgeval_lib.scoring.cells import InputError
 
@@ -236,14 +237,34 @@ def test_meta_reads_only_what_it_needs(nl, tmp_path):
 def test_two_runs_into_one_file_do_not_meet(tmp_path):
     path = str(tmp_path / "scores.csv")
     with score_files.ScoreFile(path, key="same") as first:
-        with (
-            pytest.raises(InputError, match=r"another run is writing .*scores\.csv"),
-            score_files.ScoreFile(path, key="same"),
-        ):
-            pass
+        for key in ("same", "other", ""):
+            with (
+                pytest.raises(InputError, match=r"another run is writing .*\.csv"),
+                score_files.ScoreFile(path, key=key),
+            ):
+                pass
         assert first._folder.is_dir()
-        with score_files.ScoreFile(path, key="other"):
-            pass
     with score_files.ScoreFile(path, key="same"):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["", "another"])
+def test_what_a_killed_run_left_is_removed_by_the_next_one(nl, judge, tmp_path, key):
+    """Drafts and parts of the same outputs, and no file of another name."""
+    jsonl(tmp_path / "in.jsonl", rows(2, source="s"))
+    outputs = ("-o", "s.csv", "--raw", "raw.jsonl")
+    killed = score_files.ScoreFile(str(tmp_path / "s.csv"), key=key)
+    killed.__enter__()
+    for number in range(2):
+        (killed._folder / f"{number}.json").write_text('[{"value": [9, 9]}, ""]')
+    killed._lock.close()
+    drafts = [files.replacing(tmp_path / name) for name in ("s.csv", "raw.jsonl")]
+    assert all(draft.__enter__().exists() for draft in drafts)
+    others = [".s.csv.tmp", ".t.csv.abcdefgh.tmp", ".s.csv.a.tmp", ".s.csv.abcdefgh"]
+    for name in others:
+        (tmp_path / name).touch()
+    call = ("score", "-e", "llmscore", "-i", "in.jsonl", *asks(judge(said)), *outputs)
+    assert nl(*call).code == 0
+    assert sorted(path.name for path in tmp_path.glob(".*")) == sorted(others)
+    assert not pd.read_csv(tmp_path / "s.csv")["value"].eq(9).any()

@@ -174,3 +174,13 @@ def test_a_run_renews_what_it_wrote_and_blesses_no_edit(
     files.located(name).unlink()
     seal.renew([record], [])
     assert name not in seal.read()
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"name\n", b'"'])
+def test_a_manifest_that_is_none_is_named(
+    content: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
+    (tmp_path / "MANIFEST.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=r"results/MANIFEST.csv is damaged"):
+        seal.read()

@@ -405,8 +405,18 @@ def test_a_newer_versions_file_or_record_is_not_misread(tmp_path):
 
 def test_what_is_no_store_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
+    (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(StoreError, match="a part of its path is a file"):
         Store(tmp_path / "file" / "store").put(done("a"))
+    for place, problem in {"file": "Not a directory", "loop": "symbolic links"}.items():
+        for use in (Store.census, Store.sync, lambda store: store.put(done("a"))):
+            with pytest.raises(StoreError, match=f"cannot use .*{place}.*{problem}"):
+                use(Store(tmp_path / place))
+    with pytest.raises(StoreError, match=f"is no store: it has no {FILE}"):
+        Store(tmp_path / "new").merge(tmp_path)
+    (tmp_path / FILE).touch()
+    with pytest.raises(StoreError, match=f"{FILE} is no store of completions"):
+        len(Store(tmp_path))
     (tmp_path / FILE).write_bytes(b"no database " * 100)
     with pytest.raises(
         StoreError, match=rf"{FILE} is damaged: file is not a database; .*recover"

@@ -184,8 +184,9 @@ def correlations(options: Meta) -> None:
     settings = dataclasses.replace(settings, rater_kinds=kinds)
     scores = rated_files.score_columns(rows, options.score or ())
     columns = rated_files.needed(scores, settings, options.by)
-    frame = rows.only(columns).whole()
-    result = rated_files.correlate(frame, scores, settings, options.by)
+    data = rows.only(columns).whole()
+    note(data.unused_marks(by_comma(options.missing_values)))
+    result = rated_files.correlate(data, scores, settings, options.by)
     _put(as_text(result, options.format), options.output)
     if _report_missing(result.correlations, scores):
         raise typer.Exit(SOME_MISSING)
@@ -235,16 +236,21 @@ def _judges_of_pairs(options: Meta) -> None:
 
     if options.output:
         score_files.check_output(options.output, options.file)
+    mapping = list(options.map or ())
+    if options.human != "human":
+        mapping.append(f"preference={options.human}")
     rows = chosen_rows(
-        options.file, "", options.input_format, options.delimiter, options.map or ()
+        options.file,
+        format=options.input_format,
+        delimiter=options.delimiter,
+        mapping=mapping,
+        missing_values=by_comma(options.missing_values),
     )
     note(rows.told())
-    frame = rows.whole().given
-    if options.human != "human":
-        frame = frame.rename(columns={options.human: "preference"})
-    table = pair_judges.of_file(
-        frame, options.score or (), options.unread, options.seed
-    )
+    scores = pair_judges.names(rows, options.score or ())
+    data = rows.only(pair_judges.needed(scores)).whole()
+    note(data.unused_marks(by_comma(options.missing_values)))
+    table = pair_judges.of_file(data, scores, options.unread, options.seed)
     result = rated_files.Result(table, pd.DataFrame())
     text = as_text(result, options.format, "Verdicts against preferences")
     _put(text, options.output)

@@ -177,6 +177,8 @@ def _sweeps(texts: list[str]) -> dict[str, list[Any]]:
 
     swept = {}
     for name, texts_of_values in map(pair, texts):
+        if name in swept:
+            raise ValueError(f"--sweep {name} is given twice; give all values in one")
         values = trials.values(texts_of_values)
         swept[name] = [_value(text) for text in values]
         if name == ablations.PROMPT:
@@ -200,7 +202,12 @@ def _check_base(base: dict[str, Any], variants: Iterable[str]) -> None:
 
 def _settings(texts: Sequence[str] | None) -> dict[str, Any]:
     """The values of `NAME=VALUE` texts."""
-    return {name: _value(text) for name, text in map(pair, texts or ())}
+    values: dict[str, Any] = {}
+    for name, text in map(pair, texts or ()):
+        if name in values:
+            raise ValueError(f"{name} is given twice; give one of them")
+        values[name] = _value(text)
+    return values
 
 
 def _free_paths(name: str) -> tuple[Path, Path]:
@@ -307,7 +314,9 @@ def _with_values(source: str, parameters: dict[str, Any]) -> str:
 
 def _value(text: str) -> Any:
     """The Python literal of a text; the text itself where it is none."""
+    from nlgeval_lib.runner import trials
+
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except trials.NO_LITERAL:
         return text

@@ -236,6 +236,7 @@ def _write_scores(options: Score, job: Job, data: Parts) -> tuple[Tally, str]:
         stack.enter_context(file)
         raw = None
         if options.raw:
+            score_files.remove_drafts(Path(options.raw))
             draft = stack.enter_context(files.replacing(options.raw))
             raw = stack.enter_context(
                 open(draft, "w", encoding="utf-8", errors="backslashreplace")

@@ -72,9 +72,10 @@ def export(
       nlgeval store export all.jsonl
       nlgeval store export table.zip --output coascore_table_02
     """
-    from nlgeval_lib.scoring import named
+    from nlgeval_lib.scoring import named, score_files
 
     completions = named.store(store)
+    score_files.check_output(file, str(completions.path))
     if not output:
         typer.echo(f"{completions.export(file):,} records")
         return

@@ -370,6 +370,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         finished is left out too.
         """
         if Path(source).is_dir():
+            if not os.path.lexists(Path(source, FILE)):
+                raise StoreError(f"{source} is no store: it has no {FILE}")
             with tempfile.TemporaryDirectory() as folder, Store(source) as other_store:
                 other_store.export(f"{folder}/all.jsonl")
                 return self.merge(f"{folder}/all.jsonl")
@@ -472,7 +474,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def _open(self, write: bool) -> sqlite3.Connection | None:
         """Open the file; make it where there is something to write."""
-        if not self.path.exists():
+        try:
+            os.stat(self.path)  # a path that leads nowhere is no empty store
+        except FileNotFoundError:
             if not write:
                 return None
             _create(self.path)
@@ -487,6 +491,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         )
         query = "PRAGMA user_version"
         [[version]] = self._unlocked(lambda: database.execute(query).fetchall())
+        if not version:
+            database.close()
+            raise StoreError(f"{self.path} is no store of completions; name another")
         if version != _VERSION:
             database.close()
             raise StoreError(

@@ -121,6 +121,23 @@ def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
     return value
 
 
+def named_texts(setting: str, given: Any) -> dict[str, str]:
+    """Names with a text each, such as aspects with their definitions.
+
+    Raises: ValueError naming the setting where it is something else.
+    """
+    texts: dict[str, str] = {}
+    if isinstance(given, Mapping):
+        texts.update(given)
+    both = (*texts, *texts.values())
+    if not isinstance(given, Mapping) or not all(isinstance(one, str) for one in both):
+        raise ValueError(
+            f"{setting} is {str(given)[:60]}; names with a text each are needed, "
+            'such as {"Truth": "Is it true?"}'
+        )
+    return texts
+
+
 # field of a sample -> the columns it is read from, the first that the frame has
 FIELDS: dict[str, tuple[str, ...]] = {
     "output": ("output",),

@@ -20,7 +20,7 @@ import numpy as np
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import schemas
-from nlgeval_lib.evaluators.base import choose
+from nlgeval_lib.evaluators.base import choose, named_texts
 from nlgeval_lib.evaluators.judge import (
     answered,
     combine,
@@ -149,7 +149,8 @@ class CoAScore(LLMScore):
         if isinstance(aspects, str):
             choose("aspects", aspects, ("printed",))
             aspects = printed_aspects(task)
-        for target, definitions in (aspects or {}).items():
+        for target, given in (aspects or {}).items():
+            definitions = named_texts(f"aspects of {target!r}", given)
             distinct = set(map(normal, definitions)) - {""}
             if not definitions or len(distinct) < len(definitions):
                 raise ValueError(

@@ -12,7 +12,7 @@ from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import schemas
-from nlgeval_lib.evaluators.base import choose, field_of
+from nlgeval_lib.evaluators.base import choose, field_of, named_texts
 from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
@@ -94,7 +94,7 @@ class RatingTask:
         aspects = {}
         for key, target in data["targets"].items():
             aspects[key] = Aspect(target["name"], target["definition"])
-        for key, definition in (targets or {}).items():
+        for key, definition in named_texts("targets", targets or {}).items():
             aspects[key] = Aspect(key.replace("_", " ").capitalize(), definition)
         return cls(
             name=name,

@@ -9,7 +9,7 @@ import functools
 import importlib
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -117,12 +117,15 @@ class Rubric:
         (`1`, `score1`, `score1_description`, also below `scores`), or the text of a
         prompt.
 
-        Raises: ValueError saying what the file lacks; OSError.
+        Raises: ValueError naming the file and what it lacks.
         """
         kind = Path(path).suffix.lower()
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = _text_of(path)
         if kind not in (".toml", ".json", ".yaml", ".yml"):
-            return cls.parse(text.strip())
+            try:
+                return cls.parse(text.strip())
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
         try:
             loaded = _loader(kind)(text)
         except Exception as error:  # The three readers share no class of errors.
@@ -131,18 +134,31 @@ class Rubric:
                 f"rubric {path}: no {kind[1:].upper()}: {reason}"
             ) from None
         entries = loaded if isinstance(loaded, dict) else {}
+        texts = _descriptions(entries, f"rubric {path}")
         criteria = entries.get("criteria")
-        descriptions = _descriptions(entries)
-        low = min(descriptions, default=1)
-        scale = range(low, low + max(len(descriptions), 2))
-        if not isinstance(criteria, str) or sorted(descriptions) != list(scale):
+        low = min(texts, default=1)
+        scale = range(low, low + max(len(texts), 2))
+        written = [criteria, *texts.values()]
+        filled = all(isinstance(one, str) and one.strip() for one in written)
+        if not filled or sorted(texts) != list(scale):
             present = ", ".join(map(str, entries)) or "nothing by name"
             raise ValueError(
                 f"rubric {path} needs a text 'criteria' and one for each score, such "
-                f"as 1 to 5 without a gap; it has {present} (`nlgeval init` writes one)"
+                "as 1 to 5 without a gap, none of them empty; it has "
+                f"{present} (`nlgeval init` writes one)"
             )
-        texts = tuple(descriptions[score].strip() for score in scale)
-        return cls(criteria.strip(), texts, low)
+        descriptions = tuple(texts[score].strip() for score in scale)
+        return cls(str(criteria).strip(), descriptions, low)
+
+
+def _text_of(path: str | Path) -> str:
+    """The text of a rubric's file. Raises: ValueError naming the file."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ValueError(f"rubric {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"rubric {path} is not UTF-8; save it as UTF-8") from None
 
 
 def _loader(kind: str) -> Callable[[str], Any]:
@@ -150,20 +166,53 @@ def _loader(kind: str) -> Callable[[str], Any]:
     if kind == ".toml":
         return tomllib.loads
     if kind == ".json":
-        return files.from_json
-    return importlib.import_module("yaml").safe_load
+        return functools.partial(files.from_json, object_pairs_hook=_object)
+    return _from_yaml
 
 
-def _descriptions(entries: Mapping[Any, Any]) -> dict[int, str]:
-    """The text of each score in a rubric file, at its top or below `scores`."""
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. Raises: ValueError for a name that is there twice."""
+    _check_once([name for name, _ in pairs])
+    return dict(pairs)
+
+
+def _from_yaml(text: str) -> Any:
+    """The value of a YAML text. Raises: ValueError for a name that is there twice."""
+    yaml: Any = importlib.import_module("yaml")
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            _check_once([name.value for name, _ in node.value])
+            return dict(super().construct_mapping(node, deep))
+
+    return yaml.load(text, Loader)
+
+
+def _check_once(names: Sequence[str]) -> None:
+    """Pass where no name is repeated. Raises: ValueError."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} is there more than once")
+
+
+def _descriptions(entries: Mapping[Any, Any], place: str) -> dict[int, Any]:
+    """What stands for each score in a rubric file, at its top or below `scores`.
+
+    Raises: ValueError where a score is there twice, such as `1` and `score1`.
+    """
     below = entries.get("scores")
+    named = [*entries.items()]
     if isinstance(below, dict):
-        entries = {**entries, **below}
-    descriptions = {}
-    for key, text in entries.items():
-        score = _SCORE.fullmatch(str(key))
-        if score:
-            descriptions[int(score[1])] = str(text)
+        named += below.items()
+    descriptions: dict[int, Any] = {}
+    for key, text in named:
+        match = _SCORE.fullmatch(str(key))
+        if not match:
+            continue
+        score = int(match[1])
+        if score in descriptions:
+            raise ValueError(f"{place} has score {score} more than once; leave one")
+        descriptions[score] = text
     return descriptions
 
 

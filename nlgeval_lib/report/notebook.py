@@ -62,7 +62,7 @@ class Parameter:
             return text == "true"
         try:
             return self.accept(text if self.kind is str else ast.literal_eval(text))
-        except (ValueError, SyntaxError):
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             return self.accept(text)
 
 

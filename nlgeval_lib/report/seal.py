@@ -70,11 +70,12 @@ def read() -> dict[str, Line]:
     path = files.located(MANIFEST)
     if not path.exists():
         return {}
-    text = io.StringIO(path.read_text(encoding="utf-8"))
-    header, *rows = csv.reader(text)
-    if tuple(header) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
+    text = io.StringIO(path.read_text(encoding="utf-8", errors="replace"))
+    rows = list(csv.reader(text))
+    is_whole = all(len(row) == len(COLUMNS) for row in rows)
+    if not rows or tuple(rows[0]) != COLUMNS or not is_whole:
         raise ValueError(f"{MANIFEST} is damaged; git checkout -- {MANIFEST}")
-    return {name: Line(sha256, origin) for name, sha256, origin in rows}
+    return {name: Line(sha256, origin) for name, sha256, origin in rows[1:]}
 
 
 def sealed_files() -> list[str]:

@@ -61,6 +61,10 @@ class Point:
         return paths if all(path.is_file() for path in paths) else []
 
 
+# what `ast.literal_eval` raises of a text that is no Python value
+NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
+
+
 class SweepError(ValueError):
     """The sweep cannot be run with these values."""
 
@@ -75,7 +79,7 @@ def values(text: str) -> list[str]:
     try:
         for value in ast.literal_eval(f"({text},)"):
             texts.append(value if isinstance(value, str) else repr(value))
-    except (ValueError, SyntaxError):
+    except NO_LITERAL:
         texts = [value.strip() for value in text.split(",")]
     if "" in texts:
         raise SweepError(

@@ -21,7 +21,7 @@ from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import score_frame
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import Judge
-from nlgeval_lib.evaluators.metric import PairMetric
+from nlgeval_lib.evaluators.metric import Metric, PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import pair
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
@@ -120,6 +120,9 @@ class Job:
                 self.name,
                 empty_is_missing=False,
             )
+        if isinstance(self.evaluator, Metric):
+            needs = ("output", *self.evaluator.needs)
+            return rows.incomplete(part, needs, self.name)
         return {}
 
     def _complete_rows(self) -> pd.DataFrame:

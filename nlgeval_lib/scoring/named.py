@@ -117,20 +117,13 @@ class EngineChoice:
             )
         if not self.model:
             raise InputError(f"engine {name} needs a model: --model")
-        if self.base_url:
-            address = urlsplit(self.base_url)
-            plain = (
-                address.scheme in ("http", "https")
-                and address.hostname
-                and "@" not in address.netloc
-                and not address.query
+        takes_url = name == "openai" and _is_plain_address(self.base_url)
+        if self.base_url and not takes_url:
+            raise InputError(
+                "--base-url is an address such as http://host:8000/v1 for --engine "
+                "openai, without a user name or key in it; keys come from the "
+                "environment"
             )
-            if name != "openai" or not plain:
-                raise InputError(
-                    "--base-url is an address such as http://host:8000/v1 for --engine "
-                    "openai, without a user name or key in it; keys come from the "
-                    "environment"
-                )
         if self.on:
             scheduler = self.on.partition("=")[0]
             if scheduler not in ("", "ray") or name not in ("vllm", "transformers"):
@@ -210,6 +203,16 @@ class EngineChoice:
         return count
 
 
+def _is_plain_address(url: str) -> bool:
+    """Whether it is a server's address without a user name or a key in it."""
+    try:
+        address = urlsplit(url)
+    except ValueError:  # of brackets that are not closed
+        return False
+    has_server = address.scheme in ("http", "https") and bool(address.hostname)
+    return has_server and "@" not in address.netloc and not address.query
+
+
 def store(folder: str | Path | None = None) -> Store:
     """The store of a folder; the checkout's own without one."""
     return Store(Path(folder) if folder else files.state("completions"))
@@ -221,7 +224,7 @@ def check_store(store: Store) -> None:
     Raises: InputError.
     """
     folder = store.folder
-    while not folder.exists() and folder != folder.parent:
+    while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
     try:
         files.check(folder / store.path.name)
@@ -242,8 +245,10 @@ def plugin(path: str) -> None:
     spec = importlib.util.spec_from_file_location(
         f"nlgeval_plugin_{Path(path).stem}", path
     )
-    if not Path(path).is_file() or spec is None or spec.loader is None:
+    if not Path(path).is_file():
         raise InputError(f"plugin {path}: no such file")
+    if spec is None or spec.loader is None:
+        raise InputError(f"plugin {path}: no Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:

@@ -286,6 +286,30 @@ class Rows(Parts):
             frame=self.frame.iloc[rows],
         )
 
+    def unused_marks(self, marks: Iterable[str]) -> str:
+        """Which of these marks of a missing number stand in no rating or score, in
+        words; empty where all do.
+        """
+        columns = set[str]()
+        for ours, names in self.sources.items():
+            if ours not in (*TEXTS, *REFERENCES, *IDS):
+                columns.update(names)
+        unused = []
+        for mark in marks:
+            if not any(self._has_mark(column, mark) for column in columns):
+                unused.append(mark)
+        if not unused:
+            return ""
+        return (
+            f"{self.name} has no rating or score {' or '.join(unused)}; is it another "
+            "mark that stands for none?"
+        )
+
+    def _has_mark(self, column: str, mark: str) -> bool:
+        """Whether a mark of a missing number stands in a column of the user's."""
+        values = self.given[column].tolist()
+        return cells.without(values, [mark]).count(None) > values.count(None)
+
     def numbers(self, column: str) -> np.ndarray:
         """A column as float64, NaN where it is empty or says so (nan, null, none, na).
 
@@ -669,7 +693,7 @@ def _needed_columns(
             fills.append(f"--fill {need}=TEXT")
     return (
         f"{evaluator} needs {' and '.join(columns)}, and {rows.name} has "
-        f"{', '.join(rows.columns)}; say which it is ({' '.join(maps)}), or give "
+        f"{', '.join(rows.columns) or 'none'}; say which it is ({' '.join(maps)}), or give "
         f"one text for all rows ({' '.join(fills)})"
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import fcntl
+import glob
 import hashlib
 import json
 import os
@@ -43,7 +44,8 @@ class ScoreFile:
     """A file of rows with their scores, made part by part.
 
     The scores of each part are kept in a folder beside the file until all are there; a
-    run of the same `key` that was stopped goes on from there. Added are value, status,
+    run of the same `key` that was stopped goes on from there, one without a key begins
+    anew. Added are value, status,
     reason; from the details, what is one text or number; `details`, JSON of the others;
     and, where they were mapped or filled, which row it is. only_scores: without the
     texts. inert: in CSV and TSV no text is a formula to a spreadsheet.
@@ -62,8 +64,8 @@ class ScoreFile:
         self.column = column
         self.only_scores = only_scores
         self.resumes = bool(key)
-        mark = hashlib.sha256((key or os.urandom(8).hex()).encode()).hexdigest()[:12]
-        self._folder = self.path.with_name(f".{self.path.name[:100]}.{mark}.parts")
+        self._mark = hashlib.sha256(key.encode()).hexdigest()
+        self._folder = self.path.with_name(f".{self.path.name[:100]}.parts")
         # The kinds of each column without a detail, and of each detail.
         self._kinds = defaultdict[str, set[type]](set)
         self._details = defaultdict[str, set[type]](set)
@@ -129,7 +131,7 @@ class ScoreFile:
                 add(pd.DataFrame(values, dtype=object))
 
     def __enter__(self) -> ScoreFile:
-        """Keep other runs of the same key away. Raises: InputError where one is."""
+        """Keep other runs into this file away. Raises: InputError where one is."""
         self._folder.mkdir(parents=True, exist_ok=True)
         # closed by __exit__
         self._lock = open(self._folder / "lock", "wb")
@@ -140,7 +142,17 @@ class ScoreFile:
             raise InputError(
                 f"another run is writing {self.path}; wait for it, or name another file"
             ) from None
+        self._remove_leftovers()
         return self
+
+    def _remove_leftovers(self) -> None:
+        """Remove what runs that were killed left, but the parts of the same key."""
+        note = self._folder / "key"
+        if not self.resumes or not note.exists() or note.read_text() != self._mark:
+            for part in self._folder.glob("*.json"):
+                part.unlink()
+            files.write_text(note, self._mark)
+        remove_drafts(self.path)
 
     def __exit__(self, kind: object, *_: object) -> None:
         # A run that was stopped goes on from the parts that are stored.
@@ -209,6 +221,15 @@ def _further(details: Mapping[str, Any], column_of: Collection[str]) -> dict[str
 # -- writing
 
 
+def remove_drafts(path: Path) -> None:
+    """Remove the drafts of a file that runs which were killed left beside it.
+
+    Their names are those that `files.replacing` gives.
+    """
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
+        draft.unlink(missing_ok=True)
+
+
 def check_output(
     path: str,
     *inputs: str,
@@ -231,6 +252,8 @@ def check_output(
             raise InputError(
                 f"{path} is the input itself{why}; name another file to write to"
             )
+    if path.endswith(os.sep):
+        raise InputError(f"cannot write {path}: it names a folder; name a file")
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise InputError(f"{path} is no file but a device or a pipe; name a file")
     try:

@@ -191,7 +191,7 @@ def _unknown(
     """That there is no such setting, with the nearest name and those there are."""
     names = ", ".join(key for key in by_name if "." not in key) or "none"
     return (
-        f"{flag} {name}: {subject} has no option {name!r}{meant(name, by_name, '')} "
+        f"{flag} {name}: {subject} has no option {name!r}{meant(name, by_name, '.')} "
         f"Options: {names}"
     )
 

@@ -185,6 +185,11 @@ class TableFile:
                 self.rows += 1
         self.columns = list(columns)
         for column in self.columns:
+            if not str(column).strip():
+                raise InputError(
+                    f"{self.name} has a column without a name ({column!r}); every "
+                    "column needs one"
+                )
             try:
                 cells.as_text(str(column))
             except ValueError as error:

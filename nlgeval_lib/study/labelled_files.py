@@ -92,7 +92,7 @@ def labelled(
     labels = _labels(table, by)
     places = _places(table.frame)
     topics = rated_columns.groups(
-        table.frame.assign(**places), topic, rated_columns.TOPIC, "input_id"
+        table.frame.assign(**places), topic, rated_columns.TOPIC, "input_id", table.name
     )
     for label in dict.fromkeys(labels):
         members = np.flatnonzero(labels == label)

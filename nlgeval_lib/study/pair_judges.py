@@ -4,7 +4,8 @@ and what costs nothing beside them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.datasets import pairs
-from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.cells import InputError, as_text, is_missing, without
+from nlgeval_lib.scoring.rows import Parts, Rows
 
+OUTPUTS = ("output_1", "output_2")
+ORDERS = ("given", "swapped")
 CEILING = "raters, one against the others (ceiling)"
 _WORDS = {
     "1": 1.0,
@@ -29,24 +33,26 @@ _WORDS = {
 }
 
 
-def verdicts_of(column: pd.Series) -> np.ndarray:
-    """A column of verdicts as 1, 2, 0 (tie) and NaN: numbers, or words such as A, B and
-    tie.
+def as_verdict(value: Any) -> float:
+    """A cell as 1, 2, 0 (tie) or NaN: a number, or a word such as A, B and tie.
 
-    Raises: InputError naming the first row that is none of them.
+    Raises: ValueError with what a message has after the place of the cell.
     """
-    codes = np.full(len(column), np.nan)
-    for place, value in enumerate(column):
-        text = "" if pd.isna(value) else str(value).strip().casefold()
-        text = text.removesuffix(".0")
-        if text in _WORDS:
-            codes[place] = _WORDS[text]
-        elif text:
-            raise InputError(
-                f"row {place}: {column.name} is {str(value)[:40]!r}; a verdict is 1 or "
-                "2 (A or B) for an output, 0 (tie) for neither, or nothing"
-            )
-    return codes
+    text = "" if is_missing(value) else str(value).strip().casefold()
+    text = text.removesuffix(".0")
+    if text and text not in _WORDS:
+        raise ValueError(
+            f": {str(value)[:40]!r}; a verdict is 1 or 2 (A or B) for an output, "
+            "0 (tie) for neither, or nothing"
+        )
+    return _WORDS.get(text, math.nan)
+
+
+def _verdicts(data: Rows, column: str) -> np.ndarray:
+    """A column of verdicts as numbers. Raises: InputError naming the cell."""
+    values = without(data.frame[column], data.missing_values)
+    verdicts = data.read(values, column, data.given.index, as_verdict)
+    return np.array(verdicts, dtype=float)
 
 
 def measured(
@@ -117,7 +123,7 @@ def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
     if (frame["preference"] == pairs.TIE).any():
         made["a tie (baseline)"] = np.zeros(n)
     made["random (baseline)"] = rng.integers(1, 3, n).astype(float)
-    if {"output_1", "output_2"} <= set(frame.columns):
+    if set(OUTPUTS) <= set(frame.columns):
         one = np.array([_length(text) for text in frame["output_1"]])
         two = np.array([_length(text) for text in frame["output_2"]])
         longer = np.where(one > two, 1.0, np.where(one < two, 2.0, 0.0))
@@ -127,7 +133,7 @@ def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
 
 def _length(text: Any) -> int:
     """The length of a text in characters, 0 of one that is not there."""
-    return 0 if isinstance(text, float) else len(text)
+    return 0 if is_missing(text) else len(text)
 
 
 def ceiling(frame: pd.DataFrame) -> dict[str, Any] | None:
@@ -199,8 +205,28 @@ def table(
 # -- a file of anyone's pairs
 
 
+def names(data: Parts, scores: Sequence[str]) -> list[str]:
+    """The columns of these scores; without any it is `value`.
+
+    Raises: InputError for a column that is not there.
+    """
+    columns = [data.ours(name) for name in scores] or ["value"]
+    for column in columns:
+        if column not in data.theirs:
+            raise InputError(f"--score {data.lacks(column)}")
+    return columns
+
+
+def needed(scores: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a column takes part in `of_file`."""
+    columns = {"preference", "input_id", *OUTPUTS, *ORDERS, *scores}
+    for score in scores:
+        columns.update(f"{score}_{order}" for order in ORDERS)
+    return lambda name: name in columns or name.startswith("rater_")
+
+
 def of_file(
-    frame: pd.DataFrame,
+    data: Rows,
     scores: Sequence[str],
     unread: str = "drop",
     seed: int = 0,
@@ -209,37 +235,34 @@ def of_file(
     column of verdicts.
 
     The columns `NAME_given` and `NAME_swapped` of a score NAME say what each order gave;
-    of a single score also `given` and `swapped`, as `nlgeval score` writes them. Without
-    scores named it is `value`.
+    of a single score also `given` and `swapped`, as `nlgeval score` writes them.
     Raises: InputError for a column that is not there, or no verdict.
     """
-    if "preference" not in frame:
+    if "preference" not in data.frame:
         raise InputError(
-            "pairs need a column 'preference': 1 or 2 (A or B), 0 for a tie; "
-            f"the file has {', '.join(map(str, frame.columns))}"
+            f"{data.name} has no column 'preference', 1 or 2 (A or B), 0 for a tie; say "
+            "which it is: --map preference=COLUMN. Its columns: "
+            f"{', '.join(data.columns)}"
         )
-    names = list(scores) or ["value"]
-    rows = frame.assign(preference=verdicts_of(frame["preference"]))
-    for column in frame:
-        if str(column).startswith("rater_"):
-            rows[column] = verdicts_of(frame[column])
+    table_rows = data.frame.assign(preference=_verdicts(data, "preference"))
+    for column in data.frame:
+        if column.startswith("rater_"):
+            table_rows[column] = _verdicts(data, column)
+        elif column in OUTPUTS:
+            texts = data.frame[column]
+            table_rows[column] = data.read(texts, column, data.given.index, as_text)
     judges: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
-    for name in names:
-        if name not in rows:
-            raise InputError(
-                f"--score {name!r} is no column; there are "
-                f"{', '.join(map(str, frame.columns))}"
-            )
-        orders = [f"{name}_{order}" for order in ("given", "swapped")]
-        if len(names) == 1 and not set(orders) <= set(rows.columns):
-            orders = ["given", "swapped"]
-        said = verdicts_of(rows[name])
-        if set(orders) <= set(rows.columns):
-            given, swapped = (verdicts_of(rows[order]) for order in orders)
+    for name in scores:
+        orders = [f"{name}_{order}" for order in ORDERS]
+        if len(scores) == 1 and not set(orders) <= set(data.frame):
+            orders = list(ORDERS)
+        said = _verdicts(data, name)
+        if set(orders) <= set(data.frame):
+            given, swapped = (_verdicts(data, order) for order in orders)
             judges[f"{name}, each order"] = (given, swapped)
         judges[name] = (said, None)
     return table(
-        rows,
+        table_rows,
         judges,
         unread,
         seed,

@@ -34,10 +34,11 @@ def rater_kinds(
 
     A name says its kind between the prefix and a number (rater_expert_0); raters
     without one are one kind, "". declared: KIND=COLUMN,COLUMN, which goes before.
-    Raises: InputError for a declaration that is none, or an unknown column.
+    Raises: InputError for a declaration that is none, an unknown column, and what is
+    named twice.
     """
     kinds: dict[str, list[str]] = {}
-    taken = set()
+    taken: list[str] = []
     for declaration in declared:
         kind, equals, names = declaration.partition("=")
         members = [name.strip() for name in names.split(",") if name.strip()]
@@ -47,8 +48,13 @@ def rater_kinds(
                 f"--rater-kind {declaration!r}: write KIND=COLUMN,COLUMN with columns "
                 f"of the file{': no ' + ', '.join(unknown) if unknown else ''}"
             )
+        taken += members
+        if kind in kinds or len(set(taken)) < len(taken):
+            raise InputError(
+                f"--rater-kind {declaration!r}: a kind or a column is named twice; a "
+                "rater is of one kind"
+            )
         kinds[kind] = members
-        taken |= set(members)
     named = re.compile(re.escape(prefix) + r"(?:(.+)_)?\d+$")
     for name in columns:
         if not prefix or not name.startswith(prefix) or name in taken:
@@ -78,12 +84,13 @@ def numeric_raters(
 
 
 def groups(
-    frame: pd.DataFrame, column: str | None, default: str, key: str
+    frame: pd.DataFrame, column: str | None, default: str, key: str, file: str
 ) -> np.ndarray | None:
     """The family of each row's system, or the topic of its input; one that has none
     is its own. None where there is no such column.
 
-    column: None for the default one, "" for none. key: system_id or input_id.
+    column: None for the default one, "" for none. key: system_id or input_id. file: its
+    name, for errors.
     Raises: InputError for an unknown column, and for a system (or input) of two groups.
     """
     name = default if column is None else column
@@ -91,7 +98,9 @@ def groups(
         return None
     if name not in frame.columns:
         listed = ", ".join(map(str, frame.columns))
-        raise InputError(f"no column {name!r} for {default}; columns: {listed}")
+        raise InputError(
+            f"{file} has no column {name!r} for {default}; columns: {listed}"
+        )
     if key not in frame.columns:
         return None
     labels = frame[name].astype(object).to_numpy(copy=True)
@@ -101,8 +110,8 @@ def groups(
     several = pd.Series(labels).groupby(own, sort=False).nunique()
     if (several > 1).any():
         raise InputError(
-            f"{name}: {key} {several.idxmax()!r} has {several.max()} of them; "
-            "each has one"
+            f"{file}, column {name!r}: {key} {several.idxmax()!r} has "
+            f"{several.max()} of them; each has one"
         )
     return labels
 

@@ -308,10 +308,10 @@ def _groups(
         baselines = rated_columns.baselines(frame, settings.seed, constant)
         raters = _raters(data, settings)
     families = rated_columns.groups(
-        frame, settings.family, rated_columns.FAMILY, "system_id"
+        frame, settings.family, rated_columns.FAMILY, "system_id", data.name
     )
     topics = rated_columns.groups(
-        frame, settings.topic, rated_columns.TOPIC, "input_id"
+        frame, settings.topic, rated_columns.TOPIC, "input_id", data.name
     )
     flat = not any(key in frame.columns for key in rows.IDS)
     if flat:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import prompts
-from nlgeval_lib.evaluators.base import choose, field_of
+from nlgeval_lib.evaluators.base import choose, field_of, named_texts
 from nlgeval_lib.names import near, plain
 from nlgeval_lib.records import Completion, Judgment, Sample
 
@@ -175,9 +175,10 @@ class CriteriaTree:
             criteria = dict.fromkeys(criteria, "")
         if not criteria:
             raise ValueError("no criteria: give at least one name")
+        definitions = named_texts("criteria", criteria)
         children = [
             (name, definition or f"The {name} of the text.")
-            for name, definition in criteria.items()
+            for name, definition in definitions.items()
         ]
         return cls(OVERALL, source).with_children(OVERALL.id, children, origin="given")
 
