@@ -8,6 +8,8 @@ python tools/bench.py --only data metrics
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import importlib
 import json
 import os
@@ -16,14 +18,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 from nlgeval_lib import __version__, datasets, files  # noqa: E402
+
+Results = dict[str, Any]
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -33,29 +39,33 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def data() -> dict[str, Any]:
+def data() -> Results:
     """Seconds to load each data set and recording, files already verified."""
-    found: dict[str, Any] = {}
+    results: Results = {}
     for name in datasets.groups():
-        here, reason = datasets.available(name)
-        if not here:
-            found[name] = reason
+        available, reason = datasets.available(name)
+        if not available:
+            results[name] = reason
             continue
-        load = datasets.load if name in datasets.NAMES else datasets.recordings.load
+        load = datasets.recordings.load
+        if name in datasets.NAMES:
+            load = datasets.load
         load(name)  # verify the files, warm the file cache
-        found[name] = round(seconds(lambda load=load, name=name: load(name)), 3)
-    return {"seconds": found}
+        elapsed = seconds(functools.partial(load, name))
+        results[name] = round(elapsed, 3)
+    return {"seconds": results}
 
 
-def metrics() -> dict[str, Any]:
+def metrics() -> Results:
     """Seconds for each metric per 1,000 outputs, nothing cached, and again with
     everything cached.
     """
     from nlgeval_lib.evaluators import BertScore, Bleu, Meteor, Rouge, SemScore
 
-    here, _ = datasets.available("summeval")
-    items = datasets.items(datasets.load("summeval" if here else "mini"))[:1000]
-    chosen = {
+    available, _ = datasets.available("summeval")
+    name = "summeval" if available else "mini"
+    items = datasets.items(datasets.load(name))[:1000]
+    chosen: dict[str, Callable[[], Any]] = {
         "BLEU (sacrebleu)": Bleu,
         "ROUGE-L (rouge-score)": lambda: Rouge("rougeL"),
         "ROUGE-L (rouge)": lambda: Rouge("rougeL", package="rouge"),
@@ -63,72 +73,93 @@ def metrics() -> dict[str, Any]:
         "BERTScore (MiniLM)": BertScore,
         "SemScore (MiniLM)": SemScore,
     }
-    found: dict[str, Any] = {
+    by_metric: Results = {}
+    with _fresh_home():
+        for title, make in chosen.items():
+            by_metric[title] = _cold_and_cached(title, make, items)
+    return {
         "data": f"{len(items)} outputs of {items['dataset'].iat[0]}",
-        "seconds per 1000": {},
+        "seconds per 1000": by_metric,
     }
+
+
+def _cold_and_cached(
+    title: str,
+    make: Callable[[], Any],
+    items: pd.DataFrame,
+) -> dict[str, float]:
+    """Seconds of a metric per 1,000 outputs, for the first time and again."""
+    began = time.perf_counter()
+    frame = make().score(items)
+    cold = time.perf_counter() - began
+    # saying why there is no value takes no time worth knowing
+    without = frame[frame["status"] != "ok"]
+    if len(without):
+        sys.exit(f"bench: {title} is not timed: {without['reason'].iat[0]}")
+    cached = seconds(lambda: make().score(items))
+    return {
+        "cold": round(1000 * cold / len(items), 3),
+        "cached": round(1000 * cached / len(items), 3),
+    }
+
+
+@contextlib.contextmanager
+def _fresh_home() -> Iterator[None]:
+    """An empty state folder; afterwards the one that was set before."""
     state = os.environ.get("NLGEVAL_HOME")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NLGEVAL_HOME"] = folder
         try:
-            for name, make in chosen.items():
-                began = time.perf_counter()
-                frame = make().score(items)
-                cold = time.perf_counter() - began
-                if (
-                    not frame["status"].eq("ok").all()
-                ):  # saying why there is no value takes no time worth knowing
-                    sys.exit(
-                        f"bench: {name} is not timed: {frame.loc[frame['status'] != 'ok', 'reason'].iat[0]}"
-                    )
-                warm = seconds(lambda make=make: make().score(items))
-                found["seconds per 1000"][name] = {
-                    "cold": round(1000 * cold / len(items), 3),
-                    "cached": round(1000 * warm / len(items), 3),
-                }
+            yield
         finally:
-            os.environ.pop("NLGEVAL_HOME") if state is None else os.environ.update(
-                NLGEVAL_HOME=state
-            )
-    return found
+            if state is None:
+                del os.environ["NLGEVAL_HOME"]
+            else:
+                os.environ["NLGEVAL_HOME"] = state
 
 
-def reproduce() -> dict[str, Any]:
+def reproduce() -> Results:
     """Seconds of `make reproduce-all` with nothing cached, and again with nothing
     changed.
     """
-    found: dict[str, Any] = {}
+    nlgeval = Path(sys.executable).parent / "nlgeval"
+    results: Results = {}
     with tempfile.TemporaryDirectory() as folder:
-        places = {
-            f"NLGEVAL_{name}": str(Path(folder) / name.lower())
-            for name in ("HOME", "RESULTS", "FIGURES")
-        }
+        environment = dict(os.environ)
+        for name in ("home", "results", "figures"):
+            environment[f"NLGEVAL_{name.upper()}"] = str(Path(folder) / name)
         for state in ("cold", "warm"):
             began = time.perf_counter()
-            command = [str(Path(sys.executable).parent / "nlgeval"), "run"]
-            done = subprocess.run(
-                command,
+            run = subprocess.run(
+                [str(nlgeval), "run"],
                 cwd=ROOT,
-                env=os.environ | places,
+                env=environment,
                 capture_output=True,
                 text=True,
             )
-            found[state] = round(time.perf_counter() - began, 1)
-            found[f"{state}: last line"] = (done.stdout.strip().splitlines() or [""])[
-                -1
-            ]
-    return found
+            results[state] = round(time.perf_counter() - began, 1)
+            lines = run.stdout.strip().splitlines()
+            results[f"{state}: last line"] = lines[-1] if lines else ""
+    return results
 
 
-SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {"data": data, "metrics": metrics}
-for _module in sorted(path.stem for path in (ROOT / "tools").glob("bench_*.py")):
-    SECTIONS[_module.removeprefix("bench_")] = lambda module=_module: (
-        importlib.import_module(module).measure()
-    )
+def _measured(module: str) -> Results:
+    """What a file of this folder measures; imported only where it is asked for."""
+    return importlib.import_module(module).measure()
+
+
+SECTIONS: dict[str, Callable[[], Results]] = {
+    "data": data,
+    "metrics": metrics,
+}
+for _path in sorted((ROOT / "tools").glob("bench_*.py")):
+    _section = _path.stem.removeprefix("bench_")
+    SECTIONS[_section] = functools.partial(_measured, _path.stem)
 SECTIONS["reproduce-all"] = reproduce
 
 
 def main() -> None:
+    """Measure the sections that are asked for, print and keep what came out."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -141,8 +172,10 @@ def main() -> None:
     )
     chosen = parser.parse_args().only
     target = ROOT / "results" / "bench.json"
-    result = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
-    result["machine"] = {
+    results: Results = {}
+    if target.exists():
+        results = json.loads(target.read_text(encoding="utf-8"))
+    results["machine"] = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
@@ -150,14 +183,19 @@ def main() -> None:
     }
     for name in chosen:
         print(f"bench: {name} ...", flush=True)
-        found = SECTIONS[name]()
-        # by size: BENCH_ROWS
-        result[name] = {**result.get(name, {}), **found} if name == "memory" else found
-        print(json.dumps(result[name], indent=2, ensure_ascii=False), flush=True)
-        files.write_text(
-            target, json.dumps(result, indent=2, ensure_ascii=False) + "\n"
-        )
+        section = SECTIONS[name]()
+        if name == "memory":
+            # a run measures the sizes of BENCH_ROWS; those of others stay
+            section = results.get(name, {}) | section
+        results[name] = section
+        print(_as_json(section), flush=True)
+        files.write_text(target, _as_json(results) + "\n")
     print("written: results/bench.json")
+
+
+def _as_json(results: Results) -> str:
+    """As a section is printed and kept."""
+    return json.dumps(results, indent=2, ensure_ascii=False)
 
 
 if __name__ == "__main__":

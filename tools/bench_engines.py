@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import multiprocessing
 import re
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +26,33 @@ from nlgeval_lib import datasets, engines, parsers
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.engines.store import Store
 
+Results = dict[str, Any]
 DELAY = 0.05  # seconds the loopback server takes to answer
 
 
 def measure(
-    prompts: int = 96, tokens: int = 64, rounds: int = 3, calls: int = 60
-) -> dict[str, Any]:
+    prompts: int = 96,
+    tokens: int = 64,
+    rounds: int = 3,
+    calls: int = 60,
+) -> Results:
     """Ratios of our engines to the bare backends.
 
     prompts, tokens: size of one vLLM round. rounds: of A and B each, and three times as
     many against bare vLLM, where the ratio is close to 1. calls: requests of each
     worker to the loopback server.
     """
-    out: dict[str, Any] = {"openai": _openai(calls)}
+    results: Results = {"openai": _openai(calls)}
     try:
         import vllm  # noqa: F401
     except ImportError as error:
-        return out | {"vllm": f"not measured: {error}"}
+        results["vllm"] = f"not measured: {error}"
+        return results
     with tempfile.TemporaryDirectory() as folder:
         model = _model(Path(folder) / "small")
         with engines.make("vllm", model=str(model), max_model_len=2048) as engine:
-            out["vllm"] = _against_bare(engine, prompts, tokens, 3 * rounds)
-    return out
+            results["vllm"] = _against_bare(engine, prompts, tokens, 3 * rounds)
+    return results
 
 
 def _model(folder: Path) -> Path:
@@ -58,9 +64,10 @@ def _model(folder: Path) -> Path:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokens = ["<unk>", "<s>", "</s>", "<pad>", *alphabet]
     vocabulary = {token: number for number, token in enumerate(tokens)}
-    tok = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>"))
-    tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tok.decoder = decoders.ByteLevel()
+    bytes_alone = models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>")
+    tokenizer = Tokenizer(bytes_alone)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     names = {
         "unk_token": "<unk>",
         "bos_token": "<s>",
@@ -81,19 +88,24 @@ def _model(folder: Path) -> Path:
         pad_token_id=3,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=tok, **names).save_pretrained(folder)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+    fast.save_pretrained(folder)
     return folder
 
 
 def _seconds(call: Callable[[], Any]) -> float:
+    """Wall seconds of one call."""
     began = time.perf_counter()
     call()
     return time.perf_counter() - began
 
 
 def _against_bare(
-    engine: Any, prompts: int, tokens: int, rounds: int
-) -> dict[str, Any]:
+    engine: Any,
+    prompts: int,
+    tokens: int,
+    rounds: int,
+) -> Results:
     """Wall seconds of both; and what each spends outside vLLM's own steps, which the
     machine's moods do not blur.
     """
@@ -102,40 +114,58 @@ def _against_bare(
     params = SamplingParams(temperature=0.0, max_tokens=tokens)
 
     def bare(texts: list[str]) -> None:
-        engine._llm.generate([f"a {text}" for text in texts], params, use_tqdm=False)
+        marked = [f"a {text}" for text in texts]
+        engine._llm.generate(marked, params, use_tqdm=False)
 
     def ours(texts: list[str]) -> None:
-        _stored_and_read(engine, [f"b {text}" for text in texts], tokens)
+        marked = [f"b {text}" for text in texts]
+        _stored_and_read(engine, marked, tokens)
 
-    pool = _pool()
     calls = {"bare": bare, "ours": ours}
     seconds: dict[str, list[float]] = {"bare": [], "ours": []}
     outside: dict[str, list[float]] = {"bare": [], "ours": []}
+    pool = _pool()
     with _timed_steps(engine._llm.llm_engine) as within:
         for number in range(-1, rounds):  # the first of each warms up
-            # other prompts each round, so that no prefix cache helps either side
-            texts = []
-            for i in range(prompts):
-                text = pool[(number * prompts + i) % len(pool)]
-                texts.append(f"{number} {text}")
+            texts = _of_round(number, prompts, pool)
             order = ("bare", "ours") if number % 2 else ("ours", "bare")
             for name in order:
                 within[0] = 0.0
-                took = _seconds(lambda call=calls[name], texts=texts: call(texts))
+                elapsed = _seconds(functools.partial(calls[name], texts))
                 if number >= 0:
-                    seconds[name].append(took)
-                    outside[name].append(took - within[0])
-    pairs = zip(seconds["bare"], seconds["ours"], strict=True)
-    ratios = [of_ours / of_bare for of_bare, of_ours in pairs]
-    result: dict[str, Any] = {"prompts": prompts, "tokens each": tokens}
+                    seconds[name].append(elapsed)
+                    outside[name].append(elapsed - within[0])
+    ratios = []
+    for of_bare, of_ours in zip(seconds["bare"], seconds["ours"], strict=True):
+        ratios.append(of_ours / of_bare)
+    result: Results = {"prompts": prompts, "tokens each": tokens}
     for name, values in seconds.items():
-        result[f"{name} seconds"] = round(statistics.median(values), 3)
-    result["ours / bare"] = round(statistics.median(ratios), 3)
+        result[f"{name} seconds"] = _median(values)
+    result["ours / bare"] = _median(ratios)
     result["ours / bare, all rounds"] = [round(ratio, 3) for ratio in ratios]
     for name, values in outside.items():
-        title = f"{name} outside vLLM's steps, seconds"
-        result[title] = round(statistics.median(values), 3)
+        result[f"{name} outside vLLM's steps, seconds"] = _median(values)
     return result
+
+
+def _median(values: list[float]) -> float:
+    """The median to three decimals."""
+    return round(statistics.median(values), 3)
+
+
+def _of_round(
+    number: int,
+    count: int,
+    pool: list[str],
+) -> list[str]:
+    """The prompts of a round: others each time, so that no prefix cache helps either
+    side.
+    """
+    texts = []
+    for i in range(count):
+        text = pool[(number * count + i) % len(pool)]
+        texts.append(f"{number} {text}")
+    return texts
 
 
 def _pool() -> list[str]:
@@ -167,11 +197,15 @@ def _timed_steps(llm_engine: Any) -> Iterator[list[float]]:
         llm_engine.step = step
 
 
-def _stored_and_read(engine: Any, prompts: Sequence[str], tokens: int) -> None:
+def _stored_and_read(
+    engine: Any,
+    prompts: list[str],
+    tokens: int,
+) -> None:
+    """Ask our engine, store what it answers, and read the ratings."""
+    sampling = Sampling(max_tokens=tokens)
     with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-        answers = engines.complete(
-            engine, list(prompts), Sampling(max_tokens=tokens), store
-        )
+        answers = engines.complete(engine, prompts, sampling, store)
         for draws in answers:
             parsers.rating(draws[0].text, 1, 5)
 
@@ -201,8 +235,10 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     try:
         while True:
             header = await reader.readuntil(b"\r\n\r\n")
-            length = re.search(rb"(?i)\r\ncontent-length:(.*)\r", header)
-            await reader.readexactly(int(length[1]) if length else 0)
+            length = 0
+            if match := re.search(rb"(?i)\r\ncontent-length:(.*)\r", header):
+                length = int(match[1])
+            await reader.readexactly(length)
             await asyncio.sleep(DELAY)
             writer.write(head + body)
             await writer.drain()
@@ -211,55 +247,73 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 def _serve(pipe: Any) -> None:
+    """Serve on a free port, whose number goes to the pipe."""
+
     async def main() -> None:
         server = await asyncio.start_server(_answer, "127.0.0.1", 0)
-        pipe.send(server.sockets[0].getsockname()[1])
+        _, port = server.sockets[0].getsockname()
+        pipe.send(port)
         async with server:
             await server.serve_forever()
 
     asyncio.run(main())
 
 
-def _openai(calls: int) -> dict[str, Any]:
+def _openai(calls: int) -> Results:
     """Requests a second of our engine, as a share of what `concurrency` allows."""
-    out: dict[str, Any] = {"delay, seconds": DELAY}
+    results: Results = {"delay, seconds": DELAY}
     with serving("spawn") as url:
         for concurrency in (4, 8, 16):
-            engine = engines.make(
-                "openai", model="slow", base_url=url, concurrency=concurrency
-            )
-            sampling = Sampling(max_tokens=8)
-            warming = [f"warm {i}" for i in range(concurrency)]
-            engines.complete(engine, warming, sampling)
-            seconds = []
-            for k in range(3):
-                prompts = [f"{k} {i}" for i in range(calls * concurrency)]
-                began = time.perf_counter()
-                engines.complete(engine, prompts, sampling)
-                seconds.append(time.perf_counter() - began)
-            share = calls * DELAY / statistics.median(seconds)
-            out[f"concurrency {concurrency}, share of ideal"] = round(share, 3)
-        out |= _beside_plain(url, 50 * calls)
-    return out
+            share = _share_of_ideal(url, calls, concurrency)
+            title = f"concurrency {concurrency}, share of ideal"
+            results[title] = round(share, 3)
+        results |= _beside_plain(url, 50 * calls)
+    return results
 
 
-def _beside_plain(url: str, count: int, concurrency: int = 256) -> dict[str, Any]:
+def _share_of_ideal(
+    url: str,
+    calls: int,
+    concurrency: int,
+) -> float:
+    """How near our engine comes to one request a worker and delay."""
+    engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
+    sampling = Sampling(max_tokens=8)
+    warming = [f"warm {i}" for i in range(concurrency)]
+    engines.complete(engine, warming, sampling)
+    seconds = []
+    for number in range(3):
+        prompts = [f"{number} {i}" for i in range(calls * concurrency)]
+        elapsed = _seconds(
+            functools.partial(engines.complete, engine, prompts, sampling)
+        )
+        seconds.append(elapsed)
+    return calls * DELAY / statistics.median(seconds)
+
+
+def _beside_plain(
+    url: str,
+    count: int,
+    concurrency: int = 256,
+) -> Results:
     """Our engine and plain httpx2 in turn: processor time a request, whatever else the
     machine does; and how much memory grows with the completions of the last round.
     """
     engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
     sampling = Sampling(max_tokens=8)
-    micros: dict[str, list[float]] = {"plain": [], "ours": []}
+    address = f"{url}/completions"
+    of_plain = []
+    of_ours = []
     growth = 0
     for number in range(4):  # the first warms up, and finds the pace
         asks = []
         for place in range(count):
             request = engines.Request(prompt=f"{number} {place}")
-            key = request.keys(engine, sampling)[0]
+            (key,) = request.keys(engine, sampling)
             asks.append(engines.Ask.of(request, 0, key, sampling))
         bodies = [engine.body(ask, sampling) for ask in asks]
         began = time.process_time()
-        asyncio.run(_plain(f"{url}/completions", bodies, concurrency))
+        asyncio.run(_plain(address, bodies, concurrency))
         between = time.process_time()
         before = _resident()
         for batch in engine.generate(asks, sampling):
@@ -267,41 +321,45 @@ def _beside_plain(url: str, count: int, concurrency: int = 256) -> dict[str, Any
         growth = _resident() - before
         ended = time.process_time()
         if number:
-            micros["plain"].append(1e6 * (between - began) / count)
-            micros["ours"].append(1e6 * (ended - between) / count)
-    plain = statistics.median(micros["plain"])
-    ours = statistics.median(micros["ours"])
+            of_plain.append(1e6 * (between - began) / count)
+            of_ours.append(1e6 * (ended - between) / count)
+    plain = statistics.median(of_plain)
+    ours = statistics.median(of_ours)
+    title = f"concurrency {concurrency}"
     return {
-        f"concurrency {concurrency}, plain httpx2, microseconds a request": round(
-            plain
-        ),
-        f"concurrency {concurrency}, ours, microseconds a request": round(ours),
-        f"concurrency {concurrency}, plain / ours": round(plain / ours, 3),
+        f"{title}, plain httpx2, microseconds a request": round(plain),
+        f"{title}, ours, microseconds a request": round(ours),
+        f"{title}, plain / ours": round(plain / ours, 3),
         "bytes a completion that stay": round(growth / count),
     }
 
 
-async def _plain(address: str, bodies: list[dict[str, Any]], concurrency: int) -> None:
+async def _plain(
+    address: str,
+    bodies: list[dict[str, Any]],
+    concurrency: int,
+) -> None:
     """Send all bodies, so many at a time, and read each answer as JSON."""
     import httpx2
 
-    left = iter(bodies)
+    to_send = iter(bodies)
     limits = httpx2.Limits(
         max_connections=concurrency, max_keepalive_connections=concurrency
     )
     async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
 
         async def worker() -> None:
-            for body in left:
+            for body in to_send:
                 answer = await client.post(address, json=body)
                 json.loads(answer.content)
 
-        await asyncio.gather(*(worker() for _ in range(concurrency)))
+        workers = [worker() for _ in range(concurrency)]
+        await asyncio.gather(*workers)
 
 
 def _resident() -> int:
     """The bytes of memory that this process has (Linux)."""
-    pages = Path("/proc/self/statm").read_text().split()[1]
+    _, pages, *_ = Path("/proc/self/statm").read_text().split()
     return int(pages) * 4096
 
 
@@ -311,9 +369,8 @@ def serving(method: str) -> Iterator[str]:
     method of multiprocessing.
     """
     receiving, sending = multiprocessing.Pipe()
-    server = multiprocessing.get_context(method).Process(
-        target=_serve, args=(sending,), daemon=True
-    )
+    context = multiprocessing.get_context(method)
+    server = context.Process(target=_serve, args=(sending,), daemon=True)
     server.start()
     try:
         yield f"http://127.0.0.1:{receiving.recv()}/v1"

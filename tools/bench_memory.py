@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROWS = tuple(map(int, os.environ.get("BENCH_ROWS", "1000000 10000000").split()))
+_SIZES = os.environ.get("BENCH_ROWS", "1000000 10000000")
+ROWS = tuple(map(int, _SIZES.split()))
 LENGTH = '''
 from nlgeval_lib.evaluators import register, score_frame
 from nlgeval_lib.records import Judgment
@@ -26,7 +27,8 @@ class Length:
     def signature(self):
         return "length|v:1"
     def score(self, frame):
-        return score_frame(frame.index, [Judgment(float(len(text))) for text in frame["output"]], self.signature())
+        judgments = [Judgment(float(len(text))) for text in frame["output"]]
+        return score_frame(frame.index, judgments, self.signature())
 '''
 READERS = {
     "pandas": "import pandas; pandas.read_json('rows.jsonl', lines=True)",
@@ -58,7 +60,8 @@ def peak(command: list[str], folder: Path) -> dict[str, Any]:
             command, cwd=folder, stdout=log, stderr=subprocess.STDOUT
         )
         while process.poll() is None:
-            most = max(most, sum(map(resident, family(process.pid))))
+            total = sum(map(resident, family(process.pid)))
+            most = max(most, total)
             time.sleep(0.05)
         log.seek(0)
         if process.returncode:
@@ -131,4 +134,7 @@ def commands(count: int) -> dict[str, list[str]]:
             ),
         }
     nlgeval = [sys.executable, "-m", "nlgeval_lib.cli"]
-    return {title: [*nlgeval, *words.split()] for title, words in chosen.items()}
+    full = {}
+    for title, words in chosen.items():
+        full[title] = [*nlgeval, *words.split()]
+    return full

@@ -12,10 +12,11 @@ import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import cycle, product
-from typing import Any
+from itertools import chain, cycle, product
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -25,6 +26,8 @@ from nlgeval_lib.meta import comparison, draws, levels
 
 SYSTEMS = 16
 INPUTS = 100
+KINDS = ("continuous", "mixed", "ordinal")
+# our names -> those of nlpstats
 NAMES = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
 LEVELS = {"input": "input", "dataset": "global", "system": "system"}
 CASES = (("input", "kendall-b"), ("dataset", "spearman"))
@@ -38,13 +41,27 @@ METHODS = ("bootstrap", "permutation")
 WMT = (14, 1875)
 LONG = 1_000_000
 
+Array = np.ndarray
+Figures = dict[str, float]  # by name
+# scores of two judges, and ratings
+Sides = tuple[Array, Array, Array]
+ScoresAndRatings = tuple[Array, Array]
+
+
+class Case(NamedTuple):
+    """What is resampled: how, at which level, with which coefficient."""
+
+    method: str
+    level: str
+    coef: str
+
 
 def data(
     kind: str = "continuous",
     systems: int = SYSTEMS,
     inputs: int = INPUTS,
     seed: int = 0,
-) -> tuple[Any, ...]:
+) -> Sides:
     """Two judges and ratings `[system, input]`.
 
     kind: continuous, all values distinct; mixed, distinct scores and ratings in thirds
@@ -52,21 +69,22 @@ def data(
     5 too, as an LLM judge gives.
     """
     rng = np.random.default_rng(seed)
-    quality = rng.normal(size=(systems, 1)) + rng.normal(size=(systems, inputs))
-    ratings = np.clip(
-        np.round((quality + rng.normal(size=quality.shape) + 3) * 3) / 3, 1, 5
-    )
-    first, second = (
-        quality + noise * rng.normal(size=quality.shape) for noise in (1.0, 1.3)
-    )
+    shape = (systems, inputs)
+    quality = rng.normal(size=(systems, 1)) + rng.normal(size=shape)
+    opinions = quality + rng.normal(size=shape) + 3
+    in_thirds = np.round(opinions * 3) / 3
+    ratings = np.clip(in_thirds, 1, 5)
+    first = quality + 1.0 * rng.normal(size=shape)
+    second = quality + 1.3 * rng.normal(size=shape)
     if kind == "ordinal":
-        first, second = (np.clip(np.round(side + 3), 1, 5) for side in (first, second))
+        first = np.clip(np.round(first + 3), 1, 5)
+        second = np.clip(np.round(second + 3), 1, 5)
     if kind == "continuous":
-        ratings = ratings + 0.01 * rng.normal(size=ratings.shape)
+        ratings = ratings + 0.01 * rng.normal(size=shape)
     return first, second, ratings
 
 
-def measure(resamples: int = 4000, slow_resamples: int = 20) -> dict[str, float]:
+def measure(resamples: int = 4000, slow_resamples: int = 20) -> Figures:
     """Seconds a resample and ratios, for bootstrap and permutation, and the large
     cases.
 
@@ -74,40 +92,24 @@ def measure(resamples: int = 4000, slow_resamples: int = 20) -> dict[str, float]
     nlpstats and scipy do.
     Raises: AssertionError when any of the three disagree.
     """
-    out: dict[str, float] = {}
-    for kind in ("continuous", "mixed", "ordinal"):
-        for level, coef in CASES:
-            for method in METHODS:
-                sides = data(kind)
-                name = f"{method}/{level}/{coef}/{kind}"
-                numbers = resamples, slow_resamples
-                out |= _cell(name, sides, method, level, coef, numbers)
-    out |= _growth()
-    out |= _ten_thousand()
-    out |= _wmt()
-    out |= _wmt_beside_nlpstats()
-    out |= _long_lists()
-    return out | _soft_accuracy()
-
-
-def _cell(
-    name: str,
-    sides: tuple[Any, ...],
-    method: str,
-    level: str,
-    coef: str,
-    numbers: tuple[int, int],
-) -> dict[str, float]:
-    """Microseconds a resample and both ratios."""
-    ours, theirs, loop = _three(sides, method, level, coef, *numbers)
-    return {
-        f"{name}/us": ours * 1e6,
-        f"{name}/times_nlpstats": theirs / ours,
-        f"{name}/times_scipy": loop / ours,
-    }
+    results: Figures = {}
+    for kind in KINDS:
+        sides = data(kind)
+        for (level, coef), method in product(CASES, METHODS):
+            case = Case(method, level, coef)
+            name = f"{method}/{level}/{coef}/{kind}"
+            results |= _beside_rivals(name, sides, case, resamples, slow_resamples)
+    results |= _growth()
+    results |= _ten_thousand()
+    results |= _wmt()
+    results |= _wmt_beside_nlpstats()
+    results |= _long_lists()
+    results |= _soft_accuracy()
+    return results
 
 
 def _clock(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Processor seconds of some work, and its result."""
     start = time.process_time()
     result = work()
     return time.process_time() - start, result
@@ -115,261 +117,363 @@ def _clock(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def _best(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
     """The fastest of some runs: what else the machine does only ever adds."""
-    return min((_clock(work) for _ in range(repeats)), key=lambda timed: timed[0])
+    runs = [_clock(work) for _ in range(repeats)]
+    return min(runs, key=itemgetter(0))
 
 
-def _by_unit(chunks: Iterable[draws.Draws]) -> dict[str, Any]:
-    """Weights of all resamples of systems and inputs: (n, units) each."""
-    chunks = list(chunks)
-    names = ("systems", "inputs")
+# -- the kernels, nlpstats and scipy on the same resamples
+
+
+def _beside_rivals(
+    name: str,
+    sides: Sides,
+    case: Case,
+    resamples: int,
+    slow_resamples: int,
+) -> Figures:
+    """Microseconds a resample and both ratios; all three must give the same values."""
+    prepare = _bootstrap if case.method == "bootstrap" else _permutation
+    rivals = prepare(sides, case, slow_resamples)
+    rivals.kernels(64)  # compiles them
+    kernels, values = _best(partial(rivals.kernels, resamples))
+    scipy, by_scipy = _best(partial(_by_scipy, rivals.resampled, case))
+    nlpstats, by_nlpstats = _best(rivals.nlpstats)
+    comparable = values[:slow_resamples]
+    np.testing.assert_allclose(comparable, by_scipy, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(comparable, by_nlpstats, rtol=0, atol=1e-10)
+    a_resample = kernels / resamples
     return {
-        name: np.concatenate([getattr(chunk, name).T for chunk in chunks]).astype(int)
-        for name in names
+        f"{name}/us": a_resample * 1e6,
+        f"{name}/times_nlpstats": nlpstats / slow_resamples / a_resample,
+        f"{name}/times_scipy": scipy / slow_resamples / a_resample,
     }
 
 
-def _three(
-    sides: tuple[Any, ...], method: str, level: str, coef: str, n: int, few: int
-) -> tuple[float, float, float]:
-    first, second, y = sides
-    if method == "bootstrap":
-        counts = _by_unit(draws.resamples(y.shape, "both", few, 0))
-        index = {
-            u: [np.repeat(np.arange(len(row)), row) for row in rows]
-            for u, rows in counts.items()
-        }
+class Rivals(NamedTuple):
+    """What is timed on the same resamples.
 
-        def ours(b: int = n) -> Any:
-            plan = levels.plan(first, y, coef, level)
-            return np.concatenate(
-                [plan.values(chunk) for chunk in draws.resamples(y.shape, "both", b, 0)]
-            )
+    kernels: the values of so many resamples. nlpstats: those of the few. resampled:
+    for scipy, the scores and ratings of each of the few; of a permutation, those of
+    both judges.
+    """
 
-        pairs = [
-            ((first[s][:, i], y[s][:, i]),)
-            for s, i in zip(index["systems"], index["inputs"], strict=True)
-        ]
-        theirs = _nlpstats_bootstrap(first, y, level, coef, index)
-    else:
-        one, two = (comparison.standardised(side) for side in (first, second))
-        masks = _by_unit(draws.resamples(y.shape, "both", few, 0, swap=True))
-
-        def ours(b: int = n) -> Any:
-            plan = levels.Swapped(one, two, y, coef, level)
-            return np.concatenate(
-                [
-                    np.subtract(*plan.values(chunk))
-                    for chunk in draws.resamples(y.shape, "both", b, 0, swap=True)
-                ]
-            )
-
-        swap = [
-            (s[:, None] ^ i[None]).astype(bool)
-            for s, i in zip(masks["systems"], masks["inputs"], strict=True)
-        ]
-        pairs = [((np.where(m, two, one), y), (np.where(m, one, two), y)) for m in swap]
-        theirs = _nlpstats_permutation(first, second, y, level, coef, masks)
-    ours(64)
-    ours_s, values = _best(ours)
-    loop_s, by_scipy = _best(lambda: [_scipy(pair, level, coef) for pair in pairs])
-    theirs_s, by_nlpstats = _best(theirs)
-    np.testing.assert_allclose(values[:few], by_scipy, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(values[:few], by_nlpstats, rtol=0, atol=1e-10)
-    return ours_s / n, theirs_s / few, loop_s / few
+    kernels: Callable[[int], Array]
+    nlpstats: Callable[[], Array]
+    resampled: Sequence[tuple[ScoresAndRatings, ...]]
 
 
-def _scipy(pair: tuple[tuple[Any, Any], ...], level: str, coef: str) -> float:
-    """The coefficient of one pair of sides by scipy, or the difference of two."""
-    function = BY_SCIPY[coef]
+def _bootstrap(
+    sides: Sides,
+    case: Case,
+    count: int,
+) -> Rivals:
+    """Systems and inputs drawn with replacement, for one judge's coefficient."""
+    scores, _, ratings = sides
+    resamples = partial(draws.resamples, ratings.shape, "both")
+
+    def kernels(number: int) -> Array:
+        plan = levels.plan(scores, ratings, case.coef, case.level)
+        chunks = resamples(number, 0)
+        return np.concatenate([plan.values(chunk) for chunk in chunks])
+
+    of_systems, of_inputs = _weights(resamples(count, 0))
+    systems = [_repeated(weights) for weights in of_systems]
+    inputs = [_repeated(weights) for weights in of_inputs]
+    resampled = []
+    for rows, columns in zip(systems, inputs, strict=True):
+        of_judge = (scores[rows][:, columns], ratings[rows][:, columns])
+        resampled.append((of_judge,))
+    nlpstats = _nlpstats_bootstrap(scores, ratings, case, systems, inputs)
+    return Rivals(kernels, nlpstats, resampled)
+
+
+def _permutation(
+    sides: Sides,
+    case: Case,
+    count: int,
+) -> Rivals:
+    """The judges' scores exchanged, for the difference of their coefficients."""
+    first, second, ratings = sides
+    left = comparison.standardised(first)
+    right = comparison.standardised(second)
+    resamples = partial(draws.resamples, ratings.shape, "both", swap=True)
+
+    def kernels(number: int) -> Array:
+        plan = levels.Swapped(left, right, ratings, case.coef, case.level)
+        differences = []
+        for chunk in resamples(number, 0):
+            of_left, of_right = plan.values(chunk)
+            differences.append(np.subtract(of_left, of_right))
+        return np.concatenate(differences)
+
+    systems, inputs = _weights(resamples(count, 0))
+    resampled = []
+    for of_systems, of_inputs in zip(systems, inputs, strict=True):
+        swap = (of_systems[:, None] ^ of_inputs[None]).astype(bool)
+        swapped_left = np.where(swap, right, left)
+        swapped_right = np.where(swap, left, right)
+        resampled.append(((swapped_left, ratings), (swapped_right, ratings)))
+    nlpstats = _nlpstats_permutation(sides, case, systems, inputs)
+    return Rivals(kernels, nlpstats, resampled)
+
+
+def _weights(chunks: Iterable[draws.Draws]) -> tuple[Array, Array]:
+    """Weights of all resamples of systems, and of inputs: (n, units) each."""
+    systems = []
+    inputs = []
+    for chunk in chunks:
+        assert chunk.systems is not None
+        assert chunk.inputs is not None
+        systems.append(chunk.systems.T)
+        inputs.append(chunk.inputs.T)
+    of_systems = np.concatenate(systems)
+    of_inputs = np.concatenate(inputs)
+    return of_systems.astype(int), of_inputs.astype(int)
+
+
+def _repeated(weights: Array) -> Array:
+    """The indices of what is drawn, each as often as its weight says."""
+    return np.repeat(np.arange(len(weights)), weights)
+
+
+def _by_scipy(
+    resampled: Iterable[tuple[ScoresAndRatings, ...]], case: Case
+) -> list[float]:
+    """The coefficient of each resample by scipy, or the difference of two."""
     values = []
+    for judges in resampled:
+        coefficients = [_coefficient_by_scipy(*judge, case) for judge in judges]
+        value = coefficients[0]
+        if len(coefficients) == 2:
+            value -= coefficients[1]
+        values.append(value)
+    return values
+
+
+def _coefficient_by_scipy(
+    scores: Array,
+    ratings: Array,
+    case: Case,
+) -> float:
+    """One coefficient at a level; by input, the mean over those that have one."""
+    if case.level == "dataset":
+        lists = [(scores.ravel(), ratings.ravel())]
+    elif case.level == "system":
+        lists = [(scores.mean(axis=1), ratings.mean(axis=1))]
+    else:
+        lists = list(zip(scores.T, ratings.T, strict=True))
+    coefficient = BY_SCIPY[case.coef]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for x, y in pair:
-            if level == "dataset":
-                columns = [(x.ravel(), y.ravel())]
-            elif level == "system":
-                columns = [(x.mean(axis=1), y.mean(axis=1))]
-            else:
-                columns = list(zip(x.T, y.T, strict=True))
-            by_list = [function(*column).statistic for column in columns]
-            values.append(np.nanmean(by_list))
-    return values[0] - values[1] if len(values) == 2 else values[0]
+        by_list = [coefficient(*pair).statistic for pair in lists]
+        return np.nanmean(by_list)
 
 
 def _nlpstats_bootstrap(
-    x: Any, y: Any, level: str, coef: str, index: dict[str, Any]
-) -> Callable[[], Any]:
+    scores: Array,
+    ratings: Array,
+    case: Case,
+    systems: Sequence[Array],
+    inputs: Sequence[Array],
+) -> Callable[[], Array]:
+    """nlpstats' bootstrap with the systems and inputs that we drew."""
     from nlpstats.correlations import bootstrap
 
-    rows = [
-        row
-        for pair in zip(index["systems"], index["inputs"], strict=True)
-        for row in pair
-    ]
-    drawn = cycle(rows)
-    n = len(index["systems"])
-    return lambda: _with_numpy(
-        "choice",
-        lambda *_, **__: next(drawn),
-        lambda: (
-            bootstrap(x, y, LEVELS[level], NAMES[coef], "both", n_resamples=n).samples
-        ),
+    drawn = cycle(_in_turn(systems, inputs))
+    run = partial(
+        bootstrap,
+        scores,
+        ratings,
+        LEVELS[case.level],
+        NAMES[case.coef],
+        "both",
+        n_resamples=len(systems),
     )
+    return partial(_with_numpy, "choice", lambda *_, **__: next(drawn), run)
 
 
 def _nlpstats_permutation(
-    first: Any, second: Any, y: Any, level: str, coef: str, masks: Any
-) -> Callable[[], Any]:
+    sides: Sides,
+    case: Case,
+    systems: Array,
+    inputs: Array,
+) -> Callable[[], Array]:
+    """nlpstats' permutation test with the exchanges that we drew."""
     from nlpstats.correlations import permutation_test
 
-    rows = [
-        row.astype(float)
-        for pair in zip(masks["systems"], masks["inputs"], strict=True)
-        for row in pair
-    ]
-    drawn = cycle(rows)
-    n = len(masks["systems"])
-    return lambda: _with_numpy(
-        "rand",
-        lambda *shape: next(drawn).reshape(shape),
-        lambda: (
-            permutation_test(
-                first, second, y, LEVELS[level], NAMES[coef], "both", n_resamples=n
-            ).samples
-        ),
+    masks = _in_turn(systems.astype(float), inputs.astype(float))
+    drawn = cycle(masks)
+    run = partial(
+        permutation_test,
+        *sides,
+        LEVELS[case.level],
+        NAMES[case.coef],
+        "both",
+        n_resamples=len(systems),
     )
+    return partial(_with_numpy, "rand", lambda *shape: next(drawn).reshape(shape), run)
+
+
+def _in_turn(systems: Iterable[Array], inputs: Iterable[Array]) -> list[Array]:
+    """What nlpstats asks numpy for: of each resample the systems, then the inputs."""
+    return list(chain.from_iterable(zip(systems, inputs, strict=True)))
 
 
 def _with_numpy(
-    name: str, stand_in: Callable[..., Any], work: Callable[[], Any]
-) -> Any:
-    """The work with one function of numpy.random replaced, so that nlpstats draws
-    what we drew.
+    name: str,
+    stand_in: Callable[..., Any],
+    work: Callable[[], Any],
+) -> Array:
+    """The samples of some work with one function of numpy.random replaced, so that
+    nlpstats draws what we drew.
     """
     real = getattr(np.random, name)
     setattr(np.random, name, stand_in)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return work()
+            return work().samples
     finally:
         setattr(np.random, name, real)
 
 
-def _seconds(x: Any, y: Any, coef: str, level: str, n: int, repeats: int = 1) -> float:
-    """Seconds for n resamples of both, the best of some repeats."""
-
-    def work() -> Any:
-        plan = levels.plan(x, y, coef, level)
-        return [plan.values(chunk) for chunk in draws.resamples(y.shape, "both", n, 0)]
-
-    return min(_clock(work)[0] for _ in range(repeats))
+# -- the kernels alone
 
 
-def _growth() -> dict[str, float]:
+def _seconds(
+    scores: Array,
+    ratings: Array,
+    coef: str,
+    level: str,
+    resamples: int,
+    repeats: int = 1,
+) -> float:
+    """Seconds for so many resamples of both, the best of some repeats."""
+
+    def work() -> None:
+        plan = levels.plan(scores, ratings, coef, level)
+        for chunk in draws.resamples(ratings.shape, "both", resamples, 0):
+            plan.values(chunk)
+
+    best, _ = _best(work, repeats)
+    return best
+
+
+def _growth() -> Figures:
     """How time grows for Kendall: with 4 times the resamples (linear: 4), with 4
     times the items (n log n: 4.8).
     """
-    x, _, y = data()
-    small, large = (_seconds(x, y, "kendall-b", "dataset", n, 3) for n in (1000, 4000))
-    wide = data(inputs=4 * INPUTS)
-    items = _seconds(wide[0], wide[2], "kendall-b", "dataset", 1000, 3)
-    return {"growth/resamples_x4": large / small, "growth/items_x4": items / small}
+    scores, _, ratings = data()
+    small = _seconds(scores, ratings, "kendall-b", "dataset", 1000, 3)
+    large = _seconds(scores, ratings, "kendall-b", "dataset", 4000, 3)
+    scores, _, ratings = data(inputs=4 * INPUTS)
+    wide = _seconds(scores, ratings, "kendall-b", "dataset", 1000, 3)
+    return {"growth/resamples_x4": large / small, "growth/items_x4": wide / small}
 
 
-def _ten_thousand() -> dict[str, float]:
+def _ten_thousand() -> Figures:
     """Seconds for 10,000 resamples of both at 16 x 100."""
-    x, _, y = data()
-    cases = [
-        (level, coef)
-        for level in levels.LEVELS
-        for coef in ("pearson", "spearman", "kendall-b")
-    ]
-    return {
-        f"ten_thousand/{level}/{coef}/s": _seconds(x, y, coef, level, 10_000)
-        for level, coef in cases
-    }
+    scores, _, ratings = data()
+    results: Figures = {}
+    for level, coef in product(levels.LEVELS, BY_SCIPY):
+        name = f"ten_thousand/{level}/{coef}/s"
+        results[name] = _seconds(scores, ratings, coef, level, 10_000)
+    return results
 
 
-def _wmt() -> dict[str, float]:
+def _wmt() -> Figures:
     """Seconds for 1,000 resamples of both on 14 systems x 1,875 inputs, and the
     process's peak memory in GiB.
     """
-    x, _, y = data("continuous", *WMT)
-    y = -np.round(np.abs(y - 5) * 4) / 2  # like MQM: few distinct values, none above 0
+    scores, _, ratings = data("continuous", *WMT)
+    # like MQM: few distinct values, none above 0
+    ratings = -np.round(np.abs(ratings - 5) * 4) / 2
     cases = (
         ("input", "kendall-b"),
         ("dataset", "spearman"),
         ("dataset", "kendall-b"),
         ("system", "kendall-b"),
     )
-    out = {
-        f"wmt_size/{level}/{coef}/s": _seconds(x, y, coef, level, 1000)
-        for level, coef in cases
-    }
+    results = {}
+    for level, coef in cases:
+        name = f"wmt_size/{level}/{coef}/s"
+        results[name] = _seconds(scores, ratings, coef, level, 1000)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return out | {
-        "wmt_size/peak_gib": peak / (2**30 if sys.platform == "darwin" else 2**20)
-    }
+    units_a_gib = 2**30 if sys.platform == "darwin" else 2**20
+    results["wmt_size/peak_gib"] = peak / units_a_gib
+    return results
 
 
 def _wmt_beside_nlpstats(
-    resamples: int = 500, slow_resamples: int = 2
-) -> dict[str, float]:
+    resamples: int = 500,
+    slow_resamples: int = 2,
+) -> Figures:
     """The same as for 16 x 100 at WMT's size: every level, coefficient and method."""
-    first, second, y = data("mixed", *WMT)
-    out: dict[str, float] = {}
+    sides = data("mixed", *WMT)
+    results: Figures = {}
     for method, level, coef in product(METHODS, LEVELS, BY_SCIPY):
+        case = Case(method, level, coef)
         name = f"wmt_size/{method}/{level}/{coef}"
-        numbers = resamples, slow_resamples
-        out |= _cell(name, (first, second, y), method, level, coef, numbers)
-    return out
+        results |= _beside_rivals(name, sides, case, resamples, slow_resamples)
+    return results
 
 
-def _long_lists() -> dict[str, float]:
+def _long_lists() -> Figures:
     """Seconds for one coefficient of a million items, and how many times scipy's
     speed that is.
 
     Raises: AssertionError when the two disagree.
     """
     by_scipy = BY_SCIPY | {"kendall-c": partial(stats.kendalltau, variant="c")}
-    out: dict[str, float] = {}
-    for kind in ("continuous", "mixed", "ordinal"):
-        first, _, y = data(kind, 1, LONG)
-        x = first.ravel()
-        y = y.ravel()
+    results: Figures = {}
+    for kind in KINDS:
+        scores, _, ratings = data(kind, 1, LONG)
+        scores = scores.ravel()
+        ratings = ratings.ravel()
         for coef, function in by_scipy.items():
-            ours, value = _best(partial(_one_value, x, y, coef), 5)
-            theirs, expected = _best(partial(function, x, y), 5)
+            ours, value = _best(partial(_one_value, scores, ratings, coef), 5)
+            scipy, expected = _best(partial(function, scores, ratings), 5)
             np.testing.assert_allclose(value, expected.statistic, rtol=0, atol=1e-9)
-            out[f"million/{coef}/{kind}/s"] = ours
-            out[f"million/{coef}/{kind}/times_scipy"] = theirs / ours
-    return out
+            results[f"million/{coef}/{kind}/s"] = ours
+            results[f"million/{coef}/{kind}/times_scipy"] = scipy / ours
+    return results
 
 
-def _one_value(x: Any, y: Any, coef: str) -> float:
-    return meta.correlate(x, y, coef).value
+def _one_value(
+    scores: Array,
+    ratings: Array,
+    coef: str,
+) -> float:
+    """One of our coefficients."""
+    return meta.correlate(scores, ratings, coef).value
 
 
-def _soft_accuracy() -> dict[str, float]:
+def _soft_accuracy() -> Figures:
     """Milliseconds for one soft pairwise accuracy of 1,000 exchanges, and seconds for
     a test of a difference in it.
     """
-    out: dict[str, float] = {}
+    results: Figures = {}
     for systems, inputs in ((SYSTEMS, INPUTS), WMT):
-        first, second, y = data("mixed", systems, inputs)
+        first, second, ratings = data("mixed", systems, inputs)
         name = f"soft_accuracy/{systems}x{inputs}"
         # Compiles the loops.
-        meta.soft_pairwise_accuracy(first, y)
-        own, _ = _best(partial(meta.soft_pairwise_accuracy, first, y), 10)
-        test, _ = _best(partial(meta.compare_soft_accuracy, first, second, y), 1)
-        out |= {f"{name}/ms": own * 1e3, f"{name}/test/s": test}
-    return out
+        meta.soft_pairwise_accuracy(first, ratings)
+        accuracy = partial(meta.soft_pairwise_accuracy, first, ratings)
+        seconds, _ = _best(accuracy, 10)
+        results[f"{name}/ms"] = seconds * 1e3
+        test = partial(meta.compare_soft_accuracy, first, second, ratings)
+        seconds, _ = _best(test, 1)
+        results[f"{name}/test/s"] = seconds
+    return results
+
+
+def main() -> None:
+    """Print every figure with four digits."""
+    rounded = {}
+    for name, value in measure().items():
+        rounded[name] = float(f"{value:.4g}")
+    print(json.dumps(rounded, indent=1))
 
 
 if __name__ == "__main__":
-    print(
-        json.dumps(
-            {name: float(f"{value:.4g}") for name, value in measure().items()}, indent=1
-        )
-    )
+    main()

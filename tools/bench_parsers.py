@@ -9,11 +9,12 @@ which says the same on a busy machine.
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -24,6 +25,7 @@ Reader = Callable[[str], Any]
 
 
 def _texts(frame: pd.DataFrame) -> list[str]:
+    """The texts as they stand in the recording."""
     return frame["text"].tolist()
 
 
@@ -31,71 +33,102 @@ def _marked(frame: pd.DataFrame) -> list[str]:
     """Feedback with its score behind the mark, as Prometheus writes it; the
     recording keeps the score apart.
     """
-    return [
-        f"{text} [RESULT] {value:g}"
-        for text, value in frame[["text", "value"]].itertuples(index=False)
-    ]
+    texts = []
+    for text, value in zip(frame["text"], frame["value"], strict=True):
+        texts.append(f"{text} [RESULT] {value:g}")
+    return texts
 
 
-# parser, recording, how it is read, which texts of the recording
-SETS: tuple[tuple[str, str, Reader, Callable[[pd.DataFrame], list[str]]], ...] = (
-    ("rating", "acloserlook", lambda text: parsers.rating(text, 1, 3), _texts),
-    ("rating", "llm_summeval", lambda text: parsers.rating(text, 1, 5), _texts),
-    ("error_analysis", "tigerscore_outputs", parsers.error_analysis, _texts),
-    ("error_analysis", "instructscore_wmt22", parsers.error_analysis, _texts),
-    ("feedback", "prometheus_gpt4", parsers.feedback, _marked),
-    ("feedback without a mark", "prometheus_gpt4", parsers.feedback, _texts),
+class Set(NamedTuple):
+    """A recording, how its texts are read, and which texts they are."""
+
+    parser: str
+    recording: str
+    read: Reader
+    choose: Callable[[pd.DataFrame], list[str]] = _texts
+
+
+SETS = (
+    Set("rating", "acloserlook", lambda text: parsers.rating(text, 1, 3)),
+    Set("rating", "llm_summeval", lambda text: parsers.rating(text, 1, 5)),
+    Set("error_analysis", "tigerscore_outputs", parsers.error_analysis),
+    Set("error_analysis", "instructscore_wmt22", parsers.error_analysis),
+    Set("feedback", "prometheus_gpt4", parsers.feedback, _marked),
+    Set("feedback without a mark", "prometheus_gpt4", parsers.feedback),
 )
+
+
+class Job:
+    """The texts of a set, and how fast they were read in each round."""
+
+    def __init__(
+        self,
+        title: str,
+        kind: str,
+        read: Reader,
+        texts: list[str],
+    ) -> None:
+        self.title = title
+        self.kind = kind
+        self.read = read
+        self.texts = texts
+        self.by_clock: list[float] = []
+        self.by_processor: list[float] = []
+
+    def run(self) -> None:
+        """Read all texts once, and note how many that is a second."""
+        clock = time.perf_counter()
+        processor = time.process_time()
+        for text in self.texts:
+            self.read(text)
+        clock_seconds = time.perf_counter() - clock
+        processor_seconds = time.process_time() - processor
+        self.by_clock.append(len(self.texts) / clock_seconds)
+        self.by_processor.append(len(self.texts) / processor_seconds)
+
+    def result(self) -> dict[str, int]:
+        """The size of the set, and the medians of the rounds."""
+        characters = statistics.fmean(map(len, self.texts))
+        by_clock = statistics.median(self.by_clock)
+        by_processor = statistics.median(self.by_processor)
+        return {
+            "texts": len(self.texts),
+            "characters each": round(characters),
+            "texts a second": round(by_clock),
+            "texts a second of processor time": round(by_processor),
+        }
 
 
 def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
     """Texts a second of every parser: at most `texts` of a set, the median of
     `rounds`.
     """
-    found: dict[str, Any] = {"target": f"{TARGET} texts a second", "rounds": rounds}
-    jobs: list[tuple[str, str, Reader, list[str]]] = []
-    for parser, name, read, choose in SETS:
-        title = f"{parser}, {name}"
-        here, reason = datasets.available(name)
-        if not here:
-            found[title] = reason
+    results: dict[str, Any] = {
+        "target": f"{TARGET} texts a second",
+        "rounds": rounds,
+    }
+    jobs: list[Job] = []
+    for recorded in SETS:
+        title = f"{recorded.parser}, {recorded.recording}"
+        available, reason = datasets.available(recorded.recording)
+        if not available:
+            results[title] = reason
             continue
-        chosen = choose(datasets.recordings.load(name))
+        results[title] = {}
+        frame = datasets.recordings.load(recorded.recording)
+        chosen = recorded.choose(frame)
         random.Random(0).shuffle(chosen)
         chosen = chosen[:texts]
-        once = list(dict.fromkeys(chosen))
-        found[title] = {}
-        jobs += [
-            (title, "as recorded", read, chosen),
-            (title, "no text twice", read, once),
-        ]
-    took: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        distinct = list(dict.fromkeys(chosen))
+        jobs.append(Job(title, "as recorded", recorded.read, chosen))
+        jobs.append(Job(title, "no text twice", recorded.read, distinct))
     for _ in range(rounds):
-        for title, kind, read, chosen in jobs:
-            took.setdefault((title, kind), []).append(_rates(read, chosen))
-    for title, kind, _, chosen in jobs:
-        by_clock, by_processor = zip(*took[title, kind], strict=True)
-        found[title][kind] = {
-            "texts": len(chosen),
-            "characters each": round(statistics.fmean(map(len, chosen))),
-            "texts a second": round(statistics.median(by_clock)),
-            "texts a second of processor time": round(statistics.median(by_processor)),
-        }
-    return found
-
-
-def _rates(read: Reader, texts: list[str]) -> tuple[float, float]:
-    """Texts a second by the clock and by processor time."""
-    clock = time.perf_counter()
-    processor = time.process_time()
-    for text in texts:
-        read(text)
-    return len(texts) / (time.perf_counter() - clock), len(texts) / (
-        time.process_time() - processor
-    )
+        for job in jobs:
+            job.run()
+    for job in jobs:
+        results[job.title][job.kind] = job.result()
+    return results
 
 
 if __name__ == "__main__":
-    import json
-
     print(json.dumps(measure(), indent=2))

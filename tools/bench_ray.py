@@ -11,29 +11,30 @@ import argparse
 import contextlib
 import functools
 import json
-import multiprocessing
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault(
-    "OMP_NUM_THREADS", "1"
-)  # Ray gives a replica of one CPU one thread; a fair rival has one too
+# Ray gives a replica of one CPU one thread; a fair rival has one too
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from nlgeval_lib import engines  # noqa: E402
 from nlgeval_lib.engines import Request, Sampling, ScriptedEngine  # noqa: E402
 from nlgeval_lib.engines.ray import RayEngine  # noqa: E402
 from nlgeval_lib.engines.store import Store  # noqa: E402
 
+Results = dict[str, Any]
 ANSWER = "Feedback: it answers what was asked. [RESULT] 4"
 
 
@@ -44,15 +45,18 @@ class Sleeping(ScriptedEngine):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        super().__init__(
-            lambda request, draw: (time.sleep(seconds), ANSWER)[1],
-            model="sleeping",
-            batch_size=8,
-        )
+
+        def answer(request: Request, draw: int) -> str:
+            time.sleep(seconds)
+            return ANSWER
+
+        super().__init__(answer, model="sleeping", batch_size=8)
 
 
 def asked(
-    engine: Any, prompts: list[str], sampling: Sampling
+    engine: Any,
+    prompts: list[str],
+    sampling: Sampling,
 ) -> tuple[float, engines.Answers]:
     """Seconds for these prompts through a store of their own, and the answers."""
     with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
@@ -61,229 +65,261 @@ def asked(
         return time.perf_counter() - began, answers
 
 
-def sleeping(seconds: float = 0.02, each: int = 750) -> dict[str, Any]:
+def _texts(answers: engines.Answers) -> list[str]:
+    """The texts of all answers, in the order of the prompts."""
+    return [completion.text for completion in answers.flat]
+
+
+def sleeping(seconds: float = 0.02, each: int = 750) -> Results:
     """Share of the ideal with 1, 2, 4, 8 replicas of a sleeping engine: `each`
     prompts a replica.
     """
-    alone, _ = asked(Sleeping(seconds), [f"alone {i}" for i in range(each)], Sampling())
-    found: dict[str, Any] = {
+    prompts = [f"alone {number}" for number in range(each)]
+    alone, _ = asked(Sleeping(seconds), prompts, Sampling())
+    results: Results = {
         "seconds a prompt": seconds,
         "prompts a replica": each,
         "one process": round(alone, 2),
     }
+    make = functools.partial(Sleeping, seconds)
     for count in (1, 2, 4, 8):
-        with RayEngine(functools.partial(Sleeping, seconds), replicas=count) as engine:
+        prompts = [f"{count} {number}" for number in range(count * each)]
+        with RayEngine(make, replicas=count) as engine:
             engine.ready(count)
-            took, _ = asked(
-                engine, [f"{count} {i}" for i in range(count * each)], Sampling()
-            )
-        found[f"{count} replicas"] = {
-            "seconds": round(took, 2),
-            "share of ideal": round(alone / took, 3),
+            elapsed, _ = asked(engine, prompts, Sampling())
+        results[f"{count} replicas"] = {
+            "seconds": round(elapsed, 2),
+            "share of ideal": round(alone / elapsed, 3),
         }
-    return found
+    return results
 
 
-def vllm(prompts: int = 1600, tokens: int = 32, rounds: int = 4) -> dict[str, Any]:
+def vllm(
+    prompts: int = 1600,
+    tokens: int = 32,
+    rounds: int = 4,
+) -> Results:
     """One replica against one process, with vLLM on a small random Llama: seconds in
     turn; equal texts?
     """
     from tools import bench_engines
 
+    sampling = Sampling(max_tokens=tokens)
+    seconds: dict[str, list[float]] = {"process": [], "replica": []}
+    equal = True
     with tempfile.TemporaryDirectory() as folder:
         model = str(bench_engines._model(Path(folder) / "small"))
         make = functools.partial(engines.make, "vllm", model=model, max_model_len=2048)
-        sides: tuple[list[float], list[float]] = ([], [])
-        equal = True
         with make() as alone, RayEngine(make) as replica:
+            order = {"replica": replica, "process": alone}
             for number in range(-1, rounds):  # the first warms up
-                chosen = [
-                    f"{number} rate the response {i} from one to five: it is fine."
-                    for i in range(prompts)
-                ]
-                turn = 1 if number % 2 else -1  # who begins
-                pair = [
-                    asked(each, chosen, Sampling(max_tokens=tokens))
-                    for each in (alone, replica)[::turn]
-                ][::turn]
-                equal &= [one.text for one in pair[0][1].flat] == [
-                    one.text for one in pair[1][1].flat
-                ]
-                for side, (took, _) in zip(sides, pair, strict=True):
-                    side += [took] * (number >= 0)
-    ratios = [two / one for one, two in zip(*sides, strict=True)]
+                # they take turns in who begins
+                order = dict(reversed(order.items()))
+                questions = _questions(number, prompts)
+                texts = {}
+                for name, engine in order.items():
+                    elapsed, answers = asked(engine, questions, sampling)
+                    texts[name] = _texts(answers)
+                    if number >= 0:
+                        seconds[name].append(elapsed)
+                equal &= texts["process"] == texts["replica"]
+    ratios = []
+    for of_process, of_replica in zip(*seconds.values(), strict=True):
+        ratios.append(of_replica / of_process)
     return {
         "prompts": prompts,
         "tokens each": tokens,
-        "one process, seconds": round(statistics.median(sides[0]), 2),
-        "one replica, seconds": round(statistics.median(sides[1]), 2),
-        "replica / process, all rounds": [round(one, 3) for one in ratios],
+        "one process, seconds": round(statistics.median(seconds["process"]), 2),
+        "one replica, seconds": round(statistics.median(seconds["replica"]), 2),
+        "replica / process, all rounds": [round(ratio, 3) for ratio in ratios],
         "texts equal": equal,
     }
 
 
-def million(prompts: int = 1_000_000) -> dict[str, Any]:
+def _questions(number: int, count: int) -> list[str]:
+    """Prompts that no other round asks."""
+    questions = []
+    for response in range(count):
+        task = f"rate the response {response} from one to five"
+        questions.append(f"{number} {task}: it is fine.")
+    return questions
+
+
+def million(prompts: int = 1_000_000) -> Results:
     """Time and memory of a million prompts of a scripted engine through a store, in
     a process of its own.
     """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, __file__, "--million", str(prompts)],
         capture_output=True,
         text=True,
     )
-    return (
-        json.loads(done.stdout)
-        if done.returncode == 0
-        else {"failed": done.stderr[-500:]}
-    )
+    if process.returncode != 0:
+        return {"failed": process.stderr[-500:]}
+    return json.loads(process.stdout)
 
 
-def pace(prompts: int = 4000) -> dict[str, Any]:
+def pace(prompts: int = 4000) -> Results:
     """Requests a second of a loopback server that takes .5 or .05 s: 16 at a time,
     and as many as it takes.
     """
     from tools import bench_engines
 
-    found = {}
+    results = {}
     for delay in (0.5, 0.05):
         bench_engines.DELAY = delay
-        here, there = multiprocessing.Pipe()
-        server = multiprocessing.get_context("fork").Process(
-            target=bench_engines._serve, args=(there,), daemon=True
-        )
-        server.start()
-        how: dict[str, Any] = {
-            "model": "slow",
-            "base_url": f"http://127.0.0.1:{here.recv()}/v1",
-        }
-        for most, count in ((16, int(16 * 10 / delay / 2)), (256, prompts)):
-            engine = engines.make("openai", concurrency=most, **how)
-            began = time.perf_counter()
-            engines.complete(
-                engine,
-                [f"{most} {i}" for i in range(min(count, prompts))],
-                Sampling(max_tokens=8),
-            )
-            found[f"{delay} s, at most {most} at a time"] = round(
-                min(count, prompts) / (time.perf_counter() - began)
-            )
-        server.terminate()
-    return found
+        five_seconds = int(16 * 10 / delay / 2)
+        counts = {16: min(five_seconds, prompts), 256: prompts}
+        # forked, so that the server has the delay that was set here
+        with bench_engines.serving("fork") as url:
+            for concurrency, count in counts.items():
+                title = f"{delay} s, at most {concurrency} at a time"
+                results[title] = _rate(url, concurrency, count)
+    return results
 
 
-def fleet(prompts: int = 600, version: str = "0.1.17") -> dict[str, Any]:
+def _rate(
+    url: str,
+    concurrency: int,
+    count: int,
+) -> int:
+    """Requests a second of a server, so many at a time."""
+    engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
+    prompts = [f"{concurrency} {number}" for number in range(count)]
+    began = time.perf_counter()
+    engines.complete(engine, prompts, Sampling(max_tokens=8))
+    return round(count / (time.perf_counter() - began))
+
+
+class Server(NamedTuple):
+    """A process that was started, and where it answers."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+
+
+def fleet(prompts: int = 600, version: str = "0.1.17") -> Results:
     """Two vLLM servers on loopback behind vLLM's router, which has an environment of
     its own; one server is killed.
 
     Texts are compared with those of one server asked directly. Prompts are asked once
     with both up, once with a kill.
     """
-    sys.path.insert(0, str(ROOT / "tests"))
-    import engine_fixtures as fixtures
-    import tiny_model
-
-    home = ROOT / ".nlgeval" / "router"
-    if not (home / "bin" / "vllm-router").is_file():
-        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-        subprocess.run(
-            [home / "bin" / "pip", "install", "-q", f"vllm-router=={version}"],
-            check=True,
-        )
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        model = tiny_model.build(Path(folder) / "tiny", positions=2048)
-        log = stack.enter_context(open(Path(folder) / "log", "wb"))
-
-        def start(command: list[str], port: int) -> tuple[subprocess.Popen[bytes], str]:
-            command = [*command, "--host", "127.0.0.1", "--port", str(port)]
-            process = subprocess.Popen(
-                command,
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **fixtures.ENVIRONMENT},
-            )
-            stack.callback(process.kill)
-            return process, f"http://127.0.0.1:{port}"
-
-        serve = [
-            sys.executable,
-            "-m",
-            "vllm.entrypoints.openai.api_server",
-            "--model",
-            str(model),
-        ]
-        serve += [
-            "--served-model-name",
-            "tiny",
-            "--dtype",
-            "float32",
-            "--enforce-eager",
-            "--max-model-len",
-            "2048",
-        ]
-        serve += ["--kv-cache-memory-bytes", str(1 << 26)]
-        first, second = (start(serve, fixtures.free_port()) for _ in range(2))
-        for _, url in (first, second):
-            _answers(f"{url}/health")
-        route = [
-            str(home / "bin" / "vllm-router"),
-            "--worker-urls",
-            first[1],
-            second[1],
-            "--policy",
-            "round_robin",
-        ]
-        _, router = start(route, fixtures.free_port())
-        _answers(f"{router}/v1/models")
-        how: dict[str, Any] = {
-            "model": "tiny",
-            "dialect": "vllm",
-            "server": "fleet",
-            "api_key_env": "NO_SUCH_KEY",
-        }
-        asks = [
-            f"Rate response {i}: it is {'very ' * (i % 5)}good. Score:"
-            for i in range(prompts)
-        ]
-        sampling = Sampling(temperature=1.0, n=2, max_tokens=24)
-        direct = engines.complete(
-            engines.make("openai", base_url=f"{first[1]}/v1", **how), asks, sampling
-        )
+    with _behind_router(_router(version)) as (first, second, router):
+        asks = []
+        for number in range(prompts):
+            praise = "very " * (number % 5)
+            asks.append(f"Rate response {number}: it is {praise}good. Score:")
+        direct = _complete(first.url, asks)
         began = time.perf_counter()
-        both = engines.complete(
-            engines.make("openai", base_url=f"{router}/v1", **how), asks, sampling
-        )
-        took = time.perf_counter() - began
+        both = _complete(router.url, asks)
+        elapsed = time.perf_counter() - began
 
         def kill(progress: engines.Progress, batch: Any) -> None:
             if progress.done > prompts // 2:
-                second[0].kill()
+                second.process.kill()
 
-        one = engines.complete(
-            engines.make("openai", base_url=f"{router}/v1", **how),
-            asks,
-            sampling,
-            None,
-            kill,
-        )
-        text = [
-            [completion.text for completion in run.flat] for run in (direct, both, one)
-        ]
-        return {
-            "vllm-router": version,
-            "completions": len(text[0]),
-            "through the router: seconds, failed, equal to one server's": [
-                round(took, 1),
-                len(both.failed),
-                text[0] == text[1],
-            ],
-            "one server killed: failed, equal": [len(one.failed), text[0] == text[2]],
-        }
+        after_kill = _complete(router.url, asks, kill)
+    texts = _texts(direct)
+    return {
+        "vllm-router": version,
+        "completions": len(texts),
+        "through the router: seconds, failed, equal to one server's": [
+            round(elapsed, 1),
+            len(both.failed),
+            _texts(both) == texts,
+        ],
+        "one server killed: failed, equal": [
+            len(after_kill.failed),
+            _texts(after_kill) == texts,
+        ],
+    }
+
+
+@contextlib.contextmanager
+def _behind_router(program: str) -> Iterator[tuple[Server, Server, Server]]:
+    """Two servers of a tiny model and the router before them, all of them answering."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import tiny_model
+
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        model = tiny_model.build(folder / "tiny", positions=2048)
+        log = stack.enter_context(open(folder / "log", "wb"))
+        start = functools.partial(_start, stack, log)
+        first = start(_serving(model))
+        second = start(_serving(model))
+        for server in (first, second):
+            _answers(f"{server.url}/health")
+        command = [program, "--worker-urls", first.url, second.url]
+        router = start([*command, "--policy", "round_robin"])
+        _answers(f"{router.url}/v1/models")
+        yield first, second, router
+
+
+def _router(version: str) -> str:
+    """The router's program, installed where it is not yet."""
+    programs = ROOT / ".nlgeval" / "router" / "bin"
+    router = programs / "vllm-router"
+    if not router.is_file():
+        create = [sys.executable, "-m", "venv", str(programs.parent)]
+        subprocess.run(create, check=True)
+        install = [str(programs / "pip"), "install", "-q", f"vllm-router=={version}"]
+        subprocess.run(install, check=True)
+    return str(router)
+
+
+def _serving(model: Path) -> list[str]:
+    """The command that serves a small model with vLLM."""
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+    command += ["--model", str(model), "--served-model-name", "tiny"]
+    command += ["--dtype", "float32", "--enforce-eager"]
+    command += ["--max-model-len", "2048"]
+    command += ["--kv-cache-memory-bytes", str(1 << 26)]
+    return command
+
+
+def _start(
+    stack: contextlib.ExitStack,
+    log: BinaryIO,
+    command: list[str],
+) -> Server:
+    """Start a server on a free port; it is killed where the stack ends."""
+    import engine_fixtures
+
+    port = engine_fixtures.free_port()
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port)],
+        stdout=log,
+        stderr=log,
+        env=os.environ | engine_fixtures.ENVIRONMENT,
+    )
+    stack.callback(process.kill)
+    return Server(process, f"http://127.0.0.1:{port}")
+
+
+def _complete(
+    url: str,
+    prompts: list[str],
+    on_batch: Callable[[engines.Progress, Any], None] | None = None,
+) -> engines.Answers:
+    """Two answers of a server to each prompt."""
+    engine = engines.make(
+        "openai",
+        model="tiny",
+        base_url=f"{url}/v1",
+        dialect="vllm",
+        server="fleet",
+        api_key_env="NO_SUCH_KEY",
+    )
+    sampling = Sampling(temperature=1.0, n=2, max_tokens=24)
+    return engines.complete(engine, prompts, sampling, None, on_batch)
 
 
 def _answers(url: str) -> None:
     """Wait until somebody answers there."""
-    until = time.monotonic() + 300
-    while time.monotonic() < until:
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
             urllib.request.urlopen(url, timeout=5)
             return
@@ -300,36 +336,46 @@ class Forgetful(ScriptedEngine):
             yield batch
 
 
-def _million(count: int) -> dict[str, Any]:
-    import resource
-
-    def peak() -> int:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
+def _million(count: int) -> Results:
+    """What `million` measures, of this process."""
     text = "Rate the response on a scale of one to five. " * 4
-    requests = [Request(prompt=f"{text}{i}: what a fine answer") for i in range(count)]
-    found: dict[str, Any] = {
+    requests = []
+    for number in range(count):
+        requests.append(Request(prompt=f"{text}{number}: what a fine answer"))
+    results: Results = {
         "prompts": count,
         "characters each": len(text) + 28,
-        "MB with the prompts alone": peak(),
+        "MB with the prompts alone": _peak(),
     }
+    engine = Forgetful(lambda *_: ANSWER, batch_size=256)
     with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
         began = time.perf_counter()
-        answers = engines.complete(
-            Forgetful(lambda *_: ANSWER, batch_size=256), requests, Sampling(), store
-        )
-        found |= {
-            "seconds to ask and store": round(time.perf_counter() - began, 1),
-            "MB at most": peak(),
-        }
+        answers = engines.complete(engine, requests, Sampling(), store)
+        elapsed = time.perf_counter() - began
+        results["seconds to ask and store"] = round(elapsed, 1)
+        results["MB at most"] = _peak()
         began = time.perf_counter()
-        assert sum(len(draws) for draws in answers) == count == answers.progress.done
-        found |= {
-            "seconds to read all answers": round(time.perf_counter() - began, 1),
-            "MB at most, read": peak(),
-        }
-        found["MB of store"] = round(store.path.stat().st_size / 1e6)
-    return found
+        n_answers = sum(len(draws) for draws in answers)
+        assert n_answers == count == answers.progress.done
+        elapsed = time.perf_counter() - began
+        results["seconds to read all answers"] = round(elapsed, 1)
+        results["MB at most, read"] = _peak()
+        results["MB of store"] = round(store.path.stat().st_size / 1e6)
+    return results
+
+
+def _peak() -> int:
+    """MB that this process held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+SECTIONS: dict[str, Callable[[], Results]] = {
+    "sleeping": sleeping,
+    "vllm": vllm,
+    "million": million,
+    "fleet": fleet,
+    "pace": pace,
+}
 
 
 def main() -> None:
@@ -337,28 +383,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    sections = {
-        "sleeping": sleeping,
-        "vllm": vllm,
-        "million": million,
-        "fleet": fleet,
-        "pace": pace,
-    }
-    parser.add_argument("--only", nargs="+", choices=sections, default=list(sections))
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--million", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.million:
-        print(json.dumps(_million(given.million)))
+    options = parser.parse_args()
+    if options.million:
+        print(json.dumps(_million(options.million)))
         return
     path = ROOT / "results" / "ray.json"
-    found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    found["machine"] = {"cores": os.cpu_count(), "python": platform.python_version()}
-    for name in given.only:
-        found[name] = sections[name]() | {
-            "load of the machine at the end": round(os.getloadavg()[0], 1)
-        }
-        print(name, json.dumps(found[name], indent=1), flush=True)
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    results = {}
+    if path.is_file():
+        results = json.loads(path.read_text(encoding="utf-8"))
+    results["machine"] = {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+    for name in options.only:
+        section = SECTIONS[name]()
+        load, _, _ = os.getloadavg()
+        section["load of the machine at the end"] = round(load, 1)
+        results[name] = section
+        print(name, json.dumps(section, indent=1), flush=True)
+        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

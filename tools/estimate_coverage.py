@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,24 @@ from nlgeval_lib.study import recorded_judges
 
 SYSTEMS = 5
 Scores = np.ndarray
-# labels a system, inputs; "input": the same inputs for all systems
-DESIGNS = (("input", 30, 300), ("output", 30, 300), ("input", 100, 300))
+Rng = np.random.Generator
+
+
+class Design(NamedTuple):
+    """What is labelled: by "output" or by "input" (the same inputs for all systems),
+    how many outputs a system, of how many inputs.
+    """
+
+    by: str
+    labels: int
+    inputs: int
+
+
+DESIGNS = (
+    Design("input", 30, 300),
+    Design("output", 30, 300),
+    Design("input", 100, 300),
+)
 BEYOND = 200_000  # inputs that stand for the population
 
 
@@ -38,27 +54,29 @@ class World:
     """
 
     rate: Callable[[Scores], Scores]
-    judge: Callable[[Scores, np.random.Generator], Scores]
+    judge: Callable[[Scores, Rng], Scores]
     heavy: bool = False
     topics: int = 0
     note = "by a law"
 
-    def draw(self, inputs: int, rng: np.random.Generator) -> tuple[Scores, Scores]:
+    def draw(self, inputs: int, rng: Rng) -> tuple[Scores, Scores]:
         """Scores and ratings of new inputs, `[system, input]`."""
-        level = np.linspace(-0.6, 0.6, SYSTEMS)[:, None]
+        of_systems = np.linspace(-0.6, 0.6, SYSTEMS)[:, None]
         shape = (SYSTEMS, inputs)
         if self.heavy:
-            noise = rng.standard_t(3, size=shape)
+            of_outputs = rng.standard_t(3, size=shape)
         else:
-            noise = rng.normal(size=shape)
-        quality = level + 0.7 * rng.normal(size=(1, inputs)) + noise
+            of_outputs = rng.normal(size=shape)
+        of_inputs = 0.7 * rng.normal(size=(1, inputs))
+        quality = of_systems + of_inputs + of_outputs
         judged = quality
         if self.topics:
-            own, seen = rng.normal(size=(2, 1, self.topics))
+            for_people, for_judge = rng.normal(size=(2, 1, self.topics))
             topics = self.topics_of(inputs)
-            judged = quality + seen[:, topics]
-            quality = quality + own[:, topics]
-        return self.judge(judged, rng), self.rate(quality)
+            judged = quality + for_judge[:, topics]
+            quality = quality + for_people[:, topics]
+        scores = self.judge(judged, rng)
+        return scores, self.rate(quality)
 
     def topics_of(self, inputs: int) -> np.ndarray:
         """The topic of each input."""
@@ -80,7 +98,7 @@ class OfData:
     topics = 0
     note = "from data"
 
-    def draw(self, inputs: int, rng: np.random.Generator) -> tuple[Scores, Scores]:
+    def draw(self, inputs: int, rng: Rng) -> tuple[Scores, Scores]:
         """Scores and ratings of inputs that are drawn, `[system, input]`."""
         scores, ratings = _pool(self)
         drawn = rng.integers(0, ratings.shape[1], inputs)
@@ -90,42 +108,65 @@ class OfData:
 @functools.cache
 def _pool(world: OfData) -> tuple[Scores, Scores]:
     """All scores and ratings of a data set, of inputs that lack none."""
-    frame = datasets.of_numbers(world.dataset)
+    numbers = datasets.of_numbers(world.dataset)
+    of_aspect = numbers[numbers["aspect"] == world.aspect]
+    ratings = of_aspect.pivot_table("human", "system_id", "input_id")
     if world.recording:
-        items = datasets.items(frame)
-        recorded = recorded_judges.scores(items, world.recording)
-        places = items[["system_id", "input_id"]].reset_index(drop=True)
-        places["score"] = np.asarray(recorded[world.judge][world.aspect], dtype=float)
-        of_judge = places.pivot_table("score", "system_id", "input_id")
-    frame = frame[frame["aspect"] == world.aspect]
-    ratings = frame.pivot_table("human", "system_id", "input_id")
-    if not world.recording:
-        of_judge = frame.pivot_table(world.judge, "system_id", "input_id")
-    of_judge = of_judge.reindex_like(ratings)
-    complete = (ratings.notna() & of_judge.notna()).all()
-    return of_judge.loc[:, complete].to_numpy(), ratings.loc[:, complete].to_numpy()
+        scores = _recorded(world, numbers)
+    else:
+        scores = of_aspect.pivot_table(world.judge, "system_id", "input_id")
+    scores = scores.reindex_like(ratings)
+    complete = (ratings.notna() & scores.notna()).all()
+    ratings = ratings.loc[:, complete]
+    scores = scores.loc[:, complete]
+    return scores.to_numpy(), ratings.to_numpy()
+
+
+def _recorded(world: OfData, numbers: pd.DataFrame) -> pd.DataFrame:
+    """The scores of a recorded judge, `[system, input]`."""
+    items = datasets.items(numbers)
+    recorded = recorded_judges.scores(items, world.recording)
+    of_judge = recorded[world.judge][world.aspect]
+    scores = items[["system_id", "input_id"]].reset_index(drop=True)
+    scores["score"] = np.asarray(of_judge, dtype=float)
+    return scores.pivot_table("score", "system_id", "input_id")
+
+
+def _as_it_is(quality: Scores) -> Scores:
+    """People who see quality itself."""
+    return quality
 
 
 def _on_scale(values: Scores) -> Scores:
+    """Whole scores from 1 to 5."""
     return np.clip(np.round(values), 1, 5)
 
 
-def _noisy(quality: Scores, rng: np.random.Generator) -> Scores:
+def _noisy(quality: Scores, rng: Rng) -> Scores:
+    """A judge who sees quality with noise."""
     return quality + rng.normal(size=quality.shape)
 
 
-def _favours_one(quality: Scores, rng: np.random.Generator) -> Scores:
+def _favours_one(quality: Scores, rng: Rng) -> Scores:
+    """A judge on a scale of its own that scores the first system high."""
     scores = 50 + 10 * _noisy(quality, rng)
-    scores[0] = 70 + 3 * rng.normal(size=scores[0].shape)
+    noise = rng.normal(size=scores[0].shape)
+    scores[0] = 70 + 3 * noise
     return scores
 
 
-def _passes(quality: Scores, rng: np.random.Generator) -> Scores:
+def _knows_nothing(quality: Scores, rng: Rng) -> Scores:
+    """A judge who scores by chance."""
+    return rng.normal(size=quality.shape)
+
+
+def _passes(quality: Scores, rng: Rng) -> Scores:
+    """A judge who says pass (1) or fail (0)."""
     return (_noisy(quality, rng) > -0.5).astype(float)
 
 
 WORLDS: dict[str, World | OfData] = {
-    "normal": World(lambda quality: quality, _noisy),
+    "normal": World(_as_it_is, _noisy),
     "five classes": World(
         lambda quality: _on_scale(3.5 + quality),
         lambda quality, rng: _on_scale(3.8 + 0.8 * _noisy(quality, rng)),
@@ -134,12 +175,10 @@ WORLDS: dict[str, World | OfData] = {
         lambda quality: _on_scale(5.2 + quality),
         lambda quality, rng: _on_scale(5 + _noisy(quality, rng)),
     ),
-    "heavy tails": World(lambda quality: quality, _noisy, heavy=True),
-    "favours a system": World(lambda quality: quality, _favours_one),
-    "knows nothing": World(
-        lambda quality: quality, lambda quality, rng: rng.normal(size=quality.shape)
-    ),
-    "ten topics": World(lambda quality: quality, _noisy, topics=10),
+    "heavy tails": World(_as_it_is, _noisy, heavy=True),
+    "favours a system": World(_as_it_is, _favours_one),
+    "knows nothing": World(_as_it_is, _knows_nothing),
+    "ten topics": World(_as_it_is, _noisy, topics=10),
     "pass or fail": World(lambda quality: (quality > -0.8).astype(float), _passes),
     "SummEval, consistency": OfData(
         "summeval", "consistency", "gpt-4o", "alttest_summeval"
@@ -158,17 +197,17 @@ def labelled(
     ratings: Scores,
     by: str,
     labels: int,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> Scores:
     """The ratings of outputs drawn at random, NaN elsewhere."""
-    kept = np.full_like(ratings, np.nan)
-    inputs = ratings.shape[1]
+    known_ratings = np.full_like(ratings, np.nan)
+    systems, inputs = ratings.shape
     chosen = rng.choice(inputs, labels, replace=False)
-    for system in range(len(ratings)):
+    for system in range(systems):
         if by == "output":
             chosen = rng.choice(inputs, labels, replace=False)
-        kept[system, chosen] = ratings[system, chosen]
-    return kept
+        known_ratings[system, chosen] = ratings[system, chosen]
+    return known_ratings
 
 
 def measure(
@@ -188,56 +227,62 @@ def measure(
     rows = []
     for _ in range(sims):
         scores, ratings = world.draw(inputs, rng)
-        known = labelled(
-            ratings,
-            by,
-            labels,
-            rng,
-        )
-        found = meta.estimate(scores, known)
-        row = dict(_coverage(found, scores, truth))
+        known_ratings = labelled(ratings, by, labels, rng)
+        estimates = meta.estimate(scores, known_ratings)
+        row = dict(_coverage(estimates, scores, truth))
         if world.topics:
-            together = world.topics_of(inputs)
-            found = meta.estimate(scores, known, input_groups=together)
-            grouped = dict(_coverage(found, scores, truth))
+            topics = world.topics_of(inputs)
+            estimates = meta.estimate(scores, known_ratings, input_groups=topics)
+            grouped = dict(_coverage(estimates, scores, truth))
             row["means by topic"] = grouped["means"]
             row["differences by topic"] = grouped["differences"]
         rows.append(row)
     table = pd.DataFrame(rows)
     worth = ["worth of means", "worth of differences"]
-    return {**table.drop(columns=worth).mean(), **table[worth].median()}
+    coverage = table.drop(columns=worth).mean()
+    return {**coverage, **table[worth].median()}
 
 
 def _truth(world: World | OfData, seed: int) -> Scores:
     """The mean rating of each system over all inputs and topics there could be."""
     if isinstance(world, OfData):
-        return _pool(world)[1].mean(axis=1)
-    beyond = replace(world, topics=BEYOND if world.topics else 0)
-    _, ratings = beyond.draw(BEYOND, np.random.default_rng(seed))
+        _, ratings = _pool(world)
+        return ratings.mean(axis=1)
+    if world.topics:
+        world = replace(world, topics=BEYOND)
+    rng = np.random.default_rng(seed)
+    _, ratings = world.draw(BEYOND, rng)
     return ratings.mean(axis=1)
 
 
 def _coverage(
-    found: meta.Estimates, scores: Scores, truth: Scores
+    estimates: meta.Estimates,
+    scores: Scores,
+    truth: Scores,
 ) -> Iterator[tuple[str, float]]:
     """What one simulation says, by name."""
-    means = found.to_frame()
+    means = estimates.to_frame()
     yield "means", _held(means["low"], means["high"], truth)
     yield "labels alone", _held(means["low_alone"], means["high_alone"], truth)
+    _, inputs = scores.shape
     center = scores.mean(axis=1)
-    error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    error = scores.std(axis=1, ddof=1) / np.sqrt(inputs)
     low = center - 1.96 * error
     high = center + 1.96 * error
     yield "judge alone", _held(low, high, truth)
     first, second = np.triu_indices(len(truth), 1)
     gaps = truth[first] - truth[second]
-    pairs = found.differences_frame()
-    yield "differences", _held(pairs["low"], pairs["high"], gaps)
-    yield "worth of means", found.worth_means
-    yield "worth of differences", found.worth_differences
+    differences = estimates.differences_frame()
+    yield "differences", _held(differences["low"], differences["high"], gaps)
+    yield "worth of means", estimates.worth_means
+    yield "worth of differences", estimates.worth_differences
 
 
-def _held(low: Any, high: Any, truth: Scores) -> float:
+def _held(
+    low: Any,
+    high: Any,
+    truth: Scores,
+) -> float:
     """The share of intervals that hold the truth."""
     above = np.asarray(low) <= truth
     below = np.asarray(high) >= truth
@@ -255,24 +300,21 @@ def measure_pass_rates(
     """
     rates = np.linspace(0.4, 0.9, SYSTEMS)
     rng = np.random.default_rng(seed)
-    held = []
+    shares = []
     for _ in range(sims):
         passed = rng.random((SYSTEMS, inputs)) < rates[:, None]
         accuracy = np.where(passed, 0.9, 0.75)
-        right = rng.random(passed.shape) < accuracy
-        kept = labelled(
-            passed.astype(float),
-            "input",
-            labels,
-            rng,
-        )
-        kept[-1] = np.nan
-        table = meta.pass_rates(passed == right, kept).to_frame()
-        held.append(_held(table["low"], table["high"], rates))
-    return float(np.mean(held))
+        correct = rng.random(passed.shape) < accuracy
+        verdicts = passed == correct
+        known_ratings = labelled(passed.astype(float), "input", labels, rng)
+        known_ratings[-1] = np.nan
+        table = meta.pass_rates(verdicts, known_ratings).to_frame()
+        shares.append(_held(table["low"], table["high"], rates))
+    return float(np.mean(shares))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    """Print the coverage in every world and design, then that of pass rates."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sims", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
@@ -280,32 +322,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     sims = options.sims
     seed = options.seed
     rows = []
-    for name, (by, labels, inputs) in product(WORLDS, DESIGNS):
-        measured = measure(
-            name,
-            by,
-            labels,
-            inputs,
-            sims,
-            seed,
-        )
-        place = {
-            "world": name,
-            "made": WORLDS[name].note,
-            "by": by,
-            "labels": labels,
-            "inputs": inputs,
-        }
-        rows.append(place | measured)
+    for name, design in product(WORLDS, DESIGNS):
+        row: dict[str, Any] = {"world": name, "made": WORLDS[name].note}
+        row |= design._asdict()
+        row |= measure(name, *design, sims, seed)
+        rows.append(row)
     table = pd.DataFrame(rows).round(3)
     print(table.to_markdown(index=False))
     for labels in (20, 60):
-        coverage = measure_pass_rates(
-            labels,
-            300,
-            sims,
-            seed,
-        )
+        coverage = measure_pass_rates(labels, 300, sims, seed)
         print(f"pass rates, {labels} labels a system: {coverage:.3f}")
 
 

@@ -1,7 +1,9 @@
 """Is this machine ready for a judge on its GPU, and how fast is it?
 
-    python3 tools/gpu_check.py --before      driver, compiler, disk, token: nothing installed
-    .venv/bin/python tools/gpu_check.py      and one judge on 200 prompts: its rate is kept
+    python3 tools/gpu_check.py --before      driver, compiler, disk, token: nothing
+                                             installed
+    .venv/bin/python tools/gpu_check.py      and one judge on 200 prompts: its rate is
+                                             kept
 
 `make gpu-check` does both. The rate (new tokens a second, seconds to load) goes to the
 state folder, and `nlgeval completions --dry-run` plans with it.
@@ -25,7 +27,8 @@ JUDGE = "prometheus-eval/prometheus-7b-v1.0"
 BILLIONS = 6.74
 LEAST_DRIVER = 580  # of CUDA 13, which the locked vLLM is built for
 PROMPTS = 200
-PROMPT = """###Task Description: An instruction, a response and a score rubric are given.
+PROMPT = """###Task Description: An instruction, a response and a score rubric are \
+given.
 1. Write a feedback on the quality of the response by the rubric.
 2. After the feedback, write an integer between 1 and 5 as the score.
 The output format is: "Feedback: (write a feedback) [RESULT] (an integer)"
@@ -154,6 +157,7 @@ def measure(model: str, prompts: int) -> dict[str, float | str]:
 
 
 def main() -> int:
+    """Look, then measure one judge; 1 where the machine is not ready."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

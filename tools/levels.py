@@ -17,8 +17,8 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -37,21 +37,28 @@ METHODS = {
     "input": TWO_WAY,
 }
 ROWS = (("auto", "perm-rows"), ("auto", "boot-rows", "fisher"))
-CELLS = [
-    (size, "dataset", coef, *ROWS)
-    for size, coef in itertools.product(("60", "200"), COEFS)
-]
-CELLS += [
-    (size, level, coef, *METHODS[level])
-    for size, level, coef in itertools.product(
-        SIZES,
-        METHODS,
-        COEFS,
-    )
-]
+
+
+class Cell(NamedTuple):
+    """A row of systems and inputs, and what is tried on it."""
+
+    size: str
+    level: str
+    coef: str
+    tests: tuple[str, ...]
+    cis: tuple[str, ...]
+
+
+def _cells() -> Iterator[Cell]:
+    """Lists of one system first, then those of several."""
+    for size, coef in itertools.product(("60", "200"), COEFS):
+        yield Cell(size, "dataset", coef, *ROWS)
+    for size, level, coef in itertools.product(SIZES, METHODS, COEFS):
+        yield Cell(size, level, coef, *METHODS[level])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    """Measure the cells of both files that are not there yet."""
     options = _options(argv)
     _by_a_normal_law(options)
     _from_data(options)
@@ -61,7 +68,7 @@ def _by_a_normal_law(options: argparse.Namespace) -> None:
     """The cells of `simulated`."""
     worlds = [world for world in simulated.WORLDS if world in options.only]
     table = _Table("meta_inference.csv", simulated.COLUMNS)
-    for cell, world in itertools.product(CELLS, worlds):
+    for cell, world in itertools.product(_cells(), worlds):
         size, level, coef, tests, cis = cell
         sims = options.sims
         if size in HALF:
@@ -77,11 +84,7 @@ def _by_a_normal_law(options: argparse.Namespace) -> None:
             "seed": options.seed,
         }
         arguments = (world, size, level, coef, tests, cis, sims, options.seed)
-        table.add(
-            key,
-            simulated.measure,
-            arguments,
-        )
+        table.add(key, simulated.measure, arguments)
 
 
 def _from_data(options: argparse.Namespace) -> None:
@@ -89,13 +92,9 @@ def _from_data(options: argparse.Namespace) -> None:
     worlds = [world for world in data_worlds.WORLDS if world in options.only]
     table = _Table("data_worlds.csv", data_worlds.COLUMNS)
     sims = options.sims // 2
-    for level, coef, world in itertools.product(
-        METHODS,
-        COEFS,
-        worlds,
-    ):
-        two_systems = data_worlds.WORLDS[world].size[0] == 2
-        if two_systems and level != "dataset":
+    for level, coef, world in itertools.product(METHODS, COEFS, worlds):
+        systems, *_ = data_worlds.WORLDS[world].size
+        if systems == 2 and level != "dataset":
             continue
         key = {
             "world": world,
@@ -105,11 +104,7 @@ def _from_data(options: argparse.Namespace) -> None:
             "seed": options.seed,
         }
         arguments = (world, level, coef, sims, options.seed)
-        table.add(
-            key,
-            data_worlds.measure,
-            arguments,
-        )
+        table.add(key, data_worlds.measure, arguments)
 
 
 class _Table:
@@ -126,48 +121,35 @@ class _Table:
             self.rows = pd.read_csv(self.path, dtype={"size": str})
 
     def add(
-        self, key: dict[str, Any], measure: Callable[..., Any], arguments: Sequence[Any]
+        self,
+        key: dict[str, Any],
+        measure: Callable[..., Any],
+        arguments: Sequence[Any],
     ) -> None:
         """Measure a cell that is not there yet."""
         is_cell = self.rows[list(key)] == pd.Series(key)
         if is_cell.all(axis=1).any():
             return
         start = time.monotonic()
-        added = pd.DataFrame(measure(*arguments)).round(4)
+        measured = measure(*arguments)
+        added = pd.DataFrame(measured).round(4)
         if len(self.rows):
             added = pd.concat([self.rows, added], ignore_index=True)
         self.rows = added
         files.write_text(self.path, self.rows.to_csv(index=False))
         seconds = f"{time.monotonic() - start:.1f} s"
-        print(
-            *key.values(),
-            seconds,
-            file=sys.stderr,
-            flush=True,
-        )
+        print(*key.values(), seconds, file=sys.stderr, flush=True)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     worlds = [*simulated.WORLDS, *data_worlds.WORLDS]
-    parser.add_argument(
-        "--only",
-        nargs="*",
-        default=worlds,
-        choices=worlds,
-    )
-    parser.add_argument(
-        "--sims",
-        type=int,
-        default=600,
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-    )
+    parser.add_argument("--only", nargs="*", default=worlds, choices=worlds)
+    parser.add_argument("--sims", type=int, default=600)
+    parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args(argv)
 
 

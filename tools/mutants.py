@@ -37,6 +37,15 @@ ROOMS = {
 }
 # which of them are run
 SLOW = "not uniform and not benchmark and not cover and not memory and not real"
+NOT_COPIED = (
+    ".git",
+    ".venv",
+    ".mutants",
+    "results",
+    "figures",
+    "raw",
+    "__pycache__",
+)
 RESULTS = ROOT / ".mutants" / "results.jsonl"
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub,
@@ -76,32 +85,37 @@ def changes(tree: ast.AST) -> Iterator[tuple[int, str]]:
     and what was changed.
     """
     for node in list(_code(tree)):
-        line = getattr(node, "lineno", 0)
-        for field in ("op", "ops"):
-            original = getattr(node, field, None)
-            swapped = _swapped(original)
-            if swapped is None:
-                continue
-            setattr(node, field, swapped[0])
-            yield line, swapped[1]
+        for field, changed, change in _changes_of(node):
+            original = getattr(node, field)
+            setattr(node, field, changed)
+            yield getattr(node, "lineno", 0), change
             setattr(node, field, original)
-        if isinstance(node, (ast.If, ast.IfExp)):
-            test = node.test
-            node.test = ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
-            yield line, "condition turned"
-            node.test = test
-        elif isinstance(node, ast.Constant):
-            value = node.value
-            if not isinstance(value, (bool, int, float)):
-                continue
-            node.value = not value if isinstance(value, bool) else value + 1
-            yield line, f"{value!r} -> {node.value!r}"
-            node.value = value
-        elif isinstance(node, ast.Return) and node.value is not None:
-            result = node.value
-            node.value = ast.copy_location(ast.Constant(None), result)
-            yield line, "returns None"
-            node.value = result
+
+
+def _changes_of(node: ast.AST) -> Iterator[tuple[str, Any, str]]:
+    """Each change of a node: the field, what stands there then, and what was
+    changed.
+    """
+    for field in ("op", "ops"):
+        swapped = _swapped(getattr(node, field, None))
+        if swapped is not None:
+            operators, change = swapped
+            yield field, operators, change
+    if isinstance(node, (ast.If, ast.IfExp)):
+        negated = ast.UnaryOp(ast.Not(), node.test)
+        yield "test", ast.copy_location(negated, node.test), "condition turned"
+    elif isinstance(node, ast.Constant):
+        value = node.value
+        if isinstance(value, bool):
+            changed: Any = not value
+        elif isinstance(value, (int, float)):
+            changed = value + 1
+        else:
+            return
+        yield "value", changed, f"{value!r} -> {changed!r}"
+    elif isinstance(node, ast.Return) and node.value is not None:
+        nothing = ast.Constant(None)
+        yield "value", ast.copy_location(nothing, node.value), "returns None"
 
 
 def _swapped(operators: Any) -> tuple[Any, str] | None:
@@ -122,12 +136,15 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
     """The nodes whose change may matter: no annotation, no decorator, no message of
     an error.
     """
-    for name, child in ast.iter_fields(tree):
-        for node in child if isinstance(child, list) else [child]:
-            aside = name in ("annotation", "returns", "decorator_list") or isinstance(
-                node, (ast.Raise, ast.JoinedStr)
-            )
-            if isinstance(node, ast.AST) and not aside:
+    for name, children in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        if not isinstance(children, list):
+            children = [children]
+        for node in children:
+            if isinstance(node, (ast.Raise, ast.JoinedStr)):
+                continue
+            if isinstance(node, ast.AST):
                 yield node
                 yield from _code(node)
 
@@ -143,30 +160,31 @@ def mutants(path: Path) -> Iterator[Mutant]:
         yield Mutant(path, key, line, change, text)
 
 
-def survives(copy: Path, path: Path, text: str, seconds: float) -> bool:
+def survives(
+    copy: Path,
+    path: Path,
+    text: str,
+    seconds: float,
+) -> bool:
     """Whether the tests of a file's room pass with the changed file in the copy; a run
     that hangs is a mutant found.
     """
     target = copy / path.relative_to(ROOT)
     original = target.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-k", SLOW, "-m", "not slow"]
-    for name in ROOMS[room(path)]:
-        files = sorted((copy / "tests").glob(f"test_{name}.py"))
-        command += [f"tests/{file.name}" for file in files]
     environment = os.environ | {
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
         "NUMBA_CACHE_DIR": str(copy / ".numba"),
     }
-    with tempfile.TemporaryDirectory() as own:
+    with tempfile.TemporaryDirectory() as compiled:
         # numba keeps what it compiled by the file's time: a changed kernel needs a
         # place of its own.
         if path.name == "_kernels.py":
-            environment["NUMBA_CACHE_DIR"] = own
+            environment["NUMBA_CACHE_DIR"] = compiled
         try:
             run = subprocess.run(
-                command,
+                _tests(copy, room(path)),
                 cwd=copy,
                 env=environment,
                 capture_output=True,
@@ -179,6 +197,16 @@ def survives(copy: Path, path: Path, text: str, seconds: float) -> bool:
     return run.returncode == 0
 
 
+def _tests(copy: Path, name: str) -> list[str]:
+    """The command that runs the tests of a room; it stops at the first failure."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q"]
+    command += ["-k", SLOW, "-m", "not slow"]
+    for pattern in ROOMS[name]:
+        for file in sorted((copy / "tests").glob(f"test_{pattern}.py")):
+            command.append(f"tests/{file.name}")
+    return command
+
+
 def room(path: Path) -> str:
     """The room of the library that a file is part of."""
     return path.relative_to(ROOT / "nlgeval_lib").parts[0]
@@ -189,48 +217,71 @@ def main() -> int:
     passed.
     """
     options = _options()
-    every: list[Mutant] = []
-    for name in options.paths:
-        place = ROOT / "nlgeval_lib" / name
-        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
-            every += mutants(file)
-    sample = random.Random(options.seed).sample(every, min(options.sample, len(every)))
-    shard, shards = map(int, options.shard.split("/"))
-    chosen = sample[shard - 1 :: shards]
+    population: list[Mutant] = []
+    for file in _files(options.paths):
+        population += mutants(file)
+    chosen = _chosen(population, options)
     results = _results()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
-        ignored = shutil.ignore_patterns(
-            ".git", ".venv", ".mutants", "results", "figures", "raw", "__pycache__"
-        )
+        ignored = shutil.ignore_patterns(*NOT_COPIED)
         shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)
         sound: set[str] = set()  # rooms whose tests pass without a change
         for mutant in chosen:
             file = mutant.file
             if mutant.key not in results:
                 if room(file) not in sound:
-                    text = file.read_text(encoding="utf-8")
-                    if not survives(copy, file, text, 3 * options.seconds):
-                        print(
-                            f"the tests of {room(file)} fail without a change, "
-                            f"or take more than {3 * options.seconds:g} s"
-                        )
+                    if not _is_sound(copy, file, 3 * options.seconds):
                         return 1
                     sound.add(room(file))
                 survived = survives(copy, file, mutant.text, options.seconds)
                 results[mutant.key] = survived
                 _keep(mutant, survived)
             if results[mutant.key]:
-                print(
-                    f"{file.relative_to(ROOT)}:{mutant.line}: {mutant.change}",
-                    flush=True,
-                )
+                place = f"{file.relative_to(ROOT)}:{mutant.line}"
+                print(f"{place}: {mutant.change}", flush=True)
     survivors = sum(results[mutant.key] for mutant in chosen)
     print(
-        f"{len(every)} mutants, {len(chosen)} tried, "
+        f"{len(population)} mutants, {len(chosen)} tried, "
         f"{len(chosen) - survivors} found, {survivors} survive"
     )
     return 0
+
+
+def _files(names: list[str]) -> Iterator[Path]:
+    """The files that rooms and paths of the library name."""
+    for name in names:
+        place = ROOT / "nlgeval_lib" / name
+        if place.is_file():
+            yield place
+        else:
+            yield from sorted(place.rglob("*.py"))
+
+
+def _chosen(population: list[Mutant], options: argparse.Namespace) -> list[Mutant]:
+    """This shard of the sample."""
+    size = min(options.sample, len(population))
+    sample = random.Random(options.seed).sample(population, size)
+    shard, shards = map(int, options.shard.split("/"))
+    return sample[shard - 1 :: shards]
+
+
+def _is_sound(
+    copy: Path,
+    file: Path,
+    seconds: float,
+) -> bool:
+    """Whether the tests of a file's room pass without a change; says so where they do
+    not.
+    """
+    unchanged = file.read_text(encoding="utf-8")
+    if survives(copy, file, unchanged, seconds):
+        return True
+    print(
+        f"the tests of {room(file)} fail without a change, "
+        f"or take more than {seconds:g} s"
+    )
+    return False
 
 
 def _results() -> dict[str, bool]:
@@ -238,17 +289,27 @@ def _results() -> dict[str, bool]:
     if not RESULTS.exists():
         RESULTS.parent.mkdir(exist_ok=True)
         return {}
-    lines = map(json.loads, RESULTS.read_text(encoding="utf-8").splitlines())
-    return {line["key"]: line["survived"] for line in lines}
+    results = {}
+    for line in RESULTS.read_text(encoding="utf-8").splitlines():
+        tried = json.loads(line)
+        results[tried["key"]] = tried["survived"]
+    return results
 
 
 def _keep(mutant: Mutant, survived: bool) -> None:
-    line = {"key": mutant.key, "line": mutant.line, "what": mutant.change}
+    """Add a mutant that was tried to the results."""
+    tried = {
+        "key": mutant.key,
+        "line": mutant.line,
+        "what": mutant.change,
+        "survived": survived,
+    }
     with RESULTS.open("a", encoding="utf-8") as out:
-        out.write(json.dumps(line | {"survived": survived}) + "\n")
+        out.write(json.dumps(tried) + "\n")
 
 
 def _options() -> argparse.Namespace:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

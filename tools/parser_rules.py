@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from nlgeval_lib import datasets
 from nlgeval_lib.parsers import candidates, ratings, tables
@@ -17,57 +18,91 @@ from nlgeval_lib.parsers import candidates, ratings, tables
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "rating.jsonl"
 
 
-def texts(recorded: int) -> list[tuple[str | None, float, float, str | None]]:
+class Text(NamedTuple):
+    """A text to read, the lowest and the highest score, and the score's label."""
+
+    text: str | None
+    low: float
+    high: float
+    label: str | None = None
+
+
+def texts(recorded: int) -> list[Text]:
     """Every case, and the last `recorded` distinct texts of LLM_summeval where it is
     here.
     """
-    given = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
-    found = [
-        (case["text"], case["low"], case["high"], case.get("label")) for case in given
-    ]
-    if recorded and datasets.available("llm_summeval")[0]:
+    to_read = []
+    for line in CASES.read_text("utf-8").splitlines():
+        case = json.loads(line)
+        label = case.get("label")
+        to_read.append(Text(case["text"], case["low"], case["high"], label))
+    if not recorded:
+        return to_read
+    available, _ = datasets.available("llm_summeval")
+    if available:
         frame = datasets.recordings.load("llm_summeval")
-        found += [(text, 1.0, 5.0, None) for text in frame["text"].unique()[-recorded:]]
-    return found
+        for text in frame["text"].unique()[-recorded:]:
+            to_read.append(Text(text, 1.0, 5.0))
+    return to_read
+
+
+class Comparison:
+    """The readings with all rows, and those with one row left out."""
+
+    def __init__(self, to_read: list[Text]) -> None:
+        self.to_read = to_read
+        self.complete = self.readings()
+        self.idle = 0
+
+    def readings(self) -> list[str]:
+        """What is read with the tables as they are now."""
+        values = []
+        for text in self.to_read:
+            # `parsers.rating` would remember short texts
+            reading, *_ = ratings.read_text(*text)
+            values.append(repr(reading.value))
+        return values
+
+    def without(
+        self,
+        reduced: candidates.Tables,
+        kind: str,
+        name: str,
+        example: str,
+    ) -> None:
+        """Read with the reduced tables, print how many readings differ, and count the
+        row as idle where none does.
+        """
+        candidates.TABLES = reduced
+        changed = 0
+        for complete, without in zip(self.complete, self.readings(), strict=True):
+            changed += complete != without
+        remark = ""
+        if not changed:
+            self.idle += 1
+            remark = "   <- changes nothing"
+        print(f"{changed:6,}  {kind:10} {name} ({example}){remark}")
 
 
 def main() -> int:
     """Print a line a row: how many readings differ without it."""
-    parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("--recorded", type=int, default=0)
-    given = texts(parse.parse_args().recorded)
-
-    def readings() -> list[str]:
-        return [
-            repr(ratings.read_text(*one)[0].value) for one in given
-        ]  # rating itself remembers short texts
-
-    def told(kind: str, name: str, example: str) -> int:
-        changed = sum(
-            one != other for one, other in zip(whole, readings(), strict=True)
-        )
-        print(
-            f"{changed:6,}  {kind:10} {name} ({example}){'' if changed else '   <- changes nothing'}"
-        )
-        return int(not changed)
-
-    whole = readings()
-    idle = 0
-    for row in tables.CUES:
-        kept = {
-            other: before for other, before in tables.CUES.items() if other is not row
-        }
-        candidates.TABLES = candidates.Tables(kept)
-        idle += told("cue", row.name, row.example)
-    for scope, ways in tables.VETOES.items():
-        for row in ways:
-            others = {other: way for other, way in ways.items() if other != row}
-            candidates.TABLES = candidates.Tables(
-                vetoes={**tables.VETOES, scope: others}
-            )
-            idle += told(scope, *row)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recorded", type=int, default=0)
+    options = parser.parse_args()
+    comparison = Comparison(texts(options.recorded))
+    for cue in tables.CUES:
+        cues = dict(tables.CUES)
+        del cues[cue]
+        reduced = candidates.Tables(cues)
+        comparison.without(reduced, "cue", cue.name, cue.example)
+    for scope, vetoes in tables.VETOES.items():
+        for veto in vetoes:
+            remaining = dict(vetoes)
+            del remaining[veto]
+            reduced = candidates.Tables(vetoes=tables.VETOES | {scope: remaining})
+            comparison.without(reduced, scope, *veto)
     candidates.TABLES = candidates.Tables()
-    return int(idle > 0)
+    return int(comparison.idle > 0)
 
 
 if __name__ == "__main__":

@@ -11,44 +11,68 @@ import numpy as np
 import pandas as pd
 
 PROMPT = "Rate from 1 to 5.\nSource: {source}\nText: <<{output}>>\nScore:"
+PAIRS = "Which is better?\n<<{output_1}>>\n<<{output_2}>>\nA or B:"
+RATERS = 3
+DRAWS = 8  # of a judge that is asked again and again
+VOCABULARY = ["soft", "grey", "rain", "fell"]
 _TAG = re.compile(r"\[(i\d+) (s\d+)\]")
 _OUTPUT = re.compile(r"<<(.*)>>", re.DOTALL)
 _SOURCE = re.compile(r"Source: \[(i\d+)\]")
 Script = Callable[[Any, int], str]
+Row = dict[str, Any]
 
 
-def rated(seed: int = 0, systems: int = 12, inputs: int = 40) -> pd.DataFrame:
+def rated(
+    seed: int = 0,
+    systems: int = 12,
+    inputs: int = 40,
+) -> pd.DataFrame:
     """A set of one aspect, three raters, lengths that hardly follow quality; each text
     names its input and system.
     """
     rng = np.random.default_rng(seed)
-    quality = (
-        3
-        + rng.normal(0, 0.6, (systems, 1))
-        + rng.normal(0, 0.3, (1, inputs))
-        + rng.normal(0, 0.6, (systems, inputs))
-    )
+    of_systems = rng.normal(0, 0.6, (systems, 1))
+    of_inputs = rng.normal(0, 0.3, (1, inputs))
+    of_outputs = rng.normal(0, 0.6, (systems, inputs))
+    qualities = 3 + of_systems + of_inputs + of_outputs
     rows = []
-    for (system, number), true in np.ndenumerate(quality):
-        raters = np.clip(np.round(true + rng.normal(0, 0.5, 3)), 1, 5)
-        words = int(20 + 60 * rng.random() + 2 * true)
-        filled = " ".join(rng.choice(["soft", "grey", "rain", "fell"], words))
-        rows.append(
-            {
-                "input_id": f"i{number}",
-                "system_id": f"s{system}",
-                "source": f"[i{number}]",
-                "output": f"[i{number} s{system}] {filled}. It was {words} days. So.",
-                **{f"rater_{place}": value for place, value in enumerate(raters)},
-                "human": raters.mean(),
-            }
-        )
+    for (system, number), quality in np.ndenumerate(qualities):
+        rows.append(_rated_output(rng, f"i{number}", f"s{system}", quality))
     frame = pd.DataFrame(rows)
     frame.attrs = {"name": "drawn", "scale": {"overall": (1, 5)}}
     return frame
 
 
+def _rated_output(
+    rng: np.random.Generator,
+    input_id: str,
+    system_id: str,
+    quality: float,
+) -> Row:
+    """A row of the set: the text that a system made of an input, and its ratings."""
+    disagreement = rng.normal(0, 0.5, RATERS)
+    ratings = _on_scale(quality + disagreement)
+    length = int(20 + 60 * rng.random() + 2 * quality)
+    words = " ".join(rng.choice(VOCABULARY, length))
+    row: Row = {
+        "input_id": input_id,
+        "system_id": system_id,
+        "source": f"[{input_id}]",
+        "output": f"[{input_id} {system_id}] {words}. It was {length} days. So.",
+    }
+    for rater, rating in enumerate(ratings):
+        row[f"rater_{rater}"] = rating
+    row["human"] = ratings.mean()
+    return row
+
+
+def _on_scale(values: Any) -> Any:
+    """Whole scores from 1 to 5."""
+    return np.clip(np.round(values), 1, 5)
+
+
 def _output(request: Any) -> str:
+    """The text that the judge is to rate."""
     match = _OUTPUT.search(request.text())
     assert match is not None
     return match[1]
@@ -57,12 +81,23 @@ def _output(request: Any) -> str:
 def noise(text: str, seed: int) -> float:
     """A standard normal number that text and seed decide."""
     digest = hashlib.sha256(f"{seed} {text}".encode()).digest()
-    return float(np.random.default_rng(list(digest[:8])).normal())
+    rng = np.random.default_rng(list(digest[:8]))
+    return float(rng.normal())
 
 
-def honest(frame: pd.DataFrame, sd: float, seed: int) -> Script:
+def _mean_ratings(frame: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """The mean rating of each output, by input and system."""
+    by_output = frame.set_index(["input_id", "system_id"])
+    return by_output["human"].to_dict()
+
+
+def honest(
+    frame: pd.DataFrame,
+    sd: float,
+    seed: int,
+) -> Script:
     """The mean rating plus noise; the lowest score for the output of another input."""
-    ratings = frame.set_index(["input_id", "system_id"])["human"].to_dict()
+    ratings = _mean_ratings(frame)
 
     def answer(request: Any, draw: int) -> str:
         source = _SOURCE.search(request.text())
@@ -73,36 +108,38 @@ def honest(frame: pd.DataFrame, sd: float, seed: int) -> Script:
             return "1"
         place = (tag[1], tag[2])
         value = ratings[place] + sd * noise(str(place), seed)
-        return str(int(np.clip(np.round(value), 1, 5)))
+        return str(int(_on_scale(value)))
 
     return answer
 
 
 def length(request: Any, draw: int) -> str:
     """More words, more points."""
-    return str(int(np.clip(len(_output(request).split()) // 18, 1, 5)))
+    words = _output(request).split()
+    points = len(words) // 18
+    return str(int(np.clip(points, 1, 5)))
 
 
 def constant(request: Any, draw: int) -> str:
+    """The same score, whatever is asked."""
     return "4"
 
 
 def obedient(frame: pd.DataFrame) -> Script:
     """Honest, but for an instruction in the output."""
-    own = honest(frame, 0.3, 0)
+    opinion = honest(frame, 0.3, 0)
 
     def answer(request: Any, draw: int) -> str:
         if "highest score" in _output(request):
             return "5"
-        return own(request, draw)
+        return opinion(request, draw)
 
     return answer
 
 
 def fickle(frame: pd.DataFrame) -> Script:
     """Honest, with much noise that differs from draw to draw."""
-
-    scripts = [honest(frame, 1.2, draw) for draw in range(8)]
+    scripts = [honest(frame, 1.2, draw) for draw in range(DRAWS)]
 
     def answer(request: Any, draw: int) -> str:
         return scripts[draw](request, draw)
@@ -110,40 +147,47 @@ def fickle(frame: pd.DataFrame) -> Script:
     return answer
 
 
-PAIRS = "Which is better?\n<<{output_1}>>\n<<{output_2}>>\nA or B:"
-
-
 def pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of outputs of one input, the higher mean rating preferred; ties left out."""
+    """Pairs of outputs of one input, the higher mean rating preferred; no ties."""
     rows = []
     for _, outputs in frame.groupby("input_id", sort=False):
         for place in range(0, len(outputs) - 1, 2):
-            one, two = outputs.iloc[place], outputs.iloc[place + 1]
-            if one["human"] != two["human"]:
-                rows.append(
-                    {
-                        "input_id": one["input_id"],
-                        "output_1": one["output"],
-                        "output_2": two["output"],
-                        "preference": 1.0 if one["human"] > two["human"] else 2.0,
-                    }
-                )
+            left = outputs.iloc[place]
+            right = outputs.iloc[place + 1]
+            if left["human"] == right["human"]:
+                continue
+            row = {
+                "input_id": left["input_id"],
+                "output_1": left["output"],
+                "output_2": right["output"],
+                "preference": 2.0,
+            }
+            if left["human"] > right["human"]:
+                row["preference"] = 1.0
+            rows.append(row)
     drawn = pd.DataFrame(rows)
     drawn.attrs = {"name": "drawn_pairs"}
     return drawn
 
 
-def chooses(frame: pd.DataFrame, sd: float, seed: int) -> Script:
+def chooses(
+    frame: pd.DataFrame,
+    sd: float,
+    seed: int,
+) -> Script:
     """The output with the higher mean rating plus noise, in either order."""
-    ratings = frame.set_index(["input_id", "system_id"])["human"].to_dict()
+    ratings = _mean_ratings(frame)
 
     def answer(request: Any, draw: int) -> str:
-        places = [match.groups() for match in _TAG.finditer(request.text())]
-        values = [ratings[place] + sd * noise(str(place), seed) for place in places]
+        values = []
+        for tag in _TAG.finditer(request.text()):
+            place = (tag[1], tag[2])
+            values.append(ratings[place] + sd * noise(str(place), seed))
         return "A" if values[0] > values[1] else "B"
 
     return answer
 
 
 def first(request: Any, draw: int) -> str:
+    """The output that stands first, whatever the two are."""
     return "A"

@@ -16,22 +16,28 @@ from tools import planted
 NOISE = (0.25, 0.5, 1.0, 1.5)
 
 
-def rules(script: planted.Script, data: Any, of_pairs: bool = False) -> dict[str, str]:
+def rules(
+    script: planted.Script,
+    data: Any,
+    of_pairs: bool = False,
+) -> dict[str, str]:
     """Rule -> its kind, of those that hold, but for praise."""
     engine = ScriptedEngine(script)
     if of_pairs:
-        made = card.of(Preference(planted.PAIRS), [data], engine=engine)
+        judge: Any = Preference(planted.PAIRS)
+        judged = card.of(judge, [data], engine=engine)
     else:
         judge = PromptedJudge(planted.PROMPT)
-        made = card.of(judge, [data], engine=engine, repeat=2, probes=True)
-    listed = made.numbers["verdict"]["findings"]
-    return {row["rule"]: row["kind"] for row in listed if row["kind"] != "praises"}
+        judged = card.of(judge, [data], engine=engine, repeat=2, probes=True)
+    kinds = {}
+    for finding in judged.numbers["verdict"]["findings"]:
+        if finding["kind"] != "praises":
+            kinds[finding["rule"]] = finding["kind"]
+    return kinds
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(parser.parse_args().seeds)
+def show_faults() -> None:
+    """Print what the card of each planted fault says."""
     drawn = planted.rated()
     faults = {
         "length": planted.length,
@@ -41,20 +47,38 @@ def main() -> None:
     }
     for name, script in faults.items():
         print(f"{name}: {rules(script, drawn)}")
-    print(f"first: {rules(planted.first, planted.pairs(drawn), of_pairs=True)}")
+    pairs = planted.pairs(drawn)
+    print(f"first: {rules(planted.first, pairs, of_pairs=True)}")
+
+
+def of_honest(sd: float, seed: int) -> list[str]:
+    """Print what is said of an honest judge and of an honest choice between two; the
+    kinds of what is said.
+    """
+    frame = planted.rated(seed + 10)
+    graded = rules(planted.honest(frame, sd, seed), frame)
+    script = planted.chooses(frame, sd, seed)
+    paired = rules(script, planted.pairs(frame), of_pairs=True)
+    print(f"honest, noise {sd}, seed {seed}: {graded} {paired}")
+    return [*graded.values(), *paired.values()]
+
+
+def main() -> None:
+    """Print the findings of planted faults, then those of honest judges."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    show_faults()
+    judges = 0
     accused = 0
     unproven = 0
     for sd in NOISE:
-        for seed in seeds:
-            frame = planted.rated(seed + 10)
-            graded = rules(planted.honest(frame, sd, seed), frame)
-            script = planted.chooses(frame, sd, seed)
-            pairs = rules(script, planted.pairs(frame), of_pairs=True)
-            kinds = [*graded.values(), *pairs.values()]
+        for seed in range(options.seeds):
+            kinds = of_honest(sd, seed)
+            judges += 1
             accused += "fails" in kinds
             unproven += "unproven" in kinds
-            print(f"honest, noise {sd}, seed {seed}: {graded} {pairs}")
-    print(f"{accused} of {len(NOISE) * len(seeds)} honest judges are accused")
+    print(f"{accused} of {judges} honest judges are accused")
     print(f"{unproven} of them cannot be told from chance or length")
 
 

@@ -9,19 +9,28 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from nlgeval_lib import files
 from nlgeval_lib.prompts import printed
 
 
 def main(arguments: list[str]) -> None:
     """Write the two kept tables, and say how many prompts are equal."""
-    folder = Path(arguments[0]) if arguments else None
+    folder = None
+    if arguments:
+        folder = Path(arguments[0])
     compared, differing = printed.compare(folder)
-    for name, frame in ((printed.COMPARED, compared), (printed.DIFFERENCES, differing)):
-        text = frame.to_csv(index=False, lineterminator="\n")
-        files.write_text(files.data() / name, text)
+    _write(printed.COMPARED, compared)
+    _write(printed.DIFFERENCES, differing)
     equal = (compared["differences"] == "0").sum()
     print(f"{equal} of {len(compared)} printed prompts are equal to their templates")
+
+
+def _write(name: str, table: pd.DataFrame) -> None:
+    """Keep a table in the data folder."""
+    text = table.to_csv(index=False, lineterminator="\n")
+    files.write_text(files.data() / name, text)
 
 
 if __name__ == "__main__":

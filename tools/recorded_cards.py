@@ -18,6 +18,7 @@ DIGITS = 6  # of a number: two machines give the same file
 
 
 def main(names: list[str]) -> None:
+    """Make the cards of these names, or all; write those that differ."""
     folder = files.data() / "cards"
     listed = pd.read_csv(folder / "cards.csv", keep_default_na=False)
     unknown = {*names} - {*listed["card"]}
@@ -26,12 +27,10 @@ def main(names: list[str]) -> None:
     for row in listed.itertuples(index=False):
         if names and row.card not in names:
             continue
-        made = card.of_recorded(row.dataset, row.recording, row.judge, row.form)
+        judged = card.of_recorded(row.dataset, row.recording, row.judge, row.form)
         path = folder / f"{row.card}.json"
-        text = as_text(made.numbers)
-        if path.is_file() and _apart_from_making(path.read_text()) == (
-            _apart_from_making(text)
-        ):
+        text = as_text(judged.numbers)
+        if path.is_file() and _are_equal(path.read_text(), text):
             print(f"{row.card}: unchanged")
             continue
         files.write_text(path, text)
@@ -44,10 +43,15 @@ def as_text(numbers: Any) -> str:
     """A card's numbers as they are committed: rounded, without single outputs."""
     rounded = _rounded(numbers)
     rounded["made"].pop("git")  # the commit that has the card says it
-    for part in rounded["sets"].values():
-        part.pop("worst", None)
-        part.pop("explorer", None)
+    for of_set in rounded["sets"].values():
+        of_set.pop("worst", None)
+        of_set.pop("explorer", None)
     return json.dumps(rounded, ensure_ascii=False, indent=1) + "\n"
+
+
+def _are_equal(saved: str, fresh: str) -> bool:
+    """Whether two cards differ in nothing but date and commit."""
+    return _apart_from_making(saved) == _apart_from_making(fresh)
 
 
 def _apart_from_making(text: str) -> Any:
@@ -58,13 +62,16 @@ def _apart_from_making(text: str) -> Any:
 
 
 def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, dict):
-        return {name: _rounded(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(inner) for inner in value]
-    return value
+    """The same with every number inside rounded."""
+    match value:
+        case float():
+            return float(f"{value:.{DIGITS}g}")
+        case dict():
+            return {name: _rounded(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_rounded(inner) for inner in value]
+        case _:
+            return value
 
 
 if __name__ == "__main__":

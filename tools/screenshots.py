@@ -54,61 +54,108 @@ NOTEBOOKS = (
 LAB_PORT = 8897
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MEASURE = """(() => {
-  const top = (node) => node ? Math.round(node.getBoundingClientRect().top + scrollY) : null;
-  const verdict = [...document.querySelectorAll("strong")].find((one) => /^(Was |Answer)/.test(one.textContent));
-  return {verdict: top(verdict), table: top(document.querySelector("main table")), wide: document.body.scrollWidth};
+  const top = (node) => {
+    return node ? Math.round(node.getBoundingClientRect().top + scrollY) : null;
+  };
+  const strong = [...document.querySelectorAll("strong")];
+  const verdict = strong.find((node) => /^(Was |Answer)/.test(node.textContent));
+  return {
+    verdict: top(verdict),
+    table: top(document.querySelector("main table")),
+    wide: document.body.scrollWidth,
+  };
 })()"""
 TOO_WIDE = """(() => {
-  document.querySelectorAll("details").forEach((one) => { one.open = true; });
-  return [...document.querySelectorAll("table")].filter((one) => one.scrollWidth > one.clientWidth + 1)
-    .map((one) => one.innerText.slice(0, 60));
+  document.querySelectorAll("details").forEach((node) => { node.open = true; });
+  return [...document.querySelectorAll("table")]
+    .filter((table) => table.scrollWidth > table.clientWidth + 1)
+    .map((table) => table.innerText.slice(0, 60));
 })()"""
 # How a code host shows Markdown, as far as it decides what fits.
 CODE_HOST = """
-body{margin:0;font:16px/1.5 "Segoe UI","Noto Sans",Helvetica,Arial,sans-serif;color:#1f2328}
+body{margin:0;font:16px/1.5 "Segoe UI","Noto Sans",Helvetica,Arial,sans-serif}
+body{color:#1f2328}
 main{width:840px;margin:24px auto}img{max-width:100%}p,ul,table,details{margin:0 0 16px}
-table{display:block;width:max-content;max-width:100%;overflow:auto;border-collapse:collapse}
+table{display:block;width:max-content;max-width:100%}
+table{overflow:auto;border-collapse:collapse}
 td,th{padding:6px 13px;border:1px solid #d1d9e0}pre{overflow:auto}
 """
 FAULTS = """(() => {
-  const found = [], all = (what) => [...document.querySelectorAll(what)], seen = (one) => one.getClientRects().length;
-  if (!document.documentElement.lang) found.push("no language");
-  if (!document.title) found.push("no title");
-  if (all("main").length !== 1 || all("h1").length !== 1) found.push("not one main part and one first heading");
-  for (const one of all("img:not([alt]), img[alt='']")) found.push(`a picture without a text: ${one.src.slice(0, 40)}`);
-  let level = 0;
-  for (const one of all("h1,h2,h3,h4,h5,h6").filter(seen)) {
-    if (+one.tagName[1] > level + 1) found.push(`${one.tagName} after H${level}: ${one.textContent.slice(0, 40)}`);
-    level = +one.tagName[1];
+  const faults = [];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const visible = (node) => node.getClientRects().length;
+  if (!document.documentElement.lang) faults.push("no language");
+  if (!document.title) faults.push("no title");
+  if (all("main").length !== 1 || all("h1").length !== 1) {
+    faults.push("not one main part and one first heading");
   }
-  for (const one of all("input, select")) if (!one.labels.length) found.push(`no label: ${one.name}`);
-  for (const one of all("a[href], button, summary").filter(seen))
-    if (!one.textContent.trim()) found.push(`no name: ${one.outerHTML.slice(0, 60)}`);
-  const ids = all("[id]").map((one) => one.id);
-  for (const id of new Set(ids.filter((id, place) => ids.indexOf(id) !== place))) found.push(`two of the id ${id}`);
+  for (const image of all("img:not([alt]), img[alt='']")) {
+    faults.push(`a picture without a text: ${image.src.slice(0, 40)}`);
+  }
+  let level = 0;
+  for (const heading of all("h1,h2,h3,h4,h5,h6").filter(visible)) {
+    const tag = heading.tagName;
+    if (+tag[1] > level + 1) {
+      faults.push(`${tag} after H${level}: ${heading.textContent.slice(0, 40)}`);
+    }
+    level = +tag[1];
+  }
+  for (const field of all("input, select")) {
+    if (!field.labels.length) faults.push(`no label: ${field.name}`);
+  }
+  for (const control of all("a[href], button, summary").filter(visible)) {
+    if (!control.textContent.trim()) {
+      faults.push(`no name: ${control.outerHTML.slice(0, 60)}`);
+    }
+  }
+  const ids = all("[id]").map((node) => node.id);
+  const repeated = ids.filter((id, place) => ids.indexOf(id) !== place);
+  for (const id of new Set(repeated)) faults.push(`two of the id ${id}`);
   const channels = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((one) => one / 255).map((one) => one <= 0.04045 ? one / 12.92
-    : ((one + 0.055) / 1.055) ** 2.4).reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
-  const behind = (one) => {
-    for (; one; one = one.parentElement) {
-      const colour = channels(getComputedStyle(one).backgroundColor);
+  // relative luminance, as WCAG defines it
+  const linear = (channel) => {
+    const share = channel / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  };
+  const light = ([red, green, blue]) => {
+    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+  };
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = channels(getComputedStyle(node).backgroundColor);
       if (colour.length === 3 || colour[3] > 0) return colour;
     }
     return [255, 255, 255];
   };
+  const hasText = (node) => {
+    const texts = [...node.childNodes].filter((child) => child.nodeType === 3);
+    return texts.some((child) => child.textContent.trim());
+  };
   const faint = new Set();
-  for (const one of all("main *, header *").filter(seen)) {
-    if (one.disabled || ![...one.childNodes].some((part) => part.nodeType === 3 && part.textContent.trim())) continue;
-    const look = getComputedStyle(one), pair = [light(channels(look.color)), light(behind(one))].sort((a, b) => b - a);
-    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-    const enough = parseFloat(look.fontSize) >= 24 ? 3 : 4.5;
-    if (ratio < enough) faint.add(`contrast ${ratio.toFixed(2)}: ${one.className || one.tagName}`);
+  for (const node of all("main *, header *").filter(visible)) {
+    if (node.disabled || !hasText(node)) continue;
+    const style = getComputedStyle(node);
+    const text = light(channels(style.color));
+    const ground = light(behind(node));
+    const ratio = (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
+    const enough = parseFloat(style.fontSize) >= 24 ? 3 : 4.5;
+    if (ratio < enough) {
+      faint.add(`contrast ${ratio.toFixed(2)}: ${node.className || node.tagName}`);
+    }
   }
-  return [...found, ...faint];
+  return [...faults, ...faint];
 })()"""
-AXE = """axe.run({resultTypes: ["violations"]}).then((told) => told.violations
-  .filter((one) => ["serious", "critical"].includes(one.impact))
-  .map((one) => `${one.id} (${one.impact}): ${one.nodes.length} times, ${one.nodes[0].html.slice(0, 90)}`))"""
+AXE = """(async () => {
+  const report = await axe.run({resultTypes: ["violations"]});
+  const faults = [];
+  for (const {id, impact, nodes} of report.violations) {
+    if (["serious", "critical"].includes(impact)) {
+      const html = nodes[0].html.slice(0, 90);
+      faults.push(`${id} (${impact}): ${nodes.length} times, ${html}`);
+    }
+  }
+  return faults;
+})()"""
 
 
 class Tab:
@@ -157,7 +204,12 @@ class Tab:
         )
         return answer["result"].get("value")
 
-    def open(self, address: str, ready: str, seconds: float = 60) -> None:
+    def open(
+        self,
+        address: str,
+        ready: str,
+        seconds: float = 60,
+    ) -> None:
         """Go there, and wait until `ready` is true in the page.
 
         Raises: TimeoutError.
@@ -186,7 +238,8 @@ def browser() -> Iterator[int]:
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         raise SystemExit(
-            f"screenshots: no browser found ({', '.join(BROWSERS)}); install Chromium and run this again"
+            f"screenshots: no browser found ({', '.join(BROWSERS)}); "
+            "install Chromium and run this again"
         )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         flags = [
@@ -210,7 +263,12 @@ def browser() -> Iterator[int]:
             running.wait(20)
 
 
-def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
+def report(
+    tab: Tab,
+    site: Path,
+    folder: Path,
+    axe: str,
+) -> Iterator[str]:
     """Pictures of the report's pages; what is wrong, a line each."""
     for name in PAGES:
         page = site / f"{name}.html"
@@ -305,7 +363,11 @@ def lab(tab: Tab, folder: Path) -> Iterator[str]:
             server.wait(20)
 
 
-def _notebook(tab: Tab, name: str, folder: Path) -> Iterator[str]:
+def _notebook(
+    tab: Tab,
+    name: str,
+    folder: Path,
+) -> Iterator[str]:
     """A picture of one notebook; what is wrong, a line each."""
     server = f"http://127.0.0.1:{LAB_PORT}"
     for _ in range(120):
@@ -356,11 +418,12 @@ def main() -> int:
             *code_host(Tab(port), options.folder),
             *lab(Tab(port), options.folder),
         ]
-    print(
-        "\n".join(faults)
-        or f"no fault; {len(PAGES)} pages and {len(NOTEBOOKS)} notebooks in {options.folder}"
-    )
-    return 1 if faults else 0
+    if faults:
+        print("\n".join(faults))
+        return 1
+    checked = f"{len(PAGES)} pages and {len(NOTEBOOKS)} notebooks"
+    print(f"no fault; {checked} in {options.folder}")
+    return 0
 
 
 if __name__ == "__main__":

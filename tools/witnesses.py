@@ -5,8 +5,8 @@
 
 A table's cells are aligned in their order with the numbers between the captions around
 its own: as many as can be, next to each other where they are next to each other in the
-table, on the line of their row's name. Numbers of the running text are looked for in the
-section or caption that the cell names. What is not found has a reason instead of a
+table, on the line of their row's name. Numbers of the running text are looked for in
+the section or caption that the cell names. What is not found has a reason instead of a
 place, and no place is guessed.
 """
 
@@ -29,7 +29,9 @@ from nlgeval_lib.papers.numbers import is_blank, parse
 from nlgeval_lib.papers.printed_tables import KEY, PAPERS, folder
 
 Key = tuple[str, ...]
-Cell = tuple[Key, str]
+Cell = tuple[Key, str]  # and what is printed there
+Cells = Sequence[Cell]
+Row = dict[str, str]
 CAPTION = re.compile(r"\W{0,6}(Table|Figure) (\d+)[.:]")
 HEADING = re.compile(
     r"""
@@ -59,6 +61,16 @@ AFTER = {  # of an example with much text, the words before a score
 FOUND = 10.0
 BESIDE = 4.0
 SAME_ROW = 3.0
+# the fields of a cell's key (table, row, column, statistic) that its table may be
+# sorted by
+SORTED_BY: tuple[tuple[int, ...], ...] = (
+    (),
+    (2,),
+    (3,),
+    (2, 3),
+    (3, 2),
+    (1, 3),
+)
 
 
 class Span(NamedTuple):
@@ -77,11 +89,16 @@ class Place(NamedTuple):
     label: str
 
 
+Places = Sequence[Place]
+Placed = dict[Key, Place]
+
+
 class Text:
     """A paper's text, its captions and its sections."""
 
     def __init__(self, path: Path) -> None:
-        self.sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = path.read_bytes()
+        self.sha256 = hashlib.sha256(content).hexdigest()
         self.lines = path.read_text(encoding="utf-8").splitlines()
         self.captions: dict[str, int] = {}
         for number, line in enumerate(self.lines):
@@ -93,9 +110,13 @@ class Text:
     def around(self, caption: str) -> list[Span]:
         """The lines between a caption and those before and after it."""
         line = self.captions[caption]
-        lines = [-1, *sorted(self.captions.values()), len(self.lines)]
-        previous = max(number for number in lines if number < line)
-        following = min(number for number in lines if number > line)
+        previous = -1
+        following = len(self.lines)
+        for number in self.captions.values():
+            if number < line:
+                previous = max(previous, number)
+            elif number > line:
+                following = min(following, number)
         return [Span(previous + 1, line + 1), Span(line, following)]
 
     def span(self, place: str) -> list[Span]:
@@ -107,7 +128,8 @@ class Text:
             return [Span(line, line + 1)]
         if place in self.captions:
             return self.around(place)
-        name = place.replace("section ", "").replace("appendix ", "")
+        name = place.replace("section ", "")
+        name = name.replace("appendix ", "")
         if name in self.sections:
             return [self.sections[name]]
         return []
@@ -136,11 +158,26 @@ class Text:
 
 
 def _letters(text: str) -> str:
+    """The letters and digits of a text, small."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _sections(lines: Sequence[str]) -> dict[str, Span]:
     """Where each numbered or named section stands, its subsections included."""
+    starts = _headings(lines)
+    spans: dict[str, Span] = {}
+    for place, (name, first) in enumerate(starts):
+        end = len(lines)
+        for later, line_number in starts[place + 1 :]:
+            if not later.startswith(f"{name}."):
+                end = line_number
+                break
+        spans[name] = Span(first, end)
+    return spans
+
+
+def _headings(lines: Sequence[str]) -> list[tuple[str, int]]:
+    """The name of each section, and the line of its heading."""
     starts: list[tuple[str, int]] = []
     current = "0"
     marked = sum(line.startswith("#") for line in lines) > len("abstract")
@@ -155,15 +192,7 @@ def _sections(lines: Sequence[str]) -> dict[str, Span]:
         elif (match := HEADING.match(line)) and _follows(match[1], current):
             current = match[1]
             starts.append((current, number))
-    spans: dict[str, Span] = {}
-    for place, (name, first) in enumerate(starts):
-        end = len(lines)
-        for later, line_number in starts[place + 1 :]:
-            if not later.startswith(f"{name}."):
-                end = line_number
-                break
-        spans[name] = Span(first, end)
-    return spans
+    return starts
 
 
 def _follows(name: str, current: str) -> bool:
@@ -171,89 +200,110 @@ def _follows(name: str, current: str) -> bool:
     part, _, number = name.partition(".")
     current_part, _, current_number = current.partition(".")
     if part == current_part:
-        return bool(number) and int(number) - int(current_number or 0) in (1, 2)
-    if part.isdigit():
-        following = current_part.isdigit() and int(part) - int(current_part) == 1
+        if not number:
+            return False
+        step = int(number) - int(current_number or 0)
+        return step in (1, 2)
+    if part.isdigit() and not current_part.isdigit():
+        following = False
+    elif part.isdigit():
+        following = int(part) - int(current_part) == 1
     elif current_part.isdigit():
+        # The first appendix comes after the fourth section or a later one.
         following = part == "A" and int(current_part) >= 4
     else:
         following = ord(part) - ord(current_part) == 1
     return following and number in ("", "1")
 
 
-def aligned(
-    cells: Sequence[Cell], places: Sequence[Place]
-) -> tuple[float, dict[Key, Place]]:
+def aligned(cells: Cells, places: Places) -> tuple[float, Placed]:
     """The places of cells that stand in this order, and what the alignment is worth."""
     if not places or not cells:
         return 0.0, {}
     texts = np.array([place.text for place in places])
     size = len(places)
+    impossible = np.full(size, -np.inf)
     best = np.zeros(size + 1)  # the best of all that ends before a place
-    score = np.full(size, -np.inf)
+    score = impossible
     scores = []
     steps = []
     for key, printed in cells:
-        beside = np.full(size, -np.inf)
+        beside = impossible.copy()
         beside[1:] = score[:-1] + BESIDE
         before_place = best[:-1]
+        worth = np.maximum(before_place, beside) + FOUND
         equal = texts == witnesses.normalised(printed)
-        score = np.where(equal, np.maximum(before_place, beside) + FOUND, -np.inf)
+        score = np.where(equal, worth, -np.inf)
         score = score + SAME_ROW * _is_named(key, places)
         scores.append(score)
-        steps.append(np.where(beside > before_place, 1, 0))
-        reached = np.maximum.accumulate(np.concatenate([[0.0], score]))
+        steps.append(beside > before_place)
+        from_nothing = np.concatenate([[0.0], score])
+        reached = np.maximum.accumulate(from_nothing)
         best = np.maximum(best, reached)
     return _traced(cells, places, scores, steps)
 
 
-def _is_named(key: Key, places: Sequence[Place]) -> np.ndarray:
+def _is_named(key: Key, places: Places) -> np.ndarray:
     """Whether the row of each place has the name of a cell's row or column."""
-    names = [_letters(name.rpartition("|")[2]) for name in key[1:3]]
-    named = []
+    names = []
+    for title in key[1:3]:
+        _, _, last = title.rpartition("|")
+        if name := _letters(last):
+            names.append(name)
+    on_row = []
     for place in places:
-        named.append(any(name and name in place.label for name in names))
-    return np.array(named)
+        on_row.append(any(name in place.label for name in names))
+    return np.array(on_row)
 
 
 def _traced(
-    cells: Sequence[Cell],
-    places: Sequence[Place],
+    cells: Cells,
+    places: Places,
     scores: Sequence[np.ndarray],
     steps: Sequence[np.ndarray],
-) -> tuple[float, dict[Key, Place]]:
+) -> tuple[float, Placed]:
     """The best alignment, read from its end."""
-    tops = [float(score.max()) for score in scores]
-    total = max(tops)
+    number, place, total = _best(scores)
     if total == -np.inf:
         return 0.0, {}
-    placed: dict[Key, Place] = {}
-    number = tops.index(total)
-    place = int(scores[number].argmax())
+    placed: Placed = {}
     while True:
-        placed[cells[number][0]] = places[place]
+        key, _ = cells[number]
+        placed[key] = places[place]
         if steps[number][place]:
             number -= 1
             place -= 1
             continue
         if not number or not place:
             break
-        tops = [float(score[:place].max()) for score in scores[:number]]
-        if max(tops) <= 0:
+        earlier = [score[:place] for score in scores[:number]]
+        number, place, worth = _best(earlier)
+        if worth <= 0:
             break
-        number = int(np.argmax(tops))
-        place = int(scores[number][:place].argmax())
     return total, placed
 
 
+def _best(scores: Sequence[np.ndarray]) -> tuple[int, int, float]:
+    """The cell and the place of the highest score, the first of equals, and the
+    score.
+    """
+    tops = [float(score.max()) for score in scores]
+    number = int(np.argmax(tops))
+    place = int(scores[number].argmax())
+    return number, place, tops[number]
+
+
 def of_table(
-    text: Text, cells: Sequence[Cell], spans: Iterable[Span], after: str
-) -> dict[Key, Place]:
+    text: Text,
+    cells: Cells,
+    spans: Iterable[Span],
+    after: str,
+) -> Placed:
     """Where the cells of a table stand: on the better end of its caption, in the order
     in which more of them are found.
     """
     total = 0.0
-    placed: dict[Key, Place] = {}
+    placed: Placed = {}
     candidates = []
     for span in spans:
         places = text.places(span, after)
@@ -264,28 +314,58 @@ def of_table(
                 total = worth
                 placed = alignment
     if after:
-        for key, printed in cells:
-            number = witnesses.normalised(printed)
-            free = {place for place in candidates if place.text == number}
-            free -= {*placed.values()}
-            if key not in placed and len(free) == 1:
-                placed[key] = free.pop()
+        _place_the_rest(cells, candidates, placed)
     return placed
 
 
-def _orders(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+def _place_the_rest(
+    cells: Cells,
+    candidates: Places,
+    placed: Placed,
+) -> None:
+    """Give each cell without a place the one that is free and has its number."""
+    for key, printed in cells:
+        if key in placed:
+            continue
+        number = witnesses.normalised(printed)
+        free = {place for place in candidates if place.text == number}
+        free -= {*placed.values()}
+        if len(free) == 1:
+            placed[key] = free.pop()
+
+
+def _orders(cells: Cells) -> Iterator[list[Cell]]:
     """The cells in the orders in which a text may have them."""
-    for names in ((), (2,), (3,), (2, 3), (3, 2), (1, 3)):
+    for fields in SORTED_BY:
         ordered = list(cells)
-        # Sorted by the last name first, as a sort keeps the order of equals.
-        for name in reversed(names):
-            values = list(dict.fromkeys(key[name] for key, _ in cells))
-            ordered.sort(key=lambda cell, n=name, v=values: v.index(cell[0][n]))
+        # Sorted by the last field first, as a sort keeps the order of equals.
+        for field in reversed(fields):
+            ordered = _grouped(ordered, cells, field)
         yield ordered
 
 
+def _grouped(
+    ordered: Cells,
+    cells: Cells,
+    field: int,
+) -> list[Cell]:
+    """Cells with the same name together, in the order in which names come first."""
+    ranks: dict[str, int] = {}
+    for key, _ in cells:
+        ranks.setdefault(key[field], len(ranks))
+
+    def rank(cell: Cell) -> int:
+        key, _ = cell
+        return ranks[key[field]]
+
+    return sorted(ordered, key=rank)
+
+
 def on_its_row(
-    text: Text, key: Key, printed: str, placed: dict[Key, Place]
+    text: Text,
+    key: Key,
+    printed: str,
+    placed: Placed,
 ) -> tuple[int, int] | None:
     """Where the words of a cell stand last on the line of its row's numbers."""
     lines = set()
@@ -302,95 +382,140 @@ def on_its_row(
 
 
 def of_sentence(
-    text: Text, key: Key, printed: str, spans: Iterable[Span]
+    text: Text,
+    key: Key,
+    printed: str,
+    spans: Iterable[Span],
 ) -> tuple[int, int, str] | None:
     """Line, position and basis of a number or of words in a section; None where they
     do not stand there.
     """
-    number = witnesses.normalised(printed)
-    occurrences = set()
-    for span in spans:
-        for line in range(*span):
-            for token in witnesses.numbers(text.lines[line]):
-                if token.text == number:
-                    occurrences.add((line, token.position))
-            for position in witnesses.phrases(printed, text.lines[line]):
-                occurrences.add((line, position))
+    occurrences = _occurrences(text, printed, spans)
     if not occurrences:
         return None
-    in_order = sorted(occurrences)
-    if len(in_order) == 1:
-        return (*in_order[0], "the only one there")
+    if len(occurrences) == 1:
+        line, position = occurrences[0]
+        return line, position, "the only one there"
     key_words = _stems(key[1])
     likeness = []
-    for line, position in in_order:
-        near = text.lines[line][max(0, position - 90) : position + 90]
-        likeness.append(len(key_words & _stems(near)))
+    for line, position in occurrences:
+        begin = max(0, position - 90)
+        near = text.lines[line][begin : position + 90]
+        shared = key_words & _stems(near)
+        likeness.append(len(shared))
     best = max(likeness)
     alike = likeness.count(best)
     basis = f"the first of {alike} alike"
     if alike == 1:
-        basis = f"the nearest in words of {len(in_order)}"
-    return (*in_order[likeness.index(best)], basis)
+        basis = f"the nearest in words of {len(occurrences)}"
+    line, position = occurrences[likeness.index(best)]
+    return line, position, basis
+
+
+def _occurrences(
+    text: Text,
+    printed: str,
+    spans: Iterable[Span],
+) -> list[tuple[int, int]]:
+    """Line and position of each place of a number or of words, in their order."""
+    number = witnesses.normalised(printed)
+    occurrences = set()
+    for span in spans:
+        for line in range(*span):
+            words = text.lines[line]
+            for token in witnesses.numbers(words):
+                if token.text == number:
+                    occurrences.add((line, token.position))
+            for position in witnesses.phrases(printed, words):
+                occurrences.add((line, position))
+    return sorted(occurrences)
 
 
 def _stems(text: str) -> set[str]:
     """The beginnings of the words of four letters or more."""
-    return {word[:5] for word in re.findall(r"[a-z]{4,}", text.casefold())}
+    words = re.findall(r"[a-z]{4,}", text.casefold())
+    return {word[:5] for word in words}
 
 
 def _registered(file: str) -> str:
-    with open(files.data() / "registry.csv", encoding="utf-8") as handle:
+    """The sha256 of a public file."""
+    registry = files.data() / "registry.csv"
+    with registry.open(encoding="utf-8") as handle:
         for row in csv.DictReader(handle):
             if row["path"] == file:
                 return row["sha256"]
     raise ValueError(f"{file} is not in data/registry.csv")
 
 
-def of_paper(paper: str, text: Text) -> list[dict[str, str]]:
+def of_paper(paper: str, text: Text) -> list[Row]:
     """A witness for each cell of a paper."""
     by_table: dict[str, list[Cell]] = {}
     for key, printed in witnesses.cells(paper).items():
         by_table.setdefault(key[0], []).append((key, printed))
     rows = []
     for table, cells in by_table.items():
-        kind, _, number = table.partition("_")
-        caption = f"{kind.capitalize()} {number.lstrip('0')}"
-        place = PRINTED_IN.get((paper, table), caption)
-        drawn = FIGURE_FILES.get((paper, table))
-        in_text = table == "text_claims" or place != caption
-        placed: dict[Key, Place] = {}
-        if not in_text and not drawn:
-            numeric = [cell for cell in cells if parse(cell[1]).value is not None]
-            after = AFTER.get((paper, table), "")
-            placed = of_table(text, numeric, text.span(place), after)
-        for key, printed in cells:
-            file = drawn or FIGURE_FILES.get((paper, key[1].partition(":")[0]))
-            if is_blank(printed):
-                witness = _witness("an empty cell or a dash")
-            elif file:
-                sha256 = _registered(file)
-                witness = _witness(f"read off the file {file}, sha256 {sha256}")
-            elif in_text:
-                section = place
-                if table == "text_claims":
-                    section = key[1].partition(":")[0]
-                witness = _in_text(text, key, printed, section)
-            else:
-                witness = _in_table(text, key, printed, placed)
-            row = dict(zip(("table", *KEY), key, strict=True)) | witness
-            rows.append(row | {"seal": witnesses.seal(row, printed, text.sha256)})
+        found_at = _witnesses_of_table(paper, table, cells, text)
+        for (key, printed), witness in zip(cells, found_at, strict=True):
+            row = dict(zip(("table", *KEY), key, strict=True))
+            row |= witness
+            row["seal"] = witnesses.seal(row, printed, text.sha256)
+            rows.append(row)
     return rows
 
 
-def _witness(basis: str, line: int | None = None, position: int = 0) -> dict[str, str]:
+def _witnesses_of_table(
+    paper: str,
+    table: str,
+    cells: Cells,
+    text: Text,
+) -> Iterator[Row]:
+    """Where each cell of a table or of the text's claims stands, or why nowhere."""
+    kind, _, number = table.partition("_")
+    caption = f"{kind.capitalize()} {number.lstrip('0')}"
+    section = PRINTED_IN.get((paper, table))
+    drawn = FIGURE_FILES.get((paper, table))
+    claims = table == "text_claims"
+    placed: Placed = {}
+    if not claims and not section and not drawn:
+        numeric = []
+        for key, printed in cells:
+            if parse(printed).value is not None:
+                numeric.append((key, printed))
+        after = AFTER.get((paper, table), "")
+        placed = of_table(text, numeric, text.span(caption), after)
+    for key, printed in cells:
+        source, _, _ = key[1].partition(":")
+        file = drawn or FIGURE_FILES.get((paper, source))
+        if is_blank(printed):
+            yield _witness("an empty cell or a dash")
+        elif file:
+            sha256 = _registered(file)
+            yield _witness(f"read off the file {file}, sha256 {sha256}")
+        elif claims:
+            yield _in_text(text, key, printed, source)
+        elif section:
+            yield _in_text(text, key, printed, section)
+        else:
+            yield _in_table(text, key, printed, placed)
+
+
+def _witness(
+    basis: str,
+    line: int | None = None,
+    position: int = 0,
+) -> Row:
     """Line from 1, position and basis as a row has them; empty without a place."""
     if line is None:
         return {"line": "", "position": "", "basis": basis}
     return {"line": str(line + 1), "position": str(position), "basis": basis}
 
 
-def _in_text(text: Text, key: Key, printed: str, section: str) -> dict[str, str]:
+def _in_text(
+    text: Text,
+    key: Key,
+    printed: str,
+    section: str,
+) -> Row:
     """The witness of a cell that the running text gives."""
     place = of_sentence(text, key, printed, text.span(section))
     if place is None:
@@ -400,22 +525,41 @@ def _in_text(text: Text, key: Key, printed: str, section: str) -> dict[str, str]
 
 
 def _in_table(
-    text: Text, key: Key, printed: str, placed: dict[Key, Place]
-) -> dict[str, str]:
+    text: Text,
+    key: Key,
+    printed: str,
+    placed: Placed,
+) -> Row:
     """The witness of a cell of a table whose numbers have been placed."""
     if key in placed:
-        return _witness("in its table", placed[key].line, placed[key].position)
-    place = on_its_row(text, key, printed, placed)
-    if place is None:
+        place = placed[key]
+        return _witness("in its table", place.line, place.position)
+    words = on_its_row(text, key, printed, placed)
+    if words is None:
         return _witness("not found on its row of the table")
-    return _witness("in its table", *place)
+    line, position = words
+    return _witness("in its table", line, position)
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, str]]) -> None:
+def _write(
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Row],
+) -> None:
+    """Write a table as a file, at once or not at all."""
     with files.replacing(path) as fresh, open(fresh, "w", newline="") as handle:
         table = csv.DictWriter(handle, columns, lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
+
+
+def _show(paper: str, rows: Sequence[Row]) -> None:
+    """Print how many cells have a place, and the reasons of those that have none."""
+    reasons = Counter(row["basis"] for row in rows if not row["line"])
+    n_placed = len(rows) - reasons.total()
+    print(f"{paper}: {n_placed} of {len(rows)} cells have a place")
+    for reason, count in reasons.most_common():
+        print(f"  {count:4} {reason}")
 
 
 def main() -> None:
@@ -426,17 +570,11 @@ def main() -> None:
     options = parser.parse_args()
     papers = []
     for paper in PAPERS:
-        text = Text(options.folder / f"{paper}.txt")
-        papers.append(
-            {"paper": paper, "file": f"{paper}.txt", "sha256": text.sha256},
-        )
+        name = f"{paper}.txt"
+        text = Text(options.folder / name)
+        papers.append({"paper": paper, "file": name, "sha256": text.sha256})
         rows = of_paper(paper, text)
-        without = Counter(row["basis"] for row in rows if not row["line"])
-        print(
-            f"{paper}: {len(rows) - without.total()} of {len(rows)} cells have a place"
-        )
-        for basis, count in without.most_common():
-            print(f"  {count:4} {basis}")
+        _show(paper, rows)
         if options.write:
             _write(folder() / paper / "witnesses.csv", witnesses.COLUMNS, rows)
     if options.write:

@@ -1,8 +1,10 @@
 """Make the compact WordNet that METEOR reads, or compare it with nltk on the full
 database.
 
-python tools/wordnet.py FOLDER            write the compact file and the expected values in tests/cases
-python tools/wordnet.py FOLDER --check    compare all synonyms, and METEOR on every text pair of four data sets
+python tools/wordnet.py FOLDER            write the compact file and the expected values
+                                          in tests/cases
+python tools/wordnet.py FOLDER --check    compare all synonyms, and METEOR on every text
+                                          pair of four data sets
 
 FOLDER holds WordNet 3.0's index.*, data.* and *.exc, for example the folder `dict` of
 Princeton's archive WNdb-3.0.tar.gz, or /usr/share/wordnet of Debian's package
@@ -20,7 +22,7 @@ import io
 import itertools
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,10 @@ from nlgeval_lib.evaluators import Meteor, meteor
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
 DATA = ("summeval", "topical_chat", "openmeva", "bagel")
+TITLE = (
+    "WordNet 3.0 without glosses, (c) 2006 Princeton University, "
+    "see wordnet_licence.txt"
+)
 SPEECHES = tuple(meteor.ENDINGS)
 
 
@@ -39,46 +45,50 @@ def digest(folder: Path) -> str:
     """The first eight hex digits of a digest over the content of the files that
     synonyms are read from.
     """
-    names = [f"{kind}.{speech}" for kind in ("index", "data") for speech in SPEECHES]
-    whole = hashlib.sha256()
-    for name in [*names, *(f"{speech}.exc" for speech in SPEECHES)]:
+    names = [f"index.{speech}" for speech in SPEECHES]
+    names += [f"data.{speech}" for speech in SPEECHES]
+    names += [f"{speech}.exc" for speech in SPEECHES]
+    sha256 = hashlib.sha256()
+    for name in names:
+        lines = (folder / name).read_bytes().splitlines()
         # other builds differ in line ends and trailing blanks only
-        whole.update(
-            b"\n".join(
-                line.rstrip() for line in (folder / name).read_bytes().splitlines()
-            )
-        )
-    return whole.hexdigest()[:8]
+        sha256.update(b"\n".join(map(bytes.rstrip, lines)))
+    return sha256.hexdigest()[:8]
 
 
 def compact(folder: Path) -> str:
     """The text of the compact file: a title with the digest, then groups and
     irregular forms by part of speech.
     """
-    blocks = [
-        f"WordNet 3.0 without glosses, (c) 2006 Princeton University, see wordnet_licence.txt; {digest(folder)}"
-    ]
+    blocks = [f"{TITLE}; {digest(folder)}"]
     for speech in SPEECHES:
-        groups = {
-            frozenset(words)
-            for words in synsets(folder / f"data.{speech}")
-            if any("_" not in w for w in words)
-        }
-        holding: dict[str, list[frozenset[str]]] = {}
-        for group in groups:
-            for word in group:
-                holding.setdefault(word, []).append(group)
-        # a group inside another one adds nothing to the union that is asked for
-        kept = [g for g in groups if not any(g < other for other in holding[min(g)])]
-        irregular = (
-            " ".join(line.split())
-            for line in (folder / f"{speech}.exc").read_text("utf-8").splitlines()
-        )
-        blocks += [
-            "\n".join(sorted(" ".join(sorted(group)) for group in kept)),
-            "\n".join(irregular),
-        ]
+        groups = []
+        for group in _groups(folder / f"data.{speech}"):
+            groups.append(" ".join(sorted(group)))
+        irregular = []
+        for line in (folder / f"{speech}.exc").read_text("utf-8").splitlines():
+            irregular.append(" ".join(line.split()))
+        blocks.append("\n".join(sorted(groups)))
+        blocks.append("\n".join(irregular))
     return "\n\n".join(blocks)
+
+
+def _groups(path: Path) -> Iterator[frozenset[str]]:
+    """The synsets of a data file that have a single word; without those inside another
+    one, which add nothing to the union that is asked for.
+    """
+    groups = set()
+    for words in synsets(path):
+        if not all("_" in word for word in words):
+            groups.add(frozenset(words))
+    by_word: dict[str, list[frozenset[str]]] = {}
+    for group in groups:
+        for word in group:
+            by_word.setdefault(word, []).append(group)
+    for group in groups:
+        word = min(group)
+        if not any(group < larger for larger in by_word[word]):
+            yield group
 
 
 def synsets(path: Path) -> Iterator[list[str]]:
@@ -86,12 +96,16 @@ def synsets(path: Path) -> Iterator[list[str]]:
     place.
     """
     for line in path.read_text("utf-8").splitlines():
-        if not line.startswith(" "):
-            fields = line.split("|")[0].split()
-            yield [
-                word.partition("(")[0]
-                for word in fields[4 : 4 + 2 * int(fields[3], 16) : 2]
-            ]
+        if line.startswith(" "):  # of the licence
+            continue
+        synset, _, _ = line.partition("|")
+        fields = synset.split()
+        count = int(fields[3], 16)
+        words = []
+        for marked in fields[4 : 4 + 2 * count : 2]:
+            word, _, _ = marked.partition("(")
+            words.append(word)
+        yield words
 
 
 def packed(text: str) -> bytes:
@@ -114,13 +128,12 @@ def reader(folder: Path) -> Any:
 
     class Reader(WordNetCorpusReader):
         def open(self, file: str) -> Any:
-            if file == "lexnames":
-                return io.StringIO(
-                    "".join(
-                        f"{number:02d} lexname.{number:02d} 0\n" for number in range(45)
-                    )
-                )
-            return super().open(file)
+            if file != "lexnames":
+                return super().open(file)
+            lines = []
+            for number in range(45):
+                lines.append(f"{number:02d} lexname.{number:02d} 0\n")
+            return io.StringIO("".join(lines))
 
         def map_wn(self, version: str = "wordnet") -> None:
             return None
@@ -135,75 +148,81 @@ def reader(folder: Path) -> Any:
 
 def synonyms(source: Any, word: str) -> set[str]:
     """What METEOR's third step takes from a WordNet for one word."""
-    return {
-        lemma.name()
-        for synset in source.synsets(word)
-        for lemma in synset.lemmas()
-        if "_" not in lemma.name()
-    }
+    words = set()
+    for synset in source.synsets(word):
+        for lemma in synset.lemmas():
+            words.add(lemma.name())
+    return {name for name in words if "_" not in name}
 
 
 def forms(folder: Path) -> set[str]:
     """Every entry of the index, every irregular form, and every entry with each
     regular ending put on or taken off.
     """
-    found: set[str] = set()
+    words: set[str] = set()
     for speech in SPEECHES:
-        entries = [
-            line.split()[0]
-            for line in (folder / f"index.{speech}").open()
-            if not line.startswith(" ")
-        ]
-        rules = [rule.split(":") for rule in meteor.ENDINGS[speech].split()]
-        for old, new in [("", ""), *rules]:
-            found.update(
-                entry.removesuffix(new) + old
-                for entry in entries
-                if entry.endswith(new)
-            )
-            found.update(
-                entry.removesuffix(old) + new
-                for entry in entries
-                if entry.endswith(old)
-            )
-        found.update(
-            word for line in (folder / f"{speech}.exc").open() for word in line.split()
-        )
-    return found
+        entries = _entries(folder / f"index.{speech}")
+        words.update(entries)
+        for rule in meteor.ENDINGS[speech].split():
+            inflected, base = rule.split(":")
+            words.update(_exchanged(entries, base, inflected))
+            words.update(_exchanged(entries, inflected, base))
+        irregular = (folder / f"{speech}.exc").read_text()
+        words.update(irregular.split())
+    return words
+
+
+def _entries(path: Path) -> list[str]:
+    """The words of an index file."""
+    entries = []
+    for line in path.read_text().splitlines():
+        if not line.startswith(" "):  # of the licence
+            entries.append(line.split()[0])
+    return entries
+
+
+def _exchanged(
+    words: Iterable[str],
+    ending: str,
+    other: str,
+) -> Iterator[str]:
+    """The words that have an ending, with the other one in its place."""
+    for word in words:
+        if word.endswith(ending):
+            yield word.removesuffix(ending) + other
 
 
 def pairs(name: str) -> list[tuple[str, str]]:
     """Every output of a data set with each of its references."""
     items = datasets.items(datasets.load(name))
-    found = zip(items["output"], items["references"], strict=True)
-    return list(
-        dict.fromkeys(
-            (output, text)
-            for output, references in found
-            for text in references
-            if text.strip()
-        )
-    )
+    distinct: dict[tuple[str, str], None] = {}
+    for output, references in zip(items["output"], items["references"], strict=True):
+        for reference in references:
+            if reference.strip():
+                distinct[output, reference] = None
+    return list(distinct)
 
 
 def expected(
-    full: Any, output: str, reference: str, tokenize: str, rematch: bool
+    full: Any,
+    output: str,
+    reference: str,
+    tokenize: str,
+    rematch: bool,
 ) -> float:
     """METEOR with nltk's reader and stemmer, nothing of ours but the older matching."""
     from nltk.stem.porter import PorterStemmer
     from nltk.tokenize import word_tokenize
     from nltk.translate.meteor_score import meteor_score
 
-    score = (
-        functools.partial(meteor.rematching_meteor_score, stemmer=PorterStemmer())
-        if rematch
-        else meteor_score
-    )
-    split = (
-        str.split
-        if tokenize == "blank"
-        else functools.partial(word_tokenize, preserve_line=True)
-    )
+    score: Callable[..., float] = meteor_score
+    if rematch:
+        stemmer = PorterStemmer()
+        score = functools.partial(meteor.rematching_meteor_score, stemmer=stemmer)
+    split: Callable[[str], list[str]]
+    split = functools.partial(word_tokenize, preserve_line=True)
+    if tokenize == "blank":
+        split = str.split
     return float(score([split(reference)], split(output), wordnet=full))
 
 
@@ -212,19 +231,19 @@ def cases(full: Any) -> Iterator[tuple[Path, str]]:
     gives on the full database.
     """
     words = pd.read_csv(CASES / "wordnet_synonyms.csv", keep_default_na=False)
-    words["synonyms"] = [
-        " ".join(sorted(synonyms(full, word))) for word in words["word"]
-    ]
+    of_words = []
+    for word in words["word"]:
+        in_order = sorted(synonyms(full, word))
+        of_words.append(" ".join(in_order))
+    words["synonyms"] = of_words
     texts = pd.read_csv(CASES / "meteor.csv", keep_default_na=False)
-    for column, tokenize, rematch in (
-        ("today", "word", False),
-        ("older", "blank", True),
-    ):
-        both = zip(texts["output"], texts["reference"], strict=True)
-        texts[column] = [
-            expected(full, output, reference, tokenize, rematch)
-            for output, reference in both
-        ]
+    today = []
+    older = []
+    for output, reference in zip(texts["output"], texts["reference"], strict=True):
+        today.append(expected(full, output, reference, "word", False))
+        older.append(expected(full, output, reference, "blank", True))
+    texts["today"] = today
+    texts["older"] = older
     yield CASES / "wordnet_synonyms.csv", words.to_csv(index=False)
     yield CASES / "meteor.csv", texts.to_csv(index=False)
 
@@ -234,51 +253,73 @@ def check(folder: Path) -> bool:
     compared.
     """
     full = reader(folder)
-    ours = meteor.Synonyms()
-    same = gzip.decompress(meteor.COMPACT.read_bytes()).decode() == compact(folder)
+    saved = gzip.decompress(meteor.COMPACT.read_bytes()).decode()
+    same = saved == compact(folder)
     print(f"the compact file is the one made of the full database: {same}")
     for path, text in cases(full):
-        same &= path.read_text("utf-8") == text
-        print(
-            f"{path.name}, {text.count(chr(10)) - 1} rows, holds nltk's values: {path.read_text('utf-8') == text}"
-        )
-    words = sorted(forms(folder))
-    unequal = [word for word in words if synonyms(full, word) != synonyms(ours, word)]
-    same &= not unequal
-    print(
-        f"synonyms: {len(words)} words and forms, {len(unequal)} unequal {unequal[:5]}"
-    )
+        equal = path.read_text("utf-8") == text
+        same &= equal
+        n_rows = text.count("\n") - 1
+        print(f"{path.name}, {n_rows} rows, holds nltk's values: {equal}")
+    same &= _equal_synonyms(full, sorted(forms(folder)))
     for name, tokenize, rematch in itertools.product(
         DATA, ("word", "blank"), (False, True)
     ):
-        texts = pairs(name)
-        values = Meteor(tokenize=tokenize, rematch=rematch, cache=False).compute(texts)
-        gaps = [
-            abs(v[0] - expected(full, *t, tokenize, rematch))
-            for t, v in zip(texts, values, strict=True)
-        ]
-        same &= max(gaps) == 0
+        gaps = _gaps(full, pairs(name), tokenize, rematch)
+        largest = max(gaps)
+        same &= largest == 0
         print(
-            f"METEOR: {name}, tokenize={tokenize}, rematch={rematch}: {len(gaps)} pairs, largest gap {max(gaps)}"
+            f"METEOR: {name}, tokenize={tokenize}, rematch={rematch}: "
+            f"{len(gaps)} pairs, largest gap {largest}"
         )
     return same
 
 
+def _equal_synonyms(full: Any, words: list[str]) -> bool:
+    """Whether all words have the same synonyms in both; says which have not."""
+    ours = meteor.Synonyms()
+    unequal = []
+    for word in words:
+        if synonyms(full, word) != synonyms(ours, word):
+            unequal.append(word)
+    print(
+        f"synonyms: {len(words)} words and forms, {len(unequal)} unequal {unequal[:5]}"
+    )
+    return not unequal
+
+
+def _gaps(
+    full: Any,
+    texts: list[tuple[str, str]],
+    tokenize: str,
+    rematch: bool,
+) -> list[float]:
+    """How far our METEOR is from nltk's, of each pair of texts."""
+    metric = Meteor(tokenize=tokenize, rematch=rematch, cache=False)
+    gaps = []
+    for (output, reference), value in zip(texts, metric.compute(texts), strict=True):
+        by_nltk = expected(full, output, reference, tokenize, rematch)
+        gaps.append(abs(value[0] - by_nltk))
+    return gaps
+
+
 def main() -> None:
+    """Write the compact file and the expected values, or compare them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--check", action="store_true")
-    given = parser.parse_args()
-    if given.check:
-        sys.exit(0 if check(given.folder) else "not equal")
-    with files.replacing(meteor.COMPACT) as tmp:
-        tmp.write_bytes(packed(compact(given.folder)))
-    for path, text in cases(reader(given.folder)):
+    options = parser.parse_args()
+    if options.check:
+        sys.exit(0 if check(options.folder) else "not equal")
+    with files.replacing(meteor.COMPACT) as fresh:
+        fresh.write_bytes(packed(compact(options.folder)))
+    for path, text in cases(reader(options.folder)):
         files.write_text(path, text)
     print(
-        f"written: {meteor.COMPACT.relative_to(ROOT)} and the expected values in {CASES.relative_to(ROOT)}"
+        f"written: {meteor.COMPACT.relative_to(ROOT)} "
+        f"and the expected values in {CASES.relative_to(ROOT)}"
     )
 
 
