@@ -27,8 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--without-data", action="store_true")
     parser.add_argument("--out", default="", help="another file to write")
     options = parser.parse_args(arguments)
-    with open(files.root() / "pyproject.toml", "rb") as file:
-        project = tomllib.load(file)["project"]
+    project = _project()
     target = Path(options.out or f"{FOLDER}/nlgeval-{project['version']}.zip")
     try:
         commit = contents.commit()
@@ -43,6 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"sha256 {files.sha256(target)}")
     print(f"public files: {len(inside)} inside, {len(outside)} in OUTSIDE.csv")
     return 0
+
+
+def _project() -> dict[str, Any]:
+    """The table `project` of pyproject.toml."""
+    text = (files.root() / "pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["project"]
 
 
 def collected(
@@ -60,20 +65,24 @@ def collected(
     for path in sorted((files.root() / FOLDER).glob(f"*{SBOM}")):
         members[f"sbom/{path.name}"] = path
     records = contents.records()
-    members["OUTSIDE.csv"] = contents.outside_csv(
-        outside, contents.used_by(records.values())
-    )
+    outputs_of = contents.used_by(records.values())
+    members["OUTSIDE.csv"] = contents.outside_csv(outside, outputs_of)
     members["NOTICE.md"] = contents.notice(inside)
-    date = datetime.fromtimestamp(commit.seconds, UTC).date().isoformat()
-    members |= croissant.texts(date)
+    date = datetime.fromtimestamp(commit.seconds, UTC).date()
+    members |= croissant.texts(date.isoformat())
     sizes = {}
     for name in sorted(members):
-        member = members[name]
-        is_text = isinstance(member, str)
-        sizes[name] = len(member.encode()) if is_text else member.stat().st_size
+        sizes[name] = _size(members[name])
     record = crate.metadata(project, commit, sizes, inside, records)
     members[crate.NAME] = json.dumps(record, indent=1) + "\n"
     return members
+
+
+def _size(member: Path | str) -> int:
+    """The bytes of a file or text."""
+    if isinstance(member, str):
+        return len(member.encode())
+    return member.stat().st_size
 
 
 def write(target: Path, members: Mapping[str, Path | str], seconds: int) -> None:

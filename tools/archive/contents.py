@@ -51,16 +51,21 @@ def commit() -> Commit:
 
 def committed() -> list[str]:
     """The names of all committed files, sorted."""
-    return sorted(filter(None, _git("ls-files", "-z").split("\0")))
+    names = _git("ls-files", "-z").split("\0")
+    return sorted(filter(None, names))
 
 
 def _git(*arguments: str) -> str:
-    done = subprocess.run(
+    """What git prints.
+
+    Raises: ValueError, with git's own words, where it fails.
+    """
+    process = subprocess.run(
         ["git", *arguments], cwd=files.root(), capture_output=True, text=True
     )
-    if done.returncode:
-        raise ValueError(f"git {arguments[0]}: {done.stderr.strip()}")
-    return done.stdout
+    if process.returncode:
+        raise ValueError(f"git {arguments[0]}: {process.stderr.strip()}")
+    return process.stdout
 
 
 def records() -> dict[str, dict[str, Any]]:
@@ -69,7 +74,8 @@ def records() -> dict[str, dict[str, Any]]:
     for name in committed():
         if not name.startswith("results/") or not name.endswith(".json"):
             continue
-        record = json.loads((files.root() / name).read_text(encoding="utf-8"))
+        text = (files.root() / name).read_text(encoding="utf-8")
+        record = json.loads(text)
         if "output" in record and "inputs" in record:
             by_name[name] = record
     return by_name
@@ -133,11 +139,11 @@ def outside_csv(outside: Mapping[str, str], outputs_of: Mapping[str, list[str]])
     text = io.StringIO()
     writer = csv.DictWriter(text, OUTSIDE, lineterminator="\n")
     writer.writeheader()
-    for path, why in outside.items():
+    for path, reason in outside.items():
         entry = registry.entry(path)
         row = {name: getattr(entry, name, "") for name in OUTSIDE}
         row["sha256"] = entry.checksum
-        row["why"] = why
+        row["why"] = reason
         row["results"] = " ".join(outputs_of.get(path, ()))
         writer.writerow(row)
     return text.getvalue()

@@ -55,8 +55,11 @@ def metadata(
             file["@type"] = ["File", "SoftwareSourceCode"]
             file["version"] = project["version"]
         graph.append(file)
-    licences = {contents.spdx(entry) for entry in public.values()}
-    graph += [_licence(name) for name in sorted({"MIT", *licences})]
+    licences = {"MIT"}
+    for entry in public.values():
+        licences.add(contents.spdx(entry))
+    for licence in sorted(licences):
+        graph.append(_licence(licence))
     runs = []
     elsewhere: dict[str, Entity] = {}
     for name, record in records.items():
@@ -71,7 +74,9 @@ def metadata(
 def _ids(names: Iterable[str]) -> list[Entity] | Entity:
     """References to entities; one alone is no list, as RO-Crate asks."""
     references = [{"@id": name} for name in names]
-    return references[0] if len(references) == 1 else references
+    if len(references) == 1:
+        return references[0]
+    return references
 
 
 def _descriptor() -> Entity:
@@ -181,20 +186,21 @@ def _run(
     packages = []
     for package, version in record["packages"].items():
         packages.append(f"{package} {version}")
+    commit = record["git"].get("commit", "unknown")
     output = record["output"]
-    made = [file for file in (name, *record["files"]) if file in sizes]
+    results = [file for file in (name, *record["files"]) if file in sizes]
     run: Entity = {
         "@id": f"#run-{output}",
         "@type": "CreateAction",
         "name": f"The run that made {output}",
         "description": (
             f"Route {record['route']}; Python {record['python']}; "
-            f"{', '.join(packages)}; commit {record['git'].get('commit', 'unknown')}"
+            f"{', '.join(packages)}; commit {commit}"
         ),
         "endTime": record["date"],
         "agent": {"@id": AUTHORS},
         "instrument": {"@id": record["notebook"]},
-        "result": _ids(made),
+        "result": _ids(results),
     }
     if objects:
         run["object"] = _ids(objects)

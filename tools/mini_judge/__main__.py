@@ -28,24 +28,7 @@ def main() -> None:
     options = _arguments()
     steps = options.only or list(STEPS)
     if "train" in steps:
-        import torch
-
-        from tools.mini_judge.train import train
-
-        torch.set_num_threads(options.threads)
-        names = [field.name for field in dataclasses.fields(Recipe)]
-        recipe = Recipe(**{name: getattr(options, name) for name in names})
-        learner = train(
-            recipe,
-            options.work,
-            options.out,
-            device=options.device,
-            compiled=options.compile,
-            notes=options.note,
-        )
-        print(
-            f"trained: {learner.step} steps, {learner.tokens:,} tokens; checkpoint in {_near(options.out)}"
-        )
+        _train(options)
     if "measure" in steps:
         measure(options.out, options.engine)
     if "card" in steps:
@@ -53,6 +36,30 @@ def main() -> None:
 
         card.write(options.out)
         print(f"wrote {_near(options.out / card.CARD)}")
+
+
+def _train(options: argparse.Namespace) -> None:
+    """Train by the recipe of the command line, or go on."""
+    import torch
+
+    from tools.mini_judge.train import train
+
+    torch.set_num_threads(options.threads)
+    settings = {}
+    for field in dataclasses.fields(Recipe):
+        settings[field.name] = getattr(options, field.name)
+    learner = train(
+        Recipe(**settings),
+        options.work,
+        options.out,
+        device=options.device,
+        compiled=options.compile,
+        notes=options.note,
+    )
+    print(
+        f"trained: {learner.step} steps, {learner.tokens:,} tokens; "
+        f"checkpoint in {_near(options.out)}"
+    )
 
 
 def measure(folder: Path, engine: str) -> None:
@@ -110,7 +117,8 @@ def _arguments() -> argparse.Namespace:
         "--compile",
         action=argparse.BooleanOptionalAction,
         default=compiler(),
-        help="compile the model first: twice as fast on a CPU; default: where there is a C++ compiler",
+        help="compile the model first: twice as fast on a CPU; "
+        "default: where there is a C++ compiler",
     )
     parser.add_argument(
         "--note", action="append", default=[], help="a remark on the run, for the card"

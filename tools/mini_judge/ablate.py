@@ -33,7 +33,7 @@ from notebooks.ablations.training_arms import KEYS, NEW_RUBRIC
 from tools.mini_judge import studies, tokens
 from tools.mini_judge.answers import kind_of
 from tools.mini_judge.batches import Batch, batched
-from tools.mini_judge.prompts import Example
+from tools.mini_judge.prompts import Example, Switches
 from tools.mini_judge.recipe import Recipe
 from tools.mini_judge.studies import RUBRICS, STUDIES, Arm, Scale
 
@@ -53,19 +53,27 @@ def planned(
     Raises: ValueError for an arm that there is not.
     """
     names = list(names) or list(STUDIES)
-    arms = [arm.name for name in names for arm in STUDIES[name]]
     chosen = set(only)
-    if unknown := chosen - set(arms):
-        raise ValueError(
-            f"no arm {', '.join(sorted(unknown))}; there are {'; '.join(arms)}"
-        )
+    _refuse_unknown(chosen, names)
     runs = []
     for name in names:
-        for seed in range(seeds or scale.seeds[name]):
+        n_seeds = seeds or scale.seeds[name]
+        for seed in range(n_seeds):
             for arm in STUDIES[name]:
                 if not chosen or arm.name in chosen:
                     runs.append((arm, seed))
     return runs
+
+
+def _refuse_unknown(chosen: set[str], studies_asked_for: Iterable[str]) -> None:
+    """Raises: ValueError where a chosen arm is in none of the studies."""
+    arms: list[str] = []
+    for study in studies_asked_for:
+        arms += [arm.name for arm in STUDIES[study]]
+    unknown = sorted(chosen.difference(arms))
+    if unknown:
+        known = "; ".join(arms)
+        raise ValueError(f"no arm {', '.join(unknown)}; there are {known}")
 
 
 def run(
@@ -82,26 +90,27 @@ def run(
     """Make the runs that are not there yet; how many were made. A stopped run goes on
     from its last save.
 
-    frame: the held-out set, or some of its inputs; every: seconds between two saves.
+    work: where the base and a run that is not finished are; out: where judgments are
+    kept. compiled: whether the model is compiled first. frame: the held-out set, or
+    some of its inputs. every: seconds between two saves. say: what tells how far it is.
     """
     todo = []
     for arm, seed in runs:
-        if not done(arm, seed, scale.digest(arm, seed), out):
+        digest = scale.digest(arm, seed)
+        if not done(arm, seed, digest, out):
             todo.append((arm, seed))
-    say(f"{len(runs)} runs, {len(runs) - len(todo)} of them there")
+    n_kept = len(runs) - len(todo)
+    say(f"{len(runs)} runs, {n_kept} of them there")
     if not todo:
         return 0
     from tools.mini_judge.train import Learner
 
-    name, weights = base(scale, work, compiled=compiled, say=say)
-    learner = Learner(scale.base, len(tokens.build()), compiled=compiled)
+    name_of_base, weights = base(scale, work, compiled=compiled, say=say)
+    vocabulary = len(tokens.build())
+    learner = Learner(scale.base, vocabulary, compiled=compiled)
     begun = time.monotonic()
     for number, (arm, seed) in enumerate(todo):
-        estimate = ""
-        if number:
-            seconds_each = (time.monotonic() - begun) / number
-            minutes = seconds_each * (len(todo) - number) / 60
-            estimate = f", about {minutes:.0f} min left"
+        estimate = _time_left(begun, number, len(todo))
         say(
             f"[{number + 1}/{len(todo)}] {arm.study}: {arm.name}, seed {seed}{estimate}"
         )
@@ -109,11 +118,24 @@ def run(
         digest = scale.digest(arm, seed)
         folder = work / f"run-{digest}"
         line = _tune(learner, scale, arm, seed, folder, every)
+        line |= {"base": name_of_base, "digest": digest}
         rows = _judged(folder / "checkpoint", arm, frame)
-        keep(arm, seed, rows, {**line, "base": name, "digest": digest}, out)
+        keep(arm, seed, rows, line, out)
         shutil.rmtree(folder, ignore_errors=True)
-        say(f"    {len(rows)} judgments, {(rows['status'] == 'ok').mean():.1%} parsed")
+        parsed = (rows["status"] == "ok").mean()
+        say(f"    {len(rows)} judgments, {parsed:.1%} parsed")
     return len(todo)
+
+
+def _time_left(begun: float, n_made: int, n_runs: int) -> str:
+    """How long the runs that are still to be made will take, as those before them
+    took; empty before the first.
+    """
+    if not n_made:
+        return ""
+    seconds_per_run = (time.monotonic() - begun) / n_made
+    minutes = seconds_per_run * (n_runs - n_made) / 60
+    return f", about {minutes:.0f} min left"
 
 
 def _judged(checkpoint: Path, arm: Arm, frame: pd.DataFrame | None) -> pd.DataFrame:
@@ -144,24 +166,22 @@ def base(
         ("reading", scale.reading, studies.reading),
     )
     digest = ""
-    weights = {}
-    for place, (stage, recipe, source) in enumerate(stages):
-        digest = studies.digest(
-            *(earlier_recipe for _, earlier_recipe, _ in stages[: place + 1])
-        )
+    weights: dict[str, Any] = {}
+    recipes = []
+    for stage, recipe, source in stages:
+        recipes.append(recipe)
+        digest = studies.digest(*recipes)
         folder = work / f"{stage}-{digest}"
-        if not (folder / "checkpoint" / "training.json").is_file():
+        checkpoint = folder / "checkpoint"
+        if not (checkpoint / "training.json").is_file():
             say(f"{stage} {digest}: {recipe.examples:,} examples")
             learner = Learner(recipe, len(tokens.build()), compiled=compiled)
             if weights:
                 learner.begin(recipe, weights)
             batches = functools.partial(_base_batches, stage, source)
-            train(
-                recipe, folder, folder / "checkpoint", learner=learner, batches=batches
-            )
-        weights = torch.load(folder / STATE, map_location="cpu", weights_only=True)[
-            "master"
-        ]
+            train(recipe, folder, checkpoint, learner=learner, batches=batches)
+        state = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+        weights = state["master"]
     return digest, weights
 
 
@@ -172,15 +192,17 @@ def _base_batches(
     tokenizer: Any,
     number: int,
 ) -> list[Batch]:
+    """The batches of a chunk of one of the base's stages."""
     order = random.Random(f"{stage}:{recipe.seed}:{number}:order")
-    return batched(order, tokenizer, source(recipe, number), recipe.tokens)
+    examples = source(recipe, number)
+    return batched(order, tokenizer, examples, recipe.tokens)
 
 
 def _tune(
     learner: Any, scale: Scale, arm: Arm, seed: int, folder: Path, every: float
 ) -> dict[str, Any]:
-    """Fine-tune a learner that holds the base into a checkpoint in `folder`;
-    examples, tokens, steps, seconds.
+    """Fine-tune a learner that holds the base into a checkpoint in `folder`; what
+    the run's line says of that: examples, tokens, steps, seconds.
     """
     from tools.mini_judge.train import train
 
@@ -207,6 +229,7 @@ def _tune(
 def _tuning_batches(
     examples: Sequence[Example], recipe: Recipe, tokenizer: Any, number: int
 ) -> list[Batch]:
+    """The batches of a chunk of an arm's examples."""
     order = random.Random(f"tune:{recipe.seed}:{number}")
     start = number * recipe.chunk
     chunk = examples[start : start + recipe.chunk]
@@ -224,41 +247,46 @@ def ask(engine: Engine, arm: Arm, frame: pd.DataFrame | None = None) -> pd.DataF
     """
     if frame is None:
         frame = datasets.load("mini_judge")
-    outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     if arm.switches is not None:
-        return _grades(engine, arm.switches, frame, outputs)
+        return _grades(engine, arm.switches, frame)
+    outputs = _outputs(frame)
     if arm.domain:
-        outputs = outputs[outputs["domain"] == arm.domain].reset_index(drop=True)
+        in_domain = outputs["domain"] == arm.domain
+        outputs = outputs[in_domain].reset_index(drop=True)
     judge = TigerScore(**settings("tigerscore"), sampling={"max_tokens": LONGEST})
     judged = judge.judge(outputs, engine=engine)
     kinds_by_output = []
     for judgment in judged:
-        kinds = [kind_of(error.explanation) for error in judgment.details["errors"]]
+        errors = judgment.details["errors"]
+        kinds = [kind_of(error.explanation) for error in errors]
         kinds_by_output.append(" ".join(kinds))
-    return _rows(outputs, judged).assign(told=kinds_by_output)[COLUMNS]
+    rows = _rows(outputs, judged)
+    return rows.assign(told=kinds_by_output)[COLUMNS]
+
+
+def _outputs(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row an output, whatever it is asked for."""
+    return frame[frame["aspect"] == "overall"].reset_index(drop=True)
 
 
 def questions(frame: pd.DataFrame) -> pd.DataFrame:
     """Two of the set's five questions an output: one of the learnt rubrics in turn,
     and the new one.
     """
-    outputs = list(zip(frame["input_id"], frame["system_id"], strict=True))
-    order = {output: place for place, output in enumerate(dict.fromkeys(outputs))}
-    systems = frame["system_id"].nunique()
+    number_of: dict[tuple[str, str], int] = {}
+    n_systems = frame["system_id"].nunique()
     in_turn = []
-    for output in outputs:
-        place = order[output] + order[output] // systems
-        in_turn.append(RUBRICS[place % len(RUBRICS)])
-    asked_of = (frame["aspect"] == in_turn) | (frame["aspect"] == NEW_RUBRIC)
-    return frame[asked_of].reset_index(drop=True)
+    for output in zip(frame["input_id"], frame["system_id"], strict=True):
+        number = number_of.setdefault(output, len(number_of))
+        # one further from input to input, else a system would meet few of the rubrics
+        turn = number + number // n_systems
+        in_turn.append(RUBRICS[turn % len(RUBRICS)])
+    is_in_turn = frame["aspect"] == in_turn
+    is_new = frame["aspect"] == NEW_RUBRIC
+    return frame[is_in_turn | is_new].reset_index(drop=True)
 
 
-def _grades(
-    engine: Engine,
-    switches: tuple[bool, bool, bool],
-    frame: pd.DataFrame,
-    outputs: pd.DataFrame,
-) -> pd.DataFrame:
+def _grades(engine: Engine, switches: Switches, frame: pd.DataFrame) -> pd.DataFrame:
     """Grades of the `questions`, in the form of a study's arm."""
     reference, rubric, feedback = switches
     sampling = {**settings("prometheus")["sampling"], "max_tokens": LONGEST}
@@ -267,20 +295,25 @@ def _grades(
     )
     asked_of = questions(frame)
     if rubric:
-        grades = _rows(asked_of, judge.judge(asked_of, engine=engine))
+        judged = judge.judge(asked_of, engine=engine)
+        grades = _rows(asked_of, judged)
     else:
         # No prompt says which aspect, so an output is asked once for all of them.
-        once = _rows(outputs, judge.judge(outputs, engine=engine))
-        once = once.drop(columns="aspect")
-        grades = asked_of[KEYS].merge(once, on=KEYS[:2], how="left")
+        outputs = _outputs(frame)
+        judged = judge.judge(outputs, engine=engine)
+        of_outputs = _rows(outputs, judged).drop(columns="aspect")
+        grades = asked_of[KEYS].merge(of_outputs, on=KEYS[:2], how="left")
     return grades.assign(told="")[COLUMNS]
 
 
 def _rows(outputs: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
-    return outputs[KEYS].assign(
-        value=[judgment.value for judgment in judged],
-        status=[judgment.status.value for judgment in judged],
-    )
+    """What was judged beside the keys of what was asked of."""
+    values = []
+    states = []
+    for judgment in judged:
+        values.append(judgment.value)
+        states.append(judgment.status.value)
+    return outputs[KEYS].assign(value=values, status=states)
 
 
 # -- keeping
@@ -290,16 +323,16 @@ def done(arm: Arm, seed: int, digest: str, out: Path) -> bool:
     """Whether a run of just this kind is there, with the judgments that it wrote."""
     file = ablations.path(arm.study, arm.name, seed, out)
     table = ablations.runs(out)
-    lines = table[
+    is_run = (
         (table["study"] == arm.study)
         & (table["arm"] == arm.name)
         & (table["seed"] == seed)
-    ]
-    if lines.empty or not file.is_file():
+    )
+    if not is_run.any() or not file.is_file():
         return False
-    line = lines.iloc[0]
+    line = table[is_run].iloc[0]
     expected = {"digest": digest, **_hashes(file)}
-    return all(line[name] == value for name, value in expected.items())
+    return all(line[column] == value for column, value in expected.items())
 
 
 def _hashes(judgments: Path) -> dict[str, str]:
@@ -321,18 +354,30 @@ def keep(
     file = ablations.path(arm.study, arm.name, seed, out)
     text = rows[COLUMNS].to_csv(index=False, lineterminator="\n", float_format="%g")
     files.write_text(file, text)
-    line = {"study": arm.study, "arm": arm.name, "seed": seed, **told, **_hashes(file)}
+    new_line = {
+        "study": arm.study,
+        "arm": arm.name,
+        "seed": seed,
+        **told,
+        **_hashes(file),
+    }
     lines = {}
-    for run_line in [*ablations.runs(out).to_dict("records"), line]:
-        run_key = (run_line["study"], run_line["arm"], run_line["seed"])
-        lines[run_key] = run_line
-    arms = []
-    for study in STUDIES.values():
-        arms += [(member.study, member.name) for member in study]
-    order = sorted(lines, key=lambda key: (arms.index(key[:2]), key[2]))
-    table = pd.DataFrame([lines[key] for key in order])[ablations.LINE]
+    for line in [*ablations.runs(out).to_dict("records"), new_line]:
+        key = (line["study"], line["arm"], line["seed"])
+        lines[key] = line
+    ordered = [lines[key] for key in sorted(lines, key=_place)]
+    table = pd.DataFrame(ordered)[ablations.LINE]
     text = table.to_csv(index=False, lineterminator="\n")
     files.write_text(out / ablations.RUNS, text)
+
+
+def _place(key: tuple[str, str, int]) -> tuple[int, int]:
+    """Where a run's line stands: its arm among those of all studies, its seed."""
+    study, name, seed = key
+    arms = []
+    for members in STUDIES.values():
+        arms += [(arm.study, arm.name) for arm in members]
+    return arms.index((study, name)), seed
 
 
 # -- the command
@@ -348,12 +393,7 @@ def main() -> None:
     except ValueError as error:
         sys.exit(str(error))
     if options.list:
-        for arm, seed in runs:
-            digest = scale.digest(arm, seed)
-            state = "kept" if done(arm, seed, digest, options.out) else "to do"
-            counts = arm.counts(scale.sizes[arm.study])
-            shares = ", ".join(f"{count} {name}" for name, count in counts.items())
-            print(f"{state:5} | {arm.study} | {arm.name} | seed {seed} | {shares}")
+        _list(runs, scale, options.out)
         return
     import torch
 
@@ -362,6 +402,18 @@ def main() -> None:
         run(runs, scale, work=options.work, out=options.out, compiled=options.compile)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _list(runs: Iterable[Run], scale: Scale, out: Path) -> None:
+    """Name the runs, what each is made of, and whether it is kept."""
+    for arm, seed in runs:
+        digest = scale.digest(arm, seed)
+        state = "kept" if done(arm, seed, digest, out) else "to do"
+        counts = []
+        for part, count in arm.counts(scale.sizes[arm.study]).items():
+            counts.append(f"{count} {part}")
+        parts = ", ".join(counts)
+        print(f"{state:5} | {arm.study} | {arm.name} | seed {seed} | {parts}")
 
 
 def _options() -> argparse.Namespace:

@@ -13,22 +13,23 @@ from tools.mini_judge.records import Error, Item
 
 # why it is an error, and what should be there
 EXPLAIN: Mapping[str, Callable[[Error], str]] = {
-    "wrong_value": lambda e: f"The record gives {e.correction} as {e.key}.",
-    "arithmetic": lambda e: f"The sum is wrong: {e.correction}.",
-    "invention": lambda e: f"The record gives no {e.key}.",
-    "omission": lambda e: f"The {e.key} is left out: {e.correction}.",
-    "repetition": lambda e: f"The {e.key} is said before.",
-    "grammar": lambda e: f"The verb should be {e.correction}.",
-    "off_topic": lambda e: "The text is not about the record.",
+    "wrong_value": lambda error: f"The record gives {error.correction} as {error.key}.",
+    "arithmetic": lambda error: f"The sum is wrong: {error.correction}.",
+    "invention": lambda error: f"The record gives no {error.key}.",
+    "omission": lambda error: f"The {error.key} is left out: {error.correction}.",
+    "repetition": lambda error: f"The {error.key} is said before.",
+    "grammar": lambda error: f"The verb should be {error.correction}.",
+    "off_topic": lambda error: "The text is not about the record.",
 }
 # the same in a sentence of feedback, which has no line for the location
 TELL: Mapping[str, Callable[[Error], str]] = {
     **EXPLAIN,
-    "wrong_value": lambda e: (
-        f"The text says {e.location}, the record gives {e.correction} as {e.key}."
+    "wrong_value": lambda error: (
+        f"The text says {error.location}, "
+        f"the record gives {error.correction} as {error.key}."
     ),
-    "arithmetic": lambda e: f"The text says {e.location}: {e.correction}.",
-    "grammar": lambda e: f"The verb {e.location} should be {e.correction}.",
+    "arithmetic": lambda error: f"The text says {error.location}: {error.correction}.",
+    "grammar": lambda error: f"The verb {error.location} should be {error.correction}.",
 }
 NOTHING = "The text has no error to tell of."
 NUMBERS = NUMBER_WORDS[:11]  # zero to ten
@@ -42,14 +43,16 @@ def analysis(item: Item) -> str:
     count = len(item.errors)
     total = item.penalty
     lines = [
-        f"The model-generated output contains {count} errors, with a total score reduction of {total}."
+        f"The model-generated output contains {count} errors, "
+        f"with a total score reduction of {total}."
     ]
     for number, error in enumerate(item.errors, 1):
         kind = KINDS[error.kind]
+        explanation = EXPLAIN[error.kind](error)
         lines += [
             f"Error location {number}: {error.location}",
             f"Error aspect {number}: {kind.aspect}",
-            f"Explanation {number}: {EXPLAIN[error.kind](error)}",
+            f"Explanation {number}: {explanation}",
             f"Severity {number}: {kind.severity}",
             f"Score reduction {number}: {kind.penalty}",
         ]
@@ -86,8 +89,10 @@ def listed(criteria: Iterable[Criterion]) -> str:
     """Aspects or criteria, a line each: name and definition (CoAScore, stage I;
     HD-Eval, decomposition).
     """
-    lines = enumerate(criteria, 1)
-    return "".join(f"\n{number}. {criterion.line}" for number, criterion in lines)
+    text = ""
+    for number, criterion in enumerate(criteria, 1):
+        text += f"\n{number}. {criterion.line}"
+    return text
 
 
 def quality(item: Item) -> str:
@@ -99,7 +104,8 @@ def grade(overall: float) -> int:
     """SemScore's quality from 1, best, to 4, worst, of an overall score: 1 without
     an error, 4 where the score is 1.
     """
-    return {5: 1, 4: 2, 3: 3, 2: 3, 1: 4}[int(overall)]
+    qualities = {5: 1, 4: 2, 3: 3, 2: 3, 1: 4}
+    return qualities[int(overall)]
 
 
 def kind_of(explanation: str) -> str:

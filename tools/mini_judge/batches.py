@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from tools.mini_judge.criteria import KINDS
 from tools.mini_judge.domains import ATTRIBUTES
 from tools.mini_judge.prompts import Example, make_example
-from tools.mini_judge.records import Item, Mix, make_item
+from tools.mini_judge.records import Clause, Item, Mix, make_item
 from tools.mini_judge.tokens import EOS, PAD
 
 NONE = -100
@@ -27,24 +27,35 @@ N_COUNTS = len(KINDS) * (MOST + 1) + len(KEYS)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One example as tokens; `start`: where the answer begins; tags and counts: what
-    the side heads learn, by place.
+class Labels:
+    """What the side heads learn of an example.
+
+    tags: a place and what is wrong with the value or verb that ends there, as a number
+    of `TAGS`. places: where the counts are asked for. counts: how many errors of each
+    kind. omitted: 1 for each of `KEYS` that is left out.
     """
+
+    tags: list[tuple[int, int]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    omitted: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One example as tokens; `start`: where the answer begins."""
 
     ids: list[int]
     start: int
-    tags: list[tuple[int, int]]
-    places: list[int]
-    counts: list[int]
-    omitted: list[int]
+    labels: Labels
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Rows of like length, padded on the right.
 
-    `answer`: (row, place) pairs that predict `target`.
+    answer: (row, place) pairs that predict `target`. tag_at, count_at: the pairs of
+    which the side heads say `tag`, and `count` and `omitted`.
     """
 
     ids: np.ndarray
@@ -64,46 +75,61 @@ class Batch:
 
 def encode(tokenizer: Any, examples: Sequence[Example]) -> list[Row]:
     """Examples as rows."""
-    prompts = tokenizer(
-        [example.prompt for example in examples], return_offsets_mapping=True
-    )
-    answers = tokenizer(
-        [example.answer for example in examples], add_special_tokens=False
-    )
+    prompts = [example.prompt for example in examples]
+    answers = [example.answer for example in examples]
+    prompt_tokens = tokenizer(prompts, return_offsets_mapping=True)
+    answer_tokens = tokenizer(answers, add_special_tokens=False)
     rows = []
-    for example, prompt, offsets, answer in zip(
+    for example, prompt_ids, offsets, answer_ids in zip(
         examples,
-        prompts.input_ids,
-        prompts.offset_mapping,
-        answers.input_ids,
+        prompt_tokens.input_ids,
+        prompt_tokens.offset_mapping,
+        answer_tokens.input_ids,
         strict=True,
     ):
-        labels = _labels(example, offsets)
-        rows.append(Row([*prompt, *answer, EOS], len(prompt), *labels))
+        ids = [*prompt_ids, *answer_ids, EOS]
+        rows.append(Row(ids, len(prompt_ids), _labels(example, offsets)))
     return rows
 
 
-def _labels(
-    example: Example, offsets: Sequence[tuple[int, int]]
-) -> tuple[list[tuple[int, int]], list[int], list[int], list[int]]:
-    """What the side heads learn of an example, as `Row` has it."""
+def _labels(example: Example, offsets: Sequence[tuple[int, int]]) -> Labels:
+    """What the side heads learn of an example whose prompt has tokens at these
+    places of its text.
+    """
     item = example.item
     if item is None:
-        return [], [], [], []
+        return Labels()
     begin = example.prompt.index(item.output)
     end = begin + len(item.output)
-    place_of_end = {stop: place for place, (_, stop) in enumerate(offsets) if stop > 0}
+    place_of_end = {}
+    for place, (_, stop) in enumerate(offsets):
+        if stop > 0:
+            place_of_end[stop] = place
     tags = []
     for stop, kind in spans(item):
-        if begin + stop in place_of_end:
-            tags.append((place_of_end[begin + stop], TAGS.index(kind)))
-    behind_output = next(
-        place for place, (_, stop) in enumerate(offsets) if stop > end and place > 0
-    )
+        place_of_tag = place_of_end.get(begin + stop)
+        if place_of_tag is not None:
+            tags.append((place_of_tag, TAGS.index(kind)))
+    places = {_place_behind(end, offsets), len(offsets) - 1}
     counts = [min(MOST, item.kinds.count(kind)) for kind in KINDS]
-    omitted_keys = {error.key for error in item.errors if error.kind == "omission"}
-    omitted = [int(key in omitted_keys) for key in KEYS]
-    return tags, sorted({behind_output, len(offsets) - 1}), counts, omitted
+    return Labels(tags, sorted(places), counts, _omitted(item))
+
+
+def _place_behind(end: int, offsets: Sequence[tuple[int, int]]) -> int:
+    """The first token that reaches beyond a place of the text."""
+    for place, (_, stop) in enumerate(offsets):
+        if stop > end and place > 0:
+            return place
+    raise ValueError("no token stands behind the output")
+
+
+def _omitted(item: Item) -> list[int]:
+    """1 for each of `KEYS` that the output leaves out, else 0."""
+    keys = set()
+    for error in item.errors:
+        if error.kind == "omission":
+            keys.add(error.key)
+    return [int(key in keys) for key in KEYS]
 
 
 def spans(item: Item) -> Iterator[tuple[int, str]]:
@@ -111,17 +137,21 @@ def spans(item: Item) -> Iterator[tuple[int, str]]:
     start = 0
     for clause in item.clauses:
         text = clause.text
-        kind = "none"
-        if "off_topic" in item.kinds:
-            kind = "off_topic"
-        elif clause.error and clause.error.kind != "grammar":
-            kind = clause.error.kind
-        place = text.find(clause.value)
-        yield start + place + len(clause.value), kind
+        value_start = start + text.find(clause.value)
+        yield value_start + len(clause.value), _fault_of_value(item, clause)
         verb = clause.verb[int(clause.broken)]
-        of_verb = "grammar" if clause.broken else "none"
-        yield start + text.index(f" {verb}") + 1 + len(verb), of_verb
+        verb_start = start + text.index(f" {verb}") + 1
+        yield verb_start + len(verb), "grammar" if clause.broken else "none"
         start += len(text) + 1
+
+
+def _fault_of_value(item: Item, clause: Clause) -> str:
+    """The kind of error that a sentence's value is; "none" where it is right."""
+    if "off_topic" in item.kinds:
+        return "off_topic"
+    if clause.error is None or clause.error.kind == "grammar":
+        return "none"
+    return clause.error.kind
 
 
 def collate(rows: Sequence[Row]) -> Batch:
@@ -136,17 +166,19 @@ def collate(rows: Sequence[Row]) -> Batch:
     count = []
     omitted = []
     for number, row in enumerate(rows):
-        ids[number, : len(row.ids) - 1] = row.ids[:-1]
-        for place in range(row.start - 1, len(row.ids) - 1):
+        last = len(row.ids) - 1  # it predicts nothing
+        ids[number, :last] = row.ids[:last]
+        for place in range(row.start - 1, last):
             answer.append((number, place))
             target.append(row.ids[place + 1])
-        for place, kind in row.tags:
+        labels = row.labels
+        for place, kind in labels.tags:
             tag_at.append((number, place))
             tag.append(kind)
-        for place in row.places:
+        for place in labels.places:
             count_at.append((number, place))
-            count.append(row.counts)
-            omitted.append(row.omitted)
+            count.append(labels.counts)
+            omitted.append(labels.omitted)
     return Batch(
         ids,
         np.array(answer, np.int64),
@@ -168,12 +200,17 @@ def chunk(
     mix: Mix,
     only: str | None = None,
 ) -> list[Batch]:
-    """The batches of one chunk of `size` examples."""
+    """The batches of one chunk, each of at most `tokens` tokens.
+
+    number: of the chunk; with the seed it determines the examples. size: how many
+    examples. mix: how their items are made. only: the form of all, by default any.
+    """
     rng = random.Random(f"{seed}:{number}")
     examples = []
     for _ in range(size):
         item = make_item(rng, mix)
-        examples.append(make_example(rng, item, only, mix.lists, mix.long))
+        example = make_example(rng, item, only, mix.lists, mix.long)
+        examples.append(example)
     return batched(rng, tokenizer, examples, tokens)
 
 
@@ -183,10 +220,12 @@ def batched(
     """Examples as batches of at most `tokens` tokens: sorted by length, in random
     order.
     """
+    by_length = sorted(encode(tokenizer, examples), key=lambda row: len(row.ids))
     batches = []
     rows: list[Row] = []
-    for row in sorted(encode(tokenizer, examples), key=lambda row: len(row.ids)):
-        if rows and (len(rows) + 1) * len(row.ids) > tokens:
+    for row in by_length:
+        padded_size = (len(rows) + 1) * len(row.ids)
+        if rows and padded_size > tokens:
             batches.append(collate(rows))
             rows = []
         rows.append(row)

@@ -5,6 +5,7 @@ be, what it must not be used for.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +32,7 @@ from tools.mini_judge.recipe import Recipe
 
 CARD = "README.md"
 HASHED = ("model.safetensors", "tokenizer.json", "config.json")
+TEMPLATE = Path(__file__).with_name("card.md")
 
 
 def write(folder: Path) -> None:
@@ -41,83 +43,19 @@ def write(folder: Path) -> None:
 
 
 def text(folder: Path) -> str:
-    """The card as Markdown."""
+    """The card as Markdown: `card.md` with its gaps filled."""
     training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    judgments, analyses = mini.read(folder)
-    frame = datasets.load("mini_judge")
-    outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
-    aspects = quality.taus(judgments)
-    forms = quality.headline(judgments, aspects)
-    baselines = quality.against(judgments, outputs, quality.baselines(outputs))
-    kinds = by_kind(frame, analyses)
-    tables = {"forms": forms, "aspects": aspects, "baselines": baselines}
-    for name, table in tables.items():
-        content = table.to_csv(index=False, lineterminator="\n")
-        files.write_text(folder / "quality" / f"{name}.csv", content)
-    sections = [
-        _TOP,
-        _recipe(training),
-        _files(folder),
-        _data(),
-        _measured(forms, aspects, baselines, kinds),
-        _TELLS,
-        _LIMITS,
-    ]
-    return "\n\n".join(section.strip("\n") for section in sections) + "\n"
-
-
-def _files(folder: Path) -> str:
-    """The section with the hashes of the files."""
-    hashes = [f"`{files.sha256(folder / name)}`" for name in HASHED]
-    table = _table(pd.DataFrame({"file": HASHED, "sha256": hashes}))
-    revision = models.folder_hash(folder)[:16]
-    return (
-        f"## Files\n\n{table}\n\n"
-        f"Revision under which completions are stored: `sha256:{revision}`."
+    template = TEMPLATE.read_text(encoding="utf-8")
+    return template.format(
+        **_recipe(training),
+        **_files(folder),
+        **_data(),
+        **_measured(folder),
     )
 
 
-_TOP = """
-# The miniature judge
-
-A Llama of a few million parameters, trained from nothing by this repository on texts that this repository writes, so
-that every LLM evaluator can run for real on a machine without a model hub. It knows one small made-up world: records of
-3 to 6 attributes and short texts about them. **Its numbers carry the route `mini` and are never set beside a paper's as
-if they could be compared.** Its model id for any engine is the path of this folder. Licence: that of the repository.
-"""
-
-_TELLS = """
-## What an ablation with it can tell
-
-On these 300 texts a paired test over inputs sees how many aspects are in a mean of aspect scores (CoAScore's variant
-`average`), whether a rubric names the aspect (asked of an aspect, not of the overall quality), and what joins criteria
-scores (HD-Eval). It sees nothing of a reference, of a feedback, and of the chain before CoAScore's last score: every
-error shows in record and text, and the judge has learnt to find it there in one step, so that all forms above are
-alike.
-With six systems a test over systems as well sees next to nothing. `EXTENDING.md` has the commands.
-"""
-
-_LIMITS = """
-## What it must not be used for
-
-- To judge any text but those of its own data program: of other words it knows the bytes and nothing else.
-- As a stand-in for a paper's judge beside a paper's number, or as evidence for or against a paper's claim.
-- As a yardstick for other judges. Its gold is a construction: penalties are a choice, errors are put in by rules, and a
-  rule's error is easier to see than a model's.
-- With prompts that are not those of its training: another wording of a template, aspect or rubric is unknown to it.
-"""
-
-
-_HOW = """\
-The loss is on the answers only; beside it, two heads that are not part of the checkpoint learn to name the errors where
-they stand in the output (kind of error at the end of each value and verb, number of each kind and omitted attributes
-after the output). Muon for the matrices, AdamW for the rest, bfloat16 with full-precision weights, learning rate up,
-level and down, short records first, varied wordings last. A run that was stopped goes on from its last save with the
-same data and gives the same steps; bytes may differ between machines."""
-
-
-def _recipe(training: Mapping[str, Any]) -> str:
-    """The section on how the checkpoint was made."""
+def _recipe(training: Mapping[str, Any]) -> dict[str, Any]:
+    """How the checkpoint was made."""
     recipe = training["recipe"]
     default = asdict(Recipe())
     command = "python -m tools.mini_judge"
@@ -126,132 +64,146 @@ def _recipe(training: Mapping[str, Any]) -> str:
         if value != default[name]:
             command += f" --{name} {value}"
             target = "runs its default"
-    machine = training.get("machine", {})
-    where = f"{machine.get('threads', '?')} thread(s) of {machine.get('device', '?')}"
+    table = pd.DataFrame(recipe.items(), columns=["setting", "value"])
+    return {
+        "command": command,
+        "target": target,
+        "n_parameters": training["parameters"],
+        "n_steps": training["steps"],
+        "n_tokens": training["tokens"],
+        "n_examples": recipe["examples"],
+        "minutes": training["seconds"] / 60,
+        "machine": _machine(training.get("machine", {})),
+        "recipe": _table(table),
+    }
+
+
+def _machine(machine: Mapping[str, Any]) -> str:
+    """Where the training ran, with the remarks that were made on it."""
+    threads = machine.get("threads", "?")
+    device = machine.get("device", "?")
+    words = f"{threads} thread(s) of {device}"
     if machine.get("compiled"):
-        where += ", compiled"
+        words += ", compiled"
     for note in machine.get("notes", ()):
-        where += f"; {note}"
-    table = _table(pd.DataFrame(recipe.items(), columns=["setting", "value"]))
-    return (
-        f"## Recipe\n\nMade by `{command}` (`make mini-judge` {target}): "
-        f"{training['parameters']:,} parameters, {training['steps']:,} steps, "
-        f"{training['tokens']:,} tokens of {recipe['examples']:,} examples, "
-        f"each seen once; {training['seconds'] / 60:.0f} minutes of wall time on "
-        f"{where}.\n\n{_HOW}\n\n{table}"
-    )
+        words += f"; {note}"
+    return words
 
 
-def _data() -> str:
-    """The section on the data program."""
-    n_outputs = datasets.spec("mini_judge").n_items
-    n_openings = len(OPENINGS) - 1
-    n_endings = len(ENDINGS) - 1
-    n_phrases = sum(len(attribute.phrases) for attribute in ATTRIBUTES.values())
-    shares = [(name, f"{share:.3f}") for name, (share, _) in FORMS.items()]
-    forms = pd.DataFrame(shares, columns=["form", "share"])
+def _files(folder: Path) -> dict[str, str]:
+    """The hashes of the files."""
+    hashes = [f"`{files.sha256(folder / name)}`" for name in HASHED]
+    table = pd.DataFrame({"file": HASHED, "sha256": hashes})
+    revision = models.folder_hash(folder)[:16]
+    return {"files": _table(table), "revision": revision}
+
+
+def _data() -> dict[str, Any]:
+    """What the data program writes."""
     kinds = pd.DataFrame([asdict(kind) for kind in KINDS.values()])
     kinds.columns = ["kind of error", "penalty", "severity", "TIGERScore's aspect"]
-    names = ", ".join(DOMAINS)
-    n_attributes = len(ATTRIBUTES)
-    n_pools = len(POOLS)
-    return f"""\
-## Data
-
-{len(DOMAINS)} domains ({names}) with {n_attributes} attributes and {n_phrases} phrases. A value is a pair of pieces out
-of {n_pools} pools, such as `Blue` + `Anchor`. Every text is made by rule from a record, and so is every error in it, so
-that analysis, severity, penalty and scores are known. The score on a criterion is 5 minus the penalties of the kinds of
-error that belong to it, 1 at least.
-
-{_table(kinds)}
-
-Prompts are rendered by this repository's evaluators with the templates that the real checkpoints get:
-
-{_table(forms)}
-
-Held out for evaluation (`datasets.load("mini_judge")`, {n_outputs} outputs): one pair of pieces in {HELD_OUT_SHARE},
-one wording in {HELD_OUT_SHARE} (a phrase between one of {n_openings} openings and {n_endings} endings), and all
-records. The pieces, words and phrases are known from training, their combinations are not. The last {HELD_OUT_PHRASES}
-phrases of each attribute are in no training text; the forms "new sentences" below are asked of texts made of these
-alone. Criteria, rubrics and templates are the same in training and evaluation."""
+    shares = [(form, f"{share:.3f}") for form, (share, _) in FORMS.items()]
+    n_phrases = 0
+    for attribute in ATTRIBUTES.values():
+        n_phrases += len(attribute.phrases)
+    return {
+        "n_domains": len(DOMAINS),
+        "domains": ", ".join(DOMAINS),
+        "n_attributes": len(ATTRIBUTES),
+        "n_phrases": n_phrases,
+        "n_pools": len(POOLS),
+        "kinds": _table(kinds),
+        "shares": _table(pd.DataFrame(shares, columns=["form", "share"])),
+        "n_outputs": datasets.spec("mini_judge").n_items,
+        "one_in": HELD_OUT_SHARE,
+        # the first opening and the first ending are none
+        "n_openings": len(OPENINGS) - 1,
+        "n_endings": len(ENDINGS) - 1,
+        "n_new_phrases": HELD_OUT_PHRASES,
+    }
 
 
-def _measured(
-    head: pd.DataFrame, table: pd.DataFrame, beside: pd.DataFrame, kinds: pd.DataFrame
-) -> str:
-    """The section on the measured quality: tables of `quality`, by form, by aspect and
-    beside baselines; what the analyses find by kind of error.
+def _measured(folder: Path) -> dict[str, Any]:
+    """The measured quality, by form, by aspect, beside baselines and by kind of
+    error; its tables are written beside the card.
     """
-    barred = head[head["bar"].notna()]
+    judgments, analyses = mini.read(folder)
+    frame = datasets.load("mini_judge")
+    outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
+    aspects = quality.taus(judgments)
+    forms = quality.headline(judgments, aspects)
+    costless = quality.baselines(outputs)
+    baselines = quality.against(judgments, outputs, costless)
+    tables = {"forms": forms, "aspects": aspects, "baselines": baselines}
+    for name, table in tables.items():
+        content = table.to_csv(index=False, lineterminator="\n")
+        files.write_text(folder / "quality" / f"{name}.csv", content)
+    kinds = by_kind(frame, analyses)
+    return {
+        "verdict": _verdict(forms),
+        "by_form": _table(_by_form(forms)),
+        "by_aspect": _table(_by_aspect(aspects, forms["form"])),
+        "by_baseline": _table(_by_baseline(baselines)),
+        "by_kind_of_error": _table(_by_kind_of_error(kinds)),
+        "signature": forms["signature"].iloc[0],
+    }
+
+
+def _verdict(forms: pd.DataFrame) -> str:
+    """How many forms meet their bar, and which do not."""
+    barred = forms[forms["bar"].notna()]
     met = barred["met"].astype(bool)
     verdict = f"{met.sum()} of {len(barred)} forms meet their bar"
     if not met.all():
-        verdict += f"; not met: {', '.join(barred.loc[~met, 'form'])}"
-    return f"""\
-## Measured quality
+        failing = barred.loc[~met, "form"]
+        verdict += f"; not met: {', '.join(failing)}"
+    return verdict
 
-On the held-out set, greedy decoding. {verdict} (at least 99 % parsed; tau at least .80 for the error analysis, .75 for
-the others). Kendall's tau-b with the constructed gold over all outputs, with the interval of a jackknife over records
-and systems. The gold of `quality` is SemScore's scale from 1 to 4, turned round.
 
-{_table(_by_form(head))}
-
-By rated aspect:
-
-{_table(_by_aspect(table, head["form"]))}
-
-Beside judges that cost nothing (paired jackknife over records and systems, one-sided, corrected over all forms and
-baselines; for the constant, which has no tau, a permutation of the gold):
-
-{_table(_by_baseline(beside))}
-
-What the error analyses find, kind by kind:
-
-{_table(_by_kind_of_error(kinds))}
-
-Signature of the first line: `{head["signature"].iloc[0]}`."""
-
+# -- the tables of the measured quality
 
 MET = {None: "", True: "yes", False: "no"}
 
 
-def _by_form(head: pd.DataFrame) -> pd.DataFrame:
-    intervals = [
-        _interval(row.tau, row.ci_low, row.ci_high) for row in head.itertuples()
-    ]
+def _by_form(forms: pd.DataFrame) -> pd.DataFrame:
+    intervals = []
+    for row in forms.itertuples():
+        intervals.append(_interval(row.tau, row.ci_low, row.ci_high))
     return pd.DataFrame(
         {
-            "form": head["form"],
-            "judgments": head["judgments"],
-            "parsed": [f"{share:.1%}" for share in head["parsable"]],
-            "gold": head["gold"],
+            "form": forms["form"],
+            "judgments": forms["judgments"],
+            "parsed": forms["parsable"].map("{:.1%}".format),
+            "gold": forms["gold"],
             "tau-b": intervals,
-            "n": head["n"],
-            "bar": head["bar"].map(_hundredths),
-            "met": [MET[met] for met in head["met"]],
+            "n": forms["n"],
+            "bar": forms["bar"].map(_hundredths),
+            "met": [MET[met] for met in forms["met"]],
         }
     )
 
 
-def _by_aspect(table: pd.DataFrame, forms: pd.Series) -> pd.DataFrame:
-    aspects = table[table["aspect"] != "overall"]
-    wide = aspects.pivot(index="form", columns="aspect", values="value")
+def _by_aspect(aspects: pd.DataFrame, forms: pd.Series) -> pd.DataFrame:
+    table = aspects[aspects["aspect"] != "overall"]
+    wide = table.pivot(index="form", columns="aspect", values="value")
     wide = wide.reindex(forms).dropna(how="all")
     return wide.map(_hundredths).reset_index()
 
 
-def _by_baseline(beside: pd.DataFrame) -> pd.DataFrame:
-    worst = beside.groupby("baseline", sort=False, as_index=False).agg(
-        tau=("baseline_tau", "max"), closest=("difference", "min"), p=("p_holm", "max")
-    )
-    return pd.DataFrame(
+def _by_baseline(baselines: pd.DataFrame) -> pd.DataFrame:
+    """What each baseline comes to where it fares best."""
+    by_baseline = baselines.groupby("baseline", sort=False)
+    highest = by_baseline["baseline_tau"].max()
+    smallest = by_baseline["difference"].min()
+    largest_p = by_baseline["p_holm"].max()
+    table = pd.DataFrame(
         {
-            "baseline": worst["baseline"],
-            "its highest tau": worst["tau"].map("{:.2f}".format),
-            "smallest difference of a form": worst["closest"].map("{:+.2f}".format),
-            "largest p (Holm)": worst["p"].map("{:.4f}".format),
+            "its highest tau": highest.map("{:.2f}".format),
+            "smallest difference of a form": smallest.map("{:+.2f}".format),
+            "largest p (Holm)": largest_p.map("{:.4f}".format),
         }
     )
+    return table.reset_index()
 
 
 def _by_kind_of_error(kinds: pd.DataFrame) -> pd.DataFrame:
@@ -267,15 +219,19 @@ def _by_kind_of_error(kinds: pd.DataFrame) -> pd.DataFrame:
 
 
 def _hundredths(value: float) -> str:
-    return "" if value != value else f"{value:.2f}"
+    """Two decimals; empty for no number."""
+    return "" if math.isnan(value) else f"{value:.2f}"
 
 
 def _share(value: float) -> str:
-    return "" if value != value else f"{value:.0%}"
+    """Whole percent; empty for no number."""
+    return "" if math.isnan(value) else f"{value:.0%}"
 
 
 def _interval(value: float, low: float, high: float) -> str:
-    return "none" if value != value else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+    if math.isnan(value):
+        return "none"
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _table(frame: pd.DataFrame) -> str:

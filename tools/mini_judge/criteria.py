@@ -24,20 +24,16 @@ class Kind:
     aspect: str
 
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            Kind("wrong_value", 3, "Major", "Accuracy"),
-            Kind("arithmetic", 3, "Major", "Accuracy"),
-            Kind("invention", 2, "Major", "Accuracy"),
-            Kind("omission", 2, "Major", "Accuracy"),
-            Kind("repetition", 1, "Minor", "Logical Coherence"),
-            Kind("grammar", 1, "Minor", "Fluency"),
-            Kind("off_topic", 5, "Major", "Accuracy"),
-        )
-    }
+_KINDS = (
+    Kind("wrong_value", 3, "Major", "Accuracy"),
+    Kind("arithmetic", 3, "Major", "Accuracy"),
+    Kind("invention", 2, "Major", "Accuracy"),
+    Kind("omission", 2, "Major", "Accuracy"),
+    Kind("repetition", 1, "Minor", "Logical Coherence"),
+    Kind("grammar", 1, "Minor", "Fluency"),
+    Kind("off_topic", 5, "Major", "Accuracy"),
 )
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,10 @@ class Criterion:
         """5 without an error of its kinds, down to 1: 5 minus their penalties, 1 at
         least.
         """
-        penalty = sum(KINDS[kind].penalty for kind in kinds if kind in self.kinds)
+        penalty = 0
+        for kind in kinds:
+            if kind in self.kinds:
+                penalty += KINDS[kind].penalty
         return max(LOW, HIGH - penalty)
 
 
@@ -101,16 +100,28 @@ OVERALL = Criterion(
     _LOWERED["overall"],
     rubric=_rubric("any kind"),
 )
-ASPECTS = {
-    key: Criterion(name, text, _LOWERED[key], rubric=_rubric(name.lower()))
-    for key, (name, text) in mini.ASPECTS.items()
-}
-FINER = {
-    key: Criterion(name, text, _LOWERED[key], of)
-    for key, (of, name, text) in mini.FINER.items()
-}
+
+
+def _aspects() -> dict[str, Criterion]:
+    """The rated aspects beside the overall quality."""
+    aspects = {}
+    for key, (name, definition) in mini.ASPECTS.items():
+        rubric = _rubric(name.lower())
+        aspects[key] = Criterion(name, definition, _LOWERED[key], rubric=rubric)
+    return aspects
+
+
+def _finer() -> dict[str, Criterion]:
+    """The criteria that the aspects are decomposed into."""
+    criteria = {}
+    for key, (parent, name, definition) in mini.FINER.items():
+        criteria[key] = Criterion(name, definition, _LOWERED[key], parent)
+    return criteria
+
+
+FINER = _finer()
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(
-    {"overall": OVERALL, **ASPECTS, **FINER}
+    {"overall": OVERALL, **_aspects(), **FINER}
 )
 
 
@@ -118,13 +129,14 @@ def relevant(target: str) -> tuple[Criterion, ...]:
     """The other criteria for a target, those that share the most kinds of error with
     it first.
     """
-    kinds = {*CRITERIA[target].kinds}
+    kinds_of_target = {*CRITERIA[target].kinds}
     candidates = dict(CRITERIA)
     del candidates["overall"]
     candidates.pop(target, None)
 
     def unlike(criterion: Criterion) -> float:
-        shared = kinds & {*criterion.kinds}
-        return -len(shared) / len(kinds | {*criterion.kinds})
+        kinds = {*criterion.kinds}
+        shared = kinds & kinds_of_target
+        return -len(shared) / len(kinds | kinds_of_target)
 
     return tuple(sorted(candidates.values(), key=unlike))

@@ -9,7 +9,7 @@ can be broken; `phrases` says which wordings are held out.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -28,16 +28,21 @@ class Pool:
     second: tuple[str, ...] = ("",)
     joint: str = " "
 
+    @property
+    def is_single(self) -> bool:
+        """Whether a value has a first piece alone."""
+        return self.second == ("",)
+
     def show(self, pair: tuple[str, str]) -> str:
         """A pair as it stands in a text."""
         return self.joint.join(piece for piece in pair if piece)
 
     def held_out(self, pair: tuple[str, str]) -> bool:
         """Whether a pair is kept for evaluation; single pieces never are."""
-        return (
-            self.second != ("",)
-            and zlib.crc32("\x1f".join(pair).encode()) % HELD_OUT_SHARE == 0
-        )
+        if self.is_single:
+            return False
+        checksum = zlib.crc32("\x1f".join(pair).encode())
+        return checksum % HELD_OUT_SHARE == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +60,20 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_ENDS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
-_DAYS = tuple(f"{n}{_ENDS.get(n, 'th')}" for n in range(1, 29))
-_MONTHS = _words(
-    "January February March April May June July August September October November December"
-)
+def _numbers(numbers: Iterable[int], template: str = "{}") -> tuple[str, ...]:
+    return tuple(map(template.format, numbers))
+
+
+def _days() -> tuple[str, ...]:
+    """The days that every month has, as 1st, 2nd, 3rd, 4th."""
+    endings = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
+    days = []
+    for day in range(1, 29):
+        ending = endings.get(day, "th")
+        days.append(f"{day}{ending}")
+    return tuple(days)
+
+
 POOLS: Mapping[str, Pool] = MappingProxyType(
     {
         pool.name: pool
@@ -78,7 +92,8 @@ POOLS: Mapping[str, Pool] = MappingProxyType(
             Pool(
                 "person",
                 _words(
-                    "Mira Jonas Petra Oskar Lena Tomas Ines Hugo Alma Felix Nora Emil Vera Anton Greta Leo"
+                    "Mira Jonas Petra Oskar Lena Tomas Ines Hugo "
+                    "Alma Felix Nora Emil Vera Anton Greta Leo"
                 ),
                 _words(
                     "Holt Brandt Novak Keller Sorel Lund Marsh Vidal "
@@ -95,21 +110,29 @@ POOLS: Mapping[str, Pool] = MappingProxyType(
             ),
             Pool(
                 "time",
-                tuple(f"{n}h" for n in range(6, 24)),
-                tuple(f"{n:02d}" for n in range(0, 60, 5)),
+                _numbers(range(6, 24), "{}h"),
+                _numbers(range(0, 60, 5), "{:02d}"),
                 "",
             ),
             Pool(
                 "money",
-                tuple(str(n) for n in range(30, 70)),
-                tuple(f".{n}0" for n in range(10)),
+                _numbers(range(30, 70)),
+                _numbers(range(10), ".{}0"),
                 "",
             ),
-            Pool("date", _DAYS, _MONTHS),
+            Pool(
+                "date",
+                _days(),
+                _words(
+                    "January February March April May June July "
+                    "August September October November December"
+                ),
+            ),
             Pool(
                 "dish",
                 _words(
-                    "grilled baked smoked spicy creamy pickled roasted steamed salted candied"
+                    "grilled baked smoked spicy creamy "
+                    "pickled roasted steamed salted candied"
                 ),
                 _words(
                     "trout lamb beans mushrooms duck pumpkin noodles "
@@ -124,21 +147,20 @@ POOLS: Mapping[str, Pool] = MappingProxyType(
                     "guitar mirror basket carpet helmet kite chair"
                 ),
             ),
-            Pool("count", tuple(str(n) for n in range(2, 10))),
+            Pool("count", _numbers(range(2, 10))),
         )
     }
 )
 
 
 def _domain(**attributes: tuple[str, str]) -> tuple[Attribute, ...]:
-    return tuple(
-        Attribute(
-            key,
-            POOLS[pool],
-            tuple(line.strip() for line in phrases.strip().splitlines()),
-        )
-        for key, (pool, phrases) in attributes.items()
-    )
+    """Attributes by their keys: each a pool's name, and phrases, one a line."""
+    domain = []
+    for key, (pool, text) in attributes.items():
+        lines = text.strip().splitlines()
+        phrases = tuple(line.strip() for line in lines)
+        domain.append(Attribute(key, POOLS[pool], phrases))
+    return tuple(domain)
 
 
 DOMAINS: Mapping[str, tuple[Attribute, ...]] = MappingProxyType(
@@ -413,6 +435,14 @@ SUMS: tuple[str, ...] = (
     "Together that [makes|make] {}.",
 )
 SUM_OF = ("adults", "children")
-ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType(
-    {a.key: a for domain in DOMAINS.values() for a in domain}
-)
+
+
+def _by_key() -> dict[str, Attribute]:
+    by_key = {}
+    for attributes in DOMAINS.values():
+        for attribute in attributes:
+            by_key[attribute.key] = attribute
+    return by_key
+
+
+ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType(_by_key())

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,15 @@ from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.training.mini import INSTRUCTION, RATED
 from tools.mini_judge.domains import DOMAINS, SUM_OF
 from tools.mini_judge.prompts import rubric
-from tools.mini_judge.records import Item, Mix, Pair, make_output, make_record, realise
+from tools.mini_judge.records import (
+    Clause,
+    Item,
+    Mix,
+    Pair,
+    make_output,
+    make_record,
+    realise,
+)
 
 SEED = 5
 INPUTS = 50
@@ -66,17 +74,28 @@ def items(
     wording: `new` for texts made of phrases that are in no training text, in place of
     new combinations.
     """
+    domains = list(DOMAINS)
     for number in range(inputs):
         rng = random.Random(f"held-out:{seed}:{number}")
-        domain_in_turn = list(DOMAINS)[number % len(DOMAINS)]
-        domain = ""
-        while domain != domain_in_turn:
-            domain, values = make_record(rng, _BASE)
-        clauses = realise(rng, domain, values, replace(_BASE, wording=wording))
+        domain = domains[number % len(domains)]
+        input_id = f"{domain}-{number:02d}"
+        values = _record(rng, domain)
+        mix = replace(_BASE, wording=wording)
+        clauses = realise(rng, domain, values, mix)
         reference = " ".join(clause.text for clause in clauses)
-        for system, mix in SYSTEMS.items():
-            item = written(rng, replace(mix, wording=wording), domain, values)
-            yield f"{domain}-{number:02d}", system, replace(item, reference=reference)
+        for system, mix_of_system in SYSTEMS.items():
+            mix = replace(mix_of_system, wording=wording)
+            item = written(rng, mix, domain, values)
+            item = replace(item, reference=reference)
+            yield input_id, system, item
+
+
+def _record(rng: random.Random, domain: str) -> dict[str, Pair]:
+    """The values of a record of one domain."""
+    while True:
+        domain_of_record, values = make_record(rng, _BASE)
+        if domain_of_record == domain:
+            return values
 
 
 def written(
@@ -86,14 +105,23 @@ def written(
     given them.
     """
     clean = realise(rng, domain, values, mix)
-    needs_sum = "arithmetic" in mix.kinds and values.keys() >= {*SUM_OF}
-    while needs_sum and "sum" not in [clause.key for clause in clean]:
-        clean = realise(rng, domain, values, mix)
+    misreads_sums = "arithmetic" in mix.kinds
+    if misreads_sums and values.keys() >= {*SUM_OF}:
+        while not has_sum(clean):
+            clean = realise(rng, domain, values, mix)
     return make_output(rng, mix, domain, values, clean)
+
+
+def has_sum(clauses: Sequence[Clause]) -> bool:
+    """Whether a text says how many adults and children there are together."""
+    return any(clause.key == "sum" for clause in clauses)
 
 
 def to_json(input_id: str, system_id: str, item: Item) -> dict[str, Any]:
     """An item as a record of the file."""
+    errors = []
+    for error in item.errors:
+        errors.append({**asdict(error), "penalty": error.penalty})
     return {
         "input_id": input_id,
         "system_id": system_id,
@@ -102,9 +130,7 @@ def to_json(input_id: str, system_id: str, item: Item) -> dict[str, Any]:
         "source": item.source,
         "reference": item.reference,
         "output": item.output,
-        "errors": [
-            {**asdict(error), "penalty": error.penalty} for error in item.errors
-        ],
+        "errors": errors,
         "penalty": item.penalty,
         "gold": {key: item.score(key) for key in RATED},
     }
@@ -114,18 +140,26 @@ def frame(wording: str = "") -> pd.DataFrame:
     """The set as a long frame; with another wording, as `items` has it, a set that
     is in no file.
     """
-    rubrics = {key: rubric(key).text() for key in RATED}
-    return mini_judge.build(
-        [to_json(*output) for output in items(wording=wording)], rubrics
-    )
+    records = []
+    for input_id, system_id, item in items(wording=wording):
+        records.append(to_json(input_id, system_id, item))
+    return mini_judge.build(records, _rubrics())
+
+
+def _rubrics() -> dict[str, str]:
+    """The text of each rated aspect's rubric."""
+    return {key: rubric(key).text() for key in RATED}
 
 
 def write(folder: Path | None = None) -> None:
     """Write the set and its rubrics; the same bytes every time."""
     folder = folder or mini_judge.folder()
-    lines = [json.dumps(to_json(*output), ensure_ascii=False) for output in items()]
-    files.write_text(folder / mini_judge.FILE, "\n".join(lines) + "\n")
-    rubrics = [
-        json.dumps({"aspect": key, "rubric": rubric(key).text()}) for key in RATED
-    ]
-    files.write_text(folder / mini_judge.RUBRICS, "\n".join(rubrics) + "\n")
+    lines = ""
+    for input_id, system_id, item in items():
+        record = to_json(input_id, system_id, item)
+        lines += json.dumps(record, ensure_ascii=False) + "\n"
+    files.write_text(folder / mini_judge.FILE, lines)
+    lines = ""
+    for aspect, text in _rubrics().items():
+        lines += json.dumps({"aspect": aspect, "rubric": text}) + "\n"
+    files.write_text(folder / mini_judge.RUBRICS, lines)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,11 @@ from tools.mini_judge.quality import NEW
 
 COLUMNS = ["form", "aspect", "input_id", "system_id", "gold", "value", "status"]
 ANALYSIS = "error analysis"
+LISTED = 10  # aspects that stage I of CoAScore lists for the overall quality
+# engine and store, as every evaluator's `judge` takes them
+CallSettings = Mapping[str, Any]
+# a form's name and its judgments
+FormTable = tuple[str, pd.DataFrame]
 
 
 def judge(
@@ -47,134 +52,195 @@ def judge(
     """
     if frame is None:
         frame = datasets.load("mini_judge")
-    settings_of_call: dict[str, Any] = {"engine": engine, "store": store}
-    outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
+    call = {"engine": engine, "store": store}
     analyses: list[dict[str, Any]] = []
-    tables = _forms(frame, outputs, settings_of_call, analyses)
-    if frame["input_id"].nunique() == datasets.spec("mini_judge").n_inputs:
-        tables = itertools.chain(tables, _new(settings_of_call))
+    tables = _forms(frame, analyses, call)
+    n_inputs = datasets.spec("mini_judge").n_inputs
+    if frame["input_id"].nunique() == n_inputs:
+        tables = itertools.chain(tables, _new(call))
     judgments = []
-    for name, table in tables:
+    for form, table in tables:
         judgments.append(table)
-        share = (table["status"] == "ok").mean()
-        say(f"{name}: {len(table)} judgments, {share:.1%} parsed")
+        parsed = (table["status"] == "ok").mean()
+        say(f"{form}: {len(table)} judgments, {parsed:.1%} parsed")
     return pd.concat(judgments, ignore_index=True)[COLUMNS], analyses
 
 
 def _forms(
-    frame: pd.DataFrame,
-    outputs: pd.DataFrame,
-    settings_of_call: Mapping[str, Any],
-    analyses: list[dict[str, Any]],
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each form and its judgments; the error analyses are put into `analyses`."""
-    judged = TigerScore(**settings("tigerscore")).judge(outputs, **settings_of_call)
-    for row, judgment in zip(outputs.itertuples(), judged, strict=True):
-        analyses.append(
-            {
-                "input_id": row.input_id,
-                "system_id": row.system_id,
-                "status": judgment.status.value,
-                "errors": [_error(error) for error in judgment.details["errors"]],
-                "header": judgment.details["header_total"],
-            }
-        )
-    yield ANALYSIS, _rows(ANALYSIS, outputs.assign(human=-outputs["penalty"]), judged)
+    frame: pd.DataFrame, analyses: list[dict[str, Any]], call: CallSettings
+) -> Iterator[FormTable]:
+    """Each form and its judgments; the error analyses are put into `analyses`.
+
+    A form is asked when it is its turn, so that what the judge says is reported as it
+    goes on.
+    """
+    outputs = _outputs(frame)
+    judged = TigerScore(**settings("tigerscore")).judge(outputs, **call)
+    for output, judgment in zip(outputs.itertuples(), judged, strict=True):
+        analyses.append(_analysis(output, judgment))
+    yield ANALYSIS, _rows(ANALYSIS, _with_penalties(outputs), judged)
+    yield from _graded(frame, outputs, call)
+    yield "criterion score", _criteria(outputs, call)
+    judged = LLMScore(**settings("llmscore")).judge(frame, **call)
+    yield "plain score", _rows("plain score", frame, judged)
+    yield "aspect scores", _aspects(outputs, call)
+    judged = CoAScore(**settings("coascore")).judge(frame, **call)
+    yield "chained score", _rows("chained score", frame, judged)
+    judged = GEval(**settings("geval")).judge(outputs, **call)
+    yield "quality", _rows("quality", _with_qualities(outputs), judged)
+
+
+def _new(call: CallSettings) -> Iterator[FormTable]:
+    """The error analysis and the plain score of texts whose sentences are in no
+    training text.
+    """
+    analysis_form, score_form = NEW
+    frame = heldout.frame("new")
+    outputs = _outputs(frame)
+    judged = TigerScore(**settings("tigerscore")).judge(outputs, **call)
+    yield analysis_form, _rows(analysis_form, _with_penalties(outputs), judged)
+    judged = LLMScore(**settings("llmscore")).judge(frame, **call)
+    yield score_form, _rows(score_form, frame, judged)
+
+
+# -- questions and their gold
+
+
+def _outputs(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row an output, with the gold of the overall quality."""
+    return frame[frame["aspect"] == "overall"].reset_index(drop=True)
+
+
+def _with_penalties(outputs: pd.DataFrame) -> pd.DataFrame:
+    """Outputs with the gold of an error analysis."""
+    return outputs.assign(human=-outputs["penalty"])
+
+
+def _with_qualities(outputs: pd.DataFrame) -> pd.DataFrame:
+    """Outputs with SemScore's quality as gold, turned round: more is better."""
+    qualities = []
+    for overall in outputs["human"]:
+        qualities.append(5.0 - grade(overall))
+    return outputs.assign(human=qualities)
+
+
+# -- rows of judgments
+
+
+def _rows(form: str, questions: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
+    """The judgments of one form beside their questions; gold is the column `human`."""
+    values = []
+    states = []
+    for judgment in judged:
+        values.append(judgment.value)
+        states.append(judgment.status.value)
+    rows = questions[["aspect", "input_id", "system_id"]]
+    return rows.assign(
+        form=form,
+        gold=questions["human"],
+        value=values,
+        status=states,
+    )
+
+
+def _graded(
+    frame: pd.DataFrame, outputs: pd.DataFrame, call: CallSettings
+) -> Iterator[FormTable]:
+    """Prometheus' forms. A prompt without a rubric does not name the aspect, so there
+    an output is asked once.
+    """
     by_switches = {switches: form for form, (_, switches) in GRADED.items()}
     for switches in sorted(by_switches, reverse=True):
         reference, rubric, feedback = switches
-        questions = frame if rubric else outputs
         prometheus = Prometheus(
             reference=reference,
             rubric=rubric,
             feedback=feedback,
             **settings("prometheus"),
         )
+        questions = frame if rubric else outputs
+        judged = prometheus.judge(questions, **call)
         form = by_switches[switches]
-        judged = prometheus.judge(questions, **settings_of_call)
         yield form, _rows(form, questions, judged)
-    yield "criterion score", _criteria(outputs, settings_of_call)
-    judged = LLMScore(**settings("llmscore")).judge(frame, **settings_of_call)
-    yield "plain score", _rows("plain score", frame, judged)
-    yield "aspect scores", _aspects(outputs, settings_of_call)
-    judged = CoAScore(**settings("coascore")).judge(frame, **settings_of_call)
-    yield "chained score", _rows("chained score", frame, judged)
-    flipped = outputs.assign(human=[5.0 - grade(score) for score in outputs["human"]])
-    judged = GEval(**settings("geval")).judge(outputs, **settings_of_call)
-    yield "quality", _rows("quality", flipped, judged)
 
 
-def _new(
-    settings_of_call: Mapping[str, Any],
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The error analysis and the plain score of texts whose sentences are in no
-    training text.
-    """
-    analysis, score = NEW
-    frame = heldout.frame("new")
-    outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
-    judged = TigerScore(**settings("tigerscore")).judge(outputs, **settings_of_call)
-    yield analysis, _rows(analysis, outputs.assign(human=-outputs["penalty"]), judged)
-    judged = LLMScore(**settings("llmscore")).judge(frame, **settings_of_call)
-    yield score, _rows(score, frame, judged)
-
-
-def _rows(form: str, questions: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
-    """The judgments of one form beside their questions; gold is the column `human`."""
-    rows = questions[["aspect", "input_id", "system_id"]]
-    return rows.assign(
-        form=form,
-        gold=questions["human"],
-        value=[judgment.value for judgment in judged],
-        status=[judgment.status.value for judgment in judged],
-    )
-
-
-def _criteria(
-    outputs: pd.DataFrame, settings_of_call: Mapping[str, Any]
-) -> pd.DataFrame:
+def _criteria(outputs: pd.DataFrame, call: CallSettings) -> pd.DataFrame:
     """HD-Eval's scores of all criteria of the hierarchy, the root included."""
     hdeval = HDEval(**settings("hdeval"), aggregator="average", layers=(0, 1, 2))
+    features = hdeval.features(outputs, **call)
     tables = []
-    for key, judged in hdeval.features(outputs, **settings_of_call).items():
-        criterion = CRITERIA[key]
-        gold = [float(criterion.score(kinds)) for kinds in outputs["kinds"]]
+    for key, judged in features.items():
+        gold = []
+        for kinds in outputs["kinds"]:
+            gold.append(float(CRITERIA[key].score(kinds)))
         questions = outputs.assign(aspect=key, human=gold)
         tables.append(_rows("criterion score", questions, judged))
     return pd.concat(tables, ignore_index=True)
 
 
-def _aspects(
-    outputs: pd.DataFrame, settings_of_call: Mapping[str, Any]
-) -> pd.DataFrame:
-    """CoAScore's stage II on all ten aspects that stage I lists for the overall
-    quality.
-    """
-    coascore = CoAScore(**{**settings("coascore"), "n": 10, "variant": "average"})
-    judged = coascore.judge(outputs, **settings_of_call)
+def _aspects(outputs: pd.DataFrame, call: CallSettings) -> pd.DataFrame:
+    """CoAScore's stage II on all aspects that stage I lists for the overall quality."""
+    stage_two = {**settings("coascore"), "n": LISTED, "variant": "average"}
+    judged = CoAScore(**stage_two).judge(outputs, **call)
     keys = {criterion.name: key for key, criterion in CRITERIA.items()}
-    expected = [name for name, key in keys.items() if key != "overall"][:10]
     rows = []
     for output, judgment in zip(outputs.itertuples(), judged, strict=True):
         scores = judgment.details.get("aspect_scores", {})
-        for name in judgment.details.get("aspects", expected):
+        for name in judgment.details.get("aspects", _expected_aspects()):
             value = scores.get(name, float("nan"))
-            status = Status.OK if value == value else Status.UNPARSED
-            key = name
-            gold = float("nan")
-            if name in keys:
-                key = keys[name]
-                gold = float(CRITERIA[key].score(output.kinds))
-            ids = (output.input_id, output.system_id)
-            rows.append(("aspect scores", key, *ids, gold, value, status.value))
+            is_parsed = value == value
+            status = Status.OK if is_parsed else Status.UNPARSED
+            row = {
+                "form": "aspect scores",
+                "aspect": keys.get(name, name),
+                "input_id": output.input_id,
+                "system_id": output.system_id,
+                "gold": _gold(keys.get(name), output.kinds),
+                "value": value,
+                "status": status.value,
+            }
+            rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _error(error: Any) -> dict[str, Any]:
+def _expected_aspects() -> list[str]:
+    """The names of the aspects that are asked for where stage I was not read."""
+    names = []
+    for key, criterion in CRITERIA.items():
+        if key != "overall":
+            names.append(criterion.name)
+    return names[:LISTED]
+
+
+def _gold(key: str | None, kinds: Iterable[str]) -> float:
+    """The score of a text with these kinds of error; none for an aspect that the
+    judge made up.
+    """
+    if key is None:
+        return float("nan")
+    return float(CRITERIA[key].score(kinds))
+
+
+# -- what is kept
+
+
+def _analysis(output: Any, judgment: Judgment) -> dict[str, Any]:
+    """An error analysis as it was read."""
+    errors = []
+    for error in judgment.details["errors"]:
+        errors.append(
+            {
+                "kind": kind_of(error.explanation),
+                "location": error.location,
+                "penalty": error.reduction,
+            }
+        )
     return {
-        "kind": kind_of(error.explanation),
-        "location": error.location,
-        "penalty": error.reduction,
+        "input_id": output.input_id,
+        "system_id": output.system_id,
+        "status": judgment.status.value,
+        "errors": errors,
+        "header": judgment.details["header_total"],
     }
 
 
@@ -184,5 +250,7 @@ def write(
     """Keep what was judged beside the checkpoint."""
     table = judgments.to_csv(index=False, lineterminator="\n", float_format="%g")
     files.write_text(folder / JUDGMENTS, table)
-    lines = [json.dumps(analysis) for analysis in analyses]
-    files.write_text(folder / ANALYSES, "\n".join(lines) + "\n")
+    lines = ""
+    for analysis in analyses:
+        lines += json.dumps(analysis) + "\n"
+    files.write_text(folder / ANALYSES, lines)

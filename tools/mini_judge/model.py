@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 THETA = 10000.0
@@ -24,11 +24,11 @@ class Shape:
     """The model's sizes."""
 
     vocabulary: int
-    width: int = 256
+    width: int = 256  # of the stream that runs through all layers
     layers: int = 4
     heads: int = 8
-    inner: int = 640
-    positions: int = 512
+    inner: int = 640  # of the feed-forward layers
+    positions: int = 512  # tokens of a context, the answer included
 
     @property
     def head(self) -> int:
@@ -54,25 +54,40 @@ class Layer(nn.Module):
         self.up = _matrix(2 * inner, width, width)
         self.down = _matrix(width, inner, inner * additions)
 
-    def forward(
-        self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mask: torch.Tensor
-    ) -> torch.Tensor:
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor) -> Tensor:
         """x: [batch, time, width]."""
+        x = x + self._attention(norm(x, self.norm1), cos, sin, mask)
+        return x + self._feed_forward(norm(x, self.norm2))
+
+    def _attention(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor) -> Tensor:
+        """Every token looks at those before it."""
         batch, time, width = x.shape
-        qkv = F.linear(norm(x, self.norm1), self.qkv)
+        qkv = F.linear(x, self.qkv)
         qkv = qkv.view(batch, time, 3, self.heads, self.head)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        q = turn(q, cos, sin)
-        k = turn(k, cos, sin)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)
+        query = turn(query, cos, sin)
+        key = turn(key, cos, sin)
         # plain products: on the CPU the fused kernel's backward pass takes several
         # times as long
-        scores = q @ k.transpose(-1, -2) * self.head**-0.5 + mask
-        mixed = F.softmax(scores, -1) @ v
-        mixed = mixed.transpose(1, 2).reshape(batch, time, width)
-        x = x + F.linear(mixed, self.out)
-        gates_and_values = F.linear(norm(x, self.norm2), self.up)
-        gate, up = gates_and_values.chunk(2, -1)
-        return x + F.linear(F.silu(gate) * up, self.down)
+        scores = query @ key.transpose(-1, -2) * self.head**-0.5 + mask
+        mixed = F.softmax(scores, -1) @ value
+        mixed = mixed.transpose(1, 2)
+        mixed = mixed.reshape(batch, time, width)
+        return F.linear(mixed, self.out)
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        """SwiGLU: half of the inner values open or close the other half."""
+        gates_and_values = F.linear(x, self.up)
+        gate, value = gates_and_values.chunk(2, -1)
+        return F.linear(F.silu(gate) * value, self.down)
+
+
+def _angles(shape: Shape) -> Tensor:
+    """By how much rotary positions turn each half of a head: [positions, head]."""
+    positions = torch.arange(shape.positions).float()
+    exponents = torch.arange(0, shape.head, 2) / shape.head
+    angles = torch.outer(positions, THETA**-exponents)
+    return torch.cat([angles, angles], -1)
 
 
 def _matrix(rows: int, columns: int, variance_divisor: int) -> nn.Parameter:
@@ -83,26 +98,28 @@ def _matrix(rows: int, columns: int, variance_divisor: int) -> nn.Parameter:
 class Net(nn.Module):
     """All layers; `forward` gives the final states and those of two layers on the
     way.
+
+    tags, counts: how many outputs the two side heads have. Their weights are used by
+    `train.Learner` and are no part of the checkpoint.
     """
+
+    cos: Tensor
+    sin: Tensor
 
     def __init__(self, shape: Shape, tags: int = 0, counts: int = 0) -> None:
         super().__init__()
         self.shape = shape
-        self.embed = nn.Parameter(torch.randn(shape.vocabulary, shape.width) * 0.05)
+        vectors = torch.randn(shape.vocabulary, shape.width)
+        self.embed = nn.Parameter(vectors * 0.05)
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
         self.norm = nn.Parameter(torch.ones(shape.width))
         self.tags = nn.Parameter(torch.zeros(tags, shape.width))
         self.counts = nn.Parameter(torch.zeros(counts, shape.width))
-        positions = torch.arange(shape.positions).float()
-        speeds = THETA ** -(torch.arange(0, shape.head, 2) / shape.head)
-        angles = torch.outer(positions, speeds)
-        angles = torch.cat([angles, angles], -1)
+        angles = _angles(shape)
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
 
-    def forward(
-        self, ids: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def forward(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """ids: [batch, time]; padding on the right only."""
         time = ids.shape[1]
         x = F.embedding(ids, self.embed)
@@ -114,44 +131,45 @@ class Net(nn.Module):
         for layer in self.layers:
             x = layer(x, cos, sin, mask)
             states.append(x)
-        return norm(x, self.norm), states[len(states) // 2 - 1], states[-2]
+        middle = states[len(states) // 2 - 1]
+        late = states[-2]
+        return norm(x, self.norm), middle, late
 
 
-def norm(x: torch.Tensor, weight: torch.Tensor | None = None) -> torch.Tensor:
+def norm(x: Tensor, weight: Tensor | None = None) -> Tensor:
     """Root mean square normalisation over the last axis."""
     return F.rms_norm(x, x.shape[-1:], weight, EPSILON)
 
 
-def turn(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rotary positions, Llama's halves."""
     first, second = x.chunk(2, -1)
-    return x * cos + torch.cat([-second, first], -1) * sin
+    turned = torch.cat([-second, first], -1)
+    return x * cos + turned * sin
 
 
 def checkpoint(
-    weights: dict[str, torch.Tensor], shape: Shape
-) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    weights: dict[str, Tensor], shape: Shape
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The weights under transformers' names, and the arguments of its LlamaConfig."""
-    named = {"embed_tokens": weights["embed"], "norm": weights["norm"]}
-    for n in range(shape.layers):
-        own = f"layers.{n}"
-        q, k, v = weights[f"{own}.qkv"].split(shape.width)
-        gate, up = weights[f"{own}.up"].split(shape.inner)
-        named |= {
-            f"{own}.input_layernorm": weights[f"{own}.norm1"],
-            f"{own}.post_attention_layernorm": weights[f"{own}.norm2"],
-            f"{own}.self_attn.q_proj": q,
-            f"{own}.self_attn.k_proj": k,
-            f"{own}.self_attn.v_proj": v,
-            f"{own}.self_attn.o_proj": weights[f"{own}.out"],
-            f"{own}.mlp.gate_proj": gate,
-            f"{own}.mlp.up_proj": up,
-            f"{own}.mlp.down_proj": weights[f"{own}.down"],
-        }
+    tensors = {"embed_tokens": weights["embed"], "norm": weights["norm"]}
+    for number in range(shape.layers):
+        layer = f"layers.{number}"
+        query, key, value = weights[f"{layer}.qkv"].split(shape.width)
+        gate, up = weights[f"{layer}.up"].split(shape.inner)
+        tensors[f"{layer}.input_layernorm"] = weights[f"{layer}.norm1"]
+        tensors[f"{layer}.post_attention_layernorm"] = weights[f"{layer}.norm2"]
+        tensors[f"{layer}.self_attn.q_proj"] = query
+        tensors[f"{layer}.self_attn.k_proj"] = key
+        tensors[f"{layer}.self_attn.v_proj"] = value
+        tensors[f"{layer}.self_attn.o_proj"] = weights[f"{layer}.out"]
+        tensors[f"{layer}.mlp.gate_proj"] = gate
+        tensors[f"{layer}.mlp.up_proj"] = up
+        tensors[f"{layer}.mlp.down_proj"] = weights[f"{layer}.down"]
     stored = {}
-    for name, value in named.items():
-        value = value.detach().to(torch.bfloat16).contiguous()
-        stored[f"model.{name}.weight"] = value
+    for name, weight in tensors.items():
+        weight = weight.detach().to(torch.bfloat16)
+        stored[f"model.{name}.weight"] = weight.contiguous()
     config = {
         "vocab_size": shape.vocabulary,
         "hidden_size": shape.width,

@@ -42,7 +42,7 @@ PLAIN = 0.5  # of the sentences have no opening, and as many no ending
 
 def all_phrases() -> list[str]:
     """The phrases of all attributes, and those of sums."""
-    phrases = []
+    phrases: list[str] = []
     for attribute in ATTRIBUTES.values():
         phrases += attribute.phrases
     return [*phrases, *SUMS]
@@ -60,10 +60,11 @@ def join(opening: str, phrase: str, ending: str) -> str:
     """A sentence from its parts; an opening that would need a word of its own is
     left out.
     """
-    first, _, others = phrase.partition(" ")
-    fits = first.isalpha() and first.lower() in _known()
+    first, _, rest_of_phrase = phrase.partition(" ")
+    first_inside = first.lower()
+    fits = first.isalpha() and first_inside in _known()
     if opening and fits and not opening.endswith(first):
-        phrase = f"{opening} {first.lower()} {others}"
+        phrase = f"{opening} {first_inside} {rest_of_phrase}"
     body = phrase.removesuffix(".")
     if ending and not body.endswith(ending):
         return f"{body} {ending}."
@@ -86,9 +87,17 @@ def choose(rng: random.Random, phrases: Sequence[str], style: str) -> str:
     if style == "bare":
         return rng.choice(phrases[:-HELD_OUT_PHRASES])
     while True:
-        opening = "" if rng.random() < PLAIN else rng.choice(OPENINGS)
-        ending = "" if rng.random() < PLAIN else rng.choice(ENDINGS)
+        opening = _now_and_then(rng, OPENINGS)
+        ending = _now_and_then(rng, ENDINGS)
         phrase = rng.choice(phrases[:-HELD_OUT_PHRASES])
         sentence = join(opening, phrase, ending)
-        if (sentence != phrase and held_out(sentence)) == (style == "held out"):
+        is_held_out = sentence != phrase and held_out(sentence)
+        if is_held_out == (style == "held out"):
             return sentence
+
+
+def _now_and_then(rng: random.Random, texts: Sequence[str]) -> str:
+    """An opening or an ending, or none, so that plain sentences stay common."""
+    if rng.random() < PLAIN:
+        return ""
+    return rng.choice(texts)

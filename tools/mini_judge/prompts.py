@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -24,6 +24,8 @@ from tools.mini_judge.criteria import CRITERIA, FINER, Criterion, relevant
 from tools.mini_judge.records import Item
 
 MOST_ASPECTS = 10
+# whether Prometheus has a reference, a rubric and a feedback
+Switches = tuple[bool, bool, bool]
 
 
 def rubric(key: str) -> Rubric:
@@ -55,7 +57,7 @@ class Example:
     item: Item | None = None
 
 
-# -- one form after the other
+# -- the evaluators, each made once
 
 
 @functools.cache
@@ -70,7 +72,8 @@ def _prometheus(reference: bool, with_rubric: bool, feedback: bool) -> Prometheu
 
 @functools.cache
 def _coascore(n: int = 5, variant: str = "full") -> CoAScore:
-    return CoAScore(**{**settings("coascore"), "n": n, "variant": variant})
+    options = {**settings("coascore"), "n": n, "variant": variant}
+    return CoAScore(**options)
 
 
 @functools.cache
@@ -88,56 +91,73 @@ def _geval() -> GEval:
     return GEval(**settings("geval"))
 
 
+# -- one form after the other: the evaluator's prompt and the right answer
+
+
 def analysis(rng: random.Random, item: Item) -> Example:
-    """TIGERScore's error analysis."""
-    return Example(
-        "analysis", _tigerscore().render(sample(item)), answers.analysis(item), item
-    )
+    """TIGERScore's error analysis: place, kind, explanation and penalty of every
+    error.
+    """
+    prompt = _tigerscore().render(sample(item))
+    answer = answers.analysis(item)
+    return Example("analysis", prompt, answer, item)
 
 
 def graded(
     rng: random.Random,
     item: Item,
-    switches: tuple[bool, bool, bool] = (True, True, True),
+    switches: Switches = (True, True, True),
     key: str = "",
 ) -> Example:
-    """Prometheus' absolute grading; switches: reference, rubric, feedback; key: the
-    rated aspect.
+    """Prometheus' absolute grading: feedback on an aspect, then its score.
 
-    By default any aspect where there is a rubric, and the whole where there is none to
-    name it.
+    switches: what is in the prompt and in the answer. key: the rated aspect; by
+    default any where there is a rubric, and the overall quality where there is none to
+    name an aspect.
     """
-    _, with_rubric, wordy = switches
+    _, with_rubric, with_feedback = switches
     if not key:
         key = rng.choice(RATED) if with_rubric else "overall"
-    form = next(form for form, (_, own) in GRADED.items() if own == switches)
     prompt = _prometheus(*switches).render(sample(item, aspect=key))
-    write = answers.feedback if wordy else answers.verdict
-    return Example(form, prompt, write(item, CRITERIA[key]), item)
+    write = answers.feedback if with_feedback else answers.verdict
+    answer = write(item, CRITERIA[key])
+    return Example(_form_of(switches), prompt, answer, item)
+
+
+def _form_of(switches: Switches) -> str:
+    """What Prometheus' form with these switches is called."""
+    for form, (_, switches_of_form) in GRADED.items():
+        if switches_of_form == switches:
+            return form
+    raise KeyError(switches)
 
 
 def criterion_score(rng: random.Random, item: Item) -> Example:
-    """HD-Eval's score of one criterion of the hierarchy."""
+    """HD-Eval's score of one criterion of the hierarchy, whatever its level."""
     judge = _hdeval()
     node = rng.choice(list(judge.tree.walk()))
-    prompt = judge.task.scoring_prompt(node, judge.task.show(sample(item)))
-    return Example("criterion", prompt, answers.score(item, CRITERIA[node.id]), item)
+    shown_item = judge.task.show(sample(item))
+    prompt = judge.task.scoring_prompt(node, shown_item)
+    answer = answers.score(item, CRITERIA[node.id])
+    return Example("criterion", prompt, answer, item)
 
 
 def plain_score(rng: random.Random, item: Item) -> Example:
     """LLMScore's score of one aspect."""
     key = rng.choice(RATED)
     prompt = _llmscore().render(sample(item, aspect=key))
-    return Example("score", prompt, answers.score(item, CRITERIA[key]), item)
+    answer = answers.score(item, CRITERIA[key])
+    return Example("score", prompt, answer, item)
 
 
 def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example:
     """CoAScore, stage II: the scores of some aspects, of many with `long`."""
     chosen = _some_aspects(rng, long)
     words = _coascore().task.words(sample(item))
-    lines = "\n".join(str(_aspect(criterion)) for criterion in chosen)
-    prompt = render("coascore/score_aspects", **words, aspects=lines)
-    return Example("aspect scores", prompt, answers.aspect_scores(item, chosen), item)
+    lines = [str(_aspect(criterion)) for criterion in chosen]
+    prompt = render("coascore/score_aspects", **words, aspects="\n".join(lines))
+    answer = answers.aspect_scores(item, chosen)
+    return Example("aspect scores", prompt, answer, item)
 
 
 def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example:
@@ -147,54 +167,72 @@ def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example
     key = rng.choice(RATED)
     target = CRITERIA[key]
     chosen = _some_aspects(rng, long)
-    chosen = [criterion for criterion in chosen if criterion is not target]
+    if target in chosen:
+        chosen.remove(target)
     chosen = chosen or [FINER["values"]]
+    judged = _judged(rng, item, chosen)
+    if rng.random() < 0.7:
+        form = "chained score"
+        variant = "full"
+    else:
+        form = "chained score, no scores"
+        variant = "w/o score"
+    judge = _coascore(variant=variant)
+    aspects = tuple(_aspect(criterion) for criterion in chosen)
+    prompt = judge._target_prompt(
+        sample(item, aspect=key),
+        judge.task.target(key),
+        Chain(aspects, len(aspects)),
+        judged,
+    )
+    answer = answers.score(item, target)
+    return Example(form, prompt, answer, item)
+
+
+def _judged(
+    rng: random.Random, item: Item, criteria: Sequence[Criterion]
+) -> dict[str, Judgment]:
+    """The scores of a chain, as a judge gives them that is right nine times in ten."""
     judged = {}
-    for criterion in chosen:
+    for criterion in criteria:
         if rng.random() < 0.9:
             score = criterion.score(item.kinds)
         else:
             score = rng.randint(LOW, HIGH)
         judged[criterion.name] = Judgment(float(score))
-    form = "chained score, no scores"
-    variant = "w/o score"
-    if rng.random() < 0.7:
-        form = "chained score"
-        variant = "full"
-    judge = _coascore(variant=variant)
-    chain = Chain(tuple(_aspect(criterion) for criterion in chosen), len(chosen))
-    prompt = judge._target_prompt(
-        sample(item, aspect=key), judge.task.target(key), chain, judged
-    )
-    return Example(form, prompt, answers.score(item, target), item)
+    return judged
 
 
 def quality(rng: random.Random, item: Item) -> Example:
     """G-Eval with SemScore's prompt."""
-    return Example(
-        "quality", _geval().render(sample(item)), answers.quality(item), item
-    )
+    prompt = _geval().render(sample(item))
+    answer = answers.quality(item)
+    return Example("quality", prompt, answer, item)
 
 
 def aspect_list(rng: random.Random, item: Item | None = None) -> Example:
-    """CoAScore, stage I: n aspects for a target."""
+    """CoAScore, stage I: n aspects for a target. It is asked of no item."""
     key = rng.choice(RATED)
     n = rng.randint(1, MOST_ASPECTS)
     judge = _coascore(n)
-    return Example(
-        "aspect list",
-        judge._list_prompt(judge.task.target(key)),
-        answers.listed(relevant(key)[:n]),
-    )
+    target = judge.task.target(key)
+    prompt = judge._list_prompt(target)
+    answer = answers.listed(relevant(key)[:n])
+    return Example("aspect list", prompt, answer)
 
 
 def criteria_list(rng: random.Random, item: Item | None = None) -> Example:
-    """HD-Eval, decomposition: the finer criteria of one."""
+    """HD-Eval, decomposition: the finer criteria of one. It is asked of no item.
+
+    How many it asks for differs from time to time; the answer is always all.
+    """
     judge = _hdeval()
     node = rng.choice(judge.tree.nodes((0, 1)))
-    prompt = judge.task.decomposition_prompt(node.criterion, rng.randint(4, 5))
+    n = rng.randint(4, 5)
+    prompt = judge.task.decomposition_prompt(node.criterion, n)
     below = [CRITERIA[child.id] for child in node.criterion.children]
-    return Example("criteria list", prompt, answers.listed(below))
+    answer = answers.listed(below)
+    return Example("criteria list", prompt, answer)
 
 
 def _aspect(criterion: Criterion) -> Aspect:
@@ -205,18 +243,19 @@ def _some_aspects(rng: random.Random, long: bool) -> list[Criterion]:
     """As stage I lists them for some target, or in any choice and order; mostly few,
     or with `long` mostly many.
     """
-    sizes = [rng.randint(1, MOST_ASPECTS), rng.randint(1, MOST_ASPECTS)]
+    sizes = [rng.randint(1, MOST_ASPECTS) for _ in range(2)]
     size = max(sizes) if long else min(sizes)
     if rng.random() < 0.5:
-        return list(relevant(rng.choice(RATED))[:size])
-    criteria = [CRITERIA[key] for key in CRITERIA if key != "overall"]
-    return rng.sample(criteria, size)
+        key = rng.choice(RATED)
+        return list(relevant(key)[:size])
+    criteria = dict(CRITERIA)
+    del criteria["overall"]
+    return rng.sample(list(criteria.values()), size)
 
 
 Make = Callable[[random.Random, Item], Example]
-# Prometheus' forms: how often each is asked, and whether it has a reference, a rubric
-# and a feedback
-GRADED: Mapping[str, tuple[float, tuple[bool, bool, bool]]] = MappingProxyType(
+# Prometheus' forms: how often each is asked, and its switches
+GRADED: Mapping[str, tuple[float, Switches]] = MappingProxyType(
     {
         "feedback": (0.12, (True, True, True)),
         "feedback, no reference": (0.06, (False, True, True)),
@@ -228,15 +267,23 @@ GRADED: Mapping[str, tuple[float, tuple[bool, bool, bool]]] = MappingProxyType(
         "feedback, no reference, no rubric, no feedback": (0.02, (False, False, False)),
     }
 )
+
+
+def _makers_of_graded() -> dict[str, tuple[float, Make]]:
+    """Prometheus' forms as `FORMS` has them."""
+    makers: dict[str, tuple[float, Make]] = {}
+    for form, (share, switches) in GRADED.items():
+        make = functools.partial(graded, switches=switches)
+        makers[form] = (share, make)
+    return makers
+
+
 # how often each form is asked; forms without an explanation are cheap, as their answers
 # are one token
 FORMS: Mapping[str, tuple[float, Make]] = MappingProxyType(
     {
         "analysis": (0.3, analysis),
-        **{
-            form: (share, functools.partial(graded, switches=switches))
-            for form, (share, switches) in GRADED.items()
-        },
+        **_makers_of_graded(),
         "criterion": (0.12, criterion_score),
         "score": (0.06, plain_score),
         "aspect scores": (0.09, aspect_scores),
@@ -257,18 +304,22 @@ def make_example(
     lists: float = 1.0,
     long: bool = False,
 ) -> Example:
-    """A question about an item, of a form chosen by `FORMS`, or of one.
+    """A question about an item, of a form chosen by `FORMS`, or of the form `only`.
 
     Lists are asked for `lists` times as often as their share says; `long` chains have
     mostly many aspects.
     """
-    form = only
-    if not form:
-        shares = {form: share for form, (share, _) in FORMS.items()}
-        for name in LISTS:
-            shares[name] *= lists
-        form = rng.choices(list(shares), list(shares.values()))[0]
-    make = FORMS[form][1]
-    if long and form in CHAINS:
+    form = only or _choose_form(rng, lists)
+    _, make = FORMS[form]
+    if long and form in CHAINS:  # the only forms whose makers know of length
         return make(rng, item, long)  # type: ignore[call-arg]
     return make(rng, item)
+
+
+def _choose_form(rng: random.Random, lists: float) -> str:
+    """A form by its share; lists `lists` times as often."""
+    shares = {form: share for form, (share, _) in FORMS.items()}
+    for form in LISTS:
+        shares[form] *= lists
+    [form] = rng.choices(list(shares), list(shares.values()))
+    return form

@@ -5,6 +5,9 @@ cost nothing, errors found.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +18,7 @@ from nlgeval_lib.training.mini import RATED
 # forms asked of sentences in no training text
 NEW = ("error analysis, new sentences", "plain score, new sentences")
 KEYS = ["input_id", "system_id"]
-TAU_COLUMNS = ["form", "aspect", "value", "n", "ci_low", "ci_high"]
-TAU_COLUMNS += ["signature", "reason"]
-AGAINST_COLUMNS = ["form", "baseline", "tau", "baseline_tau", "difference", "p"]
-AGAINST_COLUMNS += ["signature"]
+# what a form has to reach: a tau of its own or of all others, and a share parsed
 BARS = {"error analysis": 0.80}
 BAR = 0.75
 PARSABLE = 0.99
@@ -30,11 +30,14 @@ def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
     """
     from nlgeval_lib.evaluators import get
 
+    rouge = get("rouge")().score(outputs)
+    semscore = get("semscore")().score(outputs)
+    texts = outputs["output"].tolist()
     return {
         "constant": meta.baselines.constant((len(outputs),)),
-        "length": meta.baselines.length(outputs["output"].tolist()),
-        "ROUGE-L": get("rouge")().score(outputs)["value"].to_numpy(float),
-        "SemScore": get("semscore")().score(outputs)["value"].to_numpy(float),
+        "length": meta.baselines.length(texts),
+        "ROUGE-L": rouge["value"].to_numpy(float),
+        "SemScore": semscore["value"].to_numpy(float),
     }
 
 
@@ -46,15 +49,20 @@ def rated(judgments: pd.DataFrame, form: str) -> list[str]:
 
 def _matrix(of_form: pd.DataFrame, column: str) -> np.ndarray:
     """A column of one form's judgments of one aspect as `X[system, input]`."""
-    wide = of_form.drop_duplicates(KEYS).pivot(
-        index="system_id", columns="input_id", values=column
-    )
-    return wide.sort_index().sort_index(axis=1).to_numpy(float)
+    once = of_form.drop_duplicates(KEYS)
+    wide = once.pivot(index="system_id", columns="input_id", values=column)
+    wide = wide.sort_index().sort_index(axis=1)
+    return wide.to_numpy(float)
 
 
 def _of_form(judgments: pd.DataFrame, form: str, aspect: str) -> pd.DataFrame:
     """The judgments of one form and aspect."""
-    return judgments[(judgments["form"] == form) & (judgments["aspect"] == aspect)]
+    is_form = judgments["form"] == form
+    is_aspect = judgments["aspect"] == aspect
+    return judgments[is_form & is_aspect]
+
+
+# -- with the gold
 
 
 def taus(judgments: pd.DataFrame) -> pd.DataFrame:
@@ -64,33 +72,71 @@ def taus(judgments: pd.DataFrame) -> pd.DataFrame:
     Intervals: jackknife over records and systems; that of a mean is of the mean as one
     statistic. Returns `form, aspect, value, n, ci_low, ci_high, signature, reason`.
     """
-    rows: list[tuple[object, ...]] = []
+    rows = []
     for form in judgments["form"].unique():
         correlations = []
         for aspect in rated(judgments, form):
             of_aspect = _of_form(judgments, form, aspect)
-            x = _matrix(of_aspect, "value")
-            if (~np.isnan(x)).sum() < 3:
-                nothing = (np.nan, 0, np.nan, np.nan, "", "nothing was parsed")
-                rows.append((form, aspect, *nothing))
+            scores = _matrix(of_aspect, "value")
+            row: dict[str, Any] = {"form": form, "aspect": aspect}
+            if np.count_nonzero(~np.isnan(scores)) < 3:
+                rows.append({**row, **_NO_TAU})
                 continue
-            tau = meta.correlate(x, _matrix(of_aspect, "gold"), ci=True)
-            row = (tau.value, tau.n, tau.low, tau.high, tau.signature(), tau.reason)
-            rows.append((form, aspect, *row))
+            gold = _matrix(of_aspect, "gold")
+            tau = meta.correlate(scores, gold, ci=True)
             correlations.append(tau)
+            rows.append(row | _tau(tau))
         if len(correlations) > 1:
-            rows.append((form, "mean", *_mean_row(correlations)))
-    return pd.DataFrame(rows, columns=TAU_COLUMNS)
+            row = {"form": form, "aspect": "mean"}
+            rows.append(row | _mean(correlations))
+    return pd.DataFrame(rows, columns=["form", "aspect", *_NO_TAU])
 
 
-def _mean_row(correlations: Sequence[meta.Correlation]) -> tuple[object, ...]:
-    """The mean of several correlations as a row of `taus`, from its value on."""
-    mean = float(np.mean([correlation.value for correlation in correlations]))
-    n = min(correlation.n for correlation in correlations)
-    replicates = [correlation.replicates for correlation in correlations]
+# what a row of `taus` says where there is none
+_NO_TAU: Mapping[str, Any] = MappingProxyType(
+    {
+        "value": np.nan,
+        "n": 0,
+        "ci_low": np.nan,
+        "ci_high": np.nan,
+        "signature": "",
+        "reason": "nothing was parsed",
+    }
+)
+
+
+def _tau(tau: meta.Correlation) -> dict[str, Any]:
+    """What a row of `taus` says of one correlation."""
+    return {
+        "value": tau.value,
+        "n": tau.n,
+        "ci_low": tau.low,
+        "ci_high": tau.high,
+        "signature": tau.signature(),
+        "reason": tau.reason,
+    }
+
+
+def _mean(correlations: Sequence[meta.Correlation]) -> dict[str, Any]:
+    """What a row of `taus` says of the mean of several correlations."""
+    values = []
+    counts = []
+    replicates = []
+    for correlation in correlations:
+        values.append(correlation.value)
+        counts.append(correlation.n)
+        replicates.append(correlation.replicates)
+    mean = float(np.mean(values))
     ends = meta.intervals.of_mean(replicates, mean)
-    signature = f"mean-of:{len(correlations)}|{correlations[0].signature()}"
-    return mean, n, ends.low, ends.high, signature, ends.reason
+    signature_of_first = correlations[0].signature()
+    return {
+        "value": mean,
+        "n": min(counts),
+        "ci_low": ends.low,
+        "ci_high": ends.high,
+        "signature": f"mean-of:{len(correlations)}|{signature_of_first}",
+        "reason": ends.reason,
+    }
 
 
 def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
@@ -100,12 +146,16 @@ def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     The tau is that of the overall quality; of the form that rates aspects only, the
     mean over them. The two forms with new sentences have no bar.
     """
-    parsed = (judgments["status"] == "ok").groupby(judgments["form"])
+    is_parsed = judgments["status"] == "ok"
+    by_form = is_parsed.groupby(judgments["form"])
+    counts = by_form.size()
+    shares = by_form.mean()
     rows = []
     for form, of_form in table.groupby("form", sort=False):
-        aspect = "overall" if "overall" in set(of_form["aspect"]) else "mean"
-        tau = of_form[of_form["aspect"] == aspect].iloc[0]
-        share = parsed.mean()[form]
+        by_aspect = of_form.set_index("aspect")
+        aspect = "overall" if "overall" in by_aspect.index else "mean"
+        tau = by_aspect.loc[aspect]
+        share = shares[form]
         bar = float("nan")
         met = None
         if form not in NEW:
@@ -114,7 +164,7 @@ def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "form": form,
-                "judgments": parsed.size()[form],
+                "judgments": counts[form],
                 "parsable": share,
                 "gold": aspect,
                 "tau": tau["value"],
@@ -143,7 +193,6 @@ def against(
     own tau is not above 0.
     """
     rows = []
-    p = {}
     for form in judgments["form"].unique():
         if form in NEW or "overall" not in rated(judgments, form):
             continue
@@ -156,35 +205,57 @@ def against(
             if name == "constant":
                 # Any judge that knows nothing: scores exchanged at random between
                 # outputs.
-                test = _above_nothing(judge, gold, n_perm, seed)
+                tested = _above_nothing(judge, gold, n_perm, seed)
             else:
-                scored = outputs[KEYS].assign(score=np.asarray(scores, float))
-                scored = of_form[KEYS].merge(scored, how="left")
-                test = _above_baseline(judge, _matrix(scored, "score"), gold)
-            tau, of_baseline, p[form, name], signature = test
-            gap = tau - of_baseline
-            rows.append((form, name, tau, of_baseline, gap, p[form, name], signature))
+                baseline = _scores_of(of_form, outputs, scores)
+                tested = _above_baseline(judge, baseline, gold)
+            rows.append({"form": form, "baseline": name, **asdict(tested)})
+    columns = [field.name for field in fields(Tested)]
+    table = pd.DataFrame(rows, columns=["form", "baseline", *columns])
+    pairs = zip(table["form"], table["baseline"], strict=True)
+    p = dict(zip(pairs, table["p"], strict=True))
     corrected = meta.correct(p, "holm")
-    table = pd.DataFrame(rows, columns=AGAINST_COLUMNS)
     return table.assign(p_holm=[corrected[pair] for pair in p])
 
 
-Tested = tuple[float, float, float, str]
+def _scores_of(
+    of_form: pd.DataFrame, outputs: pd.DataFrame, scores: np.ndarray
+) -> np.ndarray:
+    """A baseline's scores of the outputs that a form has judgments of, as
+    `X[system, input]`.
+    """
+    scored = outputs[KEYS].assign(score=np.asarray(scores, float))
+    scored = of_form[KEYS].merge(scored, how="left")
+    return _matrix(scored, "score")
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A test that the judge is better than a baseline: tau of both, their difference,
+    the p-value of "no better", and how it was tested.
+    """
+
+    tau: float
+    baseline_tau: float
+    difference: float
+    p: float
+    signature: str
 
 
 def _above_baseline(
     judge: np.ndarray, baseline: np.ndarray, gold: np.ndarray
 ) -> Tested:
-    """tau of both, the p-value of "no better than the baseline", and its signature."""
+    """Against the scores of a baseline."""
     test = meta.compare(judge, baseline, gold, alternative="greater")
-    return test.first, test.second, test.p, test.signature()
+    gap = test.first - test.second
+    return Tested(test.first, test.second, gap, test.p, test.signature())
 
 
 def _above_nothing(
     judge: np.ndarray, gold: np.ndarray, n_perm: int, seed: int
 ) -> Tested:
-    """tau, 0, the p-value of a tau as high where the gold is put in random order, and
-    the test's signature.
+    """Against a constant, whose tau is 0 here: how often tau is as high where the gold
+    is put in random order.
     """
     from scipy.stats import kendalltau
 
@@ -193,9 +264,11 @@ def _above_nothing(
     y = gold[present]
     tau = float(kendalltau(x, y).statistic)
     rng = np.random.default_rng(seed)
-    as_high = 0
+    n_as_high = 0
     for _ in range(n_perm):
-        as_high += kendalltau(x, rng.permutation(y)).statistic >= tau
-    p = (1 + as_high) / (n_perm + 1)
+        shuffled = rng.permutation(y)
+        n_as_high += kendalltau(x, shuffled).statistic >= tau
+    p = (1 + n_as_high) / (n_perm + 1)
     test = f"test:perm-rows/{n_perm}|alt:greater|seed:{seed}"
-    return tau, 0.0, p, f"level:dataset|coef:kendall-b|{test}"
+    signature = f"level:dataset|coef:kendall-b|{test}"
+    return Tested(tau, 0.0, tau, p, signature)

@@ -13,31 +13,31 @@ from tools.mini_judge.records import Mix
 class Recipe:
     """What determines the checkpoint, apart from the machine's rounding.
 
-    examples: how many are seen, each once. tokens: a batch. warm, cool: shares of the
-    run in which the learning rate rises and falls. easy: how many examples come before
-    records and errors have their full number. side: weight of the heads that name the
-    errors where they stand. plain: how many examples come before phrases are varied by
-    openings and endings. lists, long: after how many examples lists are asked for four
-    times as often, and chains of aspects are mostly long. seed: of the weights and the
-    data.
+    `easy`, `plain`, `lists` and `long` count examples.
     """
 
-    examples: int = 450_560
-    tokens: int = 6144
-    rate: float = 3e-3
+    examples: int = 450_560  # how many are seen, each once
+    tokens: int = 6144  # of a batch
+    rate: float = 3e-3  # the highest learning rate
+    # shares of the run in which the learning rate rises and falls
     warm: float = 0.02
     cool: float = 0.35
+    # before this one, records are short and have few errors
     easy: int = 40_000
+    # before this one, phrases are not varied by openings and endings
     plain: int = 206_848
+    # from this one on, lists are asked for four times as often
     lists: int = 327_680
+    # from this one on, chains of aspects are mostly long
     long: int = 378_880
-    side: float = 0.5
+    side: float = 0.5  # weight of the heads that name the errors where they stand
+    # sizes of the model, as `model.Shape` has them
     width: int = 256
     layers: int = 4
     heads: int = 4
     inner: int = 640
-    chunk: int = 2048
-    seed: int = 0
+    chunk: int = 2048  # examples that are made at a time
+    seed: int = 0  # of the weights and the data
 
     def rate_at(self, share: float) -> float:
         """The learning rate after a share of the run: up, level, down to nothing."""
@@ -55,15 +55,16 @@ class Recipe:
         if n_examples < self.easy:
             return Mix(attributes=(3, 5), counts=(0.25, 0.4, 0.35), wording=wording)
         lists = 4.0 if n_examples >= self.lists else 1.0
-        return Mix(wording=wording, lists=lists, long=n_examples >= self.long)
+        long = n_examples >= self.long
+        return Mix(wording=wording, lists=lists, long=long)
 
 
 # schedules of the judge's own recipe that say nothing to a fine-tuning, held so that
 # its new defaults make no new runs
 _IDLE = {"lists": 239_616, "long": 274_432}
 # of the ablations: the base that every arm begins from, its second stage, and the
-# fine-tuning, without heads beside the
-# model: as in the papers, the loss is of the answers alone
+# fine-tuning, without heads beside the model: as in the papers, the loss is of the
+# answers alone
 BASE = Recipe(
     examples=90_112, easy=16_384, plain=53_248, lists=200_000, long=200_000, seed=11
 )

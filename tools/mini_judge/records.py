@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tools.mini_judge.criteria import CRITERIA, KINDS
@@ -79,14 +79,15 @@ class Item:
     @property
     def source(self) -> str:
         """The record, a line an attribute."""
-        return "\n".join(
-            f"{key}: {shown(key, pair)}" for key, pair in self.values.items()
-        )
+        lines = []
+        for key, pair in self.values.items():
+            lines.append(f"{key}: {shown(key, pair)}")
+        return "\n".join(lines)
 
     @property
     def output(self) -> str:
         """The text that is judged."""
-        return " ".join(clause.text for clause in self.clauses)
+        return _text(self.clauses)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -101,6 +102,10 @@ class Item:
     def score(self, criterion: str) -> int:
         """The score on a criterion by its key, 1 to 5."""
         return CRITERIA[criterion].score(self.kinds)
+
+
+def _text(clauses: Iterable[Clause]) -> str:
+    return " ".join(clause.text for clause in clauses)
 
 
 def shown(key: str, pair: Pair) -> str:
@@ -130,20 +135,25 @@ class Mix:
     lists: float = 1.0  # how many times as often as by their share lists are asked for
     long: bool = False  # whether chains of aspects are mostly long
     held_out: bool = False
-    wording: str = (
-        ""  # a style of `phrases`; by default varied, or held out as the values are
-    )
+    # a style of `phrases`; by default varied, or held out as the values are
+    wording: str = ""
 
     @property
     def style(self) -> str:
         """The wordings of the sentences."""
-        return self.wording or ("held out" if self.held_out else "varied")
+        if self.wording:
+            return self.wording
+        return "held out" if self.held_out else "varied"
 
 
 def make_item(rng: random.Random, mix: Mix) -> Item:
     """One record with one output."""
     domain, values = make_record(rng, mix)
-    return make_output(rng, mix, domain, values, realise(rng, domain, values, mix))
+    clean = realise(rng, domain, values, mix)
+    return make_output(rng, mix, domain, values, clean)
+
+
+# -- records
 
 
 def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
@@ -152,24 +162,40 @@ def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
     """
     domain = rng.choice(list(DOMAINS))
     attributes = list(DOMAINS[domain])
-    chosen = rng.sample(attributes, min(rng.randint(*mix.attributes), len(attributes)))
-    for key, partner in (SUM_OF, SUM_OF[::-1]):
-        keys = [attribute.key for attribute in chosen]
-        if key in keys and partner not in keys:
-            place = next(n for n, own_key in enumerate(keys) if own_key not in SUM_OF)
-            chosen[place] = ATTRIBUTES[partner]
+    size = min(rng.randint(*mix.attributes), len(attributes))
+    chosen = rng.sample(attributes, size)
+    adults, children = SUM_OF
+    _complete(chosen, adults, children)
+    _complete(chosen, children, adults)
     if rng.random() < 0.5:
         chosen.sort(key=attributes.index)
     values: dict[str, Pair] = {}
     for attribute in chosen:
         excluded = _pieces(values)
-        values[attribute.key] = draw(rng, attribute.pool, excluded, mix.held_out)
+        pair = draw(rng, attribute.pool, excluded, mix.held_out)
+        values[attribute.key] = pair
     return domain, values
+
+
+def _complete(chosen: list[Attribute], key: str, partner: str) -> None:
+    """Where an attribute is chosen without its partner, put the partner in place of
+    the first attribute that is in no sum.
+    """
+    keys = [attribute.key for attribute in chosen]
+    if key not in keys or partner in keys:
+        return
+    for place, chosen_key in enumerate(keys):
+        if chosen_key not in SUM_OF:
+            chosen[place] = ATTRIBUTES[partner]
+            return
 
 
 def _pieces(values: Mapping[str, Pair]) -> set[str]:
     """The pieces of the values of a record."""
-    return {piece for pair in values.values() for piece in pair}
+    pieces: set[str] = set()
+    for pair in values.values():
+        pieces.update(pair)
+    return pieces
 
 
 def draw(rng: random.Random, pool: Pool, excluded: set[str], held_out: bool) -> Pair:
@@ -178,31 +204,33 @@ def draw(rng: random.Random, pool: Pool, excluded: set[str], held_out: bool) -> 
     """
     while True:
         pair = (rng.choice(pool.first), rng.choice(pool.second))
-        if excluded & ({*pair} - {""}):
+        pieces = {*pair} - {""}
+        if excluded & pieces:
             continue
-        if pool.second == ("",) or pool.held_out(pair) == held_out:
+        if pool.is_single or pool.held_out(pair) == held_out:
             return pair
 
 
 def near(
     rng: random.Random, pool: Pool, pair: Pair, excluded: set[str], held_out: bool
 ) -> Pair:
-    """Another value of the pool, half of the time one that differs in a single
-    piece.
-    """
-    single = pool.second == ("",)
+    """Another value of the pool, mostly one that differs in a single piece."""
     for _ in range(40):
-        candidate = draw(rng, pool, excluded - {""}, held_out)
-        if not single and rng.random() < 0.7:
+        first, second = draw(rng, pool, excluded - {""}, held_out)
+        if not pool.is_single and rng.random() < 0.7:
             if rng.random() < 0.5:
-                candidate = (pair[0], candidate[1])
+                first = pair[0]
             else:
-                candidate = (candidate[0], pair[1])
+                second = pair[1]
+        candidate = (first, second)
         if candidate == pair:
             continue
-        if single or pool.held_out(candidate) == held_out:
+        if pool.is_single or pool.held_out(candidate) == held_out:
             return candidate
     return draw(rng, pool, excluded, held_out)
+
+
+# -- sentences
 
 
 def realise(
@@ -214,21 +242,31 @@ def realise(
     keys = list(values)
     if rng.random() < 0.3:
         rng.shuffle(keys)
-    clauses = [say(rng, ATTRIBUTES[key], shown(key, values[key]), mix) for key in keys]
-    if all(key in values for key in SUM_OF) and rng.random() < 0.75:
-        last = max(keys.index(key) for key in SUM_OF)
+    clauses = []
+    for key in keys:
+        value = shown(key, values[key])
+        clauses.append(say(rng, ATTRIBUTES[key], value, mix))
+    if values.keys() >= {*SUM_OF} and rng.random() < 0.75:
+        place = 1 + max(keys.index(key) for key in SUM_OF)
         phrase = choose(rng, SUMS, mix.style)
-        total = sum(int(values[key][0]) for key in SUM_OF)
-        clauses.insert(last + 1, Clause("sum", phrase, str(total)))
+        total = sum(map(int, _summands(values)))
+        clauses.insert(place, Clause("sum", phrase, str(total)))
     return clauses
+
+
+def _summands(values: Mapping[str, Pair]) -> tuple[str, str]:
+    """The two numbers that a sum adds up, as the record has them."""
+    adults, children = SUM_OF
+    return values[adults][0], values[children][0]
 
 
 def say(rng: random.Random, attribute: Attribute, value: str, mix: Mix) -> Clause:
     """A sentence that gives an attribute a value."""
-    return Clause(attribute.key, choose(rng, attribute.phrases, mix.style), value)
+    phrase = choose(rng, attribute.phrases, mix.style)
+    return Clause(attribute.key, phrase, value)
 
 
-# -- errors
+# -- outputs
 
 
 def make_output(
@@ -241,162 +279,77 @@ def make_output(
     """An output with some errors of the mix, and another clean text as the
     reference.
     """
-    reference = " ".join(clause.text for clause in realise(rng, domain, values, mix))
+    reference = _text(realise(rng, domain, values, mix))
     if rng.random() < mix.off_topic:
         return _off_topic(rng, mix, domain, values, reference)
-    clauses = list(clean)
-    wanted = rng.choices(range(len(mix.counts)), mix.counts)[0]
-    n_errors = 0
-    omitted = set()
-    for _ in range(20):
-        if n_errors == wanted:
-            break
-        kind = rng.choices(list(mix.kinds), list(mix.kinds.values()))[0]
-        if kind == "omission":
-            key = _omit(rng, clauses)
-            if key is not None:
-                omitted.add(key)
-                n_errors += 1
-        else:
-            n_errors += PUT[kind](rng, clauses, domain, values, mix)
-    errors = [clause.error for clause in clauses if clause.error is not None]
+    draft = Draft(rng, mix, domain, values, list(clean))
+    omitted = _put_errors(draft)
+    errors = []
+    for clause in draft.clauses:
+        if clause.error is not None:
+            errors.append(clause.error)
     for key in values:
         if key in omitted:
             errors.append(Error("omission", key, key, shown(key, values[key])))
-    return Item(domain, dict(values), tuple(clauses), reference, tuple(errors))
+    return Item(domain, dict(values), tuple(draft.clauses), reference, tuple(errors))
 
 
-def _sound(clauses: Sequence[Clause], only_once: bool = True) -> list[int]:
-    """The places of sentences without an error; only_once: whose attribute no other
-    sentence says.
-    """
-    keys = [clause.key for clause in clauses]
-    places = []
-    for place, clause in enumerate(clauses):
-        repeated = only_once and keys.count(clause.key) > 1
-        if clause.error is None and not repeated:
-            places.append(place)
-    return places
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A text about a record while errors are put into its sentences, in place."""
+
+    rng: random.Random
+    mix: Mix
+    domain: str
+    values: Mapping[str, Pair]
+    clauses: list[Clause]
+
+    @property
+    def keys(self) -> list[str]:
+        """The attribute that each sentence says."""
+        return [clause.key for clause in self.clauses]
+
+    def sound(self, only_once: bool = True) -> list[int]:
+        """The places of sentences without an error; only_once: whose attribute no
+        other sentence says.
+        """
+        keys = self.keys
+        places = []
+        for place, clause in enumerate(self.clauses):
+            is_repeated = only_once and keys.count(clause.key) > 1
+            if clause.error is None and not is_repeated:
+                places.append(place)
+        return places
+
+    def used_pieces(self) -> set[str]:
+        """The pieces that record and text have."""
+        pieces = _pieces(self.values)
+        for clause in self.clauses:
+            pieces.update(clause.value.split())
+        return pieces
 
 
-def _omit(rng: random.Random, clauses: list[Clause]) -> str | None:
-    """Take a sentence out: the attribute that it says, None where none may go."""
-    keys = [clause.key for clause in clauses]
-    needed = {"sum"}
-    if "sum" in keys:
-        needed.update(SUM_OF)
-    places = [place for place in _sound(clauses) if keys[place] not in needed]
-    if len(clauses) < 3 or not places:
-        return None
-    return clauses.pop(rng.choice(places)).key
-
-
-def _used_pieces(clauses: Sequence[Clause], values: Mapping[str, Pair]) -> set[str]:
-    """The pieces that record and text have."""
-    excluded = _pieces(values)
-    for clause in clauses:
-        excluded.update(clause.value.split())
-    return excluded
-
-
-def _wrong_value(rng, clauses, domain, values, mix) -> bool:
-    places = [place for place in _sound(clauses) if clauses[place].key in values]
-    if not places:
-        return False
-    place = rng.choice(places)
-    clause = clauses[place]
-    pool = ATTRIBUTES[clause.key].pool
-    true_pair = values[clause.key]
-    false_pair = near(rng, pool, true_pair, _used_pieces(clauses, values), mix.held_out)
-    value = pool.show(false_pair)
-    error = Error("wrong_value", clause.key, value, pool.show(true_pair))
-    clauses[place] = replace(clause, value=value, error=error)
-    return True
-
-
-def _arithmetic(rng, clauses, domain, values, mix) -> bool:
-    places = [n for n in _sound(clauses, only_once=False) if clauses[n].key == "sum"]
-    if not places:
-        return False
-    place = places[0]
-    total = int(clauses[place].value)
-    lowest = max(4, total - 4)
-    candidates = [n for n in range(lowest, min(19, total + 5)) if n != total]
-    wrong = str(rng.choice(candidates))
-    first, second = [values[key][0] for key in SUM_OF]
-    error = Error("arithmetic", "sum", wrong, f"{first} and {second} make {total}")
-    clauses[place] = replace(clauses[place], value=wrong, error=error)
-    # A sentence that repeats the sum has the same number.
-    for n, clause in enumerate(clauses):
-        error = clause.error
-        if clause.key == "sum" and error is not None and error.kind == "repetition":
-            error = replace(error, location=wrong)
-            clauses[n] = replace(clause, value=wrong, error=error)
-    return True
-
-
-def _invention(rng, clauses, domain, values, mix) -> bool:
-    unusable = {clause.key for clause in clauses} | {*SUM_OF}
-    absent = []
-    for attribute in DOMAINS[domain]:
-        if attribute.key not in values and attribute.key not in unusable:
-            absent.append(attribute)
-    if not absent or rng.random() < 0.25:
-        absent += _foreign(domain, values, unusable)
-    if not absent:
-        return False
-    attribute = rng.choice(absent)
-    pair = draw(rng, attribute.pool, _used_pieces(clauses, values), mix.held_out)
-    clause = say(rng, attribute, attribute.pool.show(pair), mix)
-    error = Error("invention", attribute.key, clause.value)
-    clauses.insert(rng.randint(1, len(clauses)), replace(clause, error=error))
-    return True
-
-
-def _foreign(
-    domain: str, values: Mapping[str, Pair], unusable: set[str]
-) -> list[Attribute]:
-    """Attributes of the other domains, with values of other pools than the record's."""
-    pools = {ATTRIBUTES[key].pool.name for key in values}
-    foreign = []
-    for name, attributes in DOMAINS.items():
-        if name == domain:
+def _put_errors(draft: Draft) -> set[str]:
+    """Put as many errors as the mix has into a draft; the attributes left out."""
+    rng = draft.rng
+    mix = draft.mix
+    [n_errors] = rng.choices(range(len(mix.counts)), mix.counts)
+    kinds = list(mix.kinds)
+    weights = list(mix.kinds.values())
+    omitted: set[str] = set()
+    n_put = 0
+    for _ in range(20):  # not every kind can be put into every text
+        if n_put == n_errors:
+            break
+        [kind] = rng.choices(kinds, weights)
+        if kind != "omission":
+            n_put += PUT[kind](draft)
             continue
-        for attribute in attributes:
-            if attribute.key not in unusable and attribute.pool.name not in pools:
-                foreign.append(attribute)
-    return foreign
-
-
-def _repetition(rng, clauses, domain, values, mix) -> bool:
-    places = _sound(clauses)
-    if not places:
-        return False
-    place = rng.choice(places)
-    clause = clauses[place]
-    error = Error("repetition", clause.key, clause.value)
-    clauses.insert(rng.randint(place + 1, len(clauses)), replace(clause, error=error))
-    return True
-
-
-def _grammar(rng, clauses, domain, values, mix) -> bool:
-    places = _sound(clauses)
-    if not places:
-        return False
-    place = rng.choice(places)
-    correct, wrong = clauses[place].verb
-    error = Error("grammar", clauses[place].key, wrong, correct)
-    clauses[place] = replace(clauses[place], error=error, broken=True)
-    return True
-
-
-PUT = {
-    "wrong_value": _wrong_value,
-    "arithmetic": _arithmetic,
-    "invention": _invention,
-    "repetition": _repetition,
-    "grammar": _grammar,
-}
+        key = _omit(draft)
+        if key is not None:
+            omitted.add(key)
+            n_put += 1
+    return omitted
 
 
 def _off_topic(
@@ -413,5 +366,154 @@ def _off_topic(
         other_domain, other_values = make_record(rng, mix)
     clauses = realise(rng, other_domain, other_values, mix)
     error = Error("off_topic", "", "all of it")
-    first = replace(clauses[0], error=error)
-    return Item(domain, dict(values), (first, *clauses[1:]), reference, (error,))
+    clauses[0] = replace(clauses[0], error=error)
+    return Item(domain, dict(values), tuple(clauses), reference, (error,))
+
+
+# -- errors: each is put into a draft; False where it could not be
+
+
+def _omit(draft: Draft) -> str | None:
+    """Take a sentence out: the attribute that it says, None where none may go."""
+    keys = draft.keys
+    needed = {"sum"}
+    if "sum" in keys:
+        needed.update(SUM_OF)
+    places = []
+    for place in draft.sound():
+        if keys[place] not in needed:
+            places.append(place)
+    if len(draft.clauses) < 3 or not places:
+        return None
+    place = draft.rng.choice(places)
+    return draft.clauses.pop(place).key
+
+
+def _wrong_value(draft: Draft) -> bool:
+    """Give an attribute another value of its pool."""
+    keys = draft.keys
+    places = []
+    for place in draft.sound():
+        if keys[place] in draft.values:  # a sum is in no record
+            places.append(place)
+    if not places:
+        return False
+    place = draft.rng.choice(places)
+    clause = draft.clauses[place]
+    pool = ATTRIBUTES[clause.key].pool
+    true_pair = draft.values[clause.key]
+    excluded = draft.used_pieces()
+    false_pair = near(draft.rng, pool, true_pair, excluded, draft.mix.held_out)
+    value = pool.show(false_pair)
+    error = Error("wrong_value", clause.key, value, pool.show(true_pair))
+    draft.clauses[place] = replace(clause, value=value, error=error)
+    return True
+
+
+def _arithmetic(draft: Draft) -> bool:
+    """Say a wrong sum."""
+    keys = draft.keys
+    places = []
+    for place in draft.sound(only_once=False):
+        if keys[place] == "sum":
+            places.append(place)
+    if not places:
+        return False
+    place = places[0]
+    clause = draft.clauses[place]
+    total = int(clause.value)
+    # the sums of two numbers from 2 to 9, no further than 4 from the right one
+    near_sums = range(max(4, total - 4), min(19, total + 5))
+    wrong = str(draft.rng.choice([number for number in near_sums if number != total]))
+    first, second = _summands(draft.values)
+    error = Error("arithmetic", "sum", wrong, f"{first} and {second} make {total}")
+    draft.clauses[place] = replace(clause, value=wrong, error=error)
+    _repeat_sum(draft.clauses, wrong)
+    return True
+
+
+def _repeat_sum(clauses: list[Clause], wrong: str) -> None:
+    """Give a sentence that repeats the sum the same wrong number."""
+    for place, clause in enumerate(clauses):
+        error = clause.error
+        if clause.key != "sum" or error is None:
+            continue
+        if error.kind == "repetition":
+            error = replace(error, location=wrong)
+            clauses[place] = replace(clause, value=wrong, error=error)
+
+
+def _invention(draft: Draft) -> bool:
+    """Say an attribute that the record does not have, now and then one that no record
+    of the domain has.
+    """
+    rng = draft.rng
+    unusable = {*draft.keys, *SUM_OF}
+    absent = []
+    for attribute in DOMAINS[draft.domain]:
+        if attribute.key not in draft.values and attribute.key not in unusable:
+            absent.append(attribute)
+    if not absent or rng.random() < 0.25:
+        absent += _foreign(draft.domain, draft.values, unusable)
+    if not absent:
+        return False
+    attribute = rng.choice(absent)
+    excluded = draft.used_pieces()
+    pair = draw(rng, attribute.pool, excluded, draft.mix.held_out)
+    clause = say(rng, attribute, attribute.pool.show(pair), draft.mix)
+    error = Error("invention", attribute.key, clause.value)
+    place = rng.randint(1, len(draft.clauses))
+    draft.clauses.insert(place, replace(clause, error=error))
+    return True
+
+
+def _foreign(
+    domain: str, values: Mapping[str, Pair], unusable: set[str]
+) -> list[Attribute]:
+    """Attributes of the other domains, with values of other pools than the record's."""
+    pools = set()
+    for key in values:
+        pools.add(ATTRIBUTES[key].pool.name)
+    foreign = []
+    for name, attributes in DOMAINS.items():
+        if name == domain:
+            continue
+        for attribute in attributes:
+            if attribute.key not in unusable and attribute.pool.name not in pools:
+                foreign.append(attribute)
+    return foreign
+
+
+def _repetition(draft: Draft) -> bool:
+    """Say a sentence once more, anywhere after the first time."""
+    places = draft.sound()
+    if not places:
+        return False
+    place = draft.rng.choice(places)
+    clause = draft.clauses[place]
+    error = Error("repetition", clause.key, clause.value)
+    later = draft.rng.randint(place + 1, len(draft.clauses))
+    draft.clauses.insert(later, replace(clause, error=error))
+    return True
+
+
+def _grammar(draft: Draft) -> bool:
+    """Give a verb its wrong form."""
+    places = draft.sound()
+    if not places:
+        return False
+    place = draft.rng.choice(places)
+    clause = draft.clauses[place]
+    correct, wrong = clause.verb
+    error = Error("grammar", clause.key, wrong, correct)
+    draft.clauses[place] = replace(clause, error=error, broken=True)
+    return True
+
+
+PUT: Mapping[str, Callable[[Draft], bool]] = {
+    "wrong_value": _wrong_value,
+    "arithmetic": _arithmetic,
+    "invention": _invention,
+    "repetition": _repetition,
+    "grammar": _grammar,
+}

@@ -19,7 +19,13 @@ from notebooks.ablations.training_arms import KNOWN, NEW_RUBRIC
 from tools.mini_judge import heldout, tokens
 from tools.mini_judge.criteria import KINDS
 from tools.mini_judge.domains import DOMAINS
-from tools.mini_judge.prompts import Example, analysis, graded, make_example
+from tools.mini_judge.prompts import (
+    Example,
+    Switches,
+    analysis,
+    graded,
+    make_example,
+)
 from tools.mini_judge.recipe import BASE, READING, TUNE, Recipe
 from tools.mini_judge.records import (
     Item,
@@ -32,7 +38,7 @@ from tools.mini_judge.records import (
 
 RUBRICS = tuple(key for key in RATED if key != NEW_RUBRIC)  # that grading arms learn
 # Prometheus' reference, rubric and feedback
-SWITCHES: Mapping[str, tuple[bool, bool, bool]] = MappingProxyType(
+SWITCHES: Mapping[str, Switches] = MappingProxyType(
     {
         "full": (True, True, True),
         "without rubric": (True, False, True),
@@ -66,9 +72,11 @@ def real(rng: random.Random) -> Iterator[Example]:
     Source of the idea: TIGERScore, section 3.2, the real-world channel.
     """
     while True:
-        mix = replace(heldout.SYSTEMS[rng.choice(KNOWN)], held_out=False)
+        system = rng.choice(KNOWN)
+        mix = replace(heldout.SYSTEMS[system], held_out=False)
         domain, values = make_record(rng, mix)
-        yield analysis(rng, heldout.written(rng, mix, domain, values))
+        item = heldout.written(rng, mix, domain, values)
+        yield analysis(rng, item)
 
 
 def synthetic(rng: random.Random) -> Iterator[Example]:
@@ -80,14 +88,16 @@ def synthetic(rng: random.Random) -> Iterator[Example]:
     """
     while True:
         for kinds in _dealt(rng):
-            yield analysis(rng, with_errors(rng, kinds))
+            item = with_errors(rng, kinds)
+            yield analysis(rng, item)
 
 
 def _dealt(rng: random.Random) -> list[Sequence[str]]:
     """All kinds once, in groups of one to three; a text that is off topic has no
     other error.
     """
-    kinds = [kind for kind in KINDS if kind != "off_topic"]
+    kinds = list(KINDS)
+    kinds.remove("off_topic")
     rng.shuffle(kinds)
     groups: list[Sequence[str]] = [("off_topic",)]
     while kinds:
@@ -109,7 +119,7 @@ def with_errors(rng: random.Random, kinds: Sequence[str]) -> Item:
     while True:
         domain, values = make_record(rng, mix)
         clean = realise(rng, domain, values, mix)
-        if "arithmetic" in kinds and "sum" not in [clause.key for clause in clean]:
+        if "arithmetic" in kinds and not heldout.has_sum(clean):
             continue
         for _ in range(20):
             item = make_output(rng, mix, domain, values, clean)
@@ -125,30 +135,35 @@ def of_domain(rng: random.Random, domain: str) -> Iterator[Example]:
             yield analysis(rng, item)
 
 
-def grades(rng: random.Random, switches: tuple[bool, bool, bool]) -> Iterator[Example]:
+def grades(rng: random.Random, switches: Switches) -> Iterator[Example]:
     """Absolute grades; whatever is left out of the prompt or the answer, the
     questions are the same for a seed.
     """
     while True:
         item = make_item(rng, Mix())
-        yield graded(rng, item, switches, rng.choice(RUBRICS))
+        rubric = rng.choice(RUBRICS)
+        yield graded(rng, item, switches, rubric)
+
+
+def _parts() -> dict[str, tuple[str, Source]]:
+    """What arms are made of, by name. Prometheus' parts draw the same random numbers,
+    so that they ask the same questions.
+    """
+    parts: dict[str, tuple[str, Source]] = {
+        "real": ("real", real),
+        "synthetic": ("synthetic", synthetic),
+    }
+    for domain in DOMAINS:
+        source = functools.partial(of_domain, domain=domain)
+        parts[domain] = (domain, source)
+    for name, switches in SWITCHES.items():
+        source = functools.partial(grades, switches=switches)
+        parts[name] = ("grades", source)
+    return parts
 
 
 # name -> what its random numbers are called, and the source
-PARTS: Mapping[str, tuple[str, Source]] = MappingProxyType(
-    {
-        "real": ("real", real),
-        "synthetic": ("synthetic", synthetic),
-        **{
-            domain: (domain, functools.partial(of_domain, domain=domain))
-            for domain in DOMAINS
-        },
-        **{
-            name: ("grades", functools.partial(grades, switches=switches))
-            for name, switches in SWITCHES.items()
-        },
-    }
-)
+PARTS: Mapping[str, tuple[str, Source]] = MappingProxyType(_parts())
 
 
 def draw(part: str, seed: int, count: int) -> list[Example]:
@@ -173,11 +188,14 @@ class Arm:
     name: str
     shares: Mapping[str, float]
     domain: str = ""
-    switches: tuple[bool, bool, bool] | None = None
+    switches: Switches | None = None
 
     def counts(self, size: int) -> dict[str, int]:
         """How many examples of each part."""
-        return {part: round(share * size) for part, share in self.shares.items()}
+        counts = {}
+        for part, share in self.shares.items():
+            counts[part] = round(share * size)
+        return counts
 
     def examples(self, seed: int, size: int) -> list[Example]:
         """All examples of a seed in the order in which they are learnt.
@@ -185,15 +203,28 @@ class Arm:
         Arms that share a part share its examples.
         """
         examples = []
-        for name, count in self.counts(size).items():
-            examples += draw(name, seed, count)
-        random.Random(f"order:{self.study}:{seed}").shuffle(examples)
+        for part, count in self.counts(size).items():
+            examples += draw(part, seed, count)
+        order = random.Random(f"order:{self.study}:{seed}")
+        order.shuffle(examples)
         return examples
 
 
-def _tasks() -> list[Arm]:
-    single = [Arm("tasks", domain, {domain: 1.0}, domain) for domain in DOMAINS]
-    return [*single, Arm("tasks", "all tasks", dict.fromkeys(DOMAINS, 1.0))]
+def _tasks() -> tuple[Arm, ...]:
+    """An arm of each domain alone, and one of all."""
+    arms = []
+    for domain in DOMAINS:
+        arms.append(Arm("tasks", domain, {domain: 1.0}, domain=domain))
+    arms.append(Arm("tasks", "all tasks", dict.fromkeys(DOMAINS, 1.0)))
+    return tuple(arms)
+
+
+def _grading() -> tuple[Arm, ...]:
+    """An arm of each form of absolute grading."""
+    arms = []
+    for name, switches in SWITCHES.items():
+        arms.append(Arm("grading", name, {name: 1.0}, switches=switches))
+    return tuple(arms)
 
 
 # TIGERScore, Figure 3 (channels) and Table 8 (tasks); Prometheus, Table 6 (grading)
@@ -204,11 +235,8 @@ STUDIES: Mapping[str, tuple[Arm, ...]] = MappingProxyType(
             Arm("channels", "Syn", {"synthetic": 1.0}),
             Arm("channels", "Mix", {"real": 0.5, "synthetic": 0.5}),
         ),
-        "tasks": tuple(_tasks()),
-        "grading": tuple(
-            Arm("grading", name, {name: 1.0}, switches=switches)
-            for name, switches in SWITCHES.items()
-        ),
+        "tasks": _tasks(),
+        "grading": _grading(),
     }
 )
 
@@ -261,7 +289,11 @@ def base_examples(recipe: Recipe, number: int) -> list[Example]:
 def _scores(rng: random.Random, mix: Mix, count: int) -> list[Example]:
     """Examples of the forms that no study is about."""
     forms = rng.choices(list(BASE_FORMS), list(BASE_FORMS.values()), k=count)
-    return [make_example(rng, make_item(rng, mix), form) for form in forms]
+    examples = []
+    for form in forms:
+        item = make_item(rng, mix)
+        examples.append(make_example(rng, item, form))
+    return examples
 
 
 def reading(recipe: Recipe, number: int) -> list[Example]:
@@ -274,20 +306,22 @@ def reading(recipe: Recipe, number: int) -> list[Example]:
     rng = random.Random(f"reading:{recipe.seed}:{number}")
     examples = _scores(rng, Mix(), recipe.chunk // 2)
     while len(examples) < recipe.chunk:
-        make = _analysis if rng.random() < ANALYSES else _grade
-        asking, answering = make(rng)
+        if rng.random() < ANALYSES:
+            asking, answering = _two_analyses(rng)
+        else:
+            asking, answering = _two_grades(rng)
         examples.append(Example("reading", asking.prompt, answering.answer))
     return examples
 
 
-def _analysis(rng: random.Random) -> tuple[Example, Example]:
+def _two_analyses(rng: random.Random) -> tuple[Example, Example]:
     """Error analyses of two texts."""
     first = analysis(rng, make_item(rng, Mix()))
     second = analysis(rng, make_item(rng, Mix()))
     return first, second
 
 
-def _grade(rng: random.Random) -> tuple[Example, Example]:
+def _two_grades(rng: random.Random) -> tuple[Example, Example]:
     """Grades of two texts in one form."""
     switches = rng.choice(list(SWITCHES.values()))
     source = grades(rng, switches)
@@ -298,7 +332,8 @@ def digest(*recipes: Recipe) -> str:
     """What tells one base from another: the recipes of its stages, forms and
     vocabulary.
     """
-    return _hash([*map(asdict, recipes), dict(BASE_FORMS), tokens.pieces()])
+    stages = [asdict(recipe) for recipe in recipes]
+    return _hash([*stages, dict(BASE_FORMS), tokens.pieces()])
 
 
 def _hash(settings: Any) -> str:

@@ -49,11 +49,13 @@ def _atoms() -> set[str]:
         " Score:",
     }
     for criterion in CRITERIA.values():
-        atoms |= {*_slots(criterion), f"\n{criterion.line}"}
+        atoms |= _slots(criterion)
+        atoms.add(f"\n{criterion.line}")
         for number, text in enumerate(criterion.rubric, 1):
-            atoms.add(f"\nScore {number}: {text}")
-            if number == 1:
-                atoms.add(f"Score {number}: {text}")
+            line = f"Score {number}: {text}"
+            atoms.add(f"\n{line}")
+            if number == 1:  # no line break before it
+                atoms.add(line)
     for number in range(1, 6):
         atoms.add(f" {number}.0")
     atoms.update(answers.NUMBERS[1 : MOST_ASPECTS + 1])
@@ -74,8 +76,9 @@ def _values() -> set[str]:
     for pool in POOLS.values():
         for piece in pool.first:
             texts.add(f" {piece}")
-        for piece in filter(None, pool.second):
-            texts.add(f"{pool.joint}{piece}")
+        if not pool.is_single:
+            for piece in pool.second:
+                texts.add(f"{pool.joint}{piece}")
     for number in range(40):
         texts.add(f" {number}")
     return texts
@@ -103,8 +106,8 @@ def _answers() -> set[str]:
         if text[:1].isupper():
             texts.add(f" {text}")
     for number in range(1, 5):
-        for field in ("Error location", "Explanation", "Score reduction"):
-            texts.add(f"\n{field} {number}:")
+        for label in ("Error location", "Explanation", "Score reduction"):
+            texts.add(f"\n{label} {number}:")
         for kind in KINDS.values():
             texts.add(f"\nError aspect {number}: {kind.aspect}")
             texts.add(f"\nSeverity {number}: {kind.severity}")
@@ -120,31 +123,45 @@ def _explanations() -> set[str]:
     """The fixed texts of all explanations, between what is put in."""
     error = Error("", _GAP, _GAP, _GAP)
     sentences = [answers.NOTHING]
-    for table in (answers.EXPLAIN, answers.TELL):
-        sentences += [write(error) for write in table.values()]
+    for writers in (answers.EXPLAIN, answers.TELL):
+        for write in writers.values():
+            sentences.append(write(error))
     texts = set()
     for sentence in sentences:
-        texts.update(text.rstrip() for text in sentence.split(_GAP))
+        for text in sentence.split(_GAP):
+            texts.add(text.rstrip())
     return texts
 
 
 def _fixed() -> set[str]:
     """The fixed texts of all prompts, between what is put in."""
     blank: Any = SimpleNamespace(
-        output=_GAP, source=_GAP, reference=_GAP, kinds=(), errors=(), penalty=0
+        output=_GAP,
+        source=_GAP,
+        reference=_GAP,
+        kinds=(),
+        errors=(),
+        penalty=0,
+        score=lambda key: 5,
     )
-    blank.score = lambda key: 5
+    gap_or_slot = _gap_or_slot()
+    texts: set[str] = set()
+    for form in FORMS:
+        for seed in range(300):  # enough to meet every wording of a form
+            rng = random.Random(seed)
+            example = make_example(rng, blank, form)
+            texts.update(gap_or_slot.split(example.prompt))
+    return texts - {""}
+
+
+def _gap_or_slot() -> re.Pattern[str]:
+    """What stands between the fixed texts of a prompt, the longest first."""
     slots = {atom for atom in _atoms() if len(atom) > 3}
     for criterion in CRITERIA.values():
         slots |= _slots(criterion)
     longest_first = sorted(slots, key=len, reverse=True)
-    cut = re.compile("|".join(map(re.escape, [_GAP, *longest_first])))
-    texts: set[str] = set()
-    for form in FORMS:
-        for seed in range(300):
-            example = make_example(random.Random(seed), blank, form)
-            texts.update(cut.split(example.prompt))
-    return texts - {""}
+    patterns = [re.escape(text) for text in (_GAP, *longest_first)]
+    return re.compile("|".join(patterns))
 
 
 def build() -> Any:
@@ -156,10 +173,14 @@ def build() -> Any:
 
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    longer = {to_bytes.pre_tokenize_str(piece)[0][0] for piece in pieces()}
-    longer -= {*alphabet}
+    longer = set()
+    for piece in pieces():
+        [(spelled, _)] = to_bytes.pre_tokenize_str(piece)
+        longer.add(spelled)
+    longer.difference_update(alphabet)
     vocabulary = [(text, 0.0) for text in SPECIAL]
-    vocabulary += [(text, -1.0) for text in [*alphabet, *sorted(longer)]]
+    for text in (*alphabet, *sorted(longer)):
+        vocabulary.append((text, -1.0))
     tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=UNK, byte_fallback=False))
     tokenizer.pre_tokenizer = to_bytes
     tokenizer.decoder = decoders.ByteLevel()

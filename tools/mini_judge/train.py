@@ -47,10 +47,14 @@ class Learner:
             vocabulary, recipe.width, recipe.layers, recipe.heads, recipe.inner
         )
         net = Net(self.shape, len(TAGS), N_COUNTS)
-        start = {name: own.detach().clone() for name, own in net.named_parameters()}
+        weights = {}
+        for name, parameter in net.named_parameters():
+            weights[name] = parameter.detach().clone()
         self.net = net.to(device, torch.bfloat16)
-        self.run = torch.compile(self.net, dynamic=True) if compiled else self.net
-        self.begin(recipe, start)
+        self.run: Callable[..., Any] = self.net
+        if compiled:
+            self.run = torch.compile(self.net, dynamic=True)
+        self.begin(recipe, weights)
 
     def begin(self, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> None:
         """Start anew from these weights with fresh optimizers; a compiled model
@@ -61,14 +65,15 @@ class Learner:
         matrices = []
         vectors = []
         with torch.no_grad():
-            for name, own in self.net.named_parameters():
-                full = weights[name].detach().clone().to(self.device)
-                own.copy_(full)
-                self.master[name] = full
-                if name.startswith("layers") and full.ndim == 2:
-                    matrices.append(full)
+            for name, parameter in self.net.named_parameters():
+                weight = weights[name].detach().clone()
+                weight = weight.to(self.device)
+                parameter.copy_(weight)
+                self.master[name] = weight
+                if name.startswith("layers") and weight.ndim == 2:
+                    matrices.append(weight)
                 else:
-                    vectors.append(full)
+                    vectors.append(weight)
         muon = torch.optim.Muon(
             matrices,
             lr=recipe.rate,
@@ -92,19 +97,19 @@ class Learner:
         """
         loss, answer, wrong = self.loss(batch)
         loss.backward()
-        weights = dict(self.net.named_parameters())
-        for name, full in self.master.items():
-            grad = weights[name].grad
-            full.grad = None if grad is None else grad.float()
-            weights[name].grad = None
+        parameters = dict(self.net.named_parameters())
+        for name, weight in self.master.items():
+            grad = parameters[name].grad
+            weight.grad = None if grad is None else grad.float()
+            parameters[name].grad = None
         torch.nn.utils.clip_grad_norm_(list(self.master.values()), 1.0)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
             optimizer.step()
         with torch.no_grad():
-            for name, full in self.master.items():
-                weights[name].copy_(full)
+            for name, weight in self.master.items():
+                parameters[name].copy_(weight)
         self.step += 1
         self.tokens += batch.tokens
         return float(answer.detach()), float(wrong)
@@ -115,26 +120,32 @@ class Learner:
         """
         final, middle, late = self.run(self._tensor(batch.ids))
         target = self._tensor(batch.target)
-        logits = F.linear(self._at(final, batch.answer), self.net.embed).float()
+        states = self._at(final, batch.answer)
+        logits = F.linear(states, self.net.embed).float()
         answer = F.cross_entropy(logits, target)
         wrong = (logits.argmax(-1) != target).float().mean()
         loss = answer
         if self.recipe.side and len(batch.tag):
-            states = norm(self._at(middle, batch.tag_at))
-            tags = F.linear(states, self.net.tags).float()
-            states = norm(self._at(late, batch.count_at))
-            counts = F.linear(states, self.net.counts).float()
-            n_numbers = len(KINDS) * (MOST + 1)
-            numbers = counts[:, :n_numbers].reshape(-1, MOST + 1)
-            omitted = counts[:, n_numbers:]
-            loss = loss + self.recipe.side * (
-                F.cross_entropy(tags, self._tensor(batch.tag))
-                + F.cross_entropy(numbers, self._tensor(batch.count).reshape(-1))
-                + F.binary_cross_entropy_with_logits(
-                    omitted, self._tensor(batch.omitted)
-                )
-            )
+            loss = loss + self.recipe.side * self._side_loss(batch, middle, late)
         return loss, answer, wrong
+
+    def _side_loss(
+        self, batch: Batch, middle: torch.Tensor, late: torch.Tensor
+    ) -> torch.Tensor:
+        """The loss of the heads that name the errors, from the states of two layers."""
+        states = norm(self._at(middle, batch.tag_at))
+        tags = F.linear(states, self.net.tags).float()
+        tag_loss = F.cross_entropy(tags, self._tensor(batch.tag))
+        states = norm(self._at(late, batch.count_at))
+        counts = F.linear(states, self.net.counts).float()
+        n_numbers = len(KINDS) * (MOST + 1)
+        numbers = counts[:, :n_numbers].reshape(-1, MOST + 1)
+        number_loss = F.cross_entropy(numbers, self._tensor(batch.count).reshape(-1))
+        omitted = counts[:, n_numbers:]
+        omitted_loss = F.binary_cross_entropy_with_logits(
+            omitted, self._tensor(batch.omitted)
+        )
+        return tag_loss + number_loss + omitted_loss
 
     def _tensor(self, array: Any) -> torch.Tensor:
         return torch.from_numpy(array).to(self.device)
@@ -172,7 +183,22 @@ class Learner:
         if not (folder / STATE).is_file():
             return False
         state = torch.load(folder / STATE, map_location=self.device, weights_only=True)
-        begun = state["recipe"]
+        self._refuse_other_recipe(folder, state["recipe"])
+        with torch.no_grad():
+            for name, parameter in self.net.named_parameters():
+                weight = self.master[name]
+                weight.copy_(state["master"][name])
+                parameter.copy_(weight)
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
+        for name, value in state["at"].items():
+            setattr(self, name, value)
+        return True
+
+    def _refuse_other_recipe(self, folder: Path, begun: Mapping[str, Any]) -> None:
+        """Raises: ValueError where a run was begun with another recipe; more examples
+        may follow.
+        """
         differing = []
         for name, value in asdict(self.recipe).items():
             if name != "examples" and begun.get(name, value) != value:
@@ -182,15 +208,6 @@ class Learner:
                 f"{folder}: begun with {'; '.join(differing)}; "
                 "give the same, or another --work folder"
             )
-        with torch.no_grad():
-            for name, own in self.net.named_parameters():
-                self.master[name].copy_(state["master"][name])
-                own.copy_(self.master[name])
-        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(saved)
-        for name, value in state["at"].items():
-            setattr(self, name, value)
-        return True
 
 
 def train(
@@ -205,11 +222,12 @@ def train(
     learner: Learner | None = None,
     batches: Batches | None = None,
 ) -> Learner:
-    """Train or go on training in `work`; the checkpoint goes to `out`. Saves every so
-    many seconds and at the end.
+    """Train or go on training in `work`; the checkpoint goes to `out`. Saves
+    now and then, and at the end.
 
-    learner: one that begins from weights of its own; batches: another source of a
-    chunk's batches than the recipe.
+    every: seconds between two saves. notes: remarks on the run, for the card. learner:
+    one that begins from weights of its own. batches: another source of a chunk's
+    batches than the recipe.
     """
     tokenizer = tokens.build()
     learner = learner or Learner(recipe, len(tokenizer), device, compiled)
@@ -222,7 +240,8 @@ def train(
     try:
         while learner.chunk < n_chunks:
             begun = time.monotonic()
-            progress.learn(batches(recipe, tokenizer, learner.chunk), recipe)
+            batches_of_chunk = batches(recipe, tokenizer, learner.chunk)
+            progress.learn(batches_of_chunk, recipe)
             learner.chunk += 1
             learner.seconds += time.monotonic() - begun
             if time.monotonic() - saved > every:
@@ -260,8 +279,10 @@ class _Progress:
     def learn(self, batches: Sequence[Batch], recipe: Recipe) -> None:
         """Learn the batches of one chunk."""
         for number, batch in enumerate(batches):
-            share = (self.learner.chunk + number / len(batches)) / self.n_chunks
-            losses = self.learner.learn(batch, recipe.rate_at(share))
+            chunks = self.learner.chunk + number / len(batches)
+            share = chunks / self.n_chunks
+            rate = recipe.rate_at(share)
+            losses = self.learner.learn(batch, rate)
             self.mean = self.mean or list(losses)
             for place, loss in enumerate(losses):
                 self.mean[place] = 0.98 * self.mean[place] + 0.02 * loss
@@ -271,9 +292,10 @@ class _Progress:
 
     def _show(self, share: float) -> None:
         seconds = self.shown_at - self.begun
-        speed = (self.learner.tokens - self.first_tokens) / seconds
-        of_this_run = share - self.first_chunk / self.n_chunks
-        minutes = seconds * (1 - share) / max(1e-9, of_this_run) / 60
+        tokens_of_this_run = self.learner.tokens - self.first_tokens
+        speed = tokens_of_this_run / seconds
+        share_of_this_run = share - self.first_chunk / self.n_chunks
+        minutes = seconds * (1 - share) / max(1e-9, share_of_this_run) / 60
         print(
             f"step {self.learner.step} | {share:.1%} | loss {self.mean[0]:.4f} "
             f"| wrong tokens {self.mean[1]:.2%} | {speed:,.0f} tokens/s "
@@ -283,14 +305,8 @@ class _Progress:
 
 
 def _batches(recipe: Recipe, tokenizer: Any, number: int) -> list[Batch]:
-    return chunk(
-        tokenizer,
-        recipe.seed,
-        number,
-        recipe.chunk,
-        recipe.tokens,
-        recipe.mix(number * recipe.chunk),
-    )
+    mix = recipe.mix(number * recipe.chunk)
+    return chunk(tokenizer, recipe.seed, number, recipe.chunk, recipe.tokens, mix)
 
 
 def write(
@@ -299,33 +315,18 @@ def write(
     """The checkpoint for any engine: config, weights in bfloat16, tokenizer; each
     file whole or not at all.
     """
-    from safetensors.torch import save_file
-    from transformers import GenerationConfig, LlamaConfig
-
     weights, config = checkpoint(learner.master, learner.shape)
+    weights = {name: weight.cpu() for name, weight in weights.items()}
     fresh = out.parent / f".{out.name}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    ends = {
-        "bos_token_id": tokens.BOS,
-        "eos_token_id": tokens.EOS,
-        "pad_token_id": tokens.PAD,
-    }
-    llama = LlamaConfig(
-        **config, **ends, dtype="bfloat16", architectures=["LlamaForCausalLM"]
-    )
-    llama.save_pretrained(fresh)
-    GenerationConfig(**ends).save_pretrained(fresh)
-    save_file(
-        {name: value.cpu() for name, value in weights.items()},
-        fresh / "model.safetensors",
-        {"format": "pt"},
-    )
+    _write_model(weights, config, fresh)
     tokenizer.model_max_length = learner.shape.positions
     tokenizer.save_pretrained(fresh)
+    n_parameters = sum(weight.numel() for weight in weights.values())
     training = {
         "recipe": asdict(learner.recipe),
-        "parameters": sum(value.numel() for value in weights.values()),
+        "parameters": n_parameters,
         "steps": learner.step,
         "tokens": learner.tokens,
         "seconds": round(learner.seconds),
@@ -337,3 +338,23 @@ def write(
         path.chmod(0o644)  # safetensors writes for the owner alone
         os.replace(path, out / path.name)
     fresh.rmdir()
+
+
+def _write_model(
+    weights: dict[str, torch.Tensor], config: Mapping[str, Any], folder: Path
+) -> None:
+    """Weights and settings of a checkpoint, as transformers read them."""
+    from safetensors.torch import save_file
+    from transformers import GenerationConfig, LlamaConfig
+
+    ends: dict[str, Any] = {
+        "bos_token_id": tokens.BOS,
+        "eos_token_id": tokens.EOS,
+        "pad_token_id": tokens.PAD,
+    }
+    llama = LlamaConfig(
+        **config, **ends, dtype="bfloat16", architectures=["LlamaForCausalLM"]
+    )
+    llama.save_pretrained(folder)
+    GenerationConfig(**ends).save_pretrained(folder)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
