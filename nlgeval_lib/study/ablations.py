@@ -70,10 +70,14 @@ class Variant:
 
 
 def label(chosen: Mapping[str, Any]) -> str:
-    """A variant's name: `rubric=no reference=yes`; of a prompt's file its name alone."""
+    """A variant's name: `rubric=no reference=yes`; of a prompt's file its name
+    alone.
+    """
     words = []
     for key, value in chosen.items():
-        words.append(f"{key}={Path(value).name if key == PROMPT else value}")
+        if key == PROMPT:
+            value = Path(value).name
+        words.append(f"{key}={value}")
     return " ".join(words)
 
 
@@ -81,8 +85,11 @@ def title(evaluator: str, sweep: Mapping[str, Sequence[Any]]) -> str:
     """What is compared, in words: `coascore: n = 1, 3, 7`."""
     sweeps = []
     for name, values in sweep.items():
-        shown = [label({name: value}).partition("=")[2] for value in values]
-        sweeps.append(f"{name} = {', '.join(shown)}")
+        texts = []
+        for value in values:
+            of_value = label({name: value})
+            texts.append(of_value.removeprefix(f"{name}="))
+        sweeps.append(f"{name} = {', '.join(texts)}")
     return f"{evaluator or 'evaluators'}: {'; '.join(sweeps)}"
 
 
@@ -119,23 +126,30 @@ def variants(
 
 
 def _with_prompt(
-    evaluator: str, settings: dict[str, Any]
+    evaluator: str,
+    settings: dict[str, Any],
 ) -> tuple[str, dict[str, Any]]:
     """The evaluator that asks with the prompt of these settings, and its settings.
 
     A file's prompt keeps those settings of the evaluator that have a meaning for it.
     """
+    has_no_prompt = evaluator in ("", PROMPTED)
     if settings[PROMPT] == ORIGINAL:
-        if evaluator in ("", PROMPTED):
+        if has_no_prompt:
             raise ValueError(
                 "prompt=original is an evaluator's own prompt: name it, -e llmscore"
             )
-        return evaluator, {k: v for k, v in settings.items() if k != PROMPT}
-    own = evaluator in ("", PROMPTED)
-    if own or PROMPT in settings_of(evaluators.get(evaluator)):
+        without_prompt = dict(settings)
+        del without_prompt[PROMPT]
+        return evaluator, without_prompt
+    if has_no_prompt or PROMPT in settings_of(evaluators.get(evaluator)):
         return evaluator or PROMPTED, settings
-    known = settings_of(evaluators.get(PROMPTED))
-    return PROMPTED, {name: v for name, v in settings.items() if name in known}
+    meaningful = settings_of(evaluators.get(PROMPTED))
+    shared = {}
+    for name, value in settings.items():
+        if name in meaningful:
+            shared[name] = value
+    return PROMPTED, shared
 
 
 def check(variants: Mapping[str, Variant], data: str) -> str:
@@ -200,8 +214,8 @@ def scored(
             if named.asks(variant.evaluator):
                 choice = EngineChoice(engine, variant.model, revision, base_url)
                 _load(loaded, choice)
-            ready = loaded.get(variant.model)
-            scores[name] = _variant_scores(rows, variant, data, choice, ready)
+            loaded_engine = loaded.get(variant.model)
+            scores[name] = _variant_scores(rows, variant, data, choice, loaded_engine)
         except Unavailable as error:
             scores[name] = JudgeScores(False, str(error))
     return variant_tests.on_shared_items(scores, least_read)
@@ -213,16 +227,24 @@ def _load(loaded: dict[str, Engine], choice: EngineChoice) -> None:
     if model in loaded:
         return
     while loaded:
-        loaded.popitem()[1].close()
+        _, earlier = loaded.popitem()
+        earlier.close()
     loaded[model] = judges.engine(
-        choice.engine, model, choice.revision, choice.base_url
+        choice.engine,
+        model,
+        choice.revision,
+        choice.base_url,
     )
 
 
 def _variant_scores(
-    rows: Rows, variant: Variant, data: str, choice: EngineChoice, ready: Engine | None
+    rows: Rows,
+    variant: Variant,
+    data: str,
+    choice: EngineChoice,
+    engine: Engine | None,
 ) -> JudgeScores:
-    """One variant's scores. ready: the engine that is loaded; what a scripted one says
+    """One variant's scores. engine: the one that is loaded; what a scripted one says
     is no judge's answer, and is not kept.
     """
     is_scripted = choice.engine == "scripted"
@@ -230,7 +252,7 @@ def _variant_scores(
         if is_scripted:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             choice = replace(choice, store=folder)
-        return _asked(rows, variant, data, choice, ready, is_scripted)
+        return _asked(rows, variant, data, choice, engine, is_scripted)
 
 
 def _asked(
@@ -238,16 +260,17 @@ def _asked(
     variant: Variant,
     data: str,
     choice: EngineChoice,
-    ready: Engine | None,
+    engine: Engine | None,
     is_scripted: bool,
 ) -> JudgeScores:
+    """The scores, with completions stored where the choice says."""
     job = prepared(
         rows,
         variant.evaluator,
         variant.settings,
         choice,
         skip_incomplete=True,
-        ready=ready,
+        ready=engine,
         given=variant.given(data),
     )
     route = "run" if named.asks(variant.evaluator) else "public"
@@ -257,19 +280,25 @@ def _asked(
 
 
 def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
+    """The rated rows of a data set. Raises: ValueError for an aspect it does not
+    rate.
+    """
     rows = chosen_rows(data=data).whole()
     rated: list[str] = []
     if "aspect" in rows.columns:
         rated = list(dict.fromkeys(rows.frame["aspect"]))
-    if unknown := sorted({*aspects} - {*rated}):
+    unknown = sorted(set(aspects).difference(rated))
+    if unknown:
         raise ValueError(
             f"{data} rates no {', '.join(unknown)}; it rates {', '.join(rated)}"
         )
-    rows = rows.take(rows.frame["human"].notna().to_numpy())
+    has_rating = rows.frame["human"].notna()
+    rows = rows.take(has_rating.to_numpy())
     if not aspects and OVERALL in rated:
         aspects = [OVERALL]
     if aspects:
-        rows = rows.take(rows.frame["aspect"].isin(list(aspects)).to_numpy())
+        of_aspects = rows.frame["aspect"].isin(list(aspects))
+        rows = rows.take(of_aspects.to_numpy())
     if mode == "quick":
         rows = judges.first_inputs(rows)
     return rows
@@ -294,22 +323,30 @@ def compare(
     if not asked.scores:
         reasons = [f"{name}: {reason}" for name, reason in asked.lacking.items()]
         raise ValueError("; ".join(reasons) or "no variant has scores")
-    name = label(base) if base else next(iter(asked.scores))
+    base_name = label(base) if base else next(iter(asked.scores))
     tables = []
     tests = []
     for aspect in dict.fromkeys(asked.items["aspect"]):
         of_aspect = (asked.items["aspect"] == aspect).to_numpy()
         items = asked.items[of_aspect].reset_index(drop=True)
-        scores = {
-            variant: values[of_aspect] for variant, values in asked.scores.items()
-        }
-        compared = variant_tests.compare(
-            items, scores, name, coef=coef, units=units, all_pairs=True
+        scores = {}
+        for variant, values in asked.scores.items():
+            scores[variant] = values[of_aspect]
+        table, paired = variant_tests.compare(
+            items,
+            scores,
+            base_name,
+            coef=coef,
+            units=units,
+            all_pairs=True,
         )
-        for frame in compared:
+        for frame in (table, paired):
             frame.insert(0, "aspect", aspect)
             if len(frame):
                 frame["route"] = asked.route
-        tables.append(compared[0])
-        tests.append(compared[1])
-    return pd.concat(tables, ignore_index=True), pd.concat(tests, ignore_index=True)
+        tables.append(table)
+        tests.append(paired)
+    return (
+        pd.concat(tables, ignore_index=True),
+        pd.concat(tests, ignore_index=True),
+    )

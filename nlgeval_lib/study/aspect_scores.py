@@ -31,7 +31,8 @@ RIDGE_ALL = "fitted on all"
 
 
 def chat_scores(
-    items: pd.DataFrame, prompt_form: str = "analyze_rate"
+    items: pd.DataFrame,
+    prompt_form: str = "analyze_rate",
 ) -> dict[str, np.ndarray]:
     """gpt-3.5-turbo's recorded scores of Topical-Chat outputs, the mean of the draws:
     {aspect: a value an item}.
@@ -48,9 +49,10 @@ def chat_scores(
         by="prompt_form",
         prompt_forms=(prompt_form,),
     )
+    by_aspect = recorded[prompt_form]
     scores = {}
     for name, (low, high) in CHAT_SCALES.items():
-        scores[name] = (recorded[prompt_form][name] - low) / (high - low)
+        scores[name] = (by_aspect[name] - low) / (high - low)
     return scores
 
 
@@ -61,11 +63,12 @@ def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     Source: Calderon et al. 2025, The Alternative Annotator Test (the recording).
     """
     recorded = recorded_judges.scores(items, "alttest_summeval")
-    scores: dict[str, dict[str, np.ndarray]] = {}
+    scores = {}
     for judge, by_aspect in recorded.items():
-        scores[judge] = {}
+        from_0_to_1 = {}
         for name, values in by_aspect.items():
-            scores[judge][name] = (values - 1) / (5 - 1)
+            from_0_to_1[name] = (values - 1) / (5 - 1)
+        scores[judge] = from_0_to_1
     return scores
 
 
@@ -90,10 +93,15 @@ def combined(
 
     def ridge(features: Mapping[str, np.ndarray]) -> np.ndarray:
         return ridge_out_of_sample(
-            features.values(), human, items["input_id"], folds=folds, seed=seed
+            features.values(),
+            human,
+            items["input_id"],
+            folds=folds,
+            seed=seed,
         )
 
-    other_aspects = {name: scores[name] for name in scores if name != target}
+    other_aspects = dict(scores)
+    other_aspects.pop(target, None)
     combinations = {}
     if target in scores:
         combinations[DIRECT] = scores[target]
@@ -115,7 +123,12 @@ def mean(scores: Any) -> np.ndarray:
 
 
 def ridge_out_of_sample(
-    scores: Any, human: Any, inputs: Sequence[Any], *, folds: int = 5, seed: int = 0
+    scores: Any,
+    human: Any,
+    inputs: Sequence[Any],
+    *,
+    folds: int = 5,
+    seed: int = 0,
 ) -> np.ndarray:
     """What a ridge regression on the aspects' scores predicts for inputs that it did
     not learn from.
@@ -133,20 +146,25 @@ def ridge_out_of_sample(
 
     x = np.array(list(scores), dtype=float).T
     y = np.asarray(human, dtype=float)
-    rows = np.flatnonzero(~np.isnan(x).all(axis=1) & ~np.isnan(y))
-    groups = pd.factorize(np.asarray(inputs, dtype=object))[0][rows]
+    has_score = ~np.isnan(x).all(axis=1)
+    rows = np.flatnonzero(has_score & ~np.isnan(y))
+    input_of_item, _ = pd.factorize(np.asarray(inputs, dtype=object))
+    groups = input_of_item[rows]
     n_inputs = len(set(groups))
     if n_inputs < folds:
         raise ValueError(
             f"{n_inputs} inputs with scores and ratings; {folds} folds need as many"
         )
-    model = make_pipeline(
-        SimpleImputer(), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11))
-    )
+    penalties = np.logspace(-2, 3, 11)
+    model = make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(penalties))
     split = GroupKFold(folds, shuffle=True, random_state=seed)
     predicted = np.full(len(y), np.nan)
     predicted[rows] = cross_val_predict(
-        model, x[rows], y[rows], groups=groups, cv=split
+        model,
+        x[rows],
+        y[rows],
+        groups=groups,
+        cv=split,
     )
     return predicted
 
@@ -157,7 +175,9 @@ def ridge_signature(folds: int, seed: int) -> str:
 
 
 def printed_gains(
-    cells: pd.DataFrame, lengths: Sequence[int] = (5, 10, 20), base: str = "LLMScore"
+    cells: pd.DataFrame,
+    lengths: Sequence[int] = (5, 10, 20),
+    base: str = "LLMScore",
 ) -> pd.DataFrame:
     """How far CoAScore is printed above the judge asked directly, a row a length of the
     chain of aspects.
@@ -168,9 +188,12 @@ def printed_gains(
     """
     table = papers.load("coascore", cells["table"].iat[0])
     printed = table.set_index(["row", "column", "statistic"])["number"]
-    ours = cells[(cells["route"] == "public") & (cells["verdict"] != "extra")]
+    is_public = cells["route"] == "public"
+    is_printed = cells["verdict"] != "extra"
+    ours = cells[is_public & is_printed]
     widths = ours["ci_high"] - ours["ci_low"]
-    half = widths.groupby([ours["column"], ours["statistic"]]).mean() / 2
+    mean_widths = widths.groupby([ours["column"], ours["statistic"]]).mean()
+    half = mean_widths / 2
     rows = []
     for length in lengths:
         gain = printed[f"CoAScore (n={length})"] - printed[base]

@@ -8,7 +8,7 @@ import csv
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
@@ -40,15 +40,23 @@ class CatalogueError(ValueError):
     """
 
 
+def _as_pair(text: str) -> str:
+    """The text where it is `NAME=VALUE`. Raises: ValueError where it is not."""
+    return "=".join(pair(text))
+
+
+def _by_aspect(ids: Any) -> Any:
+    """A bare list of ids is for all aspects, under ""."""
+    if isinstance(ids, dict):
+        return ids
+    return {"": ids}
+
+
 TOLERANCE: Final = 1e-6  # of an output that declares none
 Words = Annotated[str, Field(pattern=r"\S")]
-Pairs = tuple[Annotated[str, AfterValidator(lambda text: "=".join(pair(text)))], ...]
-# Of a printed row: {aspect: ids of the metrics whose mean it is}; a bare list is for
-# all aspects, under "".
-RowMetrics = Annotated[
-    Mapping[str, tuple[str, ...]],
-    BeforeValidator(lambda ids: ids if isinstance(ids, dict) else {"": ids}),
-]
+Pairs = tuple[Annotated[str, AfterValidator(_as_pair)], ...]
+# Of a printed row: {aspect: ids of the metrics whose mean it is}.
+RowMetrics = Annotated[Mapping[str, tuple[str, ...]], BeforeValidator(_by_aspect)]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -159,7 +167,9 @@ class Question(Read):
         return (self.judge.id, self.map, self.fill, self.where)
 
     def __str__(self) -> str:
-        return " ".join((self.judge.id, *self.map, *self.fill, *self.where))
+        words = [self.judge.id]
+        words += self.map + self.fill + self.where
+        return " ".join(words)
 
 
 @dataclass(frozen=True)
@@ -175,20 +185,20 @@ class Catalogue:
     metrics: Mapping[str, Metric] = field(default_factory=dict)  # by id
 
     def __getitem__(self, name: str) -> Entry:
-        entries = {entry.id: entry for entry in self.outputs}
-        if name not in entries:
-            hint = meant(name, entries, "", 3)
-            raise CatalogueError(
-                f"no output {name!r} in notebooks/catalogue.toml{hint}"
-            )
-        return entries[name]
+        for entry in self.outputs:
+            if entry.id == name:
+                return entry
+        ids = [entry.id for entry in self.outputs]
+        hint = meant(name, ids, "", 3)
+        raise CatalogueError(f"no output {name!r} in notebooks/catalogue.toml{hint}")
 
     def question(self, output: str, name: str) -> Question:
         """One of an output's. Raises: CatalogueError naming those that it has."""
-        questions = {question.name: question for question in self.questions_of(output)}
-        if name in questions:
-            return questions[name]
-        names = ", ".join(questions) or "none"
+        questions = self.questions_of(output)
+        for question in questions:
+            if question.name == name:
+                return question
+        names = ", ".join(question.name for question in questions) or "none"
         raise CatalogueError(
             f"output {output!r} reads no judge as {name!r}; it has {names}"
         )
@@ -200,29 +210,36 @@ class Catalogue:
         """
         if output != SCOREBOARD:
             self[output]  # an unknown output raises here
-        return tuple(
-            question for question in self.questions if question.output == output
-        )
+        questions = []
+        for question in self.questions:
+            if question.output == output:
+                questions.append(question)
+        return tuple(questions)
 
     def select(
-        self, ids: Sequence[str] = (), papers: Sequence[str] = ()
+        self,
+        ids: Sequence[str] = (),
+        papers: Sequence[str] = (),
     ) -> tuple[Entry, ...]:
         """The outputs with these ids and of these papers; all where neither is given.
 
         Raises: CatalogueError naming unknown ids and papers.
         """
+        known_papers = (*PAPERS, META)
         for name in papers:
-            if name not in (*PAPERS, META):
-                allowed = ", ".join((*PAPERS, META))
+            if name not in known_papers:
+                allowed = ", ".join(known_papers)
                 raise CatalogueError(f"unknown paper {name!r}; one of {allowed}")
-        wanted_ids = {self[name].id for name in ids if name != SCOREBOARD}
+        for name in ids:
+            if name != SCOREBOARD:
+                self[name]  # an unknown output raises here
         if not ids and not papers:
             return self.outputs
-        return tuple(
-            entry
-            for entry in self.outputs
-            if entry.id in wanted_ids or entry.paper in papers
-        )
+        entries = []
+        for entry in self.outputs:
+            if entry.id in ids or entry.paper in papers:
+                entries.append(entry)
+        return tuple(entries)
 
 
 def scoreboard_entry() -> Entry:
@@ -243,7 +260,9 @@ def load(path: Path | None = None) -> Catalogue:
     Raises: CatalogueError listing all faults; FileNotFoundError where there is no such
     file.
     """
-    path = files.committed(path or files.notebooks() / "catalogue.toml")
+    if not path:
+        path = files.notebooks() / "catalogue.toml"
+    path = files.committed(path)
     sections = _File()
     faults: list[str] = []
     try:
@@ -252,7 +271,8 @@ def load(path: Path | None = None) -> Catalogue:
         with used_code.unseen():  # a result does not hang on what checks names
             faults += _faults(sections, path.parent)
     except ValidationError as error:
-        faults += [_described(raw, **fault) for fault in error.errors()]
+        for fault in error.errors():
+            faults.append(_described(raw, **fault))
     except ValueError as error:
         raise CatalogueError(
             f"{path.name} is not valid TOML in UTF-8: {error}"
@@ -266,12 +286,13 @@ def load(path: Path | None = None) -> Catalogue:
         for name, read in entry.judges.items():
             fields = vars(read) | {"judge": judges[read.judge]}
             questions.append(Question(output=entry.id, name=name, **fields))
+    metrics = {metric.id: metric for metric in sections.metric}
     return Catalogue(
         sections.output,
         sections.row,
         sections.judge,
         tuple(questions),
-        {metric.id: metric for metric in sections.metric},
+        metrics,
     )
 
 
@@ -287,7 +308,11 @@ class _File:
 
 
 def _described(
-    raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_: Any
+    raw: Mapping[str, Any],
+    loc: Sequence[Any],
+    msg: str,
+    input: Any,
+    **_: Any,
 ) -> str:
     """One of pydantic's faults, with the entry's id in the place of its number."""
     section, *keys = loc
@@ -297,9 +322,11 @@ def _described(
             fault = f"[[{section}]]: {msg}"
         return f"{fault}; allowed: [[output]], [[row]], [[judge]], [[metric]]"
     number, *fields = keys
-    item = raw[section][number]
-    name = item.get("id", item) if isinstance(item, dict) else item
-    return f"{section} {name!r}: {'.'.join(map(str, fields))}: {msg}, got {input!r}"
+    field_name = ".".join(map(str, fields))
+    name = raw[section][number]
+    if isinstance(name, dict):
+        name = name.get("id", name)
+    return f"{section} {name!r}: {field_name}: {msg}, got {input!r}"
 
 
 def _faults(catalogue: _File, folder: Path) -> Iterator[str]:
@@ -316,10 +343,13 @@ def _faults(catalogue: _File, folder: Path) -> Iterator[str]:
                 f"row {row.paper}/{row.id}: not listed in "
                 f"data/paper_tables/{row.paper}/index.csv"
             )
-    if scorers := (*catalogue.judge, *catalogue.metric):
+    scorers = (*catalogue.judge, *catalogue.metric)
+    if scorers:
         yield from _scorer_faults(scorers, catalogue.output)
     ids = {entry.id for entry in catalogue.output}
-    order = {entry.id: {*entry.after} & ids for entry in catalogue.output}
+    order = {}
+    for entry in catalogue.output:
+        order[entry.id] = ids.intersection(entry.after)
     try:
         TopologicalSorter(order).prepare()
     except CycleError as error:
@@ -329,11 +359,16 @@ def _faults(catalogue: _File, folder: Path) -> Iterator[str]:
 
 def _repeated(catalogue: _File) -> Iterator[str]:
     """Entries that are there more than once."""
-    labels = [f"output {entry.id!r}" for entry in catalogue.output]
-    labels += [f"judge {judge.id!r}" for judge in catalogue.judge]
-    labels += [f"metric {metric.id!r}" for metric in catalogue.metric]
-    labels += [f"row {row.paper}/{row.id}" for row in catalogue.row]
-    for label, count in Counter(labels).items():
+    counts: Counter[str] = Counter()
+    for entry in catalogue.output:
+        counts[f"output {entry.id!r}"] += 1
+    for judge in catalogue.judge:
+        counts[f"judge {judge.id!r}"] += 1
+    for metric in catalogue.metric:
+        counts[f"metric {metric.id!r}"] += 1
+    for row in catalogue.row:
+        counts[f"row {row.paper}/{row.id}"] += 1
+    for label, count in counts.items():
         if count > 1:
             yield f"{label} is there {count} times"
 
@@ -355,38 +390,50 @@ def _entry_faults(entry: Entry, label: str, folder: Path) -> Iterator[str]:
         )
     elif not (folder / notebook).is_file():
         yield f"{label}: there is no notebooks/{entry.notebook}"
-    for name in sorted({*entry.parameters} & {*RESERVED}):
+    reserved = set(RESERVED).intersection(entry.parameters)
+    for name in sorted(reserved):
         yield f"{label}: parameter {name!r} is set by the runner; leave it out"
 
 
 def _unknown_names(
-    entry: Entry, label: str, catalogue: _File, printed: Mapping[str, list[str]]
+    entry: Entry,
+    label: str,
+    catalogue: _File,
+    printed: Mapping[str, list[str]],
 ) -> Iterator[str]:
     """Tables, outputs, judges and metrics that an output names and nobody has."""
     tables = printed.get(entry.paper, [])
-    for name in sorted({*entry.covers} - {*tables}):
-        listed = f"data/paper_tables/{entry.paper}/index.csv"
-        hint = meant(name, tables, "", 3)
+    listed = f"data/paper_tables/{entry.paper}/index.csv"
+    for name, hint in _unknown(entry.covers, tables):
         yield f"{label}: covers {name!r}, which {listed} does not list{hint}"
     outputs = [output.id for output in catalogue.output if output.id != entry.id]
-    for name in sorted({*entry.after} - {*outputs}):
-        hint = meant(name, outputs, "", 3)
+    for name, hint in _unknown(entry.after, outputs):
         yield f"{label}: after names {name!r}, which is no other output{hint}"
     judges = [judge.id for judge in catalogue.judge]
     read_as: dict[str, str] = {}
     for name, read in entry.judges.items():
         read_as.setdefault(read.judge, name)
-    for name in sorted({*read_as} - {*judges}):
-        hint = meant(name, judges, "", 3)
+    for name, hint in _unknown(read_as, judges):
         yield f"{label}: judges {read_as[name]!r}: there is no [[judge]] {name!r}{hint}"
     metrics = [metric.id for metric in catalogue.metric]
-    for name in sorted({*entry.metric_ids} - {*metrics}):
-        hint = meant(name, metrics, "", 3)
+    for name, hint in _unknown(entry.metric_ids, metrics):
         yield f"{label}: metrics: there is no [[metric]] {name!r}{hint}"
 
 
+def _unknown(
+    names: Iterable[str],
+    choices: Sequence[str],
+) -> Iterator[tuple[str, str]]:
+    """The names that are not among the choices, each with a hint at which of them may
+    have been meant.
+    """
+    for name in sorted(set(names).difference(choices)):
+        yield name, meant(name, choices, "", 3)
+
+
 def _scorer_faults(
-    scorers: Sequence[Metric], outputs: Sequence[Entry]
+    scorers: Sequence[Metric],
+    outputs: Sequence[Entry],
 ) -> Iterator[str]:
     """What is wrong with judges and metrics."""
     # These load pandas, which a catalogue without any scorer does not need.

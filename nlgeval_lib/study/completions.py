@@ -5,7 +5,6 @@ that the catalogue's outputs need.
 from __future__ import annotations
 
 import itertools
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +58,8 @@ def plan(
     expected, as fewer than 20 are stored to go by), `exact` (whether the requests hang
     on no answer that is not there yet).
     """
-    return _counted(list(map(_Prompts.of, stages)), engine, store, {})
+    prompts = [_Prompts.of(stage) for stage in stages]
+    return _counted(prompts, engine, store, {})
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,19 @@ class _Prompts:
     @classmethod
     def of(cls, stage: Stage) -> _Prompts:
         """Those of a stage, with its texts."""
-        digests = [request.digest() for request in stage.requests]
-        characters = [len(request.text()) for request in stage.requests]
-        return cls(stage.name, stage.sampling, stage.exact, digests, characters, stage)
+        digests = []
+        characters = []
+        for request in stage.requests:
+            digests.append(request.digest())
+            characters.append(len(request.text()))
+        return cls(
+            stage.name,
+            stage.sampling,
+            stage.exact,
+            digests,
+            characters,
+            stage,
+        )
 
 
 # How many draws of a prompt with its sampling settings are counted already.
@@ -102,12 +112,11 @@ def _counted(
     for prompts in planned:
         by_name.setdefault(prompts.name, []).append(prompts)
     rows = []
-    for name, same in by_name.items():
-        counts = _stage_counts(same, engine, store, counted_draws)
+    for name, of_name in by_name.items():
+        counts = _stage_counts(of_name, engine, store, counted_draws)
         rows.append({"stage": name, **counts})
-    return pd.DataFrame(
-        rows, columns=["stage", "repeated", *COUNTS, "counted", "guessed", "exact"]
-    )
+    columns = ["stage", "repeated", *COUNTS, "counted", "guessed", "exact"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 @dataclass
@@ -128,28 +137,47 @@ class _Tally:
         self.lengths: list[int] = []
         self.lacking: list[tuple[Request, int]] = []
 
-    def add(self, prompts: _Prompts, store: Store | None, counted: _Draws) -> None:
+    def add(
+        self,
+        prompts: _Prompts,
+        store: Store | None,
+        counted_draws: _Draws,
+    ) -> None:
         """Count one stage more."""
-        asked_with = canonical(prompts.sampling.key())
+        stage = prompts.stage
         draws = prompts.sampling.n
-        fresh: list[tuple[int, int]] = []  # a request, and how many draws are known
-        for place, digest in enumerate(prompts.digests):
-            known = min(draws, counted.get((digest, asked_with), 0))
-            self.completions += draws
-            self.repeated += known
-            if known < draws:
-                counted[digest, asked_with] = draws
-                fresh.append((place, known))
+        fresh = self._fresh(prompts, counted_draws)
         for start in range(0, len(fresh), _AT_ONCE):
             block = fresh[start : start + _AT_ONCE]
-            stored = self._stored(prompts.stage, block, store)
-            for place, known in block:
-                count = draws - known - stored[place]
-                if count and prompts.stage is not None:
-                    self.lacking.append((prompts.stage.requests[place], count))
+            stored = self._stored(stage, block, store)
+            for place, repeated in block:
+                count = draws - repeated - stored[place]
+                if count and stage is not None:
+                    self.lacking.append((stage.requests[place], count))
                 self.to_ask += count
                 self.limit += prompts.sampling.max_tokens * count
                 self.characters += prompts.characters[place] * count
+
+    def _fresh(
+        self,
+        prompts: _Prompts,
+        counted_draws: _Draws,
+    ) -> list[tuple[int, int]]:
+        """The places of a stage's requests that bring draws of which none is counted,
+        each with how many of its draws are.
+        """
+        asked_with = canonical(prompts.sampling.key())
+        draws = prompts.sampling.n
+        fresh = []
+        for place, digest in enumerate(prompts.digests):
+            key = (digest, asked_with)
+            repeated = min(draws, counted_draws.get(key, 0))
+            self.completions += draws
+            self.repeated += repeated
+            if repeated < draws:
+                counted_draws[key] = draws
+                fresh.append((place, repeated))
+        return fresh
 
     def _stored(
         self,
@@ -157,16 +185,18 @@ class _Tally:
         block: Sequence[tuple[int, int]],
         store: Store | None,
     ) -> Counter[int]:
-        """How many draws of each request, after those known, are stored."""
+        """How many draws of each request, after those that are counted, are stored."""
+        counts: Counter[int] = Counter()
         if store is None or stage is None or not stage.keys:
-            return Counter()
+            return counts
         places = {}
-        for place, known in block:
-            for key in stage.keys[place][known:]:
+        for place, repeated in block:
+            for key in stage.keys[place][repeated:]:
                 places[key] = place
-        stored = store.get_many(places)
-        self.lengths += [answer.completion_tokens for answer in stored.values()]
-        return Counter(places[key] for key in stored)
+        for key, answer in store.get_many(places).items():
+            counts[places[key]] += 1
+            self.lengths.append(answer.completion_tokens)
+        return counts
 
 
 def _stage_counts(
@@ -177,8 +207,12 @@ def _stage_counts(
 ) -> dict[str, Any]:
     """The numbers of one row of `plan`, from the stages of one name."""
     tally = _Tally()
+    requests = 0
+    exact = True
     for prompts in stages:
         tally.add(prompts, store, counted_draws)
+        requests += len(prompts.digests)
+        exact = exact and prompts.exact
     prompt_tokens, counted = _prompt_tokens(tally, engine)
     lengths = [length for length in tally.lengths if length > 0]
     enough = len(lengths) >= _ENOUGH
@@ -188,7 +222,7 @@ def _stage_counts(
     else:
         new_tokens = GUESS * tally.limit
     return {
-        "requests": sum(len(prompts.digests) for prompts in stages),
+        "requests": requests,
         "completions": tally.completions,
         "repeated": tally.repeated,
         "stored": tally.completions - tally.repeated - tally.to_ask,
@@ -198,7 +232,7 @@ def _stage_counts(
         "limit": tally.limit,
         "counted": counted,
         "guessed": bool(tally.to_ask) and not enough,
-        "exact": all(prompts.exact for prompts in stages),
+        "exact": exact,
     }
 
 
@@ -209,11 +243,16 @@ def _prompt_tokens(tally: _Tally, engine: Engine) -> tuple[float, bool]:
     if not tally.to_ask:
         return 0.0, True
     requests = [request for request, _ in tally.lacking]
-    sizes = engine.count_tokens(requests) if requests else None
+    sizes = None
+    if requests:
+        sizes = engine.count_tokens(requests)
     if sizes is None:
         return tally.characters / CHARACTERS_A_TOKEN, False
-    counts = [count for _, count in tally.lacking]
-    return sum(map(operator.mul, sizes, counts)), True
+    tokens = 0
+    times = [count for _, count in tally.lacking]
+    for size, count in zip(sizes, times, strict=True):
+        tokens += size * count
+    return tokens, True
 
 
 def in_words(
@@ -241,15 +280,14 @@ def in_words(
     )
     if not totals["to_ask"]:
         return
-    if (planned["counted"] | planned["to_ask"].eq(0)).all():
+    source = f"estimated: {CHARACTERS_A_TOKEN} characters a token"
+    if _is_counted(planned):
         source = "counted by the tokenizer"
-    else:
-        source = f"estimated: {CHARACTERS_A_TOKEN} characters a token"
     yield f"prompt tokens: {prompt:,.0f} ({source})"
-    source = ""
+    guess = ""
     if planned["guessed"].any():
-        source = f" (a guess is {GUESS:.0%} of the limit)"
-    yield f"new tokens: {expected_tokens:,.0f} expected{source}, {limit:,.0f} at most"
+        guess = f" (a guess is {GUESS:.0%} of the limit)"
+    yield f"new tokens: {expected_tokens:,.0f} expected{guess}, {limit:,.0f} at most"
     if rate is not None:
         yield (
             f"time at {rate:,.0f} tokens a second: "
@@ -258,14 +296,21 @@ def in_words(
         )
     if prices is not None:
         prompt_price, new_price = prices
-        cost = (prompt * prompt_price + expected_tokens * new_price) / 1e6
-        most = (prompt * prompt_price + limit * new_price) / 1e6
+        prompts_cost = prompt * prompt_price
+        cost = (prompts_cost + expected_tokens * new_price) / 1e6
+        most = (prompts_cost + limit * new_price) / 1e6
         yield (
             f"cost at {prompt_price:g} and {new_price:g} a million: "
             f"{cost:,.2f} expected, {most:,.2f} at most"
         )
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
+
+
+def _is_counted(stages: pd.DataFrame) -> bool:
+    """Whether a tokenizer counted all prompts that are to be asked."""
+    counted = stages["counted"] | stages["to_ask"].eq(0)
+    return counted.all()
 
 
 def _stage_table(planned: pd.DataFrame) -> pd.DataFrame:
@@ -298,17 +343,22 @@ def select(
     """
     entries = {entry.id for entry in listed.select(outputs, papers)}
     any_engine = bool(options.model or options.base_url)
+    served = options.engine == "openai"
     by_model: dict[tuple[str, str], list[Question]] = {}
     not_for_engine = []
     for question in listed.questions:
         judge = question.judge
-        if question.output not in entries or (models and judge.model not in models):
+        if question.output not in entries:
             continue
-        if any_engine or judge.api == (options.engine == "openai"):
-            by_model.setdefault((judge.model, judge.revision), []).append(question)
+        if models and judge.model not in models:
+            continue
+        if any_engine or judge.api == served:
+            model = (judge.model, judge.revision)
+            by_model.setdefault(model, []).append(question)
         else:
             not_for_engine.append(question)
-    return list(itertools.chain(*by_model.values())), not_for_engine
+    questions = list(itertools.chain(*by_model.values()))
+    return questions, not_for_engine
 
 
 def plan_catalogue(
@@ -319,24 +369,22 @@ def plan_catalogue(
     """A row a judge and its rows: what it would ask, what of that is stored; nothing is
     asked, no weights are loaded.
 
-    options: with `planning`. each: is given a row as soon as it is planned. Columns:
-    model, revision, judge, `question` (the first of
-    those that ask the very same of the same rows), paper, outputs, COUNTS, counted,
-    exact, `guessed` (whether a length is), `why` it cannot be planned here. Models
-    stand together; a completion that two judges of a model ask counts for the first
-    one.
+    options: with `planning`. each: is given a row as soon as it is planned.
+    Columns: model, revision, judge, `question` (the first of those that ask the very
+    same of the same rows), paper, outputs, COUNTS, counted, exact, `guessed` (whether
+    a length is), `why` it cannot be planned here. Models stand together; a completion
+    that two judges of a model ask counts for the first one.
     """
-    return _Plan(questions, options).made(each)
+    return _Plan(questions, options).table(each)
 
 
-_Asked = dict[tuple[Any, ...], list[Question]]
+_ByRows = dict[tuple[Any, ...], list[Question]]
+_ByModel = dict[tuple[str, str], _ByRows]
 
 
-def _together(
-    questions: Sequence[Question], options: EngineOptions
-) -> dict[tuple[str, str], _Asked]:
+def _together(questions: Sequence[Question], options: EngineOptions) -> _ByModel:
     """By model and revision, the questions that ask the very same of the same rows."""
-    by_model: dict[tuple[str, str], _Asked] = {}
+    by_model: _ByModel = {}
     for question in questions:
         by_rows = by_model.setdefault(options.model_of(question), {})
         by_rows.setdefault(question.asked, []).append(question)
@@ -349,13 +397,16 @@ def _outputs(same: Sequence[Question]) -> list[str]:
 
 
 def names(
-    questions: Sequence[Question], options: EngineOptions
+    questions: Sequence[Question],
+    options: EngineOptions,
 ) -> list[tuple[str, str, str]]:
     """Model, judge and outputs of each row of `plan_catalogue`, before it is made."""
     listed = []
-    for (model, _), by_rows in _together(questions, options).items():
+    by_model = _together(questions, options)
+    for (model, _), by_rows in by_model.items():
         for same in by_rows.values():
-            listed.append((model, str(same[0]), ", ".join(_outputs(same))))
+            outputs = ", ".join(_outputs(same))
+            listed.append((model, str(same[0]), outputs))
     return listed
 
 
@@ -367,35 +418,56 @@ class _Plan:
     def __init__(self, questions: Sequence[Question], options: EngineOptions) -> None:
         self.options = options
         self.by_model = _together(questions, options)
-        self.paper_of = {entry.id: entry.paper for entry in catalogue.load().outputs}
+        self.paper_of: dict[str, str] = {}
+        for entry in catalogue.load().outputs:
+            self.paper_of[entry.id] = entry.paper
         self.loaded: dict[tuple[Any, ...], Any] = {}
         self.prompts: dict[tuple[Any, ...], list[_Prompts]] = {}
 
-    def made(self, each: Callable[[dict[str, Any]], None]) -> pd.DataFrame:
-        """The frame of `plan_catalogue`."""
+    def table(self, progress: Callable[[dict[str, Any]], None]) -> pd.DataFrame:
+        """The frame of `plan_catalogue`. progress: is given each row."""
         rows = []
         for (model, revision), by_rows in self.by_model.items():
             counted_draws: _Draws = {}
             engine: Engine | None = None
             for same in by_rows.values():
+                question = same[0]
                 row = self._empty_row(model, revision, same)
                 try:
-                    job = judges.job(same[0], self.options, engine, loaded=self.loaded)
+                    job = judges.job(
+                        question,
+                        self.options,
+                        engine,
+                        loaded=self.loaded,
+                    )
                     engine = job.engine
-                    prompts = self._prompts(same[0], job)
-                    stages = _counted(prompts, job.engine, job.store, counted_draws)
-                    row |= stages[list(COUNTS)].sum().to_dict()
-                    row["counted"] = (stages["counted"] | stages["to_ask"].eq(0)).all()
-                    row["exact"] = stages["exact"].all()
-                    row["guessed"] = stages["guessed"].any()
+                    row |= self._counts(question, job, counted_draws)
                 except (*_NOT_HERE, ValueError, EngineError) as error:
                     row["why"] = str(error)
                 rows.append(row)
-                each(row)
+                progress(row)
         return pd.DataFrame(rows)
 
+    def _counts(
+        self,
+        question: Question,
+        job: Job,
+        counted_draws: _Draws,
+    ) -> dict[str, Any]:
+        """What all stages of a judge take together."""
+        prompts = self._prompts(question, job)
+        stages = _counted(prompts, job.engine, job.store, counted_draws)
+        counts = stages[list(COUNTS)].sum().to_dict()
+        counts["counted"] = _is_counted(stages)
+        counts["exact"] = stages["exact"].all()
+        counts["guessed"] = stages["guessed"].any()
+        return counts
+
     def _empty_row(
-        self, model: str, revision: str, same: Sequence[Question]
+        self,
+        model: str,
+        revision: str,
+        same: Sequence[Question],
     ) -> dict[str, Any]:
         """A row of which nothing is counted yet."""
         outputs = _outputs(same)
@@ -420,14 +492,23 @@ class _Plan:
         """
         counts_tokens = job.engine.count_tokens(()) is not None
         if counts_tokens or has_completions(job.engine, job.store):
-            return list(map(_Prompts.of, job.planned()))
+            return [_Prompts.of(stage) for stage in job.planned()]
         judge = question.judge
-        rows = (judge.data, question.map, question.fill, question.where)
-        chat = job.evaluator.for_engine(job.engine).chat
-        key = (judge.evaluator, judge.settings, *rows, chat)
+        key = (
+            judge.evaluator,
+            judge.settings,
+            judge.data,
+            question.map,
+            question.fill,
+            question.where,
+            job.evaluator.for_engine(job.engine).chat,
+        )
         if key not in self.prompts:
-            made = map(_Prompts.of, job.planned())
-            self.prompts[key] = [replace(prompts, stage=None) for prompts in made]
+            without_texts = []
+            for stage in job.planned():
+                prompts = _Prompts.of(stage)
+                without_texts.append(replace(prompts, stage=None))
+            self.prompts[key] = without_texts
         for prompts in self.prompts[key]:
             job.engine.check(prompts.sampling)
         return self.prompts[key]
@@ -447,9 +528,11 @@ def fill(
     finished stored.
     """
     planned = plan_catalogue(questions, replace(options, planning=True))
-    bar = ProgressBar("the plan", quiet, plan=int(planned["to_ask"].sum()))
+    to_ask = int(planned["to_ask"].sum())
+    bar = ProgressBar("the plan", quiet, plan=to_ask)
     filling = _Filling(options, say, bar, len(planned))
-    for (model, _), rows in planned.groupby(["model", "revision"], sort=False):
+    by_model = planned.groupby(["model", "revision"], sort=False)
+    for (model, _), rows in by_model:
         filling.fill_model(model, rows)
     return filling.unfinished
 
@@ -496,6 +579,7 @@ class _Filling:
             self.engine = None
 
     def _fill_judge(self, row: Any) -> None:
+        """Ask what one judge lacks. row: of the plan. Raises: EngineError."""
         head = f"[{row.Index + 1}/{self.n_judges}] {row.judge}"
         all_stored = row.exact and not row.to_ask and not row.why
         if self.engine is None and not self.options.ask_again and all_stored:
@@ -519,7 +603,8 @@ class _Filling:
         finally:
             if job is not None:
                 self.completed += job.run.counts["done"]
-        if failures := job.run.failures:
+        failures = job.run.failures
+        if failures:
             self.unfinished += 1
             judges.note_refusals(job.store.folder, job.engine, failures)
             first = failures[0]

@@ -54,7 +54,12 @@ TREES = {
 }
 COEFS = ("pearson", "spearman")
 # The paper's names of the aggregators.
-PRINTED_NAMES = {"lr": "LR", "dt": "DT", "rf": "RF", "mlp": "NN"}
+PRINTED_NAMES = {
+    "lr": "LR",
+    "dt": "DT",
+    "rf": "RF",
+    "mlp": "NN",
+}
 OWN = "average of the own aspect"
 ALL = "average of all"
 
@@ -96,8 +101,9 @@ class CriteriaScores:
             raise ValueError(f"unit is {unit!r}; allowed: {', '.join(UNITS)}")
         if unit == "row":
             return test_half(len(self.X), seed, size)
-        codes = pd.factorize(self.items["input_id"])[0]
-        return np.flatnonzero(np.isin(codes, test_half(codes.max() + 1, seed, size)))
+        input_of_row, _ = pd.factorize(self.items["input_id"])
+        test_inputs = test_half(input_of_row.max() + 1, seed, size)
+        return np.flatnonzero(np.isin(input_of_row, test_inputs))
 
 
 def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
@@ -106,11 +112,16 @@ def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
     """
     from sklearn.model_selection import train_test_split
 
-    _, test = train_test_split(np.arange(n), test_size=size, random_state=seed)
+    positions = np.arange(n)
+    _, test = train_test_split(positions, test_size=size, random_state=seed)
     return np.sort(test)
 
 
-def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaScores:
+def recorded(
+    name: str,
+    inputs: int | None = None,
+    draws: int = 20,
+) -> CriteriaScores:
     """Recorded judges in the place of criteria. inputs, draws: only the first so many
     inputs, and draws of a text.
 
@@ -132,17 +143,22 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
         description = "six LLM judges x four aspects"
     else:
         scores = recorded_judges.scores(
-            items, "acloserlook", CHAT_SCALES, by="prompt_form", draws=draws
+            items,
+            "acloserlook",
+            CHAT_SCALES,
+            by="prompt_form",
+            draws=draws,
         )
         description = "gpt-3.5-turbo, seven prompts x four aspects"
     columns = {}
     for judge, by_aspect in scores.items():
         for aspect in ASPECTS[name]:
             columns[f"{judge} {aspect}"] = by_aspect[aspect]
+    X = pd.DataFrame(columns)
     own_columns = {}
     for aspect in ASPECTS[name]:
         own_columns[aspect] = tuple(f"{judge} {aspect}" for judge in scores)
-    return _criteria(name, items, pd.DataFrame(columns), own_columns, description)
+    return _criteria(name, items, X, own_columns, description)
 
 
 def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
@@ -167,19 +183,21 @@ def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
         tree = hdeval.CriteriaTree.published(TREES.get(name, "summeval"))
         judge = judged.model
     answers = ["status", "reason", "details", "value"]
-    items = datasets.items(judged.frame.drop(columns=answers, errors="ignore"))
-    items = _system_outputs(name, items)
+    asked_about = judged.frame.drop(columns=answers, errors="ignore")
+    items = _system_outputs(name, datasets.items(asked_about))
     criteria = list(judged.criteria)
+    X = items[criteria].astype(float)
     own_columns = {}
     for aspect in _rated_aspects(name, items):
-        if (criterion := tree.of_target(aspect)) in criteria:
+        criterion = tree.of_target(aspect)
+        if criterion in criteria:
             own_columns[aspect] = (criterion,)
-    layer_of = {node.id: node.layer for node in tree.nodes()}
-    layers = {criterion: layer_of.get(criterion, 0) for criterion in criteria}
+    layers = dict.fromkeys(criteria, 0)
+    for node in tree.nodes():
+        if node.id in layers:
+            layers[node.id] = node.layer
     description = f"{judge}'s scores of {len(criteria)} criteria"
-    return _criteria(
-        name, items, items[criteria].astype(float), own_columns, description, layers
-    )
+    return _criteria(name, items, X, own_columns, description, layers)
 
 
 def _system_outputs(name: str, items: pd.DataFrame) -> pd.DataFrame:
@@ -192,9 +210,11 @@ def _system_outputs(name: str, items: pd.DataFrame) -> pd.DataFrame:
 
 def _rated_aspects(name: str, items: pd.DataFrame) -> tuple[str, ...]:
     """The aspects that people rated, in the order of the data set's targets."""
-    ratings = items.columns[items.columns.str.startswith("human_")]
+    is_rating = items.columns.str.startswith("human_")
+    ratings = items.columns[is_rating]
     rated = list(ratings.str.removeprefix("human_"))
-    return tuple(aspect for aspect in ASPECTS.get(name, rated) if aspect in rated)
+    targets = ASPECTS.get(name, rated)
+    return tuple(aspect for aspect in targets if aspect in rated)
 
 
 def _criteria(
@@ -203,15 +223,25 @@ def _criteria(
     X: pd.DataFrame,
     own_columns: Mapping[str, tuple[str, ...]],
     description: str,
-    layers: Any = None,
+    layers: Mapping[str, int] | None = None,
 ) -> CriteriaScores:
+    """The scores beside the ratings of the aspects."""
     aspects = _rated_aspects(name, items)
-    groups = (aspects[:3], aspects[3:]) if name == CHAT else None
+    groups = None
+    if name == CHAT:
+        groups = (aspects[:3], aspects[3:])
     ratings = items[[f"human_{aspect}" for aspect in aspects]]
     Y = ratings.set_axis(list(aspects), axis=1).astype(float)
-    label = LABELS.get(name, name)
     return CriteriaScores(
-        name, label, items, X, Y, own_columns, groups, description, layers
+        name,
+        LABELS.get(name, name),
+        items,
+        X,
+        Y,
+        own_columns,
+        groups,
+        description,
+        layers,
     )
 
 
@@ -219,7 +249,10 @@ def _criteria(
 
 
 def tables_1_to_3(
-    output: str, parts: Mapping[str, Part], seed: int = 42, **engine: Any
+    output: str,
+    parts: Mapping[str, Part],
+    seed: int = 42,
+    **engine: Any,
 ) -> Asked:
     """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3 where the judge was asked, on the
     test half of one row split.
@@ -241,9 +274,10 @@ def tables_1_to_3(
         elif judged.route == "mini":
             answers.mini[name] = judged
         else:
-            columns = {aspect: column for column, aspect in part.columns.items()}
-            cells = judged.signed(_cells(of_judge(name, judged), rows, seed))
-            cells["column"] = cells["column"].map(columns)
+            column_of = {aspect: column for column, aspect in part.columns.items()}
+            criteria = of_judge(name, judged)
+            cells = judged.signed(_cells(criteria, rows, seed))
+            cells["column"] = cells["column"].map(column_of)
             answers.tables.append(cells)
     return answers
 
@@ -306,7 +340,10 @@ def _printed_name(kind: str) -> str:
 
 
 def _cells(
-    criteria: CriteriaScores, rows: Mapping[str, Any], seed: int, size: float = 0.5
+    criteria: CriteriaScores,
+    rows: Mapping[str, Any],
+    seed: int,
+    size: float = 0.5,
 ) -> pd.DataFrame:
     """The correlations of a table's rows, a cell an aspect, on the test rows of one row
     split, `size` of all.
@@ -314,14 +351,15 @@ def _cells(
     rows: {row: how an aggregator is fitted, or {target: a value an item}}.
     """
     test = criteria.test_rows("row", seed, size)
+    targets = list(criteria.Y)
     scores = {}
     for row, source in rows.items():
         if "kind" in source:
             scores[row] = _predicted(criteria, test, seed=seed, **source)
         else:
-            scores[row] = {target: source[target][test] for target in criteria.Y}
+            scores[row] = {target: source[target][test] for target in targets}
     items = criteria.items.iloc[test].reset_index(drop=True)
-    human = {target: f"human_{target}" for target in criteria.Y}
+    human = {target: f"human_{target}" for target in targets}
     return correlations.table(items, scores, human)
 
 
@@ -339,7 +377,8 @@ def _predicted(
     X = criteria.X
     if up_to is not None:
         layers = criteria.layers or {}
-        X = X[[name for name in X if layers.get(name, 1) <= up_to]]
+        upper = [name for name in X if layers.get(name, 1) <= up_to]
+        X = X[upper]
     frame = hdeval.predictions(
         X,
         criteria.Y,
@@ -349,8 +388,9 @@ def _predicted(
         seeds=[seed],
         **criteria.settings,
     )
-    predicted = frame["predicted"].to_numpy().reshape(len(test), -1)
-    return dict(zip(criteria.Y, predicted.T.copy(), strict=True))
+    by_row = frame["predicted"].to_numpy().reshape(len(test), -1)
+    by_target = by_row.T.copy()
+    return dict(zip(criteria.Y, by_target, strict=True))
 
 
 def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
@@ -363,15 +403,18 @@ def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     """
     tables = []
     for target, human in criteria.Y.items():
-        averaged = {ALL: [*criteria.X], OWN: [*criteria.own[target]]}
+        averaged = {
+            ALL: list(criteria.X),
+            OWN: list(criteria.own[target]),
+        }
         for kind, names in averaged.items():
-            predicted = criteria.X[names].mean(axis=1)
+            mean = criteria.X[names].mean(axis=1)
             columns = {
                 "kind": kind,
                 "seed": 0,
                 "row": test,
                 "target": target,
-                "predicted": predicted.to_numpy()[test],
+                "predicted": mean.to_numpy()[test],
                 "human": human.to_numpy()[test],
             }
             tables.append(pd.DataFrame(columns))
@@ -393,6 +436,7 @@ def on_splits(
     options: {kind: scikit-learn's settings}. Columns: data, unit, split, kind, target,
     coef, value, n; `kind` in the paper's names.
     """
+    options = options or {}
     tables = []
     for seed in seeds:
         test = criteria.test_rows(unit, seed)
@@ -405,12 +449,13 @@ def on_splits(
                 kinds=[kind],
                 shares=[share],
                 seeds=[seed],
-                options=(options or {}).get(kind),
+                options=options.get(kind),
                 **criteria.settings,
             )
             predictions.append(predicted.replace({"kind": PRINTED_NAMES}))
         joined = pd.concat(predictions, ignore_index=True)
-        tables.append(qualities(joined, ["kind"]).assign(split=seed))
+        quality = qualities(joined, ["kind"])
+        tables.append(quality.assign(split=seed))
     table = pd.concat(tables, ignore_index=True)
     return table.assign(data=criteria.label, unit=unit)
 
@@ -423,23 +468,27 @@ def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     names = [*by, "target"]
     rows = []
-    for key, part in predicted.groupby(names, sort=False):
-        part = part[part["predicted"].notna()]
-        x = part["predicted"].to_numpy()
-        y = part["human"].to_numpy()
+    for key, of_setting in predicted.groupby(names, sort=False):
+        present = of_setting.dropna(subset="predicted")
+        x = present["predicted"].to_numpy()
+        y = present["human"].to_numpy()
         for coef in COEFS:
             value = np.nan
             if len(x) > 1:
                 value = meta.coefficients(x[None, :], y, coef)[0]
             row = dict(zip(names, key, strict=True))
-            rows.append(row | {"coef": coef, "value": value, "n": len(x)})
+            row["coef"] = coef
+            row["value"] = value
+            row["n"] = len(x)
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
 def over_targets(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The mean over targets within each setting (`by`), coefficient and split."""
-    groups = quality.groupby([*by, "coef", "split"], sort=False)
-    return groups.agg(value=("value", "mean"), n=("n", "min")).reset_index()
+    settings = quality.groupby([*by, "coef", "split"], sort=False)
+    means = settings.agg(value=("value", "mean"), n=("n", "min"))
+    return means.reset_index()
 
 
 def mean_correlation(values: pd.Series, half: float) -> meta.Resampled:
@@ -447,7 +496,9 @@ def mean_correlation(values: pd.Series, half: float) -> meta.Resampled:
     (`meta.resampled_t`) cut where correlations end, at -1 and 1.
     """
     mean = meta.resampled_t(values, half, half)
-    return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))
+    low = max(mean.low, -1.0)
+    high = min(mean.high, 1.0)
+    return replace(mean, low=low, high=high)
 
 
 def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -459,15 +510,15 @@ def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     names = [*by, "coef"]
     rows = []
-    for key, part in quality.groupby(names, sort=False):
-        half = part["n"].mean()
-        mean = mean_correlation(part["value"], half)
+    for key, of_setting in quality.groupby(names, sort=False):
+        half = of_setting["n"].mean()
+        mean = mean_correlation(of_setting["value"], half)
         row = dict(zip(names, key, strict=True))
         row["value"] = mean.value
         row["ci_low"] = mean.low
         row["ci_high"] = mean.high
         row["sd"] = mean.sd
-        row["n"] = int(part["n"].min())
+        row["n"] = int(of_setting["n"].min())
         row["signature"] = f"level:dataset|coef:{key[-1]}|{mean.signature()}"
         rows.append(row)
     return pd.DataFrame(rows)
@@ -482,13 +533,14 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
     """
     names = [*by, "coef"]
     rows = []
-    for key, part in quality.groupby(names):
-        half = part["n"].mean()
-        values = part.pivot(index="split", columns="kind", values="value")
+    for key, of_setting in quality.groupby(names):
+        half = of_setting["n"].mean()
+        values = of_setting.pivot(index="split", columns="kind", values="value")
         for kind in quality["kind"].unique():
             if kind == base:
                 continue
-            test = meta.resampled_t(values[kind] - values[base], half, half)
+            gains = values[kind] - values[base]
+            test = meta.resampled_t(gains, half, half)
             row = dict(zip(names, key, strict=True))
             row["kind"] = kind
             row["difference"] = test.value
@@ -499,5 +551,6 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
             rows.append(row)
     table = pd.DataFrame(rows)
     corrected = meta.correct(table["p"].tolist(), "holm")
-    table.insert(table.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
+    after_p = table.columns.get_loc("p") + 1
+    table.insert(after_p, "p_holm", corrected.adjusted)
     return table

@@ -28,22 +28,25 @@ def check(exercise: str, answer: Any) -> str:
     if exercise not in exercises:
         nearest = meant(exercise, exercises, ".")
         raise ValueError(f"no exercise {exercise!r}{nearest}")
-    known = exercises[exercise]
+    facts = exercises[exercise]
     if answer is None:
         return f"Exercise {exercise}: write your answer in the place of None."
     if not isinstance(answer, str):
         try:
-            answer = f"{float(answer):.{known.get('decimals', 0)}f}"
+            decimals = facts.get("decimals", 0)
+            answer = f"{float(answer):.{decimals}f}"
         except (TypeError, ValueError):
-            return f"Exercise {exercise}: {known['takes']} is needed."
+            return f"Exercise {exercise}: {facts['takes']} is needed."
     digest = digest_of(exercise, answer)
-    if digest == known["right"]:
+    if digest == facts["right"]:
         return f"Exercise {exercise}: right."
-    hint = known.get("hints", {}).get(digest, known["hint"])
+    hints = facts.get("hints", {})
+    hint = hints.get(digest, facts["hint"])
     return f"Exercise {exercise}: not yet. {hint}"
 
 
 def digest_of(exercise: str, answer: str) -> str:
     """The hash of an answer, as `exercises.toml` has it."""
     words = " ".join(answer.casefold().split())
-    return hashlib.sha256(f"{exercise}|{words}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{exercise}|{words}".encode())
+    return digest.hexdigest()[:16]

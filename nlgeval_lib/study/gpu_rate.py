@@ -41,14 +41,16 @@ def write(measured: Mapping[str, Any]) -> Path:
 def read() -> GpuRate | None:
     """The last measurement; None where there is none that can be used."""
     try:
-        kept = json.loads(files.state(_FILE).read_text(encoding="utf-8"))
-        numbers = [
-            float(kept[name])
-            for name in ("billions", "tokens_a_second", "load_seconds")
-        ]
-        model = str(kept["model"])
+        measured = json.loads(files.state(_FILE).read_text(encoding="utf-8"))
+        rate = GpuRate(
+            str(measured["model"]),
+            float(measured["billions"]),
+            float(measured["tokens_a_second"]),
+            float(measured["load_seconds"]),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not all(math.isfinite(number) and number > 0 for number in numbers):
-        return None
-    return GpuRate(model, *numbers)
+    for number in (rate.billions, rate.tokens_a_second, rate.load_seconds):
+        if not math.isfinite(number) or number <= 0:
+            return None
+    return rate

@@ -53,7 +53,10 @@ def snapshots(model: str) -> tuple[str, ...]:
 
 
 def of(
-    judge: Judge, model: str, revision: str, served: Collection[str] = ()
+    judge: Judge,
+    model: str,
+    revision: str,
+    served: Collection[str] = (),
 ) -> Identity:
     """How near a model that answered is to a judge of the catalogue.
 
@@ -61,24 +64,28 @@ def of(
     an engine that names no model.
     """
     base, root, moved = _read(model, revision)
-    if any(part.startswith(_CHANGED) for part in revision.split("+")):
-        return Identity.OTHER
+    for label in revision.split("+"):
+        if label.startswith(_CHANGED):
+            return Identity.OTHER
     declared = judge.revision
     if declared and base != declared and not base.startswith("sha256:"):
         return Identity.OTHER
     if moved:
         public = "/" in judge.model  # a hub's id: its weights are public
-        if public and root == judge.model and set(served) <= {model, judge.model}:
+        as_named = set(served) <= {model, judge.model}
+        if public and root == judge.model and as_named:
             return Identity.ELSEWHERE
         return Identity.OTHER
     if model != judge.model:
         return Identity.OTHER
     listed = snapshots(model)
-    others = set(served) - {model}
-    if others <= set(listed):
-        told = others and model not in served
-        return Identity.SNAPSHOT if told or not listed else Identity.NAME
-    if all(name.startswith(model) for name in others):
+    other_names = set(served) - {model}
+    if other_names <= set(listed):
+        names_snapshots = other_names and model not in served
+        if names_snapshots or not listed:
+            return Identity.SNAPSHOT
+        return Identity.NAME
+    if all(name.startswith(model) for name in other_names):
         return Identity.OTHER_DATE
     return Identity.OTHER
 
@@ -90,18 +97,20 @@ def _read(model: str, revision: str) -> tuple[str, str, bool]:
     vLLM names the weights of every model that it serves, and a revision leaves them out
     where they are called as the model is.
     """
-    base = root = owner = ""
+    base = ""
+    root = ""
+    owner = ""
     moved = False
-    for part in revision.split("+"):
-        kind, _, value = part.partition(":")
+    for label in revision.split("+"):
+        kind, _, value = label.partition(":")
         if kind == "at":
             moved = True
         elif kind == "root":
             root = value
         elif kind == "owner":
             owner = value
-        elif not base and not part.startswith(_WHERE):
-            base = part
+        elif not base and not label.startswith(_WHERE):
+            base = label
     if not root and owner == "vllm":
         root = model
     return base, root, moved
@@ -109,10 +118,10 @@ def _read(model: str, revision: str) -> tuple[str, str, bool]:
 
 def who(model: str, revision: str, served: Collection[str]) -> str:
     """The name of whoever answered, as a table shows it."""
-    others = sorted(set(served) - {model})
-    if not others:
+    other_names = sorted(set(served) - {model})
+    if not other_names:
         return f"{model}@{revision}".rstrip("@")
-    names = " and ".join(others)
+    names = " and ".join(other_names)
     if model in served:
         names = f"{model} and {names}"
     place = f"@{revision}" if revision else ""

@@ -1,7 +1,8 @@
 """Judges of a printed table that are asked about each of its columns apart: their
 coefficients, and how far the judge's own draws move them.
 
-judged = judged_columns("prometheus_table_02", rows, columns, "gpt4", mode=mode, coefs=COEFS)
+options = {"engine": "replay", "model": "", "revision": "", "mode": mode}
+judged = judged_columns("prometheus_table_02", rows, columns, "gpt4", **options)
 """
 
 from __future__ import annotations
@@ -34,23 +35,29 @@ class JudgedColumns:
 
 
 def coefficients(
-    judged: JudgeScores, row: str, column: str, human: str, **how: Any
+    judged: JudgeScores,
+    row: str,
+    column: str,
+    human: str,
+    **options: Any,
 ) -> pd.DataFrame:
     """The correlations of one judge's scores with the ratings beside them, with
     `own_sd` and `draws`: how far the judge's own draws move each.
 
-    human: the column of `judged.frame` with the ratings, all of one aspect. how:
-    options of `scoring.correlations.table`.
+    human: the column of `judged.frame` with the ratings, all of one aspect. options:
+    those of `scoring.correlations.table`.
     """
     frame = judged.frame.reset_index(drop=True)
     aspect = str(frame["aspect"].iat[0])
+    scores = frame["value"].to_numpy(float)
+    places = pd.MultiIndex.from_frame(frame[ITEM])
     rows = JudgedRows(
         frame,
-        scores={row: {aspect: frame["value"].to_numpy(float)}},
+        scores={row: {aspect: scores}},
         signatures={row: judged.signature},
-        draws={row: drawn(frame, pd.MultiIndex.from_frame(frame[ITEM]))},
+        draws={row: drawn(frame, places)},
     )
-    table = rows.table({column: aspect}, {column: human}, **how)
+    table = rows.table({column: aspect}, {column: human}, **options)
     return table.assign(route=judged.route)
 
 
@@ -64,26 +71,31 @@ def judged_columns(
     model: str,
     revision: str,
     mode: str,
-    **how: Any,
+    **options: Any,
 ) -> JudgedColumns:
     """Ask each judge about each column; in the catalogue it is named "ROW, COLUMN".
 
-    human: the ratings' column in what was judged. how: options of
+    human: the ratings' column in what was judged. options: those of
     `scoring.correlations.table`. Raises: what `study.judge_scores` raises.
     """
     result = JudgedColumns()
-    options = {"engine": engine, "model": model, "revision": revision, "mode": mode}
+    asked_with = {
+        "engine": engine,
+        "model": model,
+        "revision": revision,
+        "mode": mode,
+    }
     for column in columns:
         for row in rows:
             name = f"{row}, {column}"
-            judged = judge_scores(output, name, **options)
+            judged = judge_scores(output, name, **asked_with)
             if not judged.available:
                 reason = papers.gap(papers.NEEDS_RUN, judged.why)
                 result.lacking[row, column] = reason
             elif judged.route != "run":
                 result.mini[name] = judged
             else:
-                table = coefficients(judged, row, column, human, **how)
+                table = coefficients(judged, row, column, human, **options)
                 result.tables.append(table)
                 result.coverage[row, column] = judged.coverage
     return result

@@ -3,7 +3,8 @@ why the others are lacking.
 
 parts = {"openmeva": Part(outputs("openmeva", mode), {"OpenMEVA": "overall"}), ...}
 cells = correlated(parts, scored(parts, {"BLEU": Bleu(), ...}), coefs=["spearman"])
-judged = asked("coascore_table_02", parts, {"coefs": ["spearman"]}, engine="replay", mode=mode)
+options = {"engine": "replay", "mode": mode}
+judged = asked("coascore_table_02", parts, {"coefs": ["spearman"]}, **options)
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nlgeval_lib.study.scores import JudgeScores
 
 # A system may have several outputs for one input.
 ITEM = ["input_id", "system_id", "output"]
+ByAspect = dict[str, np.ndarray]
 
 
 @dataclass
@@ -41,42 +43,46 @@ class JudgedRows:
     """
 
     items: pd.DataFrame
-    scores: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    scores: dict[str, ByAspect] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
-    draws: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    draws: dict[str, ByAspect] = field(default_factory=dict)
     fixed: set[str] = field(default_factory=set)
     lacking: dict[str, str] = field(default_factory=dict)
     mini: dict[str, JudgeScores] = field(default_factory=dict)
 
     def table(
-        self, aspects: Mapping[str, str], human: Mapping[str, Any], **how: Any
+        self,
+        aspects: Mapping[str, str],
+        human: Mapping[str, Any],
+        **options: Any,
     ) -> pd.DataFrame:
         """The table of correlations (`scoring.correlations.table`), route `run`; a
         signature tells judge and statistic.
 
-        aspects: the table's column -> the aspect that was judged. An empty frame where
-        no judge has scores.
+        aspects: the table's column -> the aspect that was judged. options: those of
+        the correlations. An empty frame where no judge has scores.
         """
         if not self.scores:
             return pd.DataFrame()
-        scores: dict[str, dict[str, np.ndarray]] = {}
+        scores = {}
         for row, by_aspect in self.scores.items():
-            scores[row] = {}
+            by_column = {}
             for column, aspect in aspects.items():
                 name = aspect if aspect in by_aspect else ""
-                scores[row][column] = by_aspect[name]
-        table = correlations.table(self.items, scores, human, **how)
+                by_column[column] = by_aspect[name]
+            scores[row] = by_column
+        table = correlations.table(self.items, scores, human, **options)
         judge = table["row"].map(self.signatures)
         signature = table["signature"] + "|judge:" + judge
         table = table.assign(route="run", signature=signature)
-        return self._with_spread(table, aspects, human, how)
+        return self._with_spread(table, aspects, human, options)
 
     def _with_spread(
         self,
         table: pd.DataFrame,
         aspects: Mapping[str, str],
         human: Mapping[str, Any],
-        how: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> pd.DataFrame:
         """The table with `own_sd` and `draws`: how far the judge's own draws move each
         coefficient; NaN where an output was asked about once.
@@ -84,15 +90,22 @@ class JudgedRows:
         spreads = []
         counts = []
         for cell in table.itertuples(index=False):
-            spread = 0.0 if cell.row in self.fixed else np.nan
             count = 1
-            draws = self._drawn(cell.row, aspects.get(cell.column, cell.column))
-            if draws is not None and cell.row not in self.fixed:
+            aspect = aspects.get(cell.column, cell.column)
+            draws = self._drawn(cell.row, aspect)
+            if cell.row in self.fixed:
+                spread = 0.0
+            elif draws is None:
+                spread = np.nan
+            else:
                 ratings = human[cell.column]
                 if isinstance(ratings, str):
                     ratings = self.items[ratings]
                 coefficient = correlations.coefficient(
-                    self.items, ratings, cell.statistic, **how
+                    self.items,
+                    ratings,
+                    cell.statistic,
+                    **options,
                 )
                 spread = papers.own_sd(draws, coefficient)
                 count = len(draws)
@@ -107,35 +120,42 @@ class JudgedRows:
 
 
 def judged_rows(
-    output: str, items: pd.DataFrame, names: Mapping[str, str], **asked: Any
+    output: str,
+    items: pd.DataFrame,
+    names: Mapping[str, str],
+    **engine: Any,
 ) -> JudgedRows:
     """What the judges and the metrics of a catalogue's output say of `items`.
 
     items: the table's outputs, a row each, with `input_id` and `system_id`. names: {row
-    of the table: the judge's name in the catalogue}. asked: engine, model, revision,
+    of the table: the judge's name in the catalogue}. engine: engine, model, revision,
     mode ..., as `study.judge_scores` takes them; with another engine than replay,
     metrics are computed where their weights are here.
     Raises: what `study.judge_scores` raises.
     """
     judged = JudgedRows(items)
-    _add_metrics(judged, output, compute=asked.get("engine", "replay") != "replay")
+    replayed = engine.get("engine", "replay") == "replay"
+    _add_metrics(judged, output, compute=not replayed)
     places = pd.MultiIndex.from_frame(items[ITEM])
     for row, name in names.items():
-        answers = judge_scores(output, name, **asked)
+        answers = judge_scores(output, name, **engine)
         if not answers.available:
             judged.lacking[row] = papers.gap(papers.NEEDS_RUN, answers.why)
         elif answers.route != "run":
             judged.mini[row] = answers
         else:
             _add_judge(judged, row, answers, places)
-            for other in answers.others:
-                _, mark, who = other.signature.partition(JUDGED_BY)
-                _add_judge(judged, f"{row}{mark}{who}", other, places)
+            for further in answers.others:
+                _, mark, server = further.signature.partition(JUDGED_BY)
+                _add_judge(judged, f"{row}{mark}{server}", further, places)
     return judged
 
 
 def _add_judge(
-    judged: JudgedRows, row: str, answers: JudgeScores, places: pd.MultiIndex
+    judged: JudgedRows,
+    row: str,
+    answers: JudgeScores,
+    places: pd.MultiIndex,
 ) -> None:
     """Add a judge's scores under a row's name.
 
@@ -174,28 +194,28 @@ def _add_metrics(judged: JudgedRows, output: str, compute: bool) -> None:
         judged.signatures[row] = signatures[0]
 
 
-def drawn(frame: pd.DataFrame, places: pd.MultiIndex) -> dict[str, np.ndarray]:
+def drawn(frame: pd.DataFrame, places: pd.MultiIndex) -> ByAspect:
     """The values of a judge's draws by aspect, each `[draw, output]`, NaN for a draw
     without a score; nothing of a judge that was asked once an output.
 
     frame: judged rows with ITEM, `aspect` and `details`. places: the outputs, in order.
     """
-    draws: dict[str, np.ndarray] = {}
+    draws: ByAspect = {}
     if "details" not in frame:
         return draws
-    for aspect, part in frame.groupby("aspect", sort=False):
-        values = {}
-        outputs = part[ITEM].itertuples(index=False, name=None)
-        for place, details in zip(outputs, part["details"], strict=True):
+    for aspect, rows in frame.groupby("aspect", sort=False):
+        values_at = {}
+        outputs = rows[ITEM].itertuples(index=False, name=None)
+        for place, details in zip(outputs, rows["details"], strict=True):
             if "values" in details:
-                values[place] = details["values"]
-        if not values:
+                values_at[place] = details["values"]
+        if not values_at:
             continue
-        most = max(len(row) for row in values.values())
+        most = max(map(len, values_at.values()))
         matrix = np.full((most, len(places)), np.nan)
         for position, place in enumerate(places):
-            row = values.get(place, ())
-            matrix[: len(row), position] = row
+            values = values_at.get(place, ())
+            matrix[: len(values), position] = values
         draws[str(aspect)] = matrix
     return draws
 
@@ -230,12 +250,16 @@ class Part:
         """
         if len(aspects) == 1:
             return cls(items, {label: aspects[0]})
-        return cls(items, dict(zip(aspects, aspects, strict=True)), label, digits)
+        columns = {aspect: aspect for aspect in aspects}
+        return cls(items, columns, label, digits)
 
     @property
     def human(self) -> dict[str, str]:
         """{the table's column: the column of `items` with the ratings}."""
-        return {column: f"human_{aspect}" for column, aspect in self.columns.items()}
+        ratings = {}
+        for column, aspect in self.columns.items():
+            ratings[column] = f"human_{aspect}"
+        return ratings
 
 
 def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
@@ -256,46 +280,54 @@ def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
 
     def score(items: pd.DataFrame) -> pd.Series:
         ids = items["input_id"].unique()
-        positions = np.linspace(0, len(ids) - 1, min(inputs, len(ids)))
-        chosen = ids[positions.round().astype(int)]
-        judged = metric.score(items[items["input_id"].isin(chosen)])
+        last = len(ids) - 1
+        count = min(inputs, len(ids))
+        positions = np.linspace(0, last, count).round().astype(int)
+        chosen = ids[positions]
+        is_chosen = items["input_id"].isin(chosen)
+        judged = metric.score(items[is_chosen])
         return judged["value"].reindex(items.index)
 
     return score
 
 
 def scored(
-    parts: Mapping[str, Part], metrics: Mapping[str, Any]
+    parts: Mapping[str, Part],
+    metrics: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:
     """What metrics say of each part: {part: {row: a value an output}}.
 
     metrics: {row: an evaluator or a function of the outputs, or {part: one of these}}.
     """
-    scores: dict[str, dict[str, Any]] = {name: {} for name in parts}
+    scores = {}
     for name, part in parts.items():
+        by_row = {}
         for row, metric in metrics.items():
             if isinstance(metric, Mapping):
                 metric = metric[name]
             if callable(metric):
-                scores[name][row] = metric(part.items)
+                by_row[row] = metric(part.items)
             else:
-                scores[name][row] = metric.score(part.items)["value"]
+                by_row[row] = metric.score(part.items)["value"]
+        scores[name] = by_row
     return scores
 
 
 def correlated(
-    parts: Mapping[str, Part], scores: Mapping[str, Mapping[str, Any]], **how: Any
+    parts: Mapping[str, Part],
+    scores: Mapping[str, Mapping[str, Any]],
+    **options: Any,
 ) -> pd.DataFrame:
     """The correlations of each part's scores with its ratings
     (`scoring.correlations.table`), an aspect a column.
 
-    scores: as `scored` gives them, of all parts or some. A further column `part` names
-    the part.
+    scores: as `scored` gives them, of all parts or some. options: those of the
+    correlations. A further column `part` names the part.
     """
     tables = []
     for name, by_row in scores.items():
         part = parts[name]
-        table = correlations.table(part.items, by_row, part.human, **how)
+        table = correlations.table(part.items, by_row, part.human, **options)
         tables.append(table.assign(part=name))
     return pd.concat(tables, ignore_index=True)
 
@@ -318,11 +350,13 @@ def with_mean(cells: pd.DataFrame, label: str = "average") -> pd.DataFrame:
 
     cells: with `route`.
     """
-    columns = cells.groupby(["row", "route"])["column"].transform("nunique")
-    complete = cells[columns == cells["column"].nunique()]
+    by_row = cells.groupby(["row", "route"])
+    columns_of_row = by_row["column"].transform("nunique")
+    complete = cells[columns_of_row == cells["column"].nunique()]
     tables = [cells]
     for route, table in complete.groupby("route", sort=False):
-        tables.append(correlations.averaged(table, label).assign(route=route))
+        means = correlations.averaged(table, label)
+        tables.append(means.assign(route=route))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -338,7 +372,10 @@ class Asked:
 
 
 def asked(
-    output: str, parts: Mapping[str, Part], how: Mapping[str, Any], **engine: Any
+    output: str,
+    parts: Mapping[str, Part],
+    how: Mapping[str, Any],
+    **engine: Any,
 ) -> Asked:
     """The rows of a table that its judges and metrics in the catalogue give, part by
     part; and those whose scores others published, where these are here (route public).
@@ -348,26 +385,36 @@ def asked(
     takes them. Raises: what `judged_rows` raises.
     """
     answers = Asked()
-    listed = [question.name for question in catalogue.load().questions_of(output)]
+    questions = catalogue.load().questions_of(output)
     for name, part in parts.items():
         suffix = f", {name}"
-        names = {
-            judge.removesuffix(suffix): judge
-            for judge in listed
-            if judge.endswith(suffix)
-        }
+        names = {}
+        for question in questions:
+            if question.name.endswith(suffix):
+                row = question.name.removesuffix(suffix)
+                names[row] = question.name
         judged = judged_rows(output, part.items, names, **engine)
         cells = judged.table(part.columns, part.human, **how)
         published, unread = published_rows.table(
-            output, name, part.items, part.columns, part.human, **how
+            output,
+            name,
+            part.items,
+            part.columns,
+            part.human,
+            **how,
         )
-        for route, table in (("run", cells), ("public", published)):
+        tables = {"run": cells, "public": published}
+        for route, table in tables.items():
             if len(table):
                 means = averaged(parts, table.assign(part=name))
                 answers.tables.append(means.assign(route=route))
-        columns = [part.average] if part.average else [*part.columns]
-        for row, reason in {**judged.lacking, **unread}.items():
-            answers.lacking |= {(row, column): reason for column in columns}
+        columns = [*part.columns]
+        if part.average:
+            columns = [part.average]
+        reasons = judged.lacking | unread
+        for row, reason in reasons.items():
+            for column in columns:
+                answers.lacking[row, column] = reason
         for row, scores in judged.mini.items():
             answers.mini[f"{row}, {name}"] = scores
     return answers

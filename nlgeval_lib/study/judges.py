@@ -132,7 +132,8 @@ def job(
     )
     rows = _chosen(prepared_job.data.whole(), question)
     if aspects:
-        rows = rows.take(rows.frame["aspect"].isin(list(aspects)).to_numpy())
+        of_aspects = rows.frame["aspect"].isin(list(aspects))
+        rows = rows.take(of_aspects.to_numpy())
     if options.mode == "quick":
         rows = first_inputs(rows)
     prepared_job.data = rows
@@ -142,13 +143,16 @@ def job(
 def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
     """The engine with model and revision as they are loaded."""
     if options.model == MINI:
-        return replace(options, model=_miniature(options.engine)[0])
+        folder_or_id, _ = _miniature(options.engine)
+        return replace(options, model=folder_or_id)
     model, revision = options.model_of(question)
-    if folder := options.folders.get(model, ""):
+    folder = options.folders.get(model, "")
+    if folder:
         settings = (*options.settings, f"name={model}")
         return replace(options, model=folder, settings=settings)
-    local = options.engine in ("vllm", "transformers") and not Path(model).is_dir()
-    if options.planning and not revision and local:
+    loads_weights = options.engine in ("vllm", "transformers")
+    from_hub = loads_weights and not Path(model).is_dir()
+    if options.planning and not revision and from_hub:
         # The store may have been filled on a machine that has the weights.
         stored = _revisions(options.store, model)
         if len(stored) == 1 and models.hub_revision(model, None) == "main":
@@ -160,8 +164,9 @@ def first_inputs(rows: Rows) -> Rows:
     """The rows of the first 20 inputs; where these are not known, the first 20 rows."""
     if "input_id" not in rows.frame:
         return rows.take(np.arange(len(rows)) < QUICK_INPUTS)
-    wanted = datasets.first_inputs(rows.frame, QUICK_INPUTS)
-    return rows.take(rows.frame["input_id"].isin(wanted).to_numpy())
+    first = datasets.first_inputs(rows.frame, QUICK_INPUTS)
+    is_first = rows.frame["input_id"].isin(first)
+    return rows.take(is_first.to_numpy())
 
 
 def checkpoint() -> Path:
@@ -172,7 +177,12 @@ def checkpoint() -> Path:
         raise Unavailable("no checkpoint in data/mini/judge; make mini-judge") from None
 
 
-def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Engine:
+def engine(
+    name: str,
+    model: str,
+    revision: str = "",
+    base_url: str = "",
+) -> Engine:
     """A model to ask outside of the catalogue's judges; "mini" is the miniature one,
     `replay` answers from the store.
 
@@ -208,13 +218,15 @@ def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
     replaced = set(_OF_DATA)
     if "sampling" in own_settings:
         replaced.update(_SAMPLING)
-    settings = tuple(
-        setting for setting in judge.settings if pair(setting)[0] not in replaced
-    )
-    for setting in settings:
-        own_settings.pop(pair(setting)[0], None)
-    judge = replace(judge, data="mini_judge", settings=settings)
-    return replace(question, judge=judge, fill=(), where=()), own_settings
+    settings = []
+    for setting in judge.settings:
+        name, _ = pair(setting)
+        if name not in replaced:
+            settings.append(setting)
+            own_settings.pop(name, None)
+    judge = replace(judge, data="mini_judge", settings=tuple(settings))
+    question = replace(question, judge=judge, fill=(), where=())
+    return question, own_settings
 
 
 def _chosen(data: Rows, question: Question) -> Rows:
@@ -229,8 +241,11 @@ def _chosen(data: Rows, question: Question) -> Rows:
         if column not in data.frame.columns:
             columns = ", ".join(data.frame)
             raise ValueError(f"{label}: where names {column!r}; columns: {columns}")
-        equal = (data.frame[column].astype(str) == value).to_numpy()
-        keep &= ~equal if name.endswith("!") else equal
+        texts = data.frame[column].astype(str)
+        holds = (texts == value).to_numpy()
+        if name.endswith("!"):
+            holds = ~holds
+        keep &= holds
     if not keep.any():
         conditions = " and ".join(question.where)
         raise ValueError(f"{label}: no row of {question.judge.data} has {conditions}")
@@ -256,23 +271,37 @@ def asked_scores(
 
     The arguments are those of `scores.judge_scores`.
     """
-    route = "mini" if model == MINI or named.stand_ins(folder) else "run"
+    route = "run"
+    if model == MINI or named.stand_ins(folder):
+        route = "mini"
     options = EngineOptions(
-        engine, model, revision, base_url, engine_settings, folder, mode=mode
+        engine,
+        model,
+        revision,
+        base_url,
+        engine_settings,
+        folder,
+        mode=mode,
     )
-    key = (engine, *options.model_of(question), base_url, tuple(engine_settings))
+    name, label = options.model_of(question)
+    key = (engine, name, label, base_url, tuple(engine_settings))
     try:
         if engine == "replay":
             return _replayed(question, options, aspects, route)
-        asked_job = job(question, options, ready=_held.get(key), aspects=aspects)
+        held_engine = _held.get(key)
+        asked_job = job(question, options, held_engine, aspects)
     except (DataError, Unavailable) as error:
         return JudgeScores(False, str(error), route=route)
     _hold(key, asked_job.engine)
-    return _named(question, asked_job, folder, read(asked_job, route))
+    scores = read(asked_job, route)
+    return _named(question, asked_job, folder, scores)
 
 
 def _replayed(
-    question: Question, options: EngineOptions, aspects: Sequence[str], route: str
+    question: Question,
+    options: EngineOptions,
+    aspects: Sequence[str],
+    route: str,
 ) -> JudgeScores:
     """The scores of the revision in the store that is the paper's judge, or nearest to
     it; those of the other revisions are its `others`.
@@ -289,32 +318,40 @@ def _replayed(
         engine = replayed.engine
         engine.refused = refusals(folder, engine.model, engine.revision)
         scores = read(replayed, route)
-        if reason := incomplete(question, replayed):
+        reason = incomplete(question, replayed)
+        if reason:
             reasons.append(f"{reason}; {how_to_make(question, options.model)}")
         else:
             complete.append(_named(question, replayed, folder, scores))
     if not complete:
         return JudgeScores(False, reasons[0], route=route)
     complete.sort(key=lambda scores: not scores.papers_own)
-    others = [_apart(scores) for scores in complete[1:]]
-    return replace(complete[0], others=tuple(others))
+    nearest, *further = complete
+    return replace(nearest, others=tuple(map(_apart, further)))
 
 
 def _named(
-    question: Question, answered: Job, folder: Path, scores: JudgeScores
+    question: Question,
+    answered: Job,
+    folder: Path,
+    scores: JudgeScores,
 ) -> JudgeScores:
     """Scores with who answered: a grade, and in the signature who it was in the place
     of the catalogue's model.
     """
     engine = answered.engine
-    if stand_in := named.stand_ins(folder).get(engine.model):
+    stand_in = named.stand_ins(folder).get(engine.model)
+    if stand_in:
         return replace(scores, signature=f"{scores.signature}|stand-in:{stand_in}")
     if scores.route != "run":
         return scores
     served = answered.run.served
     grade = identity.of(question.judge, engine.model, engine.revision, served)
-    named_scores = replace(scores, identity=grade, served=tuple(sorted(served)))
-    return named_scores if grade.papers_own else _apart(named_scores)
+    names = tuple(sorted(served))
+    graded = replace(scores, identity=grade, served=names)
+    if grade.papers_own:
+        return graded
+    return _apart(graded)
 
 
 def _apart(scores: JudgeScores) -> JudgeScores:
@@ -334,7 +371,8 @@ def incomplete(question: Question, replayed: Job) -> str:
     if engine.missing:
         count = "none of the"
         if replayed.run.counts["stored"]:
-            count = f"{total - len(engine.missing):,} of {total:,}"
+            n_stored = total - len(engine.missing)
+            count = f"{n_stored:,} of {total:,}"
         subject = described(question, engine.model, replayed.data.name)
         return f"the store has {count} completions of {subject}"
     if len(engine.excused) > MOST_REFUSED * total:
@@ -352,8 +390,9 @@ _held: dict[tuple, Any] = {}
 
 def _hold(key: tuple, engine: Engine) -> None:
     """Keep this engine alone."""
-    for held_key in [held_key for held_key in _held if held_key != key]:
-        _held.pop(held_key).close()
+    for held_key in list(_held):
+        if held_key != key:
+            _held.pop(held_key).close()
     _held[key] = engine
 
 
@@ -364,32 +403,34 @@ def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
     others.
     """
     engine = job.engine
-    unfitted = job.unfitted()
+    needs_fit = job.unfitted()
     replayed = engine is not None and engine.name == "replay"
     # A copy that the runner executes is kept: what the rate was at that hour does not
     # belong into it.
     quiet = replayed or bool(os.environ.get("NLGEVAL_RECORD"))
     bar = ProgressBar(job.name, quiet=quiet)
     criteria: tuple[str, ...] = ()
-    if unfitted and not folds:
+    if needs_fit and not folds:
         scored = job.criteria(bar)
         has_score = scored.notna()
         signature = job.evaluator.signature(engine)
         criteria = tuple(map(str, scored.columns))
     else:
-        scored = job.cross_fit(folds, bar) if unfitted else job.score(bar)
+        scored = job.cross_fit(folds, bar) if needs_fit else job.score(bar)
         has_score = scored["status"] == "ok"
         signature = scored.attrs.get("signature", "")
     if job.run.failures and not replayed:
         note_refusals(job.store.folder, engine, job.run.failures)
     rows = job.data.whole().frame
-    rows = rows.drop(columns=rows.columns.intersection(scored.columns))
+    in_both = rows.columns.intersection(scored.columns)
+    rows = rows.drop(columns=in_both)
+    n_scores = int(has_score.to_numpy().sum())
     return JudgeScores(
         True,
         frame=rows.join(scored).reset_index(drop=True),
         route=route,
         signature=signature,
-        coverage=f"{int(has_score.to_numpy().sum()):,} of {has_score.size:,}",
+        coverage=f"{n_scores:,} of {has_score.size:,}",
         model=engine.model if engine else "",
         revision=engine.revision if engine else "",
         criteria=criteria,
@@ -412,13 +453,18 @@ def stored_revisions(question: Question, options: EngineOptions) -> list[str]:
     if not stored:
         model = f"{name}@{revision}" if revision else name
         raise Unavailable(nothing_stored(question, model, options.model))
-    return sorted(stored, key=lambda label: (label != revision, is_marked(label)))
+    stored.sort(key=lambda label: (label != revision, is_marked(label)))
+    return stored
 
 
 def _revisions(folder: str | Path, model: str) -> list[str]:
     """The revisions of a model that a store has completions of."""
+    revisions = []
     with named.store(folder) as store:
-        return [revision for name, revision in store.census() if name == model]
+        for name, revision in store.census():
+            if name == model:
+                revisions.append(revision)
+    return revisions
 
 
 # -- completions that could not be had, such as those of prompts that a model has no
@@ -429,8 +475,9 @@ def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
     """Why each completion (by key) of a model could not be had; nothing where
     nothing was noted.
     """
+    path = _note(folder, model, revision)
     try:
-        note = json.loads(_note(folder, model, revision).read_text(encoding="utf-8"))
+        note = json.loads(path.read_text(encoding="utf-8"))
         return dict(note["refused"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}
@@ -445,12 +492,16 @@ def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> 
 
 
 def note_refused(
-    folder: Path, model: str, revision: str, failures: Iterable[Failure]
+    folder: Path,
+    model: str,
+    revision: str,
+    failures: Iterable[Failure],
 ) -> None:
     """The same for a model by name and revision. Raises: OSError."""
-    lasting = {
-        failure.key: failure.reason for failure in failures if not failure.passing
-    }
+    lasting = {}
+    for failure in failures:
+        if not failure.passing:
+            lasting[failure.key] = failure.reason
     if not lasting:
         return
     note = {
@@ -458,14 +509,17 @@ def note_refused(
         "revision": revision,
         "refused": refusals(folder, model, revision) | lasting,
     }
-    files.write_text(_note(folder, model, revision), json.dumps(note, indent=0))
+    path = _note(folder, model, revision)
+    files.write_text(path, json.dumps(note, indent=0))
 
 
 def forget_refusals(folder: Path, engine: Engine) -> None:
     """What could not be had before counts as never asked. Raises: OSError."""
-    _note(folder, engine.model, engine.revision).unlink(missing_ok=True)
+    path = _note(folder, engine.model, engine.revision)
+    path.unlink(missing_ok=True)
 
 
 def _note(folder: Path, model: str, revision: str) -> Path:
+    """The file of a model's note."""
     digest = hashlib.sha256(f"{model}@{revision}".encode()).hexdigest()
     return folder / "refused" / f"{digest[:16]}.json"

@@ -8,7 +8,7 @@ table = leaderboard.rated()
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ LEVELS = {
 # up to so many judges are tested two by two and corrected by Holm's rule, which would
 # leave little of the 2,080 tests of 65; of more, differences are corrected together
 MOST_BY_HOLM = 16
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,11 @@ class Board:
     free: tuple[str, ...] = ()
     raters: tuple[np.ndarray, ...] = ()
     levels: tuple[str, ...] = tuple(LEVELS)
-    ranked: tuple[str, ...] = field(default=())
 
 
 def rated(
-    names: tuple[str, ...] = (), progress: Callable[[str], Any] = lambda text: None
+    names: tuple[str, ...] = (),
+    progress: Callable[[str], Any] = lambda text: None,
 ) -> pd.DataFrame:
     """All boards of rated and graded sets as one table: `set, aspect, level, coef,
     judge, value, ci_low, ci_high, best rank, worst rank, n, coverage, tied scores,
@@ -65,7 +66,7 @@ def rated(
     systems alone, `families_low, families_high` for other families of systems.
     names: only these sets. progress: called with each board's name.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for name, make in BOARDS.items():
         if names and name not in names:
             continue
@@ -75,18 +76,21 @@ def rated(
     return pd.DataFrame(rows)
 
 
-def _rows(board: Board) -> Iterator[dict[str, Any]]:
+def _rows(board: Board) -> Iterator[Row]:
     human = board.items["human"].to_numpy(dtype=float)
     systems = board.items["system_id"].astype(str).tolist()
     families = families_of(board.dataset, systems)
-    counts = {"systems": len({*systems}), "families": len({*families})}
+    counts = {
+        "systems": len({*systems}),
+        "families": len({*families}),
+    }
     for level in board.levels:
         grid = correlations.Grid(board.items, level)
         by_family = None
         if 2 < counts["families"] < counts["systems"]:
             by_family = correlations.Grid(board.items, level, families=families)
         for coef in LEVELS[level]:
-            place: dict[str, Any] = {
+            place: Row = {
                 "set": board.dataset,
                 "aspect": board.aspect,
                 "level": level,
@@ -111,18 +115,16 @@ def _rows(board: Board) -> Iterator[dict[str, Any]]:
                 yield place | counts | _ceiling(grid, board, coef, level)
 
 
-def _measured(measure: Callable[[], Any]) -> dict[str, Any]:
+def _measured(measure: Callable[[], Any]) -> Row:
     """A coefficient with its interval, or the reason why there is none."""
     try:
-        result = measure()
+        return _of_result(measure())
     except ValueError as error:
-        return {
-            "value": np.nan,
-            "ci_low": np.nan,
-            "ci_high": np.nan,
-            "reason": str(error),
-            "signature": "",
-        }
+        return _no_result(error)
+
+
+def _of_result(result: Any) -> Row:
+    """The columns of a coefficient with its interval."""
     return {
         "value": result.value,
         "ci_low": result.low,
@@ -132,19 +134,33 @@ def _measured(measure: Callable[[], Any]) -> dict[str, Any]:
     }
 
 
+def _no_result(error: ValueError) -> Row:
+    """The same columns where there is no coefficient."""
+    return {
+        "value": np.nan,
+        "ci_low": np.nan,
+        "ci_high": np.nan,
+        "reason": str(error),
+        "signature": "",
+    }
+
+
 def _cell(
     grid: correlations.Grid,
     values: np.ndarray,
     human: np.ndarray,
     coef: str,
     level: str,
-) -> dict[str, Any]:
+) -> Row:
     """A judge's coefficient with its interval, coverage, and share of tied scores."""
-    present = ~np.isnan(values) & ~np.isnan(human)
-    rated_items = int((~np.isnan(human)).sum())
+    is_rated = ~np.isnan(human)
+    present = ~np.isnan(values) & is_rated
+    coverage = np.nan
+    if is_rated.any():
+        coverage = present.sum() / int(is_rated.sum())
     row = {
         "n": int(present.sum()),
-        "coverage": present.sum() / rated_items if rated_items else np.nan,
+        "coverage": coverage,
         "tied scores": _tied(values[present]),
     }
     return row | _measured(lambda: grid.correlate(values, human, coef, level)[0])
@@ -162,7 +178,10 @@ def _hidden(
     """
     settings = (values, human, "kendall-b", level)
     these = _measured(lambda: grid.correlate(*settings, ci="jack-inputs")[0])
-    row = {"these_low": these["ci_low"], "these_high": these["ci_high"]}
+    row = {
+        "these_low": these["ci_low"],
+        "these_high": these["ci_high"],
+    }
     if by_family is not None:
         others_like = _measured(lambda: by_family.correlate(*settings)[0])
         row["families_low"] = others_like["ci_low"]
@@ -176,7 +195,8 @@ def _tied(values: np.ndarray) -> float:
     if n < 2:
         return np.nan
     _, counts = np.unique(values, return_counts=True)
-    return float((counts * (counts - 1)).sum() / (n * (n - 1)))
+    tied_pairs = (counts * (counts - 1)).sum()
+    return float(tied_pairs / (n * (n - 1)))
 
 
 def _ceiling(
@@ -184,17 +204,15 @@ def _ceiling(
     board: Board,
     coef: str,
     level: str,
-) -> dict[str, Any]:
+) -> Row:
     """How well a rater follows the others."""
     counted = 0
-
-    def ceiling() -> Any:
-        nonlocal counted
+    try:
         result = grid.ceiling(board.raters, coef, level, "auto", 1000, 0)
         counted = result.n
-        return result
-
-    row = _measured(ceiling)
+        row = _of_result(result)
+    except ValueError as error:
+        row = _no_result(error)
     return row | {
         "judge": CEILING,
         "n": counted,
@@ -214,7 +232,8 @@ def _ranks(
     """
     judges = {}
     for name, values in board.scores.items():
-        if np.unique(values[~np.isnan(values)]).size > 1:
+        present = values[~np.isnan(values)]
+        if np.unique(present).size > 1:
             judges[name] = values
     if len(judges) < 2:
         return {}
@@ -222,8 +241,10 @@ def _ranks(
         sets = grid.rank_judges(judges, human, coef)
     else:
         sets = _ranked_by_holm(judges, grid, human, coef)
-    ranks = dict.fromkeys(board.scores, (1, len(board.scores)))
-    ranks |= dict(zip(judges, zip(sets.best, sets.worst, strict=True), strict=True))
+    any_rank = (1, len(board.scores))
+    ranks = dict.fromkeys(board.scores, any_rank)
+    for judge, best, worst in zip(judges, sets.best, sets.worst, strict=True):
+        ranks[judge] = (best, worst)
     return ranks
 
 
@@ -235,17 +256,27 @@ def _ranked_by_holm(
 ) -> Any:
     """The rank sets of judges of whom every two are tested against each other."""
     names = list(judges)
-    first, second = np.triu_indices(len(names), 1)
+    n = len(names)
+    first, second = np.triu_indices(n, 1)
     p_values = []
-    for one, other in zip(first, second, strict=True):
-        pair = judges[names[one]], judges[names[other]]
+    for earlier, later in zip(first, second, strict=True):
+        earlier_scores = judges[names[earlier]]
+        later_scores = judges[names[later]]
         try:
-            test = grid.compare(*pair, human, coef=coef, level="dataset")
+            test = grid.compare(
+                earlier_scores,
+                later_scores,
+                human,
+                coef=coef,
+                level="dataset",
+            )
             p_values.append(test.p)
         except ValueError:
             p_values.append(np.nan)
-    p = np.full((len(names), len(names)), np.nan)
-    p[first, second] = p[second, first] = meta.correct(p_values, "holm").adjusted
+    adjusted = meta.correct(p_values, "holm").adjusted
+    p = np.full((n, n), np.nan)
+    p[first, second] = adjusted
+    p[second, first] = adjusted
     values = []
     for scores in judges.values():
         cell = _cell(grid, scores, human, coef, "dataset")
@@ -258,13 +289,16 @@ def _ranked_by_holm(
 
 def _free(items: pd.DataFrame) -> dict[str, np.ndarray]:
     """What costs nothing: the output's length, a constant, random scores."""
-    made = {}
+    n = len(items)
+    baselines = {}
     if "output" in items:
-        lengths = meta.baselines.length(items["output"].tolist())
-        made["output length"] = np.asarray(lengths, dtype=float)
-    made["constant"] = np.ones(len(items))
-    made["random"] = np.asarray(meta.baselines.uniform((len(items),), 0), dtype=float)
-    return made
+        texts = items["output"].tolist()
+        lengths = meta.baselines.length(texts)
+        baselines["output length"] = np.asarray(lengths, dtype=float)
+    baselines["constant"] = np.ones(n)
+    random = meta.baselines.uniform((n,), 0)
+    baselines["random"] = np.asarray(random, dtype=float)
+    return baselines
 
 
 def _board(
@@ -301,39 +335,67 @@ def _metrics(items: pd.DataFrame) -> dict[str, np.ndarray]:
     """
     from nlgeval_lib.evaluators import Rouge, SemScore
 
-    made = {}
-    for metric, make in {
+    makers: dict[str, Callable[[], Any]] = {
         "ROUGE-1": lambda: Rouge("rouge1"),
         "ROUGE-L": lambda: Rouge("rougeL"),
         "SemScore, MiniLM": SemScore,
-    }.items():
+    }
+    scores = {}
+    for metric, make in makers.items():
         try:
-            made[metric] = make().score(items)["value"].to_numpy(dtype=float)
+            scored = make().score(items)
         except (datasets.DataUnavailable, RuntimeError):
             continue
-    return made
+        scores[metric] = scored["value"].to_numpy(dtype=float)
+    return scores
 
 
 def _aspect(frame: pd.DataFrame, aspect: str) -> pd.DataFrame:
-    return frame[frame["aspect"] == aspect].reset_index(drop=True)
+    of_aspect = frame["aspect"] == aspect
+    return frame[of_aspect].reset_index(drop=True)
+
+
+def _columns(frame: pd.DataFrame, prefix: str) -> list[str]:
+    """The columns whose names begin so."""
+    return [name for name in frame if str(name).startswith(prefix)]
+
+
+def _by_judge(
+    recorded: pd.DataFrame,
+    name: str,
+    inputs: pd.Series,
+) -> pd.DataFrame:
+    """The judges' recorded answers about one set, a column a judge, in the order of
+    its inputs.
+    """
+    of_set = recorded[recorded["dataset"] == name]
+    table = of_set.pivot(index="input_id", columns="judge", values="value")
+    return table.reindex(inputs)
 
 
 def _summeval() -> Iterator[Board]:
     frame = datasets.load("summeval")
     items = datasets.items(frame)
+    aspects = frame.attrs["aspects"]
     six = recorded_judges.scores(items, "alttest_summeval")
     texts = recordings.load("llm_summeval", prompt_forms=("rts",))
-    scale = dict.fromkeys(frame.attrs["aspects"], (1, 5))
-    five = recorded_judges.scores(items, recorded_judges.read_ratings(texts, scale))
+    scale = dict.fromkeys(aspects, (1, 5))
+    ratings = recorded_judges.read_ratings(texts, scale)
+    five = recorded_judges.scores(items, ratings)
     metrics = _metrics(items)
-    for aspect in frame.attrs["aspects"]:
+    for aspect in aspects:
         rows = _aspect(frame, aspect)
-        judges = {name: given[aspect] for name, given in six.items()}
-        origins = dict.fromkeys(judges, "alttest_summeval")
-        for name, given in five.items():
-            judges[name] = given[aspect]
+        judges = {}
+        origins = {}
+        for name, by_aspect in six.items():
+            judges[name] = by_aspect[aspect]
+            origins[name] = "alttest_summeval"
+        for name, by_aspect in five.items():
+            judges[name] = by_aspect[aspect]
             origins[name] = "llm_summeval, reason then score, 12 systems"
-        raters = [rows[f"rater_expert_{number}"].to_numpy() for number in range(3)]
+        raters = []
+        for number in range(3):
+            raters.append(rows[f"rater_expert_{number}"].to_numpy())
         yield _board(
             "summeval",
             aspect,
@@ -347,9 +409,9 @@ def _summeval() -> Iterator[Board]:
 def _topical_chat() -> Iterator[Board]:
     frame = datasets.load("topical_chat", ground_truth=False)
     texts = recordings.load("acloserlook")
-    low_high = {
-        aspect: frame.attrs["scale"][aspect] for aspect in texts["aspect"].unique()
-    }
+    low_high = {}
+    for aspect in texts["aspect"].unique():
+        low_high[aspect] = frame.attrs["scale"][aspect]
     read = recorded_judges.read_ratings(texts, low_high)
     items = datasets.items(frame)
     forms = recorded_judges.scores(
@@ -361,21 +423,22 @@ def _topical_chat() -> Iterator[Board]:
     for aspect in low_high:
         rows = _aspect(frame, aspect)
         judges = {}
-        for form, given in forms.items():
-            judges[f"gpt-3.5-turbo-0613, {form}"] = given[aspect]
+        for form, by_aspect in forms.items():
+            judges[f"gpt-3.5-turbo-0613, {form}"] = by_aspect[aspect]
         origins = dict.fromkeys(judges, "acloserlook, mean of 20 draws")
         if "unieval" in rows:
             judges["UniEval"] = rows["unieval"].to_numpy(dtype=float)
             origins["UniEval"] = "the set's file"
-        columns = [name for name in rows if str(name).startswith("rater_")]
-        raters = tuple(rows[name].to_numpy(dtype=float) for name in columns)
+        raters = []
+        for column in _columns(rows, "rater_"):
+            raters.append(rows[column].to_numpy(dtype=float))
         yield _board(
             "topical_chat",
             aspect,
             rows,
             judges,
             origins,
-            raters=raters,
+            raters=tuple(raters),
         )
 
 
@@ -433,22 +496,23 @@ def _stored(
 
 def _openmeva() -> Iterator[Board]:
     frame = datasets.load("openmeva")
-    columns = [name for name in frame if str(name).startswith("stored_")]
-    names = {name: name.removeprefix("stored_") for name in columns}
+    names = {}
+    for column in _columns(frame, "stored_"):
+        names[column] = column.removeprefix("stored_")
     yield from _stored("openmeva", names, "stored with the set")
 
 
 def _graded() -> Iterator[Board]:
-    said = recordings.load("alttest_judges")
-    for part, words in alttest.LABELS.items():
+    recorded = recordings.load("alttest_judges")
+    for set_name, words in alttest.LABELS.items():
         if words:
             continue
-        name = f"alttest_{part}"
+        name = f"alttest_{set_name}"
         frame = datasets.load(name)
-        of_set = said[said["dataset"] == name]
-        table = of_set.pivot(index="input_id", columns="judge", values="value")
-        table = table.reindex(frame["input_id"])
-        judges = {judge: table[judge].to_numpy() for judge in table}
+        answers = _by_judge(recorded, name, frame["input_id"])
+        judges = {}
+        for judge in answers:
+            judges[judge] = answers[judge].to_numpy()
         origins = dict.fromkeys(judges, "alttest_judges")
         raters = tuple(labelled.raters(frame))
         yield _board(
@@ -464,17 +528,16 @@ def _graded() -> Iterator[Board]:
 
 def _llm_rubric() -> Iterator[Board]:
     frame = datasets.load("llm_rubric")
-    said = recordings.load("llm_rubric_judge")
+    recorded = recordings.load("llm_rubric_judge")
     for question in frame.attrs["aspects"]:
         # three systems are too few to stand for others; each dialogue is its own input
         rows = _aspect(frame, question).assign(system_id="")
-        answers = said[said["aspect"] == question].set_index("input_id")
-        answers = answers.reindex(rows["input_id"])
+        of_question = recorded[recorded["aspect"] == question]
+        answers = of_question.set_index("input_id").reindex(rows["input_id"])
         judges = {}
         for reading, column in others.READINGS.items():
-            judges[f"gpt-3.5-turbo-16k, {reading.replace('_', ' ')}"] = answers[
-                column
-            ].to_numpy(dtype=float)
+            label = f"gpt-3.5-turbo-16k, {reading.replace('_', ' ')}"
+            judges[label] = answers[column].to_numpy(dtype=float)
         origins = dict.fromkeys(judges, "llm_rubric_judge")
         yield _board(
             "llm_rubric",
@@ -505,50 +568,34 @@ def labels() -> pd.DataFrame:
     """Judges of categories: accuracy against the label of most raters and kappa, beside
     the most frequent label, with the winning rate of the alternative annotator test.
     """
-    said = recordings.load("alttest_judges")
+    recorded = recordings.load("alttest_judges")
     rows = []
-    for part, words in alttest.LABELS.items():
+    for set_name, words in alttest.LABELS.items():
         if not words:
             continue
-        name = f"alttest_{part}"
+        name = f"alttest_{set_name}"
         frame = datasets.load(name)
         gold = frame["human"].to_numpy(dtype=float)
         ratings = labelled.raters(frame)
-        of_set = said[said["dataset"] == name]
-        table = of_set.pivot(index="input_id", columns="judge", values="value")
-        table = table.reindex(frame["input_id"])
-        test = alttest.TESTS[part]
-        for judge in table:
-            values = table[judge].to_numpy()
+        answers = _by_judge(recorded, name, frame["input_id"])
+        test = alttest.TESTS[set_name]
+        for judge in answers:
+            values = answers[judge].to_numpy()
             result = meta.alt_test(
                 values,
                 ratings,
                 test.score,
                 test.epsilon,
             )
-            more = {
-                "winning rate": result.winning_rate,
-                "advantage": result.advantage,
-            }
-            row = (
-                _of_labels(
-                    name,
-                    str(judge),
-                    values,
-                    gold,
-                )
-                | more
-            )
-            rows.append(row | {"passed": result.passed})
-        frequent = np.full(len(gold), pd.Series(gold).mode().iloc[0])
-        rows.append(
-            _of_labels(
-                name,
-                "most frequent label (baseline)",
-                frequent,
-                gold,
-            )
-        )
+            row = _of_labels(name, str(judge), values, gold)
+            row["winning rate"] = result.winning_rate
+            row["advantage"] = result.advantage
+            row["passed"] = result.passed
+            rows.append(row)
+        most_frequent = pd.Series(gold).mode().iloc[0]
+        constant = np.full(len(gold), most_frequent)
+        label = "most frequent label (baseline)"
+        rows.append(_of_labels(name, label, constant, gold))
     return pd.DataFrame(rows)
 
 
@@ -557,13 +604,14 @@ def _of_labels(
     judge: str,
     values: np.ndarray,
     gold: np.ndarray,
-) -> dict[str, Any]:
+) -> Row:
     """A judge's accuracy with its interval, and kappa."""
-    present = ~np.isnan(values) & ~np.isnan(gold)
+    answered = ~np.isnan(values)
+    present = answered & ~np.isnan(gold)
     right = (values == gold)[present].astype(float)
     # a label that is right is a verdict 1 beside a preference 1
     share = meta.pair_accuracy(2 - right, np.ones(len(right)))
-    kappa = meta.kappa(values[present], gold[present]).value
+    kappa = meta.kappa(values[present], gold[present])
     return {
         "set": name,
         "judge": judge,
@@ -571,8 +619,8 @@ def _of_labels(
         "ci_low": share.low,
         "ci_high": share.high,
         "n": share.n,
-        "coverage": float((~np.isnan(values)).mean()),
-        "kappa": kappa,
+        "coverage": float(answered.mean()),
+        "kappa": kappa.value,
         "signature": f"acc:labels|items:{share.n}{share.interval.signature()}",
     }
 
@@ -581,26 +629,40 @@ def paired() -> pd.DataFrame:
     """Judges of pairs: LLMBar's 65 on all pairs and on each subset, PandaLM's two, each
     set with what costs nothing and its raters.
     """
-    parts = []
-    frame = datasets.load("llmbar")
-    recorded = recordings.load("llmbar_judges")
-    for subset in ("all", *frame["subset"].unique()):
-        inside = frame if subset == "all" else frame[frame["subset"] == subset]
-        judges = {}
-        for (judge, form), answers in recorded.groupby(
-            ["judge", "prompt_form"], sort=False
-        ):
-            orders = others.both_orders(answers)
-            given, swapped = (said[inside["pair_id"]].to_numpy() for said in orders)
-            judges[f"{judge}, {form}"] = (given, swapped)
-        table = pair_judges.table(inside, judges)
-        parts.append(table.assign(set="llmbar", subset=subset))
-    frame = datasets.load("pandalm")
-    judges = {}
-    for judge, answers in recordings.load("pandalm_judges").groupby("judge"):
-        said = answers.set_index("pair_id")["value"][frame["pair_id"]]
-        judges[str(judge)] = (said.to_numpy(), None)
-    parts.append(pair_judges.table(frame, judges).assign(set="pandalm", subset="all"))
-    table = pd.concat(parts, ignore_index=True)
+    tables = [*_llmbar(), _pandalm()]
+    table = pd.concat(tables, ignore_index=True)
     first = ["set", "subset"]
     return table[[*first, *table.columns.drop(first)]]
+
+
+def _llmbar() -> Iterator[pd.DataFrame]:
+    """LLMBar's judges on all pairs and on each subset, a table each."""
+    frame = datasets.load("llmbar")
+    recorded = recordings.load("llmbar_judges")
+    keys = ["judge", "prompt_form"]
+    for subset in ("all", *frame["subset"].unique()):
+        rows = frame
+        if subset != "all":
+            rows = frame[frame["subset"] == subset]
+        judges = {}
+        for (judge, form), answers in recorded.groupby(keys, sort=False):
+            in_given, in_swapped = others.both_orders(answers)
+            judges[f"{judge}, {form}"] = (
+                in_given[rows["pair_id"]].to_numpy(),
+                in_swapped[rows["pair_id"]].to_numpy(),
+            )
+        table = pair_judges.table(rows, judges)
+        yield table.assign(set="llmbar", subset=subset)
+
+
+def _pandalm() -> pd.DataFrame:
+    """PandaLM's two judges on all pairs."""
+    frame = datasets.load("pandalm")
+    recorded = recordings.load("pandalm_judges")
+    judges = {}
+    for judge, answers in recorded.groupby("judge"):
+        by_pair = answers.set_index("pair_id")["value"]
+        verdicts = by_pair[frame["pair_id"]]
+        judges[str(judge)] = (verdicts.to_numpy(), None)
+    table = pair_judges.table(frame, judges)
+    return table.assign(set="pandalm", subset="all")

@@ -23,10 +23,11 @@ def answers() -> tuple[pd.DataFrame, np.ndarray]:
     """
     frame = datasets.load("llm_rubric")
     overall = frame[frame["aspect"] == TARGET]
-    said = recordings.load("llm_rubric_judge")
-    table = said.pivot(index="input_id", columns="aspect", values="value")
-    features = table.reindex(overall["input_id"]).reset_index(drop=True)
-    return features, overall["human"].to_numpy(dtype=float)
+    recorded = recordings.load("llm_rubric_judge")
+    by_question = recorded.pivot(index="input_id", columns="aspect", values="value")
+    features = by_question.reindex(overall["input_id"])
+    human = overall["human"].to_numpy(dtype=float)
+    return features.reset_index(drop=True), human
 
 
 def cross_fitted(
@@ -39,15 +40,17 @@ def cross_fitted(
     """What an aggregator predicts for each dialogue, fitted on the other folds."""
     from nlgeval_lib.evaluators.hdeval import Aggregator
 
+    n = len(human)
     rng = np.random.default_rng(seed)
-    fold_of_row = rng.permutation(len(human)) % folds
+    fold_of_row = rng.permutation(n) % folds
     targets = pd.DataFrame({TARGET: human})
-    predicted = np.full(len(human), np.nan)
+    predicted = np.full(n, np.nan)
     for fold in range(folds):
         inside = fold_of_row == fold
         model = Aggregator(kind, seed=seed)
         model.fit(features[~inside], targets[~inside])
-        predicted[inside] = model.predict(features[inside])[TARGET].to_numpy()
+        predictions = model.predict(features[inside])
+        predicted[inside] = predictions[TARGET].to_numpy()
     return predicted
 
 
@@ -59,19 +62,29 @@ def table(folds: int = 10, seed: int = 0) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for kind in KINDS:
         predicted = cross_fitted(kind, features, human, folds, seed)
-        measured = others.rubric_statistics(predicted, human)
+        statistics = others.rubric_statistics(predicted, human)
         pearson = meta.correlate(predicted, human, "pearson", ci="jack-rows")
-        row: dict[str, Any] = {"aggregator": kind}
-        row |= {name: measured[name] for name in ("rmse", "pearson")}
-        row |= {
-            "pearson, low": pearson.low,
-            "pearson, high": pearson.high,
+        rows.append(
+            {
+                "aggregator": kind,
+                "rmse": statistics["rmse"],
+                "pearson": statistics["pearson"],
+                "pearson, low": pearson.low,
+                "pearson, high": pearson.high,
+                "spearman": statistics["spearman"],
+                "kendall": statistics["kendall"],
+                "origin": f"computed here, {folds} folds by dialogue",
+            }
+        )
+    printed = others.printed("llm_rubric").set_index("answer")
+    network = printed.loc["network"]
+    rows.append(
+        {
+            "aggregator": "the paper's network",
+            "pearson": float(network["pearson"]),
+            "spearman": float(network["spearman"]),
+            "kendall": float(network["kendall"]),
+            "origin": "printed, trained on synthetic dialogues",
         }
-        row |= {name: measured[name] for name in ("spearman", "kendall")}
-        rows.append(row | {"origin": f"computed here, {folds} folds by dialogue"})
-    listed = others.printed("llm_rubric").set_index("answer").loc["network"]
-    printed: dict[str, Any] = {"aggregator": "the paper's network"}
-    for name in ("pearson", "spearman", "kendall"):
-        printed[name] = float(listed[name])
-    rows.append(printed | {"origin": "printed, trained on synthetic dialogues"})
+    )
     return pd.DataFrame(rows)

@@ -5,7 +5,7 @@ read from the cache anywhere.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,9 @@ from nlgeval_lib.study.catalogue import (
 
 
 def scores(
-    metrics: Sequence[Metric], items: pd.DataFrame, make: bool = False
+    metrics: Sequence[Metric],
+    items: pd.DataFrame,
+    make: bool = False,
 ) -> tuple[np.ndarray, str]:
     """The mean of what metrics say of each output (NaN where one says nothing), and
     their signature.
@@ -41,7 +43,7 @@ def scores(
     signatures = []
     mark = ""
     for metric in metrics:
-        note: dict[str, Any] = _notes().get(metric.id, {})
+        note = _notes().get(metric.id, {})
         if not make and not note:
             raise Unavailable(f"nothing was computed with {metric.model} here")
         evaluator = _evaluator(metric)
@@ -56,24 +58,33 @@ def scores(
             raise Unavailable(f"{metric.id}: {reason}")
         columns.append(scored["value"].to_numpy(float))
         signatures.append(str(scored.attrs["signature"]))
-        mark = f"{JUDGED_BY}{note['stand_in']}" if note["stand_in"] else ""
-    return np.mean(columns, axis=0), "+".join(dict.fromkeys(signatures)) + mark
+        mark = ""
+        if note["stand_in"]:
+            mark = f"{JUDGED_BY}{note['stand_in']}"
+    distinct = dict.fromkeys(signatures)
+    signature = "+".join(distinct) + mark
+    return np.mean(columns, axis=0), signature
 
 
 def asked(
-    catalogue: Catalogue, entries: Iterable[Entry], models: Sequence[str] = ()
+    catalogue: Catalogue,
+    entries: Iterable[Entry],
+    models: Sequence[str] = (),
 ) -> dict[Metric, list[str]]:
     """The metrics that outputs read, each with the data sets that these are about;
     of these models, where named.
     """
-    by_metric: dict[Metric, dict[str, None]] = {}
+    by_metric: dict[Metric, list[str]] = {}
     for entry in entries:
-        data = dict.fromkeys(name for name in entry.inputs if name in datasets.NAMES)
         for name in entry.metric_ids:
             metric = catalogue.metrics[name]
-            if not models or metric.model in models:
-                by_metric.setdefault(metric, {}).update(data)
-    return {metric: [*data] for metric, data in by_metric.items()}
+            if models and metric.model not in models:
+                continue
+            data = by_metric.setdefault(metric, [])
+            for dataset in entry.inputs:
+                if dataset in datasets.NAMES and dataset not in data:
+                    data.append(dataset)
+    return by_metric
 
 
 def make(
@@ -137,8 +148,12 @@ def _made(metric: Metric, evaluator: Any, name: str, mode: str) -> str:
     reasons = scored.loc[scored["status"] != "ok", "reason"]
     count = len(items) - len(reasons)
     note = _note(metric, evaluator, {name: count})
-    files.write_text(_path(), json.dumps(_notes() | {metric.id: note}, indent=1))
-    first = f" (first: {reasons.iloc[0]})" if len(reasons) else ""
+    notes = _notes()
+    notes[metric.id] = note
+    files.write_text(_path(), json.dumps(notes, indent=1))
+    first = ""
+    if len(reasons):
+        first = f" (first: {reasons.iloc[0]})"
     return f"{name} {count:,} of {len(items):,}{first}"
 
 
@@ -159,7 +174,9 @@ def _notes() -> dict[str, Any]:
 
 
 def _note(
-    metric: Metric, evaluator: Any, counts: dict[str, int] | None = None
+    metric: Metric,
+    evaluator: Any,
+    counts: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The note of a metric whose weights are here. counts: outputs with a score, by
     data set, to be added.
@@ -169,15 +186,18 @@ def _note(
     from nlgeval_lib.evaluators import encoders
 
     settings = evaluator.settings()
-    located = encoders.Located(encoders.placed(metric.model), settings["model"])
+    place_of_weights = encoders.placed(metric.model)
+    located = encoders.Located(place_of_weights, settings["model"])
     scored: dict[str, int] = {}
     earlier = _notes().get(metric.id, {})
     if earlier.get("settings") == settings:
-        scored |= earlier["scored"]
+        scored.update(earlier["scored"])
+    if counts:
+        scored.update(counts)
     return {
         "settings": settings,
         "stand_in": located.label if located.small else "",
-        "scored": scored | (counts or {}),
+        "scored": scored,
     }
 
 

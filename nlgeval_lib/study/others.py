@@ -8,7 +8,7 @@ others.count(table)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -24,6 +24,7 @@ from nlgeval_lib.scoring import correlations
 # of a number with more digits than a paper prints, which a program wrote
 _WRITTEN_OUT = 10
 _ROUNDING = 1e-9
+Row = dict[str, Any]
 
 
 def printed(table: str) -> pd.DataFrame:
@@ -41,38 +42,44 @@ def is_equal(number: str, ours: float) -> bool:
     """Whether ours is the printed number, to its last digit."""
     if number == "":
         return math.isnan(ours)
-    digits = len(number.partition(".")[2])
+    _, _, decimals = number.partition(".")
+    digits = len(decimals)
     if digits >= _WRITTEN_OUT:
         return math.isclose(float(number), ours, abs_tol=_ROUNDING)
-    return abs(float(number) - ours) <= 0.5 * 10.0**-digits + _ROUNDING
+    half_a_digit = 0.5 * 10.0**-digits
+    return abs(float(number) - ours) <= half_a_digit + _ROUNDING
 
 
-def compared(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def compared(rows: list[Row]) -> pd.DataFrame:
     """The table of rows with `printed` and `ours`, and whether they are `equal`."""
     table = pd.DataFrame(rows)
-    ours = zip(table["printed"], table["ours"], strict=True)
-    table["equal"] = [is_equal(number, value) for number, value in ours]
+    equal = []
+    for number, ours in zip(table["printed"], table["ours"], strict=True):
+        equal.append(is_equal(number, ours))
+    table["equal"] = equal
     return table
 
 
 def count(table: pd.DataFrame) -> str:
     """`N of M equal`."""
-    return f"{int(table['equal'].sum()):,} of {len(table):,} equal"
+    equal = int(table["equal"].sum())
+    return f"{equal:,} of {len(table):,} equal"
 
 
 def every() -> pd.DataFrame:
     """All comparisons, one under the other, with the `paper` that printed the number
     and what names it there in `row`.
     """
-    parts = []
+    columns = ["statistic", "printed", "ours", "equal"]
+    tables = []
     for paper, compare in COMPARED.items():
         table = compare()
-        names = table.columns.drop(["statistic", "printed", "ours", "equal"])
-        row = table[list(names)].astype(str).agg(", ".join, axis=1)
-        columns = ["statistic", "printed", "ours", "equal"]
-        part = table[columns].assign(paper=paper, row=row)
-        parts.append(part[["paper", "row", *columns]])
-    return pd.concat(parts, ignore_index=True)
+        names = list(table.columns.drop(columns))
+        texts = table[names].astype(str)
+        row = texts.agg(", ".join, axis=1)
+        of_paper = table[columns].assign(paper=paper, row=row)
+        tables.append(of_paper[["paper", "row", *columns]])
+    return pd.concat(tables, ignore_index=True)
 
 
 # -- LLMBar
@@ -85,24 +92,22 @@ def llmbar() -> pd.DataFrame:
     are equal; and kappa takes every verdict that is not 1 for a 2. Its kappas with the
     labels compare labels 1 and 2 with verdicts 1 and 0, so that a label 2 never agrees.
     """
-    rows = []
+    rows: list[Row] = []
     recorded = recordings.load("llmbar_judges")
     labels = datasets.load("llmbar").set_index("pair_id")["preference"]
-    listed = printed("llmbar").set_index(["judge", "prompt_form", "subset"])
     keys = ["judge", "prompt_form", "subset"]
+    listed = printed("llmbar").set_index(keys)
     for key, answers in recorded.groupby(keys, sort=False):
-        given, swapped = both_orders(answers)
-        gold = labels[given.index].to_numpy()
-        ours = llmbar_statistics(given.to_numpy(), swapped.to_numpy(), gold)
-        for statistic, value in ours.items():
-            row = dict(zip(keys, key, strict=True)) | {"statistic": statistic}
-            rows.append(
-                row
-                | {
-                    "printed": listed[statistic][key],
-                    "ours": value,
-                }
-            )
+        in_given, in_swapped = both_orders(answers)
+        gold = labels[in_given.index]
+        ours = llmbar_statistics(
+            in_given.to_numpy(),
+            in_swapped.to_numpy(),
+            gold.to_numpy(),
+        )
+        evaluator = dict(zip(keys, key, strict=True))
+        line = listed.loc[key].to_dict()
+        rows += _beside(evaluator, line, ours)
     return compared(rows)
 
 
@@ -120,10 +125,12 @@ def llmbar_statistics(
     """The publisher's statistics of one evaluator, as `llmbar` says."""
     n = len(gold)
     right = {}
-    for order, said in (("given", given), ("swapped", swapped)):
-        accuracy = meta.pair_accuracy(said, gold, unread="wrong")
+    for order, verdicts in (("given", given), ("swapped", swapped)):
+        accuracy = meta.pair_accuracy(verdicts, gold, unread="wrong")
         right[order] = accuracy.value
-    same = (given == swapped) | (np.isnan(given) & np.isnan(swapped))
+    both_unread = np.isnan(given) & np.isnan(swapped)
+    same = (given == swapped) | both_unread
+    both_right = (given == gold) & (swapped == gold)
     first_given = (given == pairs.FIRST).astype(int)
     first_swapped = (swapped == pairs.FIRST).astype(int)
     with_given = meta.kappa(first_given, gold).value
@@ -132,7 +139,7 @@ def llmbar_statistics(
         "correct_given": n * right["given"],
         "correct_swapped": n * right["swapped"],
         "correct_average": 50 * (right["given"] + right["swapped"]),
-        "correct_both": float(((given == gold) & (swapped == gold)).sum()),
+        "correct_both": float(both_right.sum()),
         "equal": float(same.sum()),
         "kappa_given": with_given,
         "kappa_swapped": with_swapped,
@@ -146,15 +153,15 @@ def llmbar_statistics(
 
 def alttest() -> pd.DataFrame:
     """Winning rate and advantage of each judge on nine sets."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     listed = printed("alttest")
-    for part, judges in listed.groupby("set", sort=False):
-        test = alttest_sets.TESTS[str(part)]
-        said, ratings = _judges_and_raters(str(part))
-        for row in judges.to_dict("records"):
-            values = said[row["judge"]].to_numpy()
+    for name, lines in listed.groupby("set", sort=False):
+        test = alttest_sets.TESTS[str(name)]
+        answers, ratings = _judges_and_raters(str(name))
+        for line in lines.to_dict("records"):
+            judge = line["judge"]
             result = meta.alt_test(
-                values,
+                answers[judge].to_numpy(),
                 ratings,
                 test.score,
                 test.epsilon,
@@ -163,43 +170,57 @@ def alttest() -> pd.DataFrame:
                 "winning_rate": result.winning_rate,
                 "advantage": result.advantage,
             }
-            rows += _beside({"set": part, "judge": row["judge"]}, row, ours)
+            key = {"set": name, "judge": judge}
+            rows += _beside(key, line, ours)
     return compared(rows)
 
 
 def _beside(
-    key: Mapping[str, Any], line: Mapping[Any, Any], ours: Mapping[str, float]
-) -> Iterator[dict[str, Any]]:
-    """A row a statistic: the number in a printed line and ours. key: what they are of."""
+    key: Mapping[str, Any],
+    line: Mapping[Any, Any],
+    ours: Mapping[str, float],
+) -> Iterator[Row]:
+    """A row a statistic: the number in a printed line and ours.
+
+    key: what they are of.
+    """
     for statistic, value in ours.items():
-        numbers = {"printed": line[statistic], "ours": value}
-        yield {**key, "statistic": statistic, **numbers}
+        yield {
+            **key,
+            "statistic": statistic,
+            "printed": line[statistic],
+            "ours": value,
+        }
 
 
-def _judges_and_raters(part: str) -> tuple[pd.DataFrame, np.ndarray]:
+def _judges_and_raters(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     """What each judge says of the items of one of the nine sets, a column a judge, and
     the ratings `R[rater, item]`.
     """
     keys = ["input_id", "system_id", "aspect"]
-    if part == "summeval":
+    if name == "summeval":
         frame = datasets.load("summeval")
-        said = recordings.load("alttest_summeval")
+        recorded = recordings.load("alttest_summeval")
         experts = [f"rater_expert_{number}" for number in range(3)]
         ratings = frame[experts].to_numpy(dtype=float).T
     else:
-        frame = datasets.load(f"alttest_{part}")
+        dataset = f"alttest_{name}"
+        frame = datasets.load(dataset)
         every_set = recordings.load("alttest_judges")
-        said = every_set[every_set["dataset"] == f"alttest_{part}"]
+        recorded = every_set[every_set["dataset"] == dataset]
         ratings = labelled.raters(frame)
-    table = said.pivot(index=keys, columns="judge", values="value")
-    return table.reindex(pd.MultiIndex.from_frame(frame[keys])), ratings
+    answers = recorded.pivot(index=keys, columns="judge", values="value")
+    places = pd.MultiIndex.from_frame(frame[keys])
+    return answers.reindex(places), ratings
 
 
 # -- JUDGE-BENCH
 
 
 def judge_bench() -> pd.DataFrame:
-    """Krippendorff's alpha of the raters: nominal for categories, ordinal for grades."""
+    """Krippendorff's alpha of the raters: nominal for categories, ordinal for
+    grades.
+    """
     rows = []
     for row in printed("judge_bench_alphas").to_dict("records"):
         frame = datasets.load(f"judge_bench_{row['set']}")
@@ -207,14 +228,11 @@ def judge_bench() -> pd.DataFrame:
         graded = row["set"] not in judge_bench_sets.LABELS
         metric = "ordinal" if graded else "nominal"
         alpha = meta.krippendorff_alpha(ratings, metric)
-        key = {
-            "set": row["set"],
-            "property": row["property"],
-            "statistic": "alpha",
-        }
         rows.append(
-            key
-            | {
+            {
+                "set": row["set"],
+                "property": row["property"],
+                "statistic": "alpha",
                 "printed": row["alpha"],
                 "ours": alpha.value,
             }
@@ -240,34 +258,32 @@ def llm_rubric() -> pd.DataFrame:
     judge = recordings.load("llm_rubric_judge")
     answers = judge[judge["aspect"] == "Q0"].set_index("input_id")
     human = overall["human"].to_numpy()
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for row in printed("llm_rubric").to_dict("records"):
         if row["answer"] not in READINGS:
             continue
-        column = answers[READINGS[row["answer"]]]
-        ours = rubric_statistics(column[overall["input_id"]].to_numpy(), human)
+        by_input = answers[READINGS[row["answer"]]]
+        predicted = by_input[overall["input_id"]].to_numpy()
+        ours = rubric_statistics(predicted, human)
         rows += _beside({"answer": row["answer"]}, row, ours)
     return compared(rows)
 
 
-def rubric_statistics(said: np.ndarray, human: np.ndarray) -> dict[str, float]:
+def rubric_statistics(predicted: np.ndarray, human: np.ndarray) -> dict[str, float]:
     """The publisher's statistics of one way to read the answers."""
     coefs = {
         "pearson": "pearson",
         "spearman": "spearman",
         "kendall": "kendall-b",
     }
-    ours = {"rmse": float(np.sqrt(np.mean((said - human) ** 2)))}
+    mean_squared_error = np.mean((predicted - human) ** 2)
+    statistics = {"rmse": float(np.sqrt(mean_squared_error))}
     for statistic, coef in coefs.items():
-        ours[statistic] = meta.correlate(
-            said,
-            human,
-            coef,
-            ci=None,
-        ).value
-    ours["mean"] = float(np.mean(said))
-    ours["std"] = float(np.std(said))
-    return ours
+        result = meta.correlate(predicted, human, coef, ci=None)
+        statistics[statistic] = result.value
+    statistics["mean"] = float(np.mean(predicted))
+    statistics["std"] = float(np.std(predicted))
+    return statistics
 
 
 # -- PandaLM
@@ -281,29 +297,35 @@ def pandalm(unread: str = "tie") -> pd.DataFrame:
     frame = datasets.load("pandalm")
     recorded = recordings.load("pandalm_judges")
     ours: dict[tuple[str, str], float] = {}
-    for first, second in combinations(("rater_0", "rater_1", "rater_2"), 2):
+    raters = ("rater_0", "rater_1", "rater_2")
+    for first, second in combinations(raters, 2):
         agreement = meta.kappa(frame[first], frame[second])
         ours["kappa", f"{first} {second}"] = agreement.value
-    for label, number in frame["preference"].value_counts().items():
+    counts = frame["preference"].value_counts()
+    for label, number in counts.items():
         ours["labels", f"{label:g}"] = float(number)
     gold = frame.set_index("pair_id")["preference"]
     for judge, answers in recorded.groupby("judge"):
-        said = answers.set_index("pair_id")["value"][gold.index].to_numpy()
-        for what, value in class_statistics(said, gold.to_numpy(), unread).items():
-            ours[what, str(judge)] = value
+        by_pair = answers.set_index("pair_id")["value"]
+        verdicts = by_pair[gold.index].to_numpy()
+        statistics = class_statistics(verdicts, gold.to_numpy(), unread)
+        for statistic, value in statistics.items():
+            ours[statistic, str(judge)] = value
     rows = []
     for row in printed("pandalm").to_dict("records"):
-        key = {
-            "of": row["of"],
-            "statistic": row["what"],
-            "printed": row["printed"],
-        }
-        rows.append(key | {"ours": ours[row["what"], row["of"]]})
+        rows.append(
+            {
+                "of": row["of"],
+                "statistic": row["what"],
+                "printed": row["printed"],
+                "ours": ours[row["what"], row["of"]],
+            }
+        )
     return compared(rows)
 
 
 def class_statistics(
-    said: np.ndarray,
+    verdicts: np.ndarray,
     gold: np.ndarray,
     unread: str = "tie",
 ) -> dict[str, float]:
@@ -312,21 +334,29 @@ def class_statistics(
     """
     from sklearn.metrics import precision_recall_fscore_support
 
-    accuracy = meta.pair_accuracy(said, gold, unread=unread).value
-    present = ~np.isnan(said)
+    accuracy = meta.pair_accuracy(verdicts, gold, unread=unread).value
     if unread == "drop":
-        said, gold = said[present], gold[present]
+        present = ~np.isnan(verdicts)
+        verdicts = verdicts[present]
+        gold = gold[present]
     # a verdict of its own is wrong everywhere
-    filled = np.where(np.isnan(said), pairs.TIE if unread == "tie" else -1, said)
-    averaged = precision_recall_fscore_support(
+    instead = -1
+    if unread == "tie":
+        instead = pairs.TIE
+    filled = np.where(np.isnan(verdicts), instead, verdicts)
+    precision, recall, f1, _ = precision_recall_fscore_support(
         gold,
         filled,
         labels=[0, 1, 2],
         average="macro",
         zero_division=0,
     )
-    values = [100 * float(value) for value in (accuracy, *averaged[:3])]
-    return dict(zip(("accuracy", "precision", "recall", "f1"), values, strict=True))
+    return {
+        "accuracy": 100 * float(accuracy),
+        "precision": 100 * float(precision),
+        "recall": 100 * float(recall),
+        "f1": 100 * float(f1),
+    }
 
 
 # -- UniEval
@@ -336,20 +366,18 @@ def unieval() -> pd.DataFrame:
     """Three coefficients of UniEval's published scores with the ratings of three sets,
     over all outputs.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for row in printed("unieval").to_dict("records"):
         frame = datasets.load(row["set"])
         rated = frame[frame["aspect"] == row["aspect"]]
+        scores = rated["unieval"].to_numpy(dtype=float)
+        human = rated["human"].to_numpy(dtype=float)
         ours = {}
         for coef in ("pearson", "spearman", "kendall-b"):
-            result = meta.correlate(
-                rated["unieval"].to_numpy(dtype=float),
-                rated["human"].to_numpy(dtype=float),
-                coef,
-                ci=None,
-            )
+            result = meta.correlate(scores, human, coef, ci=None)
             ours[coef] = result.value
-        rows += _beside({"set": row["set"], "aspect": row["aspect"]}, row, ours)
+        key = {"set": row["set"], "aspect": row["aspect"]}
+        rows += _beside(key, row, ours)
     return compared(rows)
 
 
@@ -358,29 +386,39 @@ def unieval_levels() -> pd.DataFrame:
     UniEval and of output length with intervals for other systems and inputs.
     """
     tables = []
-    for name, listed in printed("unieval").groupby("set", sort=False):
+    by_set = printed("unieval").groupby("set", sort=False)
+    for name, listed in by_set:
         frame = datasets.load(str(name))
         for aspect in listed["aspect"]:
             rated = frame[frame["aspect"] == aspect]
-            length = meta.baselines.length(rated["output"].tolist())
-            scores = {"UniEval": rated["unieval"], "output length": length}
-            # two systems, as SFRES and SFHOT have, can be ranked in no other way
-            several = rated["system_id"].nunique() > 2
-            for level in meta.LEVELS if several else ("dataset",):
-                table = correlations.table(
-                    rated,
-                    scores,
-                    {str(aspect): "human"},
-                    coefs=["kendall-b"],
-                    level=level,
-                )
-                place = {"set": name, "level": level}
-                table = table.drop(columns="replicates", errors="ignore")
-                tables.append(table.assign(**place))
-    every = pd.concat(tables, ignore_index=True)
-    every = every.rename(columns={"row": "judge", "column": "aspect"})
+            for table in _tables_by_level(rated, str(aspect)):
+                tables.append(table.assign(set=name))
+    table = pd.concat(tables, ignore_index=True)
+    table = table.rename(columns={"row": "judge", "column": "aspect"})
     first = ["set", "aspect", "level", "judge"]
-    return every[[*first, *every.columns.drop(first)]]
+    return table[[*first, *table.columns.drop(first)]]
+
+
+def _tables_by_level(rated: pd.DataFrame, aspect: str) -> Iterator[pd.DataFrame]:
+    """Tau-b of UniEval and of output length with one aspect's ratings, a table a
+    level.
+    """
+    length = meta.baselines.length(rated["output"].tolist())
+    scores = {"UniEval": rated["unieval"], "output length": length}
+    levels: Sequence[str] = meta.LEVELS
+    # two systems, as SFRES and SFHOT have, can be ranked in no other way
+    if rated["system_id"].nunique() <= 2:
+        levels = ("dataset",)
+    for level in levels:
+        table = correlations.table(
+            rated,
+            scores,
+            {aspect: "human"},
+            coefs=["kendall-b"],
+            level=level,
+        )
+        table = table.drop(columns="replicates", errors="ignore")
+        yield table.assign(level=level)
 
 
 COMPARED: Mapping[str, Callable[[], pd.DataFrame]] = {

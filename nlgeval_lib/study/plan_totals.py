@@ -14,6 +14,7 @@ import math
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import pandas as pd
 from nlgeval_lib import files
 from nlgeval_lib.study import catalogue, gpu_rate
 from nlgeval_lib.study.completions import COUNTS, GUESS
+from nlgeval_lib.study.gpu_rate import GpuRate
 
 # New tokens a second of a model of a billion parameters on one 80 GB GPU; a guess, as
 # the next two.
@@ -31,14 +33,24 @@ SERVED = 1_000.0  # new tokens a second of a served model
 # What has to fit beside the weights, at least.
 SEQUENCES = 8
 CONTEXT = 4096
-GPUS = ((24, 1), (48, 1), (80, 1), (80, 2), (80, 4), (80, 8))  # GB and how many
+# GB and how many
+GPUS = (
+    (24, 1),
+    (48, 1),
+    (80, 1),
+    (80, 2),
+    (80, 4),
+    (80, 8),
+)
 USED = 0.9  # the share of a GPU's memory that weights and sequences may take
 COMPLETION = 2e-6  # GB that a stored completion takes
 GPU = "80 GB GPU"
 
 
 def totals(
-    planned: pd.DataFrame, rate: float | None = None, prices: str = ""
+    planned: pd.DataFrame,
+    rate: float | None = None,
+    prices: str = "",
 ) -> pd.DataFrame:
     """A row a model and paper of `completions.plan_catalogue`, the printed cells an
     hour first.
@@ -51,40 +63,73 @@ def totals(
     """
     models = _table("models.csv").set_index("model")
     measured = gpu_rate.read()
-    of_a_billion = measured.of_a_billion if measured else RATE
     price_table = _prices(prices)
     filled = _table("judged_cells.csv")
-    covers = {}
-    for entry in catalogue.load().outputs:
-        covers[entry.id] = [(entry.paper, table) for table in entry.covers]
+    covers = _covered()
     rows = []
-    for (model, paper), part in planned.groupby(["model", "paper"], sort=False):
-        row = {"model": model, "paper": paper, **part[list(COUNTS)].sum().to_dict()}
-        size = 0
-        number = 0
-        weights = 0.0
-        speed = SERVED
-        if model in models.index and models.at[model, "billions"] > 0:
-            weights = models.at[model, "billions"]
-            layers = models.at[model, "layers"]
-            size, number = gpus(weights, layers, models.at[model, "kv_width"])
-            speed = of_a_billion / weights * number
+    by_paper = planned.groupby(["model", "paper"], sort=False)
+    for (model, paper), judges in by_paper:
+        row = {"model": model, "paper": paper}
+        row |= judges[list(COUNTS)].sum().to_dict()
+        needs = _needs_of(model, models, measured)
         tokens = row["new_tokens"] + row["prompt_tokens"] / READS
-        seconds = tokens / (rate or speed)
-        if measured and number and row["to_ask"]:
+        seconds = tokens / (rate or needs.speed)
+        if measured and needs.gpus and row["to_ask"]:
             # larger weights take longer to load
-            seconds += measured.load_seconds * weights / measured.billions
+            seconds += measured.load_seconds * needs.billions / measured.billions
         row["hours"] = seconds / 3600
-        row["gpus"] = f"{number} x {size} GB" if number else ""
-        row["disk"] = 2 * weights + COMPLETION * row["to_ask"]
-        row["dollars"] = _dollars(row, number, price_table)
-        row["cells"] = _cells(part, filled[filled["model"] == model], covers)
+        row["gpus"] = needs.in_words()
+        row["disk"] = 2 * needs.billions + COMPLETION * row["to_ask"]
+        row["dollars"] = _dollars(row, needs.gpus, price_table)
+        of_model = filled[filled["model"] == model]
+        row["cells"] = _cells(judges, of_model, covers)
         rows.append(row)
     table = pd.DataFrame(rows)
     table["an_hour"] = table["cells"] / table["hours"]
     table["a_dollar"] = table["cells"] / table["dollars"]
     order = ["an_hour", "hours"]
     return table.sort_values(order, ascending=[False, True], ignore_index=True)
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """The GPUs that a model needs, and the new tokens a second that it gives there;
+    the fields stay as they are for a served model and an unknown one.
+    """
+
+    billions: float = 0.0
+    gpus: int = 0
+    gpu_size: int = 0  # GB
+    speed: float = SERVED
+
+    def in_words(self) -> str:
+        """The GPUs, such as "2 x 80 GB"."""
+        if not self.gpus:
+            return ""
+        return f"{self.gpus} x {self.gpu_size} GB"
+
+
+def _needs_of(model: str, models: pd.DataFrame, measured: GpuRate | None) -> _Needs:
+    """What a model needs. models: data/models.csv by model."""
+    if model not in models.index:
+        return _Needs()
+    facts = models.loc[model]
+    billions = facts["billions"]
+    if not billions > 0:
+        return _Needs()
+    size, number = gpus(billions, facts["layers"], facts["kv_width"])
+    of_a_billion = RATE
+    if measured:
+        of_a_billion = measured.of_a_billion
+    return _Needs(billions, number, size, of_a_billion / billions * number)
+
+
+def _covered() -> dict[str, list[tuple[Any, str]]]:
+    """The printed tables of each output, as (paper, table)."""
+    covers = {}
+    for entry in catalogue.load().outputs:
+        covers[entry.id] = [(entry.paper, table) for table in entry.covers]
+    return covers
 
 
 def _dollars(row: Mapping[str, Any], number: int, prices: pd.DataFrame) -> float:
@@ -95,13 +140,16 @@ def _dollars(row: Mapping[str, Any], number: int, prices: pd.DataFrame) -> float
         return row["hours"] * number * prices.at[GPU, "hour"]
     if row["model"] in prices.index:
         price = prices.loc[row["model"]]
-        prompt = row["prompt_tokens"] * price["prompt"]
-        return (prompt + row["new_tokens"] * price["new"]) / 1e6
+        for_prompts = row["prompt_tokens"] * price["prompt"]
+        for_answers = row["new_tokens"] * price["new"]
+        return (for_prompts + for_answers) / 1e6
     return math.nan
 
 
 def _cells(
-    part: pd.DataFrame, filled: pd.DataFrame, covers: Mapping[str, Sequence[Any]]
+    judges: pd.DataFrame,
+    filled: pd.DataFrame,
+    covers: Mapping[str, Sequence[tuple[Any, str]]],
 ) -> int:
     """The printed cells that the answers of a model give to these rows of the plan.
 
@@ -109,11 +157,14 @@ def _cells(
     output.
     """
     tables: set[tuple[str, str]] = set()
-    for outputs in part.loc[part["to_ask"] > 0, "outputs"]:
+    for outputs in judges.loc[judges["to_ask"] > 0, "outputs"]:
         for output in outputs.split(", "):
             tables.update(covers[output])
-    keys = zip(filled["paper"], filled["table"], strict=True)
-    return sum(filled["cells"][[key in tables for key in keys]])
+    count = 0
+    for row in filled.itertuples():
+        if (row.paper, row.table) in tables:
+            count += row.cells
+    return count
 
 
 def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
@@ -123,7 +174,8 @@ def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
     kv_width: hidden units of a key, all its heads together. Raises: ValueError where
     none of them does.
     """
-    needed = 2 * billions + 2 * 2 * layers * kv_width * SEQUENCES * CONTEXT / 1e9
+    of_a_token = 2 * 2 * layers * kv_width  # bytes of keys and values
+    needed = 2 * billions + of_a_token * SEQUENCES * CONTEXT / 1e9
     for size, number in GPUS:
         if needed <= USED * size * number:
             return size, number
@@ -131,7 +183,9 @@ def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
 
 
 def in_words(
-    planned: pd.DataFrame, rate: float | None = None, prices: str = ""
+    planned: pd.DataFrame,
+    rate: float | None = None,
+    prices: str = "",
 ) -> Iterator[str | pd.DataFrame]:
     """What comes after a plan's judges (`JudgeTable`): the printed cells that they
     give, best first, what the models take, and what that rests on.
@@ -142,7 +196,10 @@ def in_words(
     todo = table[table["to_ask"] > 0]
     if len(todo):
         yield "\nprinted cells, those that an hour gives most of first"
-        rates = {"an_hour": "cells an hour", "a_dollar": "cells a dollar"}
+        rates = {
+            "an_hour": "cells an hour",
+            "a_dollar": "cells a dollar",
+        }
         columns = ["model", "paper", "cells", "hours", "dollars", *rates]
         yield _readable(todo[columns].rename(columns=rates))
     by_model = _by_model(table)
@@ -150,21 +207,22 @@ def in_words(
     yield _readable(_needs(by_model))
     yield ""
     unplanned = planned[planned["why"] != ""]
-    for (model, reason), part in unplanned.groupby(["model", "why"], sort=False):
-        yield f"{model}: not here: {', '.join(part['judge'])}: {reason}"
+    by_reason = unplanned.groupby(["model", "why"], sort=False)
+    for (model, reason), rows in by_reason:
+        judges = ", ".join(rows["judge"])
+        yield f"{model}: not here: {judges}: {reason}"
     yield from _obstacles(by_model[by_model["to_ask"] > 0])
     if not planned["exact"].all():
         yield "estimates depend on answers that are not stored yet"
     if len(todo):
         yield from _rests_on(planned, rate, prices)
     else:
+        stored = int(planned["stored"].sum())
         limits = " (of what can be planned here)" if len(unplanned) else ""
-        yield f"nothing to ask, {int(planned['stored'].sum()):,} stored{limits}"
+        yield f"nothing to ask, {stored:,} stored{limits}"
 
 
-_spaced = {name: name.replace("_", " ") for name in (*COUNTS, "at_most")}
-
-
+_SPACED = {name: name.replace("_", " ") for name in (*COUNTS, "at_most")}
 _SUMS = (*COUNTS, "hours", "dollars", "cells")
 # The sum of what is known; NaN where nothing is.
 _sum_known = functools.partial(pd.Series.sum, min_count=1)
@@ -173,17 +231,18 @@ _sum_known = functools.partial(pd.Series.sum, min_count=1)
 def _by_model(table: pd.DataFrame) -> pd.DataFrame:
     """What each model takes for all papers together."""
     aggregates: dict[str, Any] = dict.fromkeys(_SUMS, _sum_known)
-    aggregates |= {"disk": "max", "gpus": "first"}
+    aggregates["disk"] = "max"
+    aggregates["gpus"] = "first"
     return table.groupby("model", sort=False).agg(aggregates)
 
 
 def _needs(by_model: pd.DataFrame) -> pd.DataFrame:
     """What each model takes and what all take, in the columns that are shown."""
-    total = by_model[[*_SUMS, "disk"]].agg(_sum_known).to_frame("all").T
+    sums = by_model[[*_SUMS, "disk"]].agg(_sum_known)
+    total = sums.to_frame("all").T
     table = pd.concat([by_model, total.assign(gpus="")])
-    table = (
-        table.rename_axis("model").reset_index().rename(columns={"limit": "at_most"})
-    )
+    table = table.rename_axis("model").reset_index()
+    table = table.rename(columns={"limit": "at_most"})
     columns = [
         "model",
         "completions",
@@ -198,7 +257,7 @@ def _needs(by_model: pd.DataFrame) -> pd.DataFrame:
         "dollars",
         "cells",
     ]
-    return table[columns].rename(columns=_spaced | {"disk": "GB of disk"})
+    return table[columns].rename(columns=_SPACED | {"disk": "GB of disk"})
 
 
 class JudgeTable:
@@ -208,14 +267,20 @@ class JudgeTable:
     """
 
     def __init__(
-        self, names: Sequence[tuple[str, str, str]], say: Callable[[str], None]
+        self,
+        names: Sequence[tuple[str, str, str]],
+        say: Callable[[str], None],
     ) -> None:
         heads = ["model", "judge", "outputs"]
+        columns = zip(*names, strict=True)
         self.widths = []
-        for head, column in zip(heads, zip(*names, strict=True), strict=True):
-            self.widths.append(max(map(len, (head, *column))))
-        counts = [_spaced[name] for name in COUNTS[:-1]]
-        self.widths += [max(len(head), len("999,999,999")) for head in counts]
+        for head, column in zip(heads, columns, strict=True):
+            texts = (head, *column)
+            self.widths.append(max(map(len, texts)))
+        counts = [_SPACED[name] for name in COUNTS[:-1]]
+        of_number = len("999,999,999")
+        for head in counts:
+            self.widths.append(max(len(head), of_number))
         self.say = say
         self.models: set[str] = set()
         self._line([*heads, *counts])
@@ -223,13 +288,16 @@ class JudgeTable:
     def add(self, row: Mapping[str, Any]) -> None:
         """Say a row of `completions.plan_catalogue`."""
         model = row["model"]
-        shown = "" if model in self.models else model
+        model_text = "" if model in self.models else model
         self.models.add(model)
         counts = [_as_read(row[name]) for name in COUNTS[:-1]]
         mark = "" if row["exact"] else "estimate"
-        self._line([shown, row["judge"], row["outputs"], *counts, mark])
+        self._line([model_text, row["judge"], row["outputs"], *counts, mark])
 
     def _line(self, texts: Sequence[str]) -> None:
+        """Say texts, each as wide as its column; a mark after the last is as wide as
+        it is.
+        """
         widths = [*self.widths, 0][: len(texts)]
         cells = map(str.ljust, texts, widths)
         self.say("  ".join(cells).rstrip())
@@ -265,9 +333,10 @@ def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:
         if not memory or not row["gpus"]:
             continue
         number, size = row["gpus"].removesuffix(" GB").split(" x ")
-        if len(memory) * min(memory) < 0.95 * int(number) * int(size):
+        smallest = min(memory)
+        if len(memory) * smallest < 0.95 * int(number) * int(size):
             yield (
-                f"{model}: too large for {len(memory)} x {min(memory):.0f} GB: "
+                f"{model}: too large for {len(memory)} x {smallest:.0f} GB: "
                 f"--engine-set tensor_parallel_size={number} on {row['gpus']}, "
                 "or --engine-set quantization=fp8 (told in the signature)"
             )
@@ -275,30 +344,21 @@ def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:
         yield "no GPU is seen here"
 
 
-def _rests_on(planned: pd.DataFrame, rate: float | None, prices: str) -> Iterator[str]:
+def _rests_on(
+    planned: pd.DataFrame,
+    rate: float | None,
+    prices: str,
+) -> Iterator[str]:
     """What the estimates rest on, a line each."""
-    if (planned["to_ask"].gt(0) & ~planned["counted"]).any():
+    uncounted = planned["to_ask"].gt(0) & ~planned["counted"]
+    if uncounted.any():
         yield "prompt tokens: four characters a token, where no tokenizer is here"
     if planned["guessed"].any():
         yield (
             f"new tokens: a guess of {GUESS:.0%} of the limit, "
             "where fewer than 20 answers are stored"
         )
-    measured = gpu_rate.read()
-    if rate:
-        speed = f"{rate:,.0f} new tokens a second, as given"
-    elif measured:
-        speed = (
-            f"{measured.tokens_a_second:,.0f} new tokens a second and "
-            f"{measured.load_seconds:,.0f} s to load, as `make gpu-check` measured "
-            f"{measured.model} here; in proportion to the parameters for others"
-        )
-    else:
-        speed = (
-            f"{RATE:,.0f} new tokens a second by billion of parameters on an "
-            f"80 GB GPU, {SERVED:,.0f} of a served model (guesses; --rate gives yours)"
-        )
-    yield f"hours: {speed}; a prompt is read {READS:.0f} times as fast"
+    yield f"hours: {_speed(rate)}; a prompt is read {READS:.0f} times as fast"
     yield f"GPUs: weights in 16 bits and {SEQUENCES} sequences of {CONTEXT:,} tokens"
     dates = _prices(prices)["date"].dropna()
     date = f", of {dates.max()}" if len(dates) else ""
@@ -309,15 +369,39 @@ def _rests_on(planned: pd.DataFrame, rate: float | None, prices: str) -> Iterato
     )
 
 
+def _speed(rate: float | None) -> str:
+    """How fast a model is taken to be, and where that is from."""
+    if rate:
+        return f"{rate:,.0f} new tokens a second, as given"
+    measured = gpu_rate.read()
+    if measured:
+        return (
+            f"{measured.tokens_a_second:,.0f} new tokens a second and "
+            f"{measured.load_seconds:,.0f} s to load, as `make gpu-check` measured "
+            f"{measured.model} here; in proportion to the parameters for others"
+        )
+    return (
+        f"{RATE:,.0f} new tokens a second by billion of parameters on an "
+        f"80 GB GPU, {SERVED:,.0f} of a served model (guesses; --rate gives yours)"
+    )
+
+
 def _gpu_memory() -> list[float]:
     """The memory of each GPU of this machine, in GB."""
     if not shutil.which("nvidia-smi"):
         return []
-    command = ["nvidia-smi", "--query-gpu=memory.total"]
-    command.append("--format=csv,noheader,nounits")
+    command = [
+        "nvidia-smi",
+        "--query-gpu=memory.total",
+        "--format=csv,noheader,nounits",
+    ]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = answer.stdout.split("\n")
-    return [float(line) * 2**20 / 1e9 for line in lines if line.strip().isdigit()]
+    sizes = []
+    for line in answer.stdout.split("\n"):
+        if line.strip().isdigit():
+            mebibytes = float(line)
+            sizes.append(mebibytes * 2**20 / 1e9)
+    return sizes
 
 
 def _table(name: str) -> pd.DataFrame:
@@ -330,8 +414,9 @@ def _prices(path: str) -> pd.DataFrame:
     table = pd.read_csv(file)
     lacking = [name for name in ("model", "prompt", "new") if name not in table]
     if lacking:
+        columns = ", ".join(lacking)
         raise ValueError(
-            f"{file}: no column {', '.join(lacking)}; model, prompt and new are "
+            f"{file}: no column {columns}; model, prompt and new are "
             f"needed, hour for {GPU!r}"
         )
     try:

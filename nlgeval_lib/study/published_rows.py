@@ -1,9 +1,9 @@
 """Rows of printed tables whose scores others published: which recording has them, and
 under which name.
 
-`data/published_scores.csv`: the output, its part, the printed row, the recording and the
-metric's name there. Names are those that public programs read the files by; which of a
-file's variants a paper's row is, no paper says: it is assumed.
+`data/published_scores.csv`: the output, its part, the printed row, the recording and
+the metric's name there. Names are those that public programs read the files by; which
+of a file's variants a paper's row is, no paper says: it is assumed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from nlgeval_lib.datasets import recordings
 from nlgeval_lib.scoring import correlations
 
 ITEM = ["input_id", "system_id"]
+ByAspect = dict[str, np.ndarray]
 
 
 class Row(NamedTuple):
@@ -39,22 +40,24 @@ def rows(output: str, part: str) -> Iterator[Row]:
         return
     with open(path, encoding="utf-8", newline="") as handle:
         for record in csv.DictReader(handle):
-            if (record["output"], record["part"]) == (output, part):
+            if record["output"] == output and record["part"] == part:
                 yield Row(**record)
 
 
 def scores(
-    output: str, part: str, items: pd.DataFrame
-) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, str]]:
+    output: str,
+    part: str,
+    items: pd.DataFrame,
+) -> tuple[dict[str, ByAspect], dict[str, str]]:
     """The published scores of `items` by printed row and aspect, and why other declared
     rows have none. What is not on this machine is passed over in silence: the table of
     facts (`papers.published`) has its address.
 
     items: with `input_id, system_id`, and `doc_id` where a system has several outputs
     for an input.
-    Raises: ChecksumError, ValueError where a file is here, but is not what it should be.
+    Raises: ChecksumError, ValueError where a file is here, but is not as it should be.
     """
-    by_row: dict[str, dict[str, np.ndarray]] = {}
+    by_row: dict[str, ByAspect] = {}
     lacking: dict[str, str] = {}
     for row in rows(output, part):
         if not _is_local(row.recording):
@@ -65,9 +68,10 @@ def scores(
             metrics = ", ".join(dict.fromkeys(recorded["judge"]))
             lacking[row.row] = f"{row.recording} has no {row.metric!r}, but: {metrics}"
             continue
-        by_row[row.row] = {}
+        by_aspect = {}
         for aspect, values in published.groupby("aspect", sort=False):
-            by_row[row.row][str(aspect)] = _aligned(items, values)
+            by_aspect[str(aspect)] = _aligned(items, values)
+        by_row[row.row] = by_aspect
     return by_row, lacking
 
 
@@ -77,24 +81,30 @@ def table(
     items: pd.DataFrame,
     columns: Mapping[str, str],
     human: Mapping[str, Any],
-    **how: Any,
+    **options: Any,
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """The correlations of published scores, route `public`, each with the name of its
     source in the signature; an empty frame where none is here. And why rows have none.
 
-    columns: the printed column -> the rated aspect. human, how: as
+    columns: the printed column -> the rated aspect. human, options: as
     `scoring.correlations.table` takes them.
     Raises: what `scores` raises.
     """
     by_row, lacking = scores(output, part, items)
     if not by_row:
         return pd.DataFrame(), lacking
-    by_column = {}
+    printed_scores = {}
     for row, by_aspect in by_row.items():
-        by_column[row] = {column: by_aspect[columns[column]] for column in columns}
-    cells = correlations.table(items, by_column, human, **how)
-    sources = {row.row: f"{row.recording}/{row.metric}" for row in rows(output, part)}
-    signature = cells["signature"] + "|published:" + cells["row"].map(sources)
+        by_column = {}
+        for column, aspect in columns.items():
+            by_column[column] = by_aspect[aspect]
+        printed_scores[row] = by_column
+    cells = correlations.table(items, printed_scores, human, **options)
+    sources = {}
+    for declared in rows(output, part):
+        sources[declared.row] = f"{declared.recording}/{declared.metric}"
+    source = cells["row"].map(sources)
+    signature = cells["signature"] + "|published:" + source
     return cells.assign(route="public", signature=signature), lacking
 
 
@@ -108,7 +118,10 @@ def _is_local(recording: str) -> bool:
 
 def _aligned(items: pd.DataFrame, published: pd.DataFrame) -> np.ndarray:
     """The values in the order of the items, each of which has at most one."""
-    keys = [name for name in (*ITEM, "doc_id") if name in items and name in published]
+    keys = []
+    for name in (*ITEM, "doc_id"):
+        if name in items and name in published:
+            keys.append(name)
     values = published[[*keys, "value"]]
     joined = items[keys].merge(values, how="left", on=keys, validate="one_to_one")
     return joined["value"].to_numpy(float)

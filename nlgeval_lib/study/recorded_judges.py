@@ -20,10 +20,14 @@ from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.records import Status
 
 OUTPUT = ["input_id", "system_id"]
+ByAspect = dict[str, np.ndarray]
+Scale = Mapping[str, tuple[float, float]]  # of an aspect: low and high
 
 
 def readings(
-    texts: Sequence[str] | pd.Series, read: Callable[..., Any], *settings: Any
+    texts: Sequence[str] | pd.Series,
+    read: Callable[..., Any],
+    *settings: Any,
 ) -> list[Any]:
     """What a parser reads in each text, equal texts once; of a text that is not here,
     what `data/numbers` has of it: value, status and rule.
@@ -32,23 +36,35 @@ def readings(
     Raises: TextNotHere where this parser's readings are not saved.
     """
     module = read.__module__.split(".")[-1]
-    rule = "|".join(map(str, (module, read.__name__, *settings)))
+    named_by = [module, read.__name__, *settings]
+    rule = "|".join(map(str, named_by))
     listed = list(texts)
     distinct = list(dict.fromkeys(listed))
     hashed = [text for text in distinct if isinstance(text, HashedText)]
-    read_of = _saved_readings(rule, hashed)
+    reading_of = _saved_readings(rule, hashed)
     for text in distinct:
-        if text not in read_of:
-            read_of[text] = read(text, *settings)
+        if text not in reading_of:
+            reading_of[text] = read(text, *settings)
     if collected.wanted():
-        saved: dict[tuple[bytes, ...], tuple[float, str]] = {}
-        for text in distinct:
-            saved[(numbers.digest_of(text),)] = _as_saved(read_of[text])
-        collected.add(rule, saved)
-    return [read_of[text] for text in listed]
+        _collect(rule, distinct, reading_of)
+    return [reading_of[text] for text in listed]
+
+
+def _collect(
+    rule: str,
+    texts: Sequence[str],
+    reading_of: Mapping[Any, Any],
+) -> None:
+    """Put the readings of texts among those that are to be saved."""
+    saved: dict[tuple[bytes, ...], tuple[float, str]] = {}
+    for text in texts:
+        key = (numbers.digest_of(text),)
+        saved[key] = _as_saved(reading_of[text])
+    collected.add(rule, saved)
 
 
 def _as_saved(reading: Any) -> tuple[float, str]:
+    """A reading's value, and its status and rule as one text."""
     value = math.nan
     if isinstance(reading.value, int | float):
         value = float(reading.value)
@@ -56,23 +72,25 @@ def _as_saved(reading: Any) -> tuple[float, str]:
 
 
 def _saved_readings(rule: str, texts: Sequence[HashedText]) -> dict[Any, Any]:
-    read_of: dict[Any, Any] = {}
+    """The saved readings of texts that are not here. Raises: TextNotHere."""
+    reading_of: dict[Any, Any] = {}
     if not texts:
-        return read_of
+        return reading_of
     items = [(text,) for text in texts]
     saved = numbers.saved_scores(rule, items)
-    if unsaved := [item for item in items if item not in saved]:
+    unsaved = [item for item in items if item not in saved]
+    if unsaved:
         raise numbers.lacking(rule, unsaved)
     for (text,), (value, outcome) in saved.items():
         status, _, matched = outcome.partition("|")
-        reason = "" if status == Status.OK.value else "as it was read from the text"
-        read_of[text] = Parsed(value, Status(status), reason, matched)
-    return read_of
+        reason = ""
+        if status != Status.OK.value:
+            reason = "as it was read from the text"
+        reading_of[text] = Parsed(value, Status(status), reason, matched)
+    return reading_of
 
 
-def read_ratings(
-    recorded: pd.DataFrame, scale: Mapping[str, tuple[float, float]]
-) -> pd.DataFrame:
+def read_ratings(recorded: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """A recording of texts with `value` and `status`: what our rating parser reads in
     them, NaN where it reads nothing.
 
@@ -86,23 +104,27 @@ def read_ratings(
             f"scales of {', '.join(scale)}"
         )
     ratings = np.empty(len(recorded), dtype=object)
-    for aspect, places in recorded.groupby("aspect", sort=False).indices.items():
+    by_aspect = recorded.groupby("aspect", sort=False)
+    for aspect, places in by_aspect.indices.items():
         texts = recorded["text"].iloc[places]
-        ratings[places] = readings(texts, parsers.rating, *scale[str(aspect)])
-    return recorded.assign(
-        value=[rating.value for rating in ratings],
-        status=[rating.status.value for rating in ratings],
-    )
+        low, high = scale[str(aspect)]
+        ratings[places] = readings(texts, parsers.rating, low, high)
+    values = []
+    statuses = []
+    for rating in ratings:
+        values.append(rating.value)
+        statuses.append(rating.status.value)
+    return recorded.assign(value=values, status=statuses)
 
 
 def scores(
     items: pd.DataFrame,
     name: str | pd.DataFrame,
-    scale: Mapping[str, tuple[float, float]] | None = None,
+    scale: Scale | None = None,
     by: str = "judge",
     draws: int | None = None,
     **options: Any,
-) -> dict[str, dict[str, np.ndarray]]:
+) -> dict[str, ByAspect]:
     """The scores that recorded judges gave the outputs: {judge: {aspect: a value an
     item}}, NaN where there is none.
 
@@ -113,27 +135,34 @@ def scores(
     Raises: ValueError where the recording holds texts only, or several values for one
     judge, output and aspect.
     """
-    recorded = recordings.load(name, **options) if isinstance(name, str) else name
+    if isinstance(name, str):
+        recorded = recordings.load(name, **options)
+    else:
+        recorded = name
     keys = [by, "aspect", *OUTPUT]
     if scale is not None:
         about_items = recorded["input_id"].isin(items["input_id"])
         first_draws = recorded["draw"] < (draws or math.inf)
         ratings = read_ratings(recorded[about_items & first_draws], scale)
-        recorded = ratings.groupby(keys, sort=False)["value"].mean().reset_index()
+        means = ratings.groupby(keys, sort=False)["value"].mean()
+        recorded = means.reset_index()
     if "value" not in recorded or recorded["value"].isna().all():
         raise ValueError("the recording holds texts, not values; parse them first")
-    if double := int(recorded.duplicated(keys).sum()):
+    repeated = int(recorded.duplicated(keys).sum())
+    if repeated:
         raise ValueError(
-            f"{double} values beyond the first for one judge, aspect and output; "
+            f"{repeated} values beyond the first for one judge, aspect and output; "
             "choose a prompt form and reduce the draws"
         )
     wide = recorded.pivot(index=OUTPUT, columns=[by, "aspect"], values="value")
-    wide = wide.reindex(pd.MultiIndex.from_frame(items[OUTPUT]))
-    by_judge: dict[str, dict[str, np.ndarray]] = {}
+    places = pd.MultiIndex.from_frame(items[OUTPUT])
+    wide = wide.reindex(places)
+    by_judge: dict[str, ByAspect] = {}
     pairs = recorded[[by, "aspect"]].drop_duplicates()
     for judge, aspect in pairs.itertuples(index=False, name=None):
         by_aspect = by_judge.setdefault(str(judge), {})
-        by_aspect[str(aspect)] = wide[judge, aspect].to_numpy(dtype=float)
+        values = wide[judge, aspect]
+        by_aspect[str(aspect)] = values.to_numpy(dtype=float)
     return by_judge
 
 
@@ -154,13 +183,17 @@ def of_one(
     `scores` raises.
     """
     recorded = recordings.load(name, **options)
-    for column, choice in (("judge", judge), ("prompt_form", prompt_form)):
-        if choice:
-            recorded = recorded[recorded[column] == choice]
-    recorded = recorded[recorded["input_id"].isin(items["input_id"])]
+    if judge:
+        recorded = recorded[recorded["judge"] == judge]
+    if prompt_form:
+        recorded = recorded[recorded["prompt_form"] == prompt_form]
+    about_items = recorded["input_id"].isin(items["input_id"])
+    recorded = recorded[about_items]
     if read:
-        read_values = [reading.value for reading in readings(recorded["text"], read)]
-        recorded = recorded.assign(value=read_values)
+        values = []
+        for reading in readings(recorded["text"], read):
+            values.append(reading.value)
+        recorded = recorded.assign(value=values)
     [by_aspect] = scores(items, recorded).values()
-    [values] = by_aspect.values()
-    return values
+    [only_scores] = by_aspect.values()
+    return only_scores

@@ -2,7 +2,8 @@
 
 recorded_store.fill(store, "prometheus_gpt4")
 judge = Prometheus(sampling=recorded_store.of("prometheus_gpt4").sampling)
-scores = judge.score(datasets.load("mt_bench"), engine=ReplayEngine(store, "gpt-4-0613"))
+engine = ReplayEngine(store, "gpt-4-0613")
+scores = judge.score(datasets.load("mt_bench"), engine=engine)
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
         bodies.append(body)
         counts.requests += 1
         counts.completions += len(texts)
-        for key, text in zip(draw_keys(body, range(len(texts))), texts, strict=True):
+        keys = draw_keys(body, range(len(texts)))
+        for key, text in zip(keys, texts, strict=True):
             if key in text_of:
                 counts.differing += text_of[key] != text
                 continue
@@ -162,15 +164,18 @@ def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
     if name == "tigerscore_outputs":
         # Some texts begin with their prompt; that of the others is not known.
         frame = frame[frame["prompt_form"] != "output"]
-        parts = frame["text"].str.partition(_ANSWER)
-        return frame.assign(prompt=parts[0] + parts[1], text=parts[2])
+        split = frame["text"].str.partition(_ANSWER)
+        prompts = split[0] + split[1]
+        return frame.assign(prompt=prompts, text=split[2])
     if name == "prometheus_gpt4":
         # Feedback and score were published apart.
         texts = []
-        for text, value in zip(frame["text"], frame["value"], strict=True):
+        answers = zip(frame["text"], frame["value"], strict=True)
+        for text, value in answers:
             if "[RESULT]" not in text:
                 text = f"{text} [RESULT] {value:g}"
             texts.append(text)
         frame = frame.assign(text=texts)
-    sent = recordings.prompts(name, **options)[[*_ASKED[1:], "prompt"]]
-    return frame.merge(sent, how="left", on=_ASKED[1:], validate="many_to_one")
+    keys = _ASKED[1:]
+    prompts = recordings.prompts(name, **options)[[*keys, "prompt"]]
+    return frame.merge(prompts, how="left", on=keys, validate="many_to_one")

@@ -59,8 +59,7 @@ def nothing_stored(question: Question, label: str, model: str) -> str:
     label: the model that was looked for, with its revision. model: as it was asked for.
     """
     subject = described(question, label, question.judge.data)
-    way = how_to_make(question, model)
-    return f"the store has no completions of {subject}; {way}"
+    return f"the store has no completions of {subject}; {how_to_make(question, model)}"
 
 
 def described(question: Question, model: str, data: str) -> str:

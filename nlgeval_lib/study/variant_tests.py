@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,75 +47,93 @@ class VariantScores:
     def coverage_table(self) -> pd.DataFrame:
         """A row a variant: rows with a score, and why it is not tested."""
         rows = []
-        for name in dict.fromkeys((*self.coverage, *self.lacking)):
+        names = (*self.coverage, *self.lacking)
+        for name in dict.fromkeys(names):
             count = self.coverage.get(name, "")
             reason = self.lacking.get(name, "")
             rows.append({"variant": name, "scored": count, "why not": reason})
         return pd.DataFrame(rows)
 
 
-def of_judges(output: str, names: Sequence[str], **asked: Any) -> VariantScores:
-    """The scores of several judges of one output of the catalogue. asked: as
-    `judge_scores` takes it.
+def of_judges(output: str, names: Sequence[str], **options: Any) -> VariantScores:
+    """The scores of several judges of one output of the catalogue. options: as
+    `judge_scores` takes them.
 
     Raises: what `judge_scores` raises.
     """
-    scores = {name: judge_scores(output, name, **asked) for name in names}
+    scores = {}
+    for name in names:
+        scores[name] = judge_scores(output, name, **options)
     return on_shared_items(scores)
 
 
 def on_shared_items(
-    judged: Mapping[str, JudgeScores], least_read: float = 0.0
+    judged: Mapping[str, JudgeScores],
+    least_read: float = 0.0,
 ) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged.
 
     judged: {variant: its scores}. least_read: the share of rows that must have a score;
     a variant with less is left out, since rows without one are no random sample.
     """
-    lacking = {
-        name: scores.why for name, scores in judged.items() if not scores.available
-    }
-    frames = {}
+    lacking = {}
+    available = {}
     for name, scores in judged.items():
-        frame = scores.frame
-        if not scores.available:
-            continue
-        read = frame["value"].notna().mean()
-        if read == 0 or read < least_read:
-            reason = frame.loc[frame["value"].isna(), "reason"].mode().iloc[0]
-            lacking[name] = _unread(read, least_read, reason)
+        if scores.available:
+            available[name] = scores
         else:
-            keys = {key: frame.get(key, "") for key in KEYS}
-            frames[name] = frame.assign(**keys).set_index(list(KEYS))
-    available = [name for name, scores in judged.items() if scores.available]
-    coverage = {name: judged[name].coverage for name in available}
-    signatures = {name: judged[name].signature for name in available}
+            lacking[name] = scores.why
+    frames = {}
+    coverage = {}
+    signatures = {}
+    for name, scores in available.items():
+        coverage[name] = scores.coverage
+        signatures[name] = scores.signature
+        unread = _unread(scores.frame, least_read)
+        if unread:
+            lacking[name] = unread
+        else:
+            frames[name] = _by_keys(scores.frame)
+    routes = [judged[name].route for name in (*frames, *available)]
+    result = VariantScores(
+        lacking=lacking,
+        route=next(iter(routes), ""),
+        coverage=coverage,
+        signatures=signatures,
+    )
     if not frames:
-        route = judged[available[0]].route if available else ""
-        return VariantScores(
-            lacking=lacking, route=route, coverage=coverage, signatures=signatures
-        )
+        return result
     first, *further_frames = frames.values()
     shared = first.index
     for frame in further_frames:
         shared = shared[shared.isin(frame.index)]
     answers = ["value", "status", "reason", "details"]
     items = first.loc[shared].drop(columns=answers, errors="ignore")
-    return VariantScores(
+    values = {}
+    for name, frame in frames.items():
+        values[name] = frame.loc[shared, "value"].to_numpy(float)
+    return replace(
+        result,
         items=items.reset_index().astype({"human": float}),
-        scores={
-            name: frame.loc[shared, "value"].to_numpy(float)
-            for name, frame in frames.items()
-        },
-        lacking=lacking,
-        route=judged[next(iter(frames))].route,
-        coverage=coverage,
-        signatures=signatures,
+        scores=values,
     )
 
 
-def _unread(read: float, least: float, reason: str) -> str:
-    """Why a variant with few scores is not tested."""
+def _by_keys(frame: pd.DataFrame) -> pd.DataFrame:
+    """Judged rows by the names of each, empty ones where they have none."""
+    keys = {key: frame.get(key, "") for key in KEYS}
+    return frame.assign(**keys).set_index(list(KEYS))
+
+
+def _unread(frame: pd.DataFrame, least: float) -> str:
+    """Why a variant with few scores is not tested; "" where it has enough."""
+    has_score = frame["value"].notna()
+    read = has_score.mean()
+    is_enough = not (read == 0 or read < least)
+    if is_enough:
+        return ""
+    reasons = frame.loc[~has_score, "reason"]
+    reason = reasons.mode().iloc[0]
     if read == 0:
         return f"no row has a score; most often: {reason}"
     return (
@@ -148,23 +166,15 @@ def compare(
     power of .8. The second frame is empty where the base is the only variant.
     Raises: ValueError for a base that is no variant, no ratings.
     """
-    if base not in scores:
-        variants = ", ".join(scores) or "none"
-        raise ValueError(f"base {base!r} is no variant; variants: {variants}")
-    if human not in items.columns:
-        columns = ", ".join(map(str, items.columns))
-        raise ValueError(
-            f"items have no column {human!r} with ratings; theirs: {columns}"
-        )
-    ratings = items[human].to_numpy(float)
+    ratings = _ratings(items, scores, base, human)
     table = correlations.table(
         items, scores, {"human": ratings}, coefs=(coef,), ci=units
     )
     table = table.rename(columns={"row": "variant"})
     table = table.drop(columns=["column", "replicates"], errors="ignore")
     pairs = {}
-    for pair in _compared(list(scores), base, all_pairs):
-        pairs[pair] = (scores[pair[0]], scores[pair[1]], ratings)
+    for variant, against in _compared(scores, base, all_pairs):
+        pairs[variant, against] = (scores[variant], scores[against], ratings)
     tests = pd.DataFrame()
     if pairs:
         keys = ("variant", "against")
@@ -174,9 +184,31 @@ def compare(
     return table, tests
 
 
-def _compared(names: list[str], base: str, all_pairs: bool) -> list[tuple[str, str]]:
+def _ratings(
+    items: pd.DataFrame,
+    scores: Mapping[str, np.ndarray],
+    base: str,
+    human: str,
+) -> np.ndarray:
+    """The ratings of the items. Raises: as `compare`."""
+    if base not in scores:
+        variants = ", ".join(scores) or "none"
+        raise ValueError(f"base {base!r} is no variant; variants: {variants}")
+    if human not in items.columns:
+        columns = ", ".join(map(str, items.columns))
+        raise ValueError(
+            f"items have no column {human!r} with ratings; theirs: {columns}"
+        )
+    return items[human].to_numpy(float)
+
+
+def _compared(
+    variants: Iterable[str],
+    base: str,
+    all_pairs: bool,
+) -> list[tuple[str, str]]:
     """The pairs that are tested, those with the base first."""
-    names.remove(base)
+    names = [name for name in variants if name != base]
     compared = [(name, base) for name in names]
     if all_pairs:
         for earlier, later in itertools.combinations(names, 2):
@@ -209,26 +241,43 @@ def paired_tests(
     rows = []
     for key, (first, second, ratings) in pairs.items():
         test = grid.compare(
-            first, second, ratings, coef=coef, ci=interval, units=interval
+            first,
+            second,
+            ratings,
+            coef=coef,
+            ci=interval,
+            units=interval,
         )
         row = dict(zip(names, key, strict=True))
-        row["first"] = test.first
-        row["second"] = test.second
-        row["difference"] = test.difference
-        row["ci_low"] = test.low
-        row["ci_high"] = test.high
-        row["n"] = test.n
-        row["p"] = test.p
-        if detectable:
-            row["detectable"] = test.detectable(POWER)
-        row["signature"] = test.signature()
-        row["reason"] = test.reason
-        rows.append(row)
+        rows.append(row | _test_columns(test, detectable))
     frame = pd.DataFrame(rows)
-    families = None if family is None else frame[family].tolist()
-    corrected = meta.correct(frame["p"].tolist(), "holm", families)
-    frame.insert(frame.columns.get_loc("p") + 1, "p_holm", corrected.adjusted)
-    return frame.assign(signature=frame["signature"] + "|" + corrected.signature())
+    families = None
+    if family is not None:
+        families = frame[family].tolist()
+    p_values = frame["p"].tolist()
+    corrected = meta.correct(p_values, "holm", families)
+    after_p = frame.columns.get_loc("p") + 1
+    frame.insert(after_p, "p_holm", corrected.adjusted)
+    signature = frame["signature"] + "|" + corrected.signature()
+    return frame.assign(signature=signature)
+
+
+def _test_columns(test: Any, detectable: bool) -> dict[str, Any]:
+    """What a table says of one test."""
+    columns = {
+        "first": test.first,
+        "second": test.second,
+        "difference": test.difference,
+        "ci_low": test.low,
+        "ci_high": test.high,
+        "n": test.n,
+        "p": test.p,
+    }
+    if detectable:
+        columns["detectable"] = test.detectable(POWER)
+    columns["signature"] = test.signature()
+    columns["reason"] = test.reason
+    return columns
 
 
 def figure(
@@ -245,34 +294,26 @@ def figure(
     """
     names = list(dict.fromkeys(table["variant"]))
     base, tests = _with_base(names, tests)
-    height = {name: len(names) - 1 - place for place, name in enumerate(names)}
+    top = len(names) - 1
+    height = {name: top - place for place, name in enumerate(names)}
+    inches = 1.0 + 0.32 * len(names)
     fig, (value_ax, difference_ax) = figures.new(
-        figures.WIDE, 1.0 + 0.32 * len(names), 1, 2, sharey=True
+        figures.WIDE,
+        inches,
+        1,
+        2,
+        sharey=True,
     )
     _intervals(value_ax, table, "value", height)
     _intervals(difference_ax, tests, "difference", height)
-    for name, values in (points or {}).items():
-        value_ax.scatter(
-            values,
-            [height[name] - 0.22] * len(values),
-            s=14,
-            facecolors="none",
-            edgecolors="#555555",
-            lw=0.9,
-        )
-    for test in tests.itertuples():
-        difference_ax.annotate(
-            _p_mark(test.p_holm),
-            (test.difference, height[test.variant]),
-            (0, 5),
-            textcoords="offset points",
-            ha="center",
-            size=7,
-        )
+    _rings(value_ax, points or {}, height)
+    _p_marks(difference_ax, tests, height)
     difference_ax.axvline(0, color="#555555", lw=0.8)
     value_ax.set_yticks(list(height.values()), names)
     value_ax.set_ylim(-0.6, len(names) - 0.3)
-    statistic = xlabel or str(table["statistic"].iat[0]).capitalize()
+    statistic = xlabel
+    if not statistic:
+        statistic = str(table["statistic"].iat[0]).capitalize()
     against = f"against {base}, p by Holm" if base else ""
     value_ax.set(xlabel=f"{statistic}, 95 % interval")
     value_ax.set_title(textwrap.fill(title, TITLE_LETTERS))
@@ -282,19 +323,45 @@ def figure(
     return fig
 
 
-def _with_base(names: list[str], tests: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+def _with_base(
+    names: Sequence[str],
+    tests: pd.DataFrame,
+) -> tuple[str, pd.DataFrame]:
     """The base, and the tests against it: where tests do not name what they compare
     with, the variant that has none.
     """
     if "against" not in tests or tests.empty:
-        untested = [name for name in names if name not in set(tests["variant"])]
-        return next(iter(untested), ""), tests
+        tested = set(tests["variant"])
+        for name in names:
+            if name not in tested:
+                return name, tests
+        return "", tests
     base = str(tests["against"].iat[0])
     return base, tests[tests["against"] == base]
 
 
+def _rings(
+    ax: Any,
+    points: Mapping[str, Sequence[float]],
+    height: Mapping[str, int],
+) -> None:
+    """Draw single values of variants, a little below the height of each."""
+    for name, values in points.items():
+        ax.scatter(
+            values,
+            [height[name] - 0.22] * len(values),
+            s=14,
+            facecolors="none",
+            edgecolors="#555555",
+            lw=0.9,
+        )
+
+
 def _intervals(
-    ax: Any, frame: pd.DataFrame, column: str, height: Mapping[str, int]
+    ax: Any,
+    frame: pd.DataFrame,
+    column: str,
+    height: Mapping[str, int],
 ) -> None:
     """Draw a frame's values with their intervals, each variant at its height."""
     color = figures.color("ours")
@@ -303,6 +370,19 @@ def _intervals(
     ax.scatter(frame[column], y, s=26, color=color, zorder=3)
     ax.grid(axis="y", visible=False)
     ax.locator_params(axis="x", nbins=6)
+
+
+def _p_marks(ax: Any, tests: pd.DataFrame, height: Mapping[str, int]) -> None:
+    """Write the corrected p-value of each test above its difference."""
+    for test in tests.itertuples():
+        ax.annotate(
+            _p_mark(test.p_holm),
+            (test.difference, height[test.variant]),
+            (0, 5),
+            textcoords="offset points",
+            ha="center",
+            size=7,
+        )
 
 
 def _p_mark(p: float) -> str:
