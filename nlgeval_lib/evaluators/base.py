@@ -129,8 +129,9 @@ def named_texts(setting: str, given: Any) -> dict[str, str]:
     texts: dict[str, str] = {}
     if isinstance(given, Mapping):
         texts.update(given)
-    both = (*texts, *texts.values())
-    if not isinstance(given, Mapping) or not all(isinstance(one, str) for one in both):
+    written = (*texts, *texts.values())
+    all_texts = all(isinstance(text, str) for text in written)
+    if not isinstance(given, Mapping) or not all_texts:
         raise ValueError(
             f"{setting} is {str(given)[:60]}; names with a text each are needed, "
             'such as {"Truth": "Is it true?"}'

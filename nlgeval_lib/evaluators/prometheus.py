@@ -139,7 +139,7 @@ class Rubric:
         low = min(texts, default=1)
         scale = range(low, low + max(len(texts), 2))
         written = [criteria, *texts.values()]
-        filled = all(isinstance(one, str) and one.strip() for one in written)
+        filled = all(isinstance(text, str) and text.strip() for text in written)
         if not filled or sorted(texts) != list(scale):
             present = ", ".join(map(str, entries)) or "nothing by name"
             raise ValueError(

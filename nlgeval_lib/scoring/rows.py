@@ -691,10 +691,11 @@ def _needed_columns(
             fills.append("--rubric FILE, or -s rubric=no")
         else:
             fills.append(f"--fill {need}=TEXT")
+    present = ", ".join(rows.columns) or "none"
     return (
-        f"{evaluator} needs {' and '.join(columns)}, and {rows.name} has "
-        f"{', '.join(rows.columns) or 'none'}; say which it is ({' '.join(maps)}), or give "
-        f"one text for all rows ({' '.join(fills)})"
+        f"{evaluator} needs {' and '.join(columns)}, and {rows.name} has {present}; "
+        f"say which it is ({' '.join(maps)}), or give one text for all rows "
+        f"({' '.join(fills)})"
     )
 
 
