@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pytest
 
 
 def run(path: Path, **given: Any) -> dict[str, Any]:
     """The names that a notebook leaves behind, with these values for its parameters.
 
+    The modules beside the notebook can be imported, as in Jupyter.
     Raises: what a cell raises.
     """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(path.parent)
+        return _run(path, given)
+
+
+def _run(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     import matplotlib
 
     matplotlib.use("Agg")
