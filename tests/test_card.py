@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import card, datasets, meta
-from nlgeval_lib.card import conditions, judged, measure, verdict
+from nlgeval_lib.card import cells, conditions, judged, measure, verdict
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
@@ -147,7 +147,7 @@ def test_mean_interval_is_that_of_scipy() -> None:
     from scipy import stats
 
     values = np.array([0.1, 0.4, -0.2, 0.3, 0.2])
-    cell = measure.mean_interval(values)
+    cell = cells.mean_interval(values)
     expected = stats.ttest_1samp(values, 0).confidence_interval()
     assert [cell["low"], cell["high"]] == pytest.approx([expected.low, expected.high])
 

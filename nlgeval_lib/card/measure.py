@@ -11,13 +11,10 @@ from nlgeval_lib.card.aspect import Aspect
 from nlgeval_lib.card.cells import (
     Numbers,
     interval,
-    mean_interval,
     tried,
     without_sign,
 )
 from nlgeval_lib.card.judged import KEYS, Judged
-
-__all__ = ["COEFS", "WORST", "graded", "mean_interval"]
 
 # Name in a card -> coefficient of `meta`.
 COEFS = {

@@ -314,9 +314,9 @@ def _with_values(source: str, parameters: dict[str, Any]) -> str:
 
 def _value(text: str) -> Any:
     """The Python literal of a text; the text itself where it is none."""
-    from nlgeval_lib.runner import trials
+    from nlgeval_lib.report.notebook import NO_LITERAL
 
     try:
         return ast.literal_eval(text)
-    except trials.NO_LITERAL:
+    except NO_LITERAL:
         return text

@@ -23,6 +23,9 @@ _TYPES: dict[str, Any] = {
     kind.__name__: kind for kind in (int, float, str, bool, list, dict)
 }
 
+# what `ast.literal_eval` raises of a text that is no Python value
+NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
+
 
 class NotebookRefused(ValueError):
     """The notebook or the parameters given to it break the rules; nothing was run."""
@@ -62,7 +65,7 @@ class Parameter:
             return text == "true"
         try:
             return self.accept(text if self.kind is str else ast.literal_eval(text))
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        except NO_LITERAL:
             return self.accept(text)
 
 

@@ -27,7 +27,7 @@ from unittest import mock
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.report import saving
+from nlgeval_lib.report import notebook, saving
 from nlgeval_lib.runner import pool, session, stale
 from nlgeval_lib.study.catalogue import Catalogue, Entry
 
@@ -61,10 +61,6 @@ class Point:
         return paths if all(path.is_file() for path in paths) else []
 
 
-# what `ast.literal_eval` raises of a text that is no Python value
-NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
-
-
 class SweepError(ValueError):
     """The sweep cannot be run with these values."""
 
@@ -79,7 +75,7 @@ def values(text: str) -> list[str]:
     try:
         for value in ast.literal_eval(f"({text},)"):
             texts.append(value if isinstance(value, str) else repr(value))
-    except NO_LITERAL:
+    except notebook.NO_LITERAL:
         texts = [value.strip() for value in text.split(",")]
     if "" in texts:
         raise SweepError(
