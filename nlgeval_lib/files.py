@@ -1,6 +1,9 @@
 """Where folders are, in a checkout or without one; how files are written.
 
-A file is written whole or not at all. Any value becomes one that JSON has.
+`root` is the checkout; `data`, `results`, `figures`, `notebooks` and `state` are its
+folders, some of which an environment variable can move. A file is written whole or not
+at all (`replacing`, `write_text`), and an `OSError` of it names the file and the way
+out. `plain` makes any value one that JSON has.
 """
 
 from __future__ import annotations
@@ -19,15 +22,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-MIRROR = "NLGEVAL_DATA_MIRROR"
-BESIDE = "shared/data"
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+MIRROR = "NLGEVAL_DATA_MIRROR"  # the variable that names the copies' folder
+BESIDE = "shared/data"  # where that folder is sought without it, beside the checkout
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # errors of a full disk or quota
+# What to do about an error: for `way_out`, by the error's number.
 _PATH_IS_FILE = "a part of its path is a file; name another place"
-
-
 _NO_RIGHT = "make the folder writable, or name another one"
-
-
 _WAYS_OUT = {
     **dict.fromkeys(
         NO_ROOM, "free some space and run again; nothing half-written was left"
@@ -89,12 +89,15 @@ def raw() -> Path:
 
 def mirror() -> Path | None:
     """The folder with copies of the public files: NLGEVAL_DATA_MIRROR, or None where
-    that is set and empty; where it is not set, the folder `shared/data` beside the
-    checkout, if there is one.
+    that is set and empty.
+
+    Where it is not set: the folder `shared/data` beside the checkout, if there is one,
+    else None.
     """
     value = os.environ.get(MIRROR)
     if value is not None:
-        return Path(value.strip()).expanduser() if value.strip() else None
+        name = value.strip()
+        return Path(name).expanduser() if name else None
     beside = root().parent / BESIDE
     return beside if beside.is_dir() else None
 
@@ -115,17 +118,24 @@ def figures() -> Path:
 
 
 def state(*parts: str) -> Path:
-    """`.nlgeval/`, or the folder named by `NLGEVAL_HOME`; git-ignored.
+    """`.nlgeval/`, or the folder named by `NLGEVAL_HOME`; or a place below it.
+    Git-ignored.
+
+    parts: folders and a name below it.
 
     It holds caches, completions and the runner's state.
     """
-    return Path(os.environ.get("NLGEVAL_HOME") or root() / ".nlgeval").joinpath(*parts)
+    folder = Path(os.environ.get("NLGEVAL_HOME") or root() / ".nlgeval")
+    return folder.joinpath(*parts)
 
 
 def located(name: str) -> Path:
     """The place of a file by the name that records give it.
 
-    Such names are `results/...`, `figures/...`, or committed `data/...`.
+    name: `results/...`, `figures/...`, or committed `data/...`, wherever these folders
+    are.
+
+    Raises: KeyError for another name.
     """
     top, _, inner = name.partition("/")
     folders = {"results": results(), "figures": figures(), "data": data()}
@@ -133,16 +143,20 @@ def located(name: str) -> Path:
 
 
 def way_out(error: OSError) -> str:
-    """What went wrong with a file, and what to do about it."""
+    """What went wrong with a file, and for the usual errors what to do about it; a text
+    for a message.
+    """
     problem = error.strerror or str(error)
     advice = _WAYS_OUT.get(error.errno or 0, "")
     return f"{problem}; {advice}" if advice else problem
 
 
 def from_json(text: str | bytes, **options: Any) -> Any:
-    """The value of a JSON text from outside; options: those of `json.loads`.
+    """The value of a JSON text from outside.
 
-    Raises: ValueError, also where it is nested too deep to be read.
+    options: those of `json.loads`.
+
+    Raises: ValueError where it is no JSON, or nested too deep to be read.
     """
     try:
         return json.loads(text, **options)
@@ -155,22 +169,26 @@ def zip_member(
 ) -> zipfile.ZipInfo:
     """A compressed member of a zip file with one date and one set of rights: the same
     content is the same bytes, whoever writes it.
+
+    name: its path in the file.
+    date: year, month, day, hour, minute, second; zip files know none before 1980.
     """
     member = zipfile.ZipInfo(name, date)
     member.compress_type = zipfile.ZIP_DEFLATED
     member.create_system = 3  # Unix, wherever it is made
-    member.external_attr = 0o100644 << 16
+    member.external_attr = 0o100644 << 16  # a file that its owner may write, all read
     return member
 
 
 @contextlib.contextmanager
 def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it onto `path` on success.
+    """Yield a temporary path beside `path`; rename it onto `path` on success, remove it
+    on any error.
 
-    It is removed on any error.
+    private: for its owner only; else with the rights that new files get.
 
-    private: for its owner only. Raises: OSError naming `path` where the folder cannot
-    be written or the disk is full.
+    Raises: OSError naming `path` where the folder cannot be written or the disk is
+    full.
     """
     path = Path(path)
     partial: Path | None = None
@@ -182,11 +200,14 @@ def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
         os.close(handle)
         partial = Path(name)
         yield partial
+        # On the disk before it gets its name: a crash leaves the old file or the new.
         with open(partial, "rb+") as file:
             os.fsync(file.fileno())
+        # `mkstemp` makes files for their owner only; the umask is read by setting it.
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(partial, 0o600 if private else 0o666 & ~umask)
+        rights = 0o600 if private else 0o666 & ~umask
+        os.chmod(partial, rights)
         os.replace(partial, path)
     except OSError as error:
         if type(error).__module__ != "builtins":
@@ -204,13 +225,19 @@ def private_folder(path: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
 
 
+# Characters that steer a terminal, break a line, or turn the direction of writing.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text with control characters, all but `keep`, spelt out.
+    """The text with control characters spelt out, which could steer a terminal or break
+    a line.
 
-    They could steer a terminal or break a line.
+    keep: those that stay, such as line breaks.
+
+    Example:
+    >>> print(printable("red" + chr(27)))
+    red\\x1b
     """
 
     def spelt_out(match: re.Match) -> str:
@@ -231,7 +258,7 @@ def whole(text: str) -> str:
 
 
 def check(path: Path | str) -> None:
-    """Passes where a file can be written at `path`, whose folder is made.
+    """Pass where a file can be written at `path`, whose folder is made.
 
     Raises: OSError naming `path`.
     """
@@ -249,9 +276,11 @@ def check(path: Path | str) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write `text` to `path` as UTF-8, whole or not at all.
+    """Write a text to a file as UTF-8, whole or not at all.
 
-    Half characters are spelt out, as JSON does.
+    Half characters (lone surrogates) are spelt out, as JSON does.
+
+    Raises: OSError naming `path`.
     """
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
@@ -266,8 +295,13 @@ def sha256(path: Path | str) -> str:
 def plain(value: Any) -> Any:
     """The value as JSON has it.
 
-    NaN and other marks of a missing value are null, numpy's and our types are plain
-    ones.
+    Infinite numbers, NaN and other marks of a missing value are null; numpy's and our
+    types are plain ones; mappings have texts as keys, dataclasses become mappings, and
+    what JSON does not know becomes its text.
+
+    Example:
+    >>> plain({"mean": float("nan"), "tags": ("a", "b"), 3: True})
+    {'mean': None, 'tags': ['a', 'b'], '3': True}
     """
     if isinstance(value, str):
         return whole(str(value))
@@ -290,7 +324,7 @@ def plain(value: Any) -> Any:
 
 
 def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Each record as a line of JSON."""
+    """Each record as a line of JSON, line break included, with values made `plain`."""
     for record in records:
         yield json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -298,7 +332,8 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def markdown_table(heads: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
     """A table in Markdown, a row a line.
 
-    Whoever makes a cell from data escapes it.
+    heads: of the columns.
+    rows: the cells of each. Whoever makes a cell from data escapes it.
     """
     head = list(heads)
     lines = []

@@ -6,7 +6,7 @@ import socket
 import urllib.error
 import urllib.request
 
-SECONDS = 10
+SECONDS = 10  # that an answer is waited for
 
 
 def reach() -> None:
@@ -24,7 +24,7 @@ def reach() -> None:
         urllib.request.urlopen(request, timeout=SECONDS).close()
     except urllib.error.URLError as error:
         # An answer that is an error, or a certificate that is not known here, is for
-        # the hub's own code, which may be told of another certificate.
+        # the hub's own code, which may know another certificate.
         if isinstance(error.reason, (ConnectionError, TimeoutError, socket.gaierror)):
             raise OSError(f"{ENDPOINT} cannot be reached: {error.reason}") from None
     except TimeoutError:

@@ -1,7 +1,7 @@
 """Names: the known name that was probably meant, the two sides of `NAME=VALUE`.
 
-Also the extra of this package that brings a package that is not installed, and numbers
-as words.
+Also the extra of this package that brings a package that is not installed (`extra`),
+and numbers as words: `NUMBER_WORDS`, p-values, counted nouns.
 """
 
 from __future__ import annotations
@@ -38,16 +38,27 @@ NUMBER_WORDS = (
 
 
 def plain(name: str) -> str:
-    """A name as it is compared: its letters and digits alone, in one case."""
+    """A name as it is compared: its letters and digits alone, in one case.
+
+    Example:
+    >>> plain("Topical-Chat (v2)")
+    'topicalchatv2'
+    """
     return "".join(char for char in name.casefold() if char.isalnum())
 
 
 def near(
     name: object, known: Iterable[str], n: int = 3, cutoff: float = 0.5
 ) -> list[str]:
-    """The known names most like `name`, the nearest first, at most `n`.
+    """The known names most like `name`, the nearest first.
 
-    Large and small letters are alike. cutoff: how alike, from 0 to 1 (the same).
+    known: the names to choose from; large and small letters are alike.
+    n: at most so many.
+    cutoff: how alike, from 0 to 1 (the same).
+
+    Example:
+    >>> near("Rogue", ["bleu", "rouge", "meteor"])
+    ['rouge']
     """
     by_fold = {candidate.casefold(): candidate for candidate in known}
     folded = str(name).casefold()
@@ -64,7 +75,8 @@ def meant(
 ) -> str:
     """The nearest names as a part of a message, `; did you mean 'x'?`.
 
-    `otherwise` where none is near. cutoff: as `near`.
+    known, n, cutoff: as for `near`.
+    otherwise: the text where none is near.
     """
     nearest = near(name, known, n, cutoff)
     if not nearest:
@@ -73,10 +85,16 @@ def meant(
 
 
 def pair(text: str, form: str = "NAME=VALUE") -> tuple[str, str]:
-    """The two sides of `NAME=VALUE`.
+    """The two sides of `NAME=VALUE`; the value may hold further signs.
+
+    form: how the error says the form.
 
     Raises: ValueError saying the form; it repeats the name alone, as the value may be a
     key.
+
+    Example:
+    >>> pair("n=5")
+    ('n', '5')
     """
     name, sign, value = text.partition("=")
     if not sign or not name:
@@ -85,7 +103,9 @@ def pair(text: str, form: str = "NAME=VALUE") -> tuple[str, str]:
 
 
 def extra(module: str) -> str:
-    """How to get a module or package that is not installed.
+    """How to get a module or package that is not installed: a command for a message.
+
+    module: its name, also with a dot.
 
     Where an extra of this package asks for it, it is by that extra.
     """
@@ -103,7 +123,12 @@ def extra(module: str) -> str:
 
 
 def p_in_words(p: float) -> str:
-    """A p-value as a reader meets it, never 0; "no p" for NaN."""
+    """A p-value as a reader meets it, never 0; "no p" for NaN.
+
+    Example:
+    >>> p_in_words(0.0312), p_in_words(0.0002)
+    ('p = .031', 'p < .001')
+    """
     if math.isnan(p):
         return "no p"
     return f"p {p_value(p)}"
@@ -117,5 +142,8 @@ def p_value(p: float) -> str:
 
 
 def counted_noun(number: int, noun: str, plural: str = "") -> str:
-    """How many of what: `1 printed number`, `2 printed numbers`."""
+    """How many of what: `1 printed number`, `2 printed numbers`.
+
+    plural: where it is not the noun with an s.
+    """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,4 +1,9 @@
-"""The plain records that travel between the parts. Imports nothing of ours."""
+"""The plain records that travel between the parts. Imports nothing of ours.
+
+A `Sample` is judged; a `Completion` is what a language model wrote about it; a
+`Judgment` is the score that was read, or with a `Status` and a reason why there is
+none.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+# The default of mappings in the frozen records: one that nobody can change.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -27,7 +33,19 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One output to judge, with everything that a judge may be shown."""
+    """One output to judge, with everything that a judge may be shown; "" for a text
+    that there is not.
+
+    id: names it in errors and requests.
+    output: the text to judge.
+    instruction: what the output was to do.
+    source: what it was made from, such as a document or a dialogue.
+    context: further text, such as a fact that a dialogue is about.
+    references: texts that people wrote or chose for the same input; () for none.
+    rubric: the criterion and its scores, as a prompt shows them.
+    aspect: the quality that is asked for, such as "coherence".
+    extra: further texts by the name of their column.
+    """
 
     id: str
     output: str
@@ -42,34 +60,50 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One raw text from a judge. `text` is kept for ever; scores are views of it."""
+    """One raw text from a judge. It is kept for ever; scores are views of it.
+
+    key: identifies what was asked, of whom, and which draw this is.
+    text: what the judge wrote, without what it thought aloud.
+    finish_reason: "stop", "length" (the token limit) or "error" (there is no text).
+    prompt_tokens, completion_tokens: as the engine counts them, 0 where it does not.
+    logprobs: for each token of the completion the log-probabilities of likely tokens;
+    None where none were asked for.
+    model, revision: what was asked.
+    served: what the server called the model that answered, where that is another name.
+    fingerprint: the server's, of model and configuration.
+    error: why there is no text; "" where there is one.
+    passing: of an error that says nothing about the prompt, such as a lost connection.
+    reasoning: what the judge thought aloud, where the engine gives it apart from the
+    text.
+    reasoning_tokens: those of `completion_tokens`, where the engine counts them.
+    """
 
     key: str
     text: str
-    finish_reason: str = "stop"  # "stop", "length", "error"
+    finish_reason: str = "stop"
     prompt_tokens: int = 0
     completion_tokens: int = 0
     logprobs: tuple[Mapping[str, float], ...] | None = None
     model: str = ""
     revision: str = ""
-    # what the server called the model that answered, where that is another name than
-    # the one that was asked for, and its fingerprint of model and configuration
     served: str = ""
     fingerprint: str = ""
     error: str = ""
-    # of an error that says nothing about the prompt, such as a lost connection
     passing: bool = False
-    # what the judge thought aloud, where the engine tells it apart from the text
     reasoning: str = ""
-    reasoning_tokens: int = 0  # of `completion_tokens`, where the engine counts them
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """One score, or the reason why there is none.
 
-    `value` is NaN unless `status` is ok. `details` holds what else was read (feedback,
-    errors, aspect scores).
+    value: the score; NaN unless `status` is ok.
+    status: what became of the judgment.
+    reason: why there is no value, or what a reader of the value should know.
+    details: what else was read (feedback, errors, aspect scores).
+
+    Raises: ValueError where value and status do not fit.
     """
 
     value: float
@@ -86,5 +120,9 @@ class Judgment:
 
     @classmethod
     def missing(cls, status: Status, reason: str, **details: Any) -> Judgment:
-        """A judgment without a number, and why."""
+        """A judgment without a number, and why.
+
+        status: any but ok.
+        details: what was read all the same, by name.
+        """
         return cls(math.nan, status, reason, MappingProxyType(details))

@@ -5,6 +5,11 @@ In the runner's kernels each function of the library notes its first line when i
 (`watch`). A module that was loaded and did nothing can be edited without any result
 becoming stale: no value can have passed through it. Where kernels are not watched, all
 that was loaded counts.
+
+Watching: `watch` puts a `_Finder` before Python's own, whose `_Loader` compiles modules
+with marks. Looking back: `modules` begins with the modules that left marks and follows
+the names that their code mentions (`_Source.mentions`) to the modules that these are
+from (`_homes`), until no module is added.
 """
 
 from __future__ import annotations
@@ -39,6 +44,7 @@ def watch() -> None:
     importlib.import_module = _asked_for
 
 
+# Modules that were imported by a name in data, and Python's own function for that.
 _asked: set[str] = set()
 _import_module = importlib.import_module
 
@@ -61,6 +67,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
+        """What Python finds for a module of the library, with a loader that marks; None
+        for others.
+        """
         if not fullname.startswith(f"{NAME}."):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
@@ -73,7 +82,8 @@ class _Loader(importlib.machinery.SourceFileLoader):
     """Compiles a module with a mark at the head of each function."""
 
     def get_code(self, fullname: str) -> Any:
-        # Nothing is read from or kept in __pycache__, which is for unmarked code.
+        """The compiled code of a module, marked; without marks where numba is used."""
+        # Nothing is read from or put in __pycache__, which is for unmarked code.
         path = self.get_filename(fullname)
         source = self.get_data(path)
         if b"numba" in source:  # which compiles functions by itself, without marks
@@ -85,6 +95,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
+        """Run a module's body, with a place for its marks."""
         marks: dict[int, bool] = {}
         vars(module)[MARKS] = marks
         super().exec_module(module)
@@ -93,12 +104,17 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 def _mark(function: _Function) -> None:
-    """Let a function note, behind its docstring, that it runs."""
+    """Let a function note, behind its docstring, that it runs.
+
+    It gets a first statement such as `__ran__[12] = True`, 12 being its own first line.
+    """
     [note] = ast.parse(f"{MARKS}[{function.lineno}] = True").body
     for node in ast.walk(note):
         ast.copy_location(node, function.body[0])
-    has_docstring = ast.get_docstring(function, clean=False) is not None
-    function.body.insert(1 if has_docstring else 0, note)
+    place = 0
+    if ast.get_docstring(function, clean=False) is not None:
+        place = 1
+    function.body.insert(place, note)
 
 
 @contextlib.contextmanager
@@ -119,7 +135,9 @@ def unseen() -> Iterator[None]:
 
 
 def _all_marks() -> dict[str, dict[int, bool]]:
-    """The marks of each watched module."""
+    """The marks of each watched module: module -> first line of a function that ran ->
+    True.
+    """
     marked = {}
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == NAME and MARKS in vars(module):
@@ -139,22 +157,28 @@ def modules() -> list[str]:
         if name.partition(".")[0] == NAME and getattr(module, "__file__", None):
             loaded[name] = module
     del loaded[__name__]  # it looks on
-    if not any(MARKS in vars(module) for module in loaded.values()):
+    is_watched = any(MARKS in vars(module) for module in loaded.values())
+    if not is_watched:
         return _paths(loaded.values())
+    # Used for certain: what ran here, and what was imported by a name in data.
     sources = {name: _Source(module) for name, module in loaded.items()}
     used = {name for name, source in sources.items() if source.ran}
     used.update(_asked.intersection(sources))
-    due = [sources[name] for name in used] + list(_notebook())
+    # Used through them: what their code and the notebook's mention.
+    due = [sources[name] for name in used]
+    due += _notebook()
     while due:
-        for origin, further, is_called in due.pop().mentions():
-            for name in _homes(sources, origin, further, is_called, frozenset()):
-                if name in sources and name not in used:
-                    used.add(name)
-                    due.append(sources[name])
+        source = due.pop()
+        for origin, further, is_called in source.mentions():
+            homes = _homes(sources, origin, further, is_called, frozenset())
+            for name in homes.intersection(sources) - used:
+                used.add(name)
+                due.append(sources[name])
     return _paths(loaded[name] for name in used)
 
 
 def _paths(loaded: Iterable[ModuleType]) -> list[str]:
+    """The modules' files as paths below the library's folder, sorted."""
     paths = []
     for module in loaded:
         path = Path(cast(str, module.__file__))
@@ -163,7 +187,9 @@ def _paths(loaded: Iterable[ModuleType]) -> list[str]:
 
 
 def _notebook() -> Iterator[_Source]:
-    """The cells of the notebook that runs here, and the modules beside it."""
+    """The cells of the notebook that runs here, as one source, and the modules beside
+    it.
+    """
     main = sys.modules["__main__"]
     cells = []
     for cell in vars(main).get("In", ()):
@@ -182,7 +208,11 @@ class _Source:
     """A module's source: what it imports, and which names of other modules the code
     mentions that ran in it.
 
+    module: the module, with its marks where it was watched.
     text: in place of its file.
+
+    `origins`: name in the module -> where it was imported from. `ran`: whether any of
+    its code ran when it was asked for something.
     """
 
     def __init__(self, module: ModuleType, text: str | None = None) -> None:
@@ -196,11 +226,14 @@ class _Source:
         self._all_ran = not self.watched or "numba" in text
         self.ran = self._all_ran or bool(self._lines)
         self.origins: dict[str, Origin] = {}
+        # Names joined by dots, such as ("files", "root") -> whether it is only called.
         self._chains: dict[tuple[str, ...], bool] = {}
         self._read(ast.parse(text))
 
     def mentions(self) -> Iterator[tuple[Origin, Sequence[str], bool]]:
-        """The imported names that the code mentions, what follows after dots, and
+        """The imported names that the code mentions.
+
+        Yields: where a name was imported from, the names that follow after dots, and
         whether it is only called.
         """
         for (first, *further), is_called in self._chains.items():
@@ -213,10 +246,13 @@ class _Source:
         inside: in a function, where every further function counts as run.
         """
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            # What is imported for types alone gives no value.
             self._read_all(node.orelse, inside)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             self._import(node)
         elif isinstance(node, _Function):
+            # Decorators and defaults are read when the module is loaded, the body only
+            # where it ran.
             further: list[ast.AST] = [*node.decorator_list, *node.args.defaults]
             further += [default for default in node.args.kw_defaults if default]
             if inside or self._all_ran or node.lineno in self._lines:
@@ -224,6 +260,7 @@ class _Source:
                 inside = True
             self._read_all(further, inside)
         elif isinstance(node, ast.AnnAssign):
+            # Of `name: type = value` the value alone.
             if node.value is not None:
                 self._read(node.value, inside)
         elif isinstance(node, ast.Call):
@@ -234,11 +271,17 @@ class _Source:
             self._read_all(ast.iter_child_nodes(node), inside)
 
     def _read_all(self, nodes: Iterable[ast.AST], inside: bool) -> None:
+        """Collect imports and mentions below each of some nodes; see `_read`."""
         for node in nodes:
             self._read(node, inside)
 
     def _mention(self, node: ast.AST, *, is_called: bool) -> bool:
-        """Keep `a.b.c`; False where the node is no such chain of names."""
+        """Keep `a.b.c` as ("a", "b", "c"); False where the node is no such chain of
+        names.
+
+        is_called: it is what a call calls. A chain that is anything else once is never
+        only called.
+        """
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -250,12 +293,14 @@ class _Source:
         return True
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Note where each name of an import statement is from."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.partition(".")[0]
                 self.origins[alias.asname or name] = (name, "")
             return
         package = node.module or ""
+        # A relative import, `from . import x`.
         if node.level:
             spec = self.module.__spec__
             parent = spec.parent if spec is not None else ""
@@ -273,8 +318,12 @@ def _homes(
 ) -> set[str]:
     """The modules that make up what an imported name stands for.
 
-    A function that is only called left its mark where it ran; one that did not run gave
-    nothing. seen: the origins that led here.
+    sources: the library's modules that are loaded, by name.
+    origin: where the name was imported from.
+    further: the names that follow it after dots.
+    is_called: whether it is only called. A function that is only called left its mark
+    where it ran; one that did not run gave nothing.
+    seen: the origins that led here.
     """
     homes: set[str] = set()
     if origin in seen:
@@ -282,6 +331,7 @@ def _homes(
     seen = seen | {origin}
     for place, value in _places(origin):
         source = sources.get(place)
+        # A module, a name imported from elsewhere, or something of the module's own.
         if isinstance(value, ModuleType):
             if further:
                 inner = (value.__name__, further[0])
@@ -299,6 +349,9 @@ def _homes(
 def _leaves_mark(value: Any, place: str) -> bool:
     """Whether it is a function that a module defines by `def`: nothing of the module
     but the function itself is in it.
+
+    value: what a name stands for.
+    place: the module.
     """
     function = inspect.unwrap(value) if callable(value) else value
     return (
@@ -309,8 +362,11 @@ def _leaves_mark(value: Any, place: str) -> bool:
 
 
 def _places(origin: Origin) -> Iterator[tuple[str, Any]]:
-    """Where an imported name can come from, with its value: the module, or the modules
-    of a package that loads its names on use, and that package itself.
+    """Where an imported name can come from, with its value.
+
+    That is its module; or the modules of a package that loads its names on use, and
+    that package itself (with None for the value). Nothing for a name from outside the
+    library.
     """
     place, name = origin
     module = sys.modules.get(place)

@@ -277,7 +277,13 @@ def test_recorded_judges_have_cards(
 
 # -- conditions
 
-NUMBERS = {"sets": {"s": {"aspects": {"a": {"dataset": {"kendall": {"low": 0.3}}}}}}}
+ASPECT = {"dataset": {"kendall": {"low": 0.3}}}
+NUMBERS = {
+    "sets": {
+        "s": {"aspects": {"a": ASPECT}},
+        "news v1.2": {"aspects": {"data coverage": ASPECT}},
+    }
+}
 
 
 @pytest.mark.parametrize(
@@ -287,6 +293,8 @@ NUMBERS = {"sets": {"s": {"aspects": {"a": {"dataset": {"kendall": {"low": 0.3}}
         ("s.a.kendall.low>.3", False),
         ("s.a.dataset.kendall.low < 1e0", True),
         ("sets.s.aspects.a.dataset.kendall.low != 0.3", False),
+        ("news v1.2.data coverage.kendall.low >= .3", True),
+        ("sets.news v1.2.aspects.data coverage.kendall.low>.3", False),
     ],
 )
 def test_a_condition(text: str, holds: bool) -> None:
@@ -300,6 +308,7 @@ def test_a_condition(text: str, holds: bool) -> None:
         "s.a.kendall.low >= s.a.kendall.low",
         "s.a.kendall.low",
         "s.a.kendal.low > 0",
+        "news v1.a.kendall.low > 0",
         "s.a.kendall > 0",
         "s.a.kendall.low.__class__ > 0",
         "",

@@ -276,22 +276,22 @@ def test_every_notebook_of_a_table_with_relations_shows_its_audit():
 
 def test_the_template_of_an_ablation_runs_as_it_stands(apart):
     given = {"mode": "quick", "base": {"type": "rouge2"}}
-    asked = notebook_cells.run(
+    variants = notebook_cells.run(
         files.root() / "notebooks" / "template_ablation.ipynb", **given
-    )["asked"]
+    )["variants"]
     table = pd.read_csv(
         apart / "results" / "partial" / "meta" / "template_ablation__table.csv"
     ).set_index("variant")
     tests = pd.read_csv(
         apart / "results" / "partial" / "meta" / "template_ablation__tests.csv"
     )
-    assert set(table.index) == set(asked.scores) and tests["variant"].tolist() == [
+    assert set(table.index) == set(variants.scores) and tests["variant"].tolist() == [
         "type=rouge1",
         "type=rougeL",
         "type=rougeL",
     ]
-    for name, values in asked.scores.items():
-        tau = stats.kendalltau(values, asked.items["human"]).statistic
+    for name, values in variants.scores.items():
+        tau = stats.kendalltau(values, variants.items["human"]).statistic
         assert (
             table.loc[name, "value"] == pytest.approx(tau)
             and table.loc[name, "ci_low"] < tau

@@ -151,6 +151,16 @@ def test_a_judge_that_follows_the_order_alone_is_biased_in_full(labels):
     assert fair.bias == 0 and fair.value == 1
 
 
+@pytest.mark.parametrize("groups", [["a", "b"], ["a"] * 4])
+def test_groups_of_other_pairs_are_refused(groups):
+    verdicts = [1, 2, 1]
+    message = f"got {len(groups)} groups for 3 pairs"
+    with pytest.raises(ValueError, match=message):
+        meta.order_effect(verdicts, verdicts, groups)
+    with pytest.raises(ValueError, match=message):
+        meta.pair_accuracy(verdicts, verdicts, groups)
+
+
 def test_what_becomes_of_a_pair_without_a_verdict():
     said, labels = [1, 2, NAN, NAN], [1, 1, 0, 2]
     values = {

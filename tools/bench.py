@@ -1,8 +1,13 @@
-"""Measure speed on this machine, side by side in one run; write results/bench.json.
-`make bench`.
+"""How fast is the library on this machine? Measured side by side in one run: `make
+bench`.
 
 python tools/bench.py                     every section
 python tools/bench.py --only data metrics
+
+It prints each section and writes it to results/bench.json at once, so that a run that
+stops keeps what it has measured; sections that were not asked for stay as they were.
+`data`, `metrics` and `reproduce-all` are measured here, every other section by the
+`measure` of its file `bench_NAME.py` beside this one.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from nlgeval_lib import __version__, datasets, files  # noqa: E402
 
+# by title: a number, a text that says why there is none, or more of the same
 Results = dict[str, Any]
 
 
@@ -40,7 +46,9 @@ def seconds(call: Callable[[], Any]) -> float:
 
 
 def data() -> Results:
-    """Seconds to load each data set and recording, files already verified."""
+    """Seconds to load each data set and recording, files already verified; the reason
+    in place of those that are not available.
+    """
     results: Results = {}
     for name in datasets.groups():
         available, reason = datasets.available(name)
@@ -50,7 +58,8 @@ def data() -> Results:
         load = datasets.recordings.load
         if name in datasets.NAMES:
             load = datasets.load
-        load(name)  # verify the files, warm the file cache
+        # The first time, to verify the files and warm the system's file cache.
+        load(name)
         elapsed = seconds(functools.partial(load, name))
         results[name] = round(elapsed, 3)
     return {"seconds": results}
@@ -59,6 +68,9 @@ def data() -> Results:
 def metrics() -> Results:
     """Seconds for each metric per 1,000 outputs, nothing cached, and again with
     everything cached.
+
+    The outputs are SummEval's first 1,000, or all of the miniature set where SummEval
+    is not available.
     """
     from nlgeval_lib.evaluators import BertScore, Bleu, Meteor, Rouge, SemScore
 
@@ -88,7 +100,13 @@ def _cold_and_cached(
     make: Callable[[], Any],
     items: pd.DataFrame,
 ) -> dict[str, float]:
-    """Seconds of a metric per 1,000 outputs, for the first time and again."""
+    """Seconds of a metric per 1,000 outputs: `cold`, for the first time, and `cached`,
+    again by a new evaluator.
+
+    title: what a message calls the metric.
+    make: gives a new evaluator.
+    Raises: SystemExit where an output has no score.
+    """
     began = time.perf_counter()
     frame = make().score(items)
     cold = time.perf_counter() - began
@@ -120,7 +138,10 @@ def _fresh_home() -> Iterator[None]:
 
 def reproduce() -> Results:
     """Seconds of `make reproduce-all` with nothing cached, and again with nothing
-    changed.
+    changed; the last line that each run printed.
+
+    State, results and figures go to a temporary folder, so nothing of the checkout
+    changes.
     """
     nlgeval = Path(sys.executable).parent / "nlgeval"
     results: Results = {}
@@ -148,6 +169,7 @@ def _measured(module: str) -> Results:
     return importlib.import_module(module).measure()
 
 
+# each section by its name, in the order in which they are measured
 SECTIONS: dict[str, Callable[[], Results]] = {
     "data": data,
     "metrics": metrics,

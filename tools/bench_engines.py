@@ -1,10 +1,13 @@
-"""Our engines beside the bare backends, in turn, on the same prompts, with a small
-random Llama built on the spot.
+"""How much time do our engines take beside the bare backends, on the same prompts? They
+take turns, and the model is a small random Llama built on the spot.
 
 vllm: engine, store and parser against `LLM.generate`: wall seconds, A and B in turn.
 openai: requests a second against a loopback server that waits 50 ms, as a share of what
-`concurrency` allows; processor time a request beside plain httpx2, which sends the same
-bodies and reads the answers as JSON; memory while completions are handed over.
+    `concurrency` allows; processor time a request beside plain httpx2, which sends the
+    same bodies and reads the answers as JSON; memory while completions are handed over.
+
+`measure()` returns both as one section of results/bench.json; run as a script to print
+them. `bench_ray` uses the model and the server, too.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from nlgeval_lib import datasets, engines, parsers
 from nlgeval_lib.engines import Sampling
 from nlgeval_lib.engines.store import Store
 
+# by title: a number, or why it was not measured
 Results = dict[str, Any]
 DELAY = 0.05  # seconds the loopback server takes to answer
 
@@ -38,9 +42,11 @@ def measure(
 ) -> Results:
     """Ratios of our engines to the bare backends.
 
-    prompts, tokens: size of one vLLM round. rounds: of A and B each, and three times as
-    many against bare vLLM, where the ratio is close to 1. calls: requests of each
-    worker to the loopback server.
+    prompts: of one vLLM round.
+    tokens: that the model writes for each of these prompts.
+    rounds: of A and B each; three times as many against bare vLLM, where the ratio is
+        close to 1.
+    calls: requests of each worker to the loopback server.
     """
     results: Results = {"openai": _openai(calls)}
     try:
@@ -56,11 +62,14 @@ def measure(
 
 
 def _model(folder: Path) -> Path:
-    """A random Llama of about 4 million parameters with a byte-level tokenizer."""
+    """A random Llama of about 4 million parameters with a byte-level tokenizer, written
+    to a folder; the folder.
+    """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+    # Every byte is a token, and no two are joined: any text can be written.
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokens = ["<unk>", "<s>", "</s>", "<pad>", *alphabet]
     vocabulary = {token: number for number, token in enumerate(tokens)}
@@ -74,6 +83,7 @@ def _model(folder: Path) -> Path:
         "eos_token": "</s>",
         "pad_token": "<pad>",
     }
+    # The same weights every time, so that all engines load one model.
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(vocabulary),
@@ -108,11 +118,18 @@ def _against_bare(
 ) -> Results:
     """Wall seconds of both; and what each spends outside vLLM's own steps, which the
     machine's moods do not blur.
+
+    engine: our vLLM engine; its own `LLM` serves as the bare backend.
+    prompts: of one round.
+    tokens: that are written for each prompt.
+    rounds: that count; one more warms up.
     """
     from vllm import SamplingParams
 
     params = SamplingParams(temperature=0.0, max_tokens=tokens)
 
+    # Each side's prompts begin with a letter of their own: no prefix that one has
+    # computed helps the other.
     def bare(texts: list[str]) -> None:
         marked = [f"a {text}" for text in texts]
         engine._llm.generate(marked, params, use_tqdm=False)
@@ -135,10 +152,24 @@ def _against_bare(
                 if number >= 0:
                     seconds[name].append(elapsed)
                     outside[name].append(elapsed - within[0])
+    result: Results = {"prompts": prompts, "tokens each": tokens}
+    return result | _compared(seconds, outside)
+
+
+def _compared(
+    seconds: dict[str, list[float]],
+    outside: dict[str, list[float]],
+) -> Results:
+    """Medians of both sides over the rounds, and the ratio of ours to the bare one.
+
+    seconds: of each round, by side ("bare", "ours").
+    outside: the part of these seconds outside vLLM's own steps, likewise.
+    """
+    # A ratio of each round, whose two sides ran one right after the other.
     ratios = []
     for of_bare, of_ours in zip(seconds["bare"], seconds["ours"], strict=True):
         ratios.append(of_ours / of_bare)
-    result: Results = {"prompts": prompts, "tokens each": tokens}
+    result: Results = {}
     for name, values in seconds.items():
         result[f"{name} seconds"] = _median(values)
     result["ours / bare"] = _median(ratios)
@@ -160,6 +191,10 @@ def _of_round(
 ) -> list[str]:
     """The prompts of a round: others each time, so that no prefix cache helps either
     side.
+
+    number: of the round; it stands first in each prompt.
+    count: how many prompts.
+    pool: the texts that they are made of, taken in turn.
     """
     texts = []
     for i in range(count):
@@ -179,7 +214,11 @@ def _pool() -> list[str]:
 
 @contextlib.contextmanager
 def _timed_steps(llm_engine: Any) -> Iterator[list[float]]:
-    """Seconds that vLLM's own steps take, added to the list's one entry."""
+    """Seconds that vLLM's own steps take, added to the list's one entry while the
+    context lasts.
+
+    llm_engine: vLLM's engine, whose `step` is replaced and put back.
+    """
     step = llm_engine.step
     within = [0.0]
 
@@ -211,7 +250,9 @@ def _stored_and_read(
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer each request of a connection after the delay."""
+    """Answer each request of a connection after the delay, with one fixed completion,
+    until the client closes it.
+    """
     choice = {
         "index": 0,
         "text": "Score: 4",
@@ -234,6 +275,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     ).encode()
     try:
         while True:
+            # The body is read to its end and thrown away: the answer is the same for
+            # all.
             header = await reader.readuntil(b"\r\n\r\n")
             length = 0
             if match := re.search(rb"(?i)\r\ncontent-length:(.*)\r", header):
@@ -260,7 +303,11 @@ def _serve(pipe: Any) -> None:
 
 
 def _openai(calls: int) -> Results:
-    """Requests a second of our engine, as a share of what `concurrency` allows."""
+    """Requests a second of our engine, as a share of what `concurrency` allows; and
+    what `_beside_plain` measures.
+
+    calls: requests of each worker.
+    """
     results: Results = {"delay, seconds": DELAY}
     with serving("spawn") as url:
         for concurrency in (4, 8, 16):
@@ -276,9 +323,16 @@ def _share_of_ideal(
     calls: int,
     concurrency: int,
 ) -> float:
-    """How near our engine comes to one request a worker and delay."""
+    """How near our engine comes to one request a worker and delay: 1 at best, the
+    median of three rounds.
+
+    url: of the server.
+    calls: requests of each worker in a round.
+    concurrency: how many workers.
+    """
     engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
     sampling = Sampling(max_tokens=8)
+    # The first requests open the connections.
     warming = [f"warm {i}" for i in range(concurrency)]
     engines.complete(engine, warming, sampling)
     seconds = []
@@ -298,14 +352,22 @@ def _beside_plain(
 ) -> Results:
     """Our engine and plain httpx2 in turn: processor time a request, whatever else the
     machine does; and how much memory grows with the completions of the last round.
+
+    url: of the server.
+    count: requests of a round, for each of both.
+    concurrency: how many at a time, for each of both.
     """
-    engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
+    engine: Any = engines.make(
+        "openai", model="slow", base_url=url, concurrency=concurrency
+    )
     sampling = Sampling(max_tokens=8)
     address = f"{url}/completions"
     of_plain = []
     of_ours = []
     growth = 0
     for number in range(4):  # the first warms up, and finds the pace
+        # Both send the same bodies, made before the clock starts; no round repeats a
+        # prompt of another.
         asks = []
         for place in range(count):
             request = engines.Request(prompt=f"{number} {place}")
@@ -316,6 +378,7 @@ def _beside_plain(
         asyncio.run(_plain(address, bodies, concurrency))
         between = time.process_time()
         before = _resident()
+        # Each batch is dropped at once, so that memory that grows is the engine's own.
         for batch in engine.generate(asks, sampling):
             del batch
         growth = _resident() - before
@@ -358,18 +421,21 @@ async def _plain(
 
 
 def _resident() -> int:
-    """The bytes of memory that this process has (Linux)."""
+    """The bytes of memory that this process has (Linux; pages of 4 KiB)."""
     _, pages, *_ = Path("/proc/self/statm").read_text().split()
     return int(pages) * 4096
 
 
 @contextlib.contextmanager
 def serving(method: str) -> Iterator[str]:
-    """The address of a loopback server that waits, in a process that is started by this
-    method of multiprocessing.
+    """The address of a loopback server that waits `DELAY` seconds before each answer;
+    it ends with the context.
+
+    method: of multiprocessing, by which the server's process is started; `fork` keeps a
+        `DELAY` that was set.
     """
     receiving, sending = multiprocessing.Pipe()
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     server = context.Process(target=_serve, args=(sending,), daemon=True)
     server.start()
     try:

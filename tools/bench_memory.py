@@ -1,5 +1,9 @@
-"""Peak memory and seconds of `nlgeval score` and `meta` on large files, beside
-pandas and polars reading them.
+"""How much memory and time do `nlgeval score` and `nlgeval meta` take on large files,
+beside pandas and polars reading them? Linux only: memory is read from /proc.
+
+`measure()` returns a section of results/bench.json; `python tools/bench.py --only
+memory` runs it. `BENCH_ROWS="1000000"` chooses the sizes; everything is written to a
+temporary folder.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from typing import Any
 
 _SIZES = os.environ.get("BENCH_ROWS", "1000000 10000000")
 ROWS = tuple(map(int, _SIZES.split()))
+# a plugin with the cheapest evaluator there is: what remains is the library's own work
 LENGTH = '''
 from nlgeval_lib.evaluators import register, score_frame
 from nlgeval_lib.records import Judgment
@@ -30,6 +35,7 @@ class Length:
         judgments = [Judgment(float(len(text))) for text in frame["output"]]
         return score_frame(frame.index, judgments, self.signature())
 '''
+# package -> a program that reads the file and does nothing else
 READERS = {
     "pandas": "import pandas; pandas.read_json('rows.jsonl', lines=True)",
     "polars": "import polars; polars.read_ndjson('rows.jsonl')",
@@ -37,7 +43,9 @@ READERS = {
 
 
 def rows(count: int) -> Iterator[str]:
-    """Short rows: two texts of about 40 characters, a rating, two names."""
+    """Short rows as lines of JSON: two texts of about 40 characters, a rating from 0 to
+    4, an input of four systems.
+    """
     places = ("tall tower", "red bridge", "old harbour", "quiet square")
     for i in range(count):
         town = f"of town {i // 20}"
@@ -52,7 +60,13 @@ def rows(count: int) -> Iterator[str]:
 
 
 def peak(command: list[str], folder: Path) -> dict[str, Any]:
-    """MiB that a command and its children held at most, together, and its seconds."""
+    """MiB that a command and its children held at most, together (`peak_mib`), and its
+    wall `seconds`.
+
+    command: the program and its arguments.
+    folder: where it runs, and where its output goes.
+    Raises: SystemExit, with the end of its output, where the command fails.
+    """
     most = 0
     began = time.perf_counter()
     with open(folder / "log", "w+") as log:
@@ -60,6 +74,7 @@ def peak(command: list[str], folder: Path) -> dict[str, Any]:
             command, cwd=folder, stdout=log, stderr=subprocess.STDOUT
         )
         while process.poll() is None:
+            # looked at twenty times a second: a shorter peak can be missed
             total = sum(map(resident, family(process.pid)))
             most = max(most, total)
             time.sleep(0.05)
@@ -73,7 +88,7 @@ def peak(command: list[str], folder: Path) -> dict[str, Any]:
 
 
 def family(pid: int) -> Iterator[int]:
-    """A process and what it started."""
+    """The ids of a process and of all that it started, and they in turn."""
     yield pid
     try:
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
@@ -92,7 +107,7 @@ def resident(pid: int) -> int:
 
 
 def measure() -> dict[str, Any]:
-    """By number of rows: the file, and what each command took."""
+    """By number of rows: the size of the file, and what each command took."""
     results: dict[str, Any] = {}
     for count in ROWS:
         with tempfile.TemporaryDirectory() as place:
@@ -118,7 +133,11 @@ def measure() -> dict[str, Any]:
 
 
 def commands(count: int) -> dict[str, list[str]]:
-    """The commands that are measured on a file of so many rows, in this order."""
+    """The commands that are measured on a file of so many rows, in this order, by their
+    titles.
+
+    Beyond a million rows only the cheapest is run.
+    """
     length = "score --plugin length.py -e length -i"
     chosen = {
         "score length, jsonl to parquet": f"{length} rows.jsonl -o s.parquet",

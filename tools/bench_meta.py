@@ -1,8 +1,13 @@
-"""Speed of the resampling kernels beside nlpstats and beside scipy in a loop: same
-data, same resamples, same results.
+"""How fast are the resampling kernels of `meta` beside nlpstats and beside scipy in a
+loop: same data, same resamples, same results?
 
-`measure()` returns a flat dict; run as a script to print it. Times are processor
-seconds of one thread.
+`measure()` returns a flat dict, a section of results/bench.json; run as a script to
+print it. Times are processor seconds of one thread.
+
+A `Case` is what is resampled. `_bootstrap` and `_permutation` draw its resamples once
+and give `Rivals`: our kernels, nlpstats and scipy on just these; `_beside_rivals` times
+them and compares their values. The functions of the last part time our kernels alone,
+at other sizes.
 """
 
 from __future__ import annotations
@@ -24,12 +29,14 @@ from scipy import stats
 from nlgeval_lib import meta
 from nlgeval_lib.meta import comparison, draws, levels
 
+# the usual size of a data set: 16 systems, 100 inputs
 SYSTEMS = 16
 INPUTS = 100
 KINDS = ("continuous", "mixed", "ordinal")
 # our names -> those of nlpstats
 NAMES = {"pearson": "pearson", "spearman": "spearman", "kendall-b": "kendall"}
 LEVELS = {"input": "input", "dataset": "global", "system": "system"}
+# level and coefficient of the main comparison
 CASES = (("input", "kendall-b"), ("dataset", "spearman"))
 BY_SCIPY = {
     "pearson": stats.pearsonr,
@@ -39,6 +46,7 @@ BY_SCIPY = {
 METHODS = ("bootstrap", "permutation")
 # systems, inputs of WMT22's English-Chinese
 WMT = (14, 1875)
+# items of a long list
 LONG = 1_000_000
 
 Array = np.ndarray
@@ -49,7 +57,12 @@ ScoresAndRatings = tuple[Array, Array]
 
 
 class Case(NamedTuple):
-    """What is resampled: how, at which level, with which coefficient."""
+    """What is resampled.
+
+    method: bootstrap or permutation.
+    level: dataset, system or input.
+    coef: the coefficient, by our name.
+    """
 
     method: str
     level: str
@@ -62,16 +75,19 @@ def data(
     inputs: int = INPUTS,
     seed: int = 0,
 ) -> Sides:
-    """Two judges and ratings `[system, input]`.
+    """Scores of two judges, and ratings, `[system, input]` each: a shared quality plus
+    noise, more of it for the second judge.
 
     kind: continuous, all values distinct; mixed, distinct scores and ratings in thirds
-    from 1 to 5, as a metric against the mean of three raters; ordinal, scores from 1 to
-    5 too, as an LLM judge gives.
+        from 1 to 5, as a metric against the mean of three raters; ordinal, scores from
+        1 to 5 too, as an LLM judge gives.
+    seed: the same seed gives the same data.
     """
     rng = np.random.default_rng(seed)
     shape = (systems, inputs)
     quality = rng.normal(size=(systems, 1)) + rng.normal(size=shape)
     opinions = quality + rng.normal(size=shape) + 3
+    # the mean of three raters' whole ratings is a multiple of a third
     in_thirds = np.round(opinions * 3) / 3
     ratings = np.clip(in_thirds, 1, 5)
     first = quality + 1.0 * rng.normal(size=shape)
@@ -79,6 +95,7 @@ def data(
     if kind == "ordinal":
         first = np.clip(np.round(first + 3), 1, 5)
         second = np.clip(np.round(second + 3), 1, 5)
+    # a little noise makes all ratings distinct
     if kind == "continuous":
         ratings = ratings + 0.01 * rng.normal(size=shape)
     return first, second, ratings
@@ -88,8 +105,10 @@ def measure(resamples: int = 4000, slow_resamples: int = 20) -> Figures:
     """Seconds a resample and ratios, for bootstrap and permutation, and the large
     cases.
 
-    resamples: how many the kernels do; slow_resamples: how many of the same ones
-    nlpstats and scipy do.
+    resamples: how many the kernels do.
+    slow_resamples: how many of the same ones nlpstats and scipy do.
+    Returns: figures by a name of its parts, such as
+        `bootstrap/input/kendall-b/mixed/us`.
     Raises: AssertionError when any of the three disagree.
     """
     results: Figures = {}
@@ -116,7 +135,9 @@ def _clock(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def _best(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
-    """The fastest of some runs: what else the machine does only ever adds."""
+    """The fastest of some runs, its seconds and its result: what else the machine does
+    only ever adds.
+    """
     runs = [_clock(work) for _ in range(repeats)]
     return min(runs, key=itemgetter(0))
 
@@ -131,7 +152,14 @@ def _beside_rivals(
     resamples: int,
     slow_resamples: int,
 ) -> Figures:
-    """Microseconds a resample and both ratios; all three must give the same values."""
+    """Microseconds a resample of our kernels (`us`), and how many times as fast as
+    nlpstats and scipy they are; all three must give the same values.
+
+    name: that the figures' names begin with.
+    sides: of `data`.
+    resamples: how many the kernels do.
+    slow_resamples: how many of them nlpstats and scipy do.
+    """
     prepare = _bootstrap if case.method == "bootstrap" else _permutation
     rivals = prepare(sides, case, slow_resamples)
     rivals.kernels(64)  # compiles them
@@ -152,9 +180,10 @@ def _beside_rivals(
 class Rivals(NamedTuple):
     """What is timed on the same resamples.
 
-    kernels: the values of so many resamples. nlpstats: those of the few. resampled:
-    for scipy, the scores and ratings of each of the few; of a permutation, those of
-    both judges.
+    kernels: the values of so many resamples by ours.
+    nlpstats: the values of the few by nlpstats.
+    resampled: for scipy, the scores and ratings of each of the few; of a permutation,
+        those of both judges.
     """
 
     kernels: Callable[[int], Array]
@@ -167,7 +196,11 @@ def _bootstrap(
     case: Case,
     count: int,
 ) -> Rivals:
-    """Systems and inputs drawn with replacement, for one judge's coefficient."""
+    """Systems and inputs drawn with replacement, for one judge's coefficient.
+
+    sides: the first judge's scores and the ratings are used.
+    count: of the few resamples that nlpstats and scipy do.
+    """
     scores, _, ratings = sides
     resamples = partial(draws.resamples, ratings.shape, "both")
 
@@ -176,6 +209,7 @@ def _bootstrap(
         chunks = resamples(number, 0)
         return np.concatenate([plan.values(chunk) for chunk in chunks])
 
+    # Our draws are weights; the others take the drawn rows and columns themselves.
     of_systems, of_inputs = _weights(resamples(count, 0))
     systems = [_repeated(weights) for weights in of_systems]
     inputs = [_repeated(weights) for weights in of_inputs]
@@ -192,7 +226,10 @@ def _permutation(
     case: Case,
     count: int,
 ) -> Rivals:
-    """The judges' scores exchanged, for the difference of their coefficients."""
+    """The judges' scores exchanged, for the difference of their coefficients.
+
+    count: of the few resamples that nlpstats and scipy do.
+    """
     first, second, ratings = sides
     left = comparison.standardised(first)
     right = comparison.standardised(second)
@@ -209,6 +246,8 @@ def _permutation(
     systems, inputs = _weights(resamples(count, 0))
     resampled = []
     for of_systems, of_inputs in zip(systems, inputs, strict=True):
+        # Where both a system and an input are exchanged, the score is back in its
+        # place.
         swap = (of_systems[:, None] ^ of_inputs[None]).astype(bool)
         swapped_left = np.where(swap, right, left)
         swapped_right = np.where(swap, left, right)
@@ -218,7 +257,9 @@ def _permutation(
 
 
 def _weights(chunks: Iterable[draws.Draws]) -> tuple[Array, Array]:
-    """Weights of all resamples of systems, and of inputs: (n, units) each."""
+    """Weights of all resamples of systems, and of inputs: whole numbers, (resamples,
+    units) each.
+    """
     systems = []
     inputs = []
     for chunk in chunks:
@@ -239,7 +280,9 @@ def _repeated(weights: Array) -> Array:
 def _by_scipy(
     resampled: Iterable[tuple[ScoresAndRatings, ...]], case: Case
 ) -> list[float]:
-    """The coefficient of each resample by scipy, or the difference of two."""
+    """The coefficient of each resample by scipy; of two judges, the first one's minus
+    the second one's.
+    """
     values = []
     for judges in resampled:
         coefficients = [_coefficient_by_scipy(*judge, case) for judge in judges]
@@ -264,6 +307,8 @@ def _coefficient_by_scipy(
         lists = list(zip(scores.T, ratings.T, strict=True))
     coefficient = BY_SCIPY[case.coef]
     with warnings.catch_warnings():
+        # an input whose scores are all equal has no coefficient, and scipy warns of
+        # each
         warnings.simplefilter("ignore")
         by_list = [coefficient(*pair).statistic for pair in lists]
         return np.nanmean(by_list)
@@ -276,7 +321,7 @@ def _nlpstats_bootstrap(
     systems: Sequence[Array],
     inputs: Sequence[Array],
 ) -> Callable[[], Array]:
-    """nlpstats' bootstrap with the systems and inputs that we drew."""
+    """nlpstats' bootstrap with the systems and inputs that we drew, ready to run."""
     from nlpstats.correlations import bootstrap
 
     drawn = cycle(_in_turn(systems, inputs))
@@ -298,7 +343,7 @@ def _nlpstats_permutation(
     systems: Array,
     inputs: Array,
 ) -> Callable[[], Array]:
-    """nlpstats' permutation test with the exchanges that we drew."""
+    """nlpstats' permutation test with the exchanges that we drew, ready to run."""
     from nlpstats.correlations import permutation_test
 
     masks = _in_turn(systems.astype(float), inputs.astype(float))
@@ -326,6 +371,9 @@ def _with_numpy(
 ) -> Array:
     """The samples of some work with one function of numpy.random replaced, so that
     nlpstats draws what we drew.
+
+    name: of the function.
+    stand_in: what replaces it while the work is done.
     """
     real = getattr(np.random, name)
     setattr(np.random, name, stand_in)
@@ -348,7 +396,9 @@ def _seconds(
     resamples: int,
     repeats: int = 1,
 ) -> float:
-    """Seconds for so many resamples of both, the best of some repeats."""
+    """Processor seconds for so many resamples of systems and inputs, the best of some
+    repeats.
+    """
 
     def work() -> None:
         plan = levels.plan(scores, ratings, coef, level)
@@ -360,8 +410,8 @@ def _seconds(
 
 
 def _growth() -> Figures:
-    """How time grows for Kendall: with 4 times the resamples (linear: 4), with 4
-    times the items (n log n: 4.8).
+    """How time grows for Kendall: with 4 times the resamples (linear: 4), with 4 times
+    the items (n log n: 4.8).
     """
     scores, _, ratings = data()
     small = _seconds(scores, ratings, "kendall-b", "dataset", 1000, 3)
@@ -399,6 +449,7 @@ def _wmt() -> Figures:
         name = f"wmt_size/{level}/{coef}/s"
         results[name] = _seconds(scores, ratings, coef, level, 1000)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS counts bytes, Linux KiB
     units_a_gib = 2**30 if sys.platform == "darwin" else 2**20
     results["wmt_size/peak_gib"] = peak / units_a_gib
     return results
@@ -408,7 +459,9 @@ def _wmt_beside_nlpstats(
     resamples: int = 500,
     slow_resamples: int = 2,
 ) -> Figures:
-    """The same as for 16 x 100 at WMT's size: every level, coefficient and method."""
+    """The same as for 16 x 100 at WMT's size, with fewer resamples: every level,
+    coefficient and method.
+    """
     sides = data("mixed", *WMT)
     results: Figures = {}
     for method, level, coef in product(METHODS, LEVELS, BY_SCIPY):
@@ -444,7 +497,7 @@ def _one_value(
     ratings: Array,
     coef: str,
 ) -> float:
-    """One of our coefficients."""
+    """One of our coefficients, of two flat lists."""
     return meta.correlate(scores, ratings, coef).value
 
 
@@ -456,7 +509,7 @@ def _soft_accuracy() -> Figures:
     for systems, inputs in ((SYSTEMS, INPUTS), WMT):
         first, second, ratings = data("mixed", systems, inputs)
         name = f"soft_accuracy/{systems}x{inputs}"
-        # Compiles the loops.
+        # The first call compiles the loops, and is not timed.
         meta.soft_pairwise_accuracy(first, ratings)
         accuracy = partial(meta.soft_pairwise_accuracy, first, ratings)
         seconds, _ = _best(accuracy, 10)

@@ -1,10 +1,12 @@
-"""Speed of the parsers on recorded texts, one process; the target is 20,000 texts a
-second.
+"""How many recorded texts a second do the parsers read, in one process? The target is
+20,000.
 
 Every set is read as it was recorded, where a judge that was sampled says the same short
 thing again and again, and with each text once. All sets take turns in every round, and
 the medians of the rounds are given: texts a second by the clock, and by processor time,
 which says the same on a busy machine.
+
+`measure()` returns a section of results/bench.json; run as a script to print it.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ def _texts(frame: pd.DataFrame) -> list[str]:
 
 
 def _marked(frame: pd.DataFrame) -> list[str]:
-    """Feedback with its score behind the mark, as Prometheus writes it; the
-    recording keeps the score apart.
+    """Feedback with its score behind the mark, as Prometheus writes it; the recording
+    keeps the score in a column of its own.
     """
     texts = []
     for text, value in zip(frame["text"], frame["value"], strict=True):
@@ -40,7 +42,13 @@ def _marked(frame: pd.DataFrame) -> list[str]:
 
 
 class Set(NamedTuple):
-    """A recording, how its texts are read, and which texts they are."""
+    """A recording, how its texts are read, and which texts they are.
+
+    parser: the parser's name, for the title.
+    recording: its name in the library.
+    read: reads one text.
+    choose: takes the texts from the recording's frame.
+    """
 
     parser: str
     recording: str
@@ -59,7 +67,13 @@ SETS = (
 
 
 class Job:
-    """The texts of a set, and how fast they were read in each round."""
+    """The texts of a set, and how fast they were read in each round.
+
+    title: of the set.
+    kind: "as recorded" or "no text twice".
+    read: reads one text.
+    by_clock, by_processor: texts a second of each round so far.
+    """
 
     def __init__(
         self,
@@ -100,8 +114,11 @@ class Job:
 
 
 def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
-    """Texts a second of every parser: at most `texts` of a set, the median of
-    `rounds`.
+    """Texts a second of every parser, by set and kind; the reason in place of a
+    recording that is not available.
+
+    texts: how many of a set are read at most, drawn at random.
+    rounds: whose median is given.
     """
     results: dict[str, Any] = {
         "target": f"{TARGET} texts a second",
@@ -117,6 +134,7 @@ def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
         results[title] = {}
         frame = datasets.recordings.load(recorded.recording)
         chosen = recorded.choose(frame)
+        # a fixed order: every run reads the same texts of a long recording
         random.Random(0).shuffle(chosen)
         chosen = chosen[:texts]
         distinct = list(dict.fromkeys(chosen))

@@ -1,8 +1,15 @@
-"""Replicas beside one process, and a million prompts through `complete`; write
-results/ray.json. `make bench-ray`.
+"""What do replicas on Ray gain beside one process, and what does a million prompts
+through `complete` take? `make bench-ray` writes results/ray.json.
 
 python tools/bench_ray.py                       every section
 python tools/bench_ray.py --only sleeping vllm million fleet pace
+
+sleeping: 1 to 8 replicas of an engine that sleeps, as a share of the ideal.
+vllm: one replica beside one process, on a small random Llama.
+million: time and memory of a million prompts, of a scripted engine.
+fleet: two vLLM servers behind vLLM's router, one of them killed; the router is
+    installed into .nlgeval/router where it is not there.
+pace: requests a second of a loopback server, 16 at a time and as many as it takes.
 """
 
 from __future__ import annotations
@@ -34,13 +41,17 @@ from nlgeval_lib.engines import Request, Sampling, ScriptedEngine  # noqa: E402
 from nlgeval_lib.engines.ray import RayEngine  # noqa: E402
 from nlgeval_lib.engines.store import Store  # noqa: E402
 
+# by title: a number, or more of the same
 Results = dict[str, Any]
+# what every scripted engine says
 ANSWER = "Feedback: it answers what was asked. [RESULT] 4"
 
 
 class Sleeping(ScriptedEngine):
-    """Sleeps so many seconds for each prompt, as a model on a GPU of its own would
-    keep it busy.
+    """Sleeps so many seconds for each prompt, as a model on a GPU of its own would keep
+    it busy.
+
+    seconds: of sleep for each prompt.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -58,7 +69,7 @@ def asked(
     prompts: list[str],
     sampling: Sampling,
 ) -> tuple[float, engines.Answers]:
-    """Seconds for these prompts through a store of their own, and the answers."""
+    """Wall seconds for these prompts through a new, temporary store; the answers."""
     with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
         began = time.perf_counter()
         answers = engines.complete(engine, prompts, sampling, store)
@@ -71,8 +82,11 @@ def _texts(answers: engines.Answers) -> list[str]:
 
 
 def sleeping(seconds: float = 0.02, each: int = 750) -> Results:
-    """Share of the ideal with 1, 2, 4, 8 replicas of a sleeping engine: `each`
-    prompts a replica.
+    """Share of the ideal with 1, 2, 4, 8 replicas of a sleeping engine.
+
+    seconds: that it sleeps for each prompt.
+    each: prompts a replica, so that the ideal takes as long as one process does with so
+        many.
     """
     prompts = [f"alone {number}" for number in range(each)]
     alone, _ = asked(Sleeping(seconds), prompts, Sampling())
@@ -84,7 +98,9 @@ def sleeping(seconds: float = 0.02, each: int = 750) -> Results:
     make = functools.partial(Sleeping, seconds)
     for count in (1, 2, 4, 8):
         prompts = [f"{count} {number}" for number in range(count * each)]
-        with RayEngine(make, replicas=count) as engine:
+        engine = RayEngine(make, replicas=count)
+        with engine:
+            # The time to start the replicas does not count.
             engine.ready(count)
             elapsed, _ = asked(engine, prompts, Sampling())
         results[f"{count} replicas"] = {
@@ -99,8 +115,12 @@ def vllm(
     tokens: int = 32,
     rounds: int = 4,
 ) -> Results:
-    """One replica against one process, with vLLM on a small random Llama: seconds in
-    turn; equal texts?
+    """One replica against one process, with vLLM on a small random Llama: seconds of
+    both, the ratio of every round, and whether their texts are equal.
+
+    prompts: of a round.
+    tokens: that are written for each at most.
+    rounds: that count; one more warms up.
     """
     from tools import bench_engines
 
@@ -137,7 +157,7 @@ def vllm(
 
 
 def _questions(number: int, count: int) -> list[str]:
-    """Prompts that no other round asks."""
+    """Prompts that no other round asks: each begins with the round's number."""
     questions = []
     for response in range(count):
         task = f"rate the response {response} from one to five"
@@ -146,8 +166,8 @@ def _questions(number: int, count: int) -> list[str]:
 
 
 def million(prompts: int = 1_000_000) -> Results:
-    """Time and memory of a million prompts of a scripted engine through a store, in
-    a process of its own.
+    """Time and memory of so many prompts of a scripted engine through a store, in a
+    process of its own: the peak of memory is of nothing else.
     """
     process = subprocess.run(
         [sys.executable, __file__, "--million", str(prompts)],
@@ -160,8 +180,11 @@ def million(prompts: int = 1_000_000) -> Results:
 
 
 def pace(prompts: int = 4000) -> Results:
-    """Requests a second of a loopback server that takes .5 or .05 s: 16 at a time,
-    and as many as it takes.
+    """Requests a second of a loopback server that takes .5 or .05 s: 16 at a time, and
+    as many as it takes.
+
+    prompts: of the second kind, and of the first at most; these are so many that 16 at
+        a time take about five seconds.
     """
     from tools import bench_engines
 
@@ -183,7 +206,11 @@ def _rate(
     concurrency: int,
     count: int,
 ) -> int:
-    """Requests a second of a server, so many at a time."""
+    """Requests a second of a server.
+
+    concurrency: at most so many at a time.
+    count: how many requests.
+    """
     engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
     prompts = [f"{concurrency} {number}" for number in range(count)]
     began = time.perf_counter()
@@ -192,7 +219,7 @@ def _rate(
 
 
 class Server(NamedTuple):
-    """A process that was started, and where it answers."""
+    """A process that was started, and the address where it answers."""
 
     process: subprocess.Popen[bytes]
     url: str
@@ -203,7 +230,9 @@ def fleet(prompts: int = 600, version: str = "0.1.17") -> Results:
     its own; one server is killed.
 
     Texts are compared with those of one server asked directly. Prompts are asked once
-    with both up, once with a kill.
+    with both up, once with a kill half-way.
+
+    version: of the package vllm-router.
     """
     with _behind_router(_router(version)) as (first, second, router):
         asks = []
@@ -238,7 +267,11 @@ def fleet(prompts: int = 600, version: str = "0.1.17") -> Results:
 
 @contextlib.contextmanager
 def _behind_router(program: str) -> Iterator[tuple[Server, Server, Server]]:
-    """Two servers of a tiny model and the router before them, all of them answering."""
+    """Two servers of a tiny model and the router before them, all of them answering;
+    they end with the context.
+
+    program: the router's.
+    """
     sys.path.insert(0, str(ROOT / "tests"))
     import tiny_model
 
@@ -284,7 +317,11 @@ def _start(
     log: BinaryIO,
     command: list[str],
 ) -> Server:
-    """Start a server on a free port; it is killed where the stack ends."""
+    """Start a server on a free port; it is killed where the stack ends.
+
+    log: what it prints goes there.
+    command: without host and port.
+    """
     import engine_fixtures
 
     port = engine_fixtures.free_port()
@@ -303,7 +340,10 @@ def _complete(
     prompts: list[str],
     on_batch: Callable[[engines.Progress, Any], None] | None = None,
 ) -> engines.Answers:
-    """Two answers of a server to each prompt."""
+    """Two answers of a server to each prompt, nothing stored.
+
+    on_batch: called after each batch, as `engines.complete` has it.
+    """
     engine = engines.make(
         "openai",
         model="tiny",
@@ -317,7 +357,10 @@ def _complete(
 
 
 def _answers(url: str) -> None:
-    """Wait until somebody answers there."""
+    """Wait until somebody answers at an address.
+
+    Raises: SystemExit after five minutes.
+    """
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
@@ -328,7 +371,9 @@ def _answers(url: str) -> None:
 
 
 class Forgetful(ScriptedEngine):
-    """A scripted engine that does not keep what it was asked."""
+    """A scripted engine that does not keep what it was asked: its list would count as
+    memory.
+    """
 
     def generate(self, asks: Any, sampling: Sampling) -> Any:
         for batch in super().generate(asks, sampling):
@@ -337,7 +382,9 @@ class Forgetful(ScriptedEngine):
 
 
 def _million(count: int) -> Results:
-    """What `million` measures, of this process."""
+    """What `million` measures, of this process: it is called by itself with
+    `--million`.
+    """
     text = "Rate the response on a scale of one to five. " * 4
     requests = []
     for number in range(count):
@@ -365,7 +412,7 @@ def _million(count: int) -> Results:
 
 
 def _peak() -> int:
-    """MB that this process held at most."""
+    """MB that this process held at most (Linux, where the system counts KiB)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
@@ -379,7 +426,9 @@ SECTIONS: dict[str, Callable[[], Results]] = {
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure the sections that are asked for, print each and write it to
+    results/ray.json at once.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

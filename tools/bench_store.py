@@ -1,5 +1,7 @@
-"""Speed of the completion store, one process: opening it, and rates a second of
-writing and looking up.
+"""How fast is the completion store in one process: milliseconds to open it, and
+completions a second of writing and looking up?
+
+`measure()` returns a section of results/bench.json; run as a script to print it.
 """
 
 from __future__ import annotations
@@ -16,13 +18,20 @@ from nlgeval_lib.engines.base import draw_keys
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
 
+# part of what a completion's key is made of
 SAMPLING = {"temperature": 1.0, "max_tokens": 256}
 
 
 def measure(completions: int = 50_000, repeats: int = 3) -> dict[str, Any]:
-    """Writes and look-ups a second: the median of `repeats` rounds."""
+    """Writes and look-ups a second, one by one and many at once, and the time to open a
+    store.
+
+    completions: how many are written and looked up in a round.
+    repeats: rounds, whose median is given.
+    """
     to_store = [_completion(number) for number in range(completions)]
     keys = [completion.key for completion in to_store]
+    # looked up in another order than they were written, always the same
     random.Random(0).shuffle(keys)
 
     def rate(call: Callable[[], Any]) -> int:
@@ -50,6 +59,7 @@ def measure(completions: int = 50_000, repeats: int = 3) -> dict[str, Any]:
             for key in keys:
                 store.get(key)
 
+        # A store that was closed is opened by the next look-up.
         opening = _seconds(lambda: store.get(keys[0]))
         results["opened and one found, milliseconds"] = round(1000 * opening, 1)
         results["get a second"] = rate(get)

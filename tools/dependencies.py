@@ -1,5 +1,10 @@
 """Write docs/dependencies.md: each direct dependency, who keeps it, why, and its
-licence as its installed metadata say.
+licence as its installed metadata say. `make lock` calls it (`python -m
+tools.dependencies`).
+
+The page joins three sources: `declared` reads pyproject.toml, `about` the columns that
+are written by hand in data/dependencies.csv, `licence` the metadata of the installed
+package.
 """
 
 from __future__ import annotations
@@ -40,9 +45,11 @@ is installed as a library does.
 
 
 def licence(package: str) -> str:
-    """The licence of an installed package, by its metadata; "not installed" without.
+    """The licence of an installed package, by its metadata; "not installed" where it is
+    not, "none stated" where they say nothing.
 
-    An SPDX expression counts first, then the classifiers, then the free text.
+    An entry of `STATED` counts first, then an SPDX expression, the classifiers, the
+    free text.
     """
     if package in STATED:
         return STATED[package]
@@ -50,19 +57,30 @@ def licence(package: str) -> str:
         metadata = importlib.metadata.metadata(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
-    expression = metadata.get("License-Expression")
+    expression = _stated(metadata, "License-Expression")
     if expression:
-        return str(expression)
+        return expression
     names = []
     for classifier in metadata.get_all("Classifier", []):
         if classifier.startswith("License :: OSI Approved :: "):
             names.append(classifier.rpartition(" :: ")[2])
-    text = str(metadata.get("License") or "none stated").strip()
-    return ", ".join(names) or text.splitlines()[0][:60]
+    if names:
+        return ", ".join(names)
+    # some packages put the whole text of their licence here: its first words are enough
+    text = (_stated(metadata, "License") or "none stated").strip()
+    return text.splitlines()[0][:60]
+
+
+def _stated(metadata: importlib.metadata.PackageMetadata, field: str) -> str:
+    """The first value of a field of the metadata; empty where there is none."""
+    values = metadata.get_all(field) or [""]
+    return str(values[0])
 
 
 def declared() -> dict[str, str]:
-    """Package -> the extra that asks for it; "core" for what every set-up has."""
+    """Normalised name of each direct dependency -> the first extra that asks for it;
+    "core" for what every set-up has.
+    """
     settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(settings)["project"]
     groups = {"core": project["dependencies"], **project["optional-dependencies"]}
@@ -75,13 +93,17 @@ def declared() -> dict[str, str]:
 
 
 def about() -> dict[str, dict[str, str]]:
-    """What is known of each dependency, by name."""
+    """The hand-written row of each dependency, by name: `package`, `kept by`, `why`."""
     with ABOUT.open(encoding="utf-8", newline="") as lines:
         return {row["package"]: row for row in csv.DictReader(lines)}
 
 
 def text() -> str:
-    """The page. Raises: KeyError for a dependency that the list does not have."""
+    """The page, in Markdown.
+
+    Raises: KeyError for a dependency that data/dependencies.csv does not have.
+    """
+    # The lock of the CPU comes last, so its version counts where locks differ.
     versions = locked("cpu-vllm") | locked("gpu")
     versions |= locked("cpu")
     abouts = about()

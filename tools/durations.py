@@ -19,11 +19,16 @@ from nlgeval_lib.report import durations
 from nlgeval_lib.runner import stale
 from nlgeval_lib.study import catalogue
 
+# the table's times are of so many cores
 CORES = 2
 
 
 def measured(output: str) -> dict[str, str]:
-    """The seconds that runs of this checkout took, by the table's columns."""
+    """The seconds that runs of this checkout took, by the table's columns; empty where
+    the output was not run here.
+
+    output: the output's id in the catalogue.
+    """
     record = stale.Record.read(stale.record_path("full", output))
     if record is None:
         return {}
@@ -36,7 +41,9 @@ def measured(output: str) -> dict[str, str]:
 
 
 def main() -> int:
-    """Write the table; 2 on a machine of another size."""
+    """Write the table; the exit code: 2 where this process may use more or fewer cores
+    than the table is of, else 0.
+    """
     if len(os.sched_getaffinity(0)) != CORES:
         print(f"the table is of {CORES} cores: taskset -c 0,1 limits a run to two")
         return 2
@@ -49,6 +56,7 @@ def main() -> int:
         writer = csv.DictWriter(file, durations.COLUMNS, lineterminator="\n")
         writer.writeheader()
         for name in names:
+            # What was measured here replaces what the table had, column by column.
             row = dict.fromkeys(durations.COLUMNS, "")
             row |= rows.get(name, {})
             row |= measured(name)

@@ -1,5 +1,7 @@
 """Write environment.yml and environment-gpu.yml: every package of a lock at its exact
-version, for conda users.
+version, for conda users. `make lock` calls it.
+
+`locked` and `name` read the locks for `tools.dependencies`, too.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # PyPI's torch for Linux brings CUDA; pip takes the CPU build of the same version here.
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+# the file for conda -> the group of the lock that it is made of
 LOCKS = {"environment.yml": "cpu", "environment-gpu.yml": "gpu"}
+# what stands before the list of packages
 HEAD = """\
 # Written by tools/environment.py from requirements/{lock}.txt; `make lock` renews it.
 # {what}
@@ -24,6 +28,7 @@ dependencies:
   - make
   - pip:
 """
+# by group: the second line of the file, which machine it is for
 WHAT = {
     "cpu": "For machines without a CUDA device; judges run with transformers or "
     "behind a server.",
@@ -32,16 +37,26 @@ WHAT = {
 
 
 def name(requirement: str) -> str:
-    """The normalised name of the package that a requirement asks for."""
+    """The normalised name of the package that a requirement asks for.
+
+    Example:
+    >>> name("Scikit_Learn[extra] >= 1.5; python_version > '3.11'")
+    'scikit-learn'
+    """
     package, *_ = re.split(r"[<>=!~;\[ ]", requirement)
     return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def locked(group: str) -> dict[str, str]:
-    """Package -> exact version in the lock of `group`."""
+    """Package -> exact version in the lock of `group`.
+
+    group: a lock of requirements/: base, cpu, cpu-vllm, gpu.
+    """
     lock = ROOT / f"requirements/{group}.txt"
     versions = {}
     for line in lock.read_text(encoding="utf-8").splitlines():
+        # a line is `package==version ; marker \`, a hash, or a comment; the last two
+        # have no `==`
         pin, _, _ = line.partition(";")
         package, equal, version = pin.strip(" \\").partition("==")
         if equal:
@@ -50,7 +65,7 @@ def locked(group: str) -> dict[str, str]:
 
 
 def text(file: str) -> str:
-    """The content that a file must have."""
+    """The content that a file must have; `file`: a name of `LOCKS`."""
     lock = LOCKS[file]
     environment = "nlgeval" if lock == "cpu" else f"nlgeval-{lock}"
     head = HEAD.format(lock=lock, what=WHAT[lock], file=file, name=environment)

@@ -1,10 +1,13 @@
-"""How often the intervals of `meta.estimate` and `meta.pass_rates` hold the truth, and
-what the judge is worth, in worlds whose truth is known: the long run.
+"""How often do the intervals of `meta.estimate` and `meta.pass_rates` hold the truth,
+and what is the judge worth, in worlds whose truth is known? The long run.
 
     python -m tools.estimate_coverage [--sims 1000] [--seed 0]
 
-Prints a row a world and design. About five minutes of one core. The test runs the same
-worlds with fewer simulations.
+Prints a row a world and design; writes nothing. About five minutes of one core. The
+test runs the same worlds with fewer simulations.
+
+A `World` draws qualities by a law, `OfData` draws inputs of a rated data set; a
+`Design` says what is labelled. `measure` simulates one of each.
 """
 
 from __future__ import annotations
@@ -22,14 +25,20 @@ import pandas as pd
 from nlgeval_lib import datasets, meta
 from nlgeval_lib.study import recorded_judges
 
+# how many systems a world by a law has
 SYSTEMS = 5
+# scores or ratings, `[system, input]`; of truths, a number a system
 Scores = np.ndarray
 Rng = np.random.Generator
 
 
 class Design(NamedTuple):
-    """What is labelled: by "output" or by "input" (the same inputs for all systems),
-    how many outputs a system, of how many inputs.
+    """What is labelled.
+
+    by: "output", drawn anew for each system, or "input", the same inputs for all
+        systems.
+    labels: how many outputs a system.
+    inputs: how many there are of which labels are drawn.
     """
 
     by: str
@@ -47,10 +56,13 @@ BEYOND = 200_000  # inputs that stand for the population
 
 @dataclass(frozen=True)
 class World:
-    """Quality of outputs, what people say of it, and what the judge says.
+    """Quality of outputs by a law, what people say of it, and what the judge says.
 
-    rate: ratings of quality. judge: scores of quality, with a generator. topics: how
-    many there are in a data set, which the judge sees in its own way; 0 for none.
+    rate: ratings of quality.
+    judge: scores of quality, with a generator.
+    heavy: whether the outputs' effects have heavy tails (t with 3 degrees of freedom).
+    topics: how many there are in a data set, which the judge sees in its own way; 0 for
+        none.
     """
 
     rate: Callable[[Scores], Scores]
@@ -60,7 +72,12 @@ class World:
     note = "by a law"
 
     def draw(self, inputs: int, rng: Rng) -> tuple[Scores, Scores]:
-        """Scores and ratings of new inputs, `[system, input]`."""
+        """Scores and ratings of new inputs, `[system, input]`.
+
+        inputs: how many.
+        rng: drawn from; the order of the draws decides the numbers.
+        """
+        # quality is the sum of what system, input and output add
         of_systems = np.linspace(-0.6, 0.6, SYSTEMS)[:, None]
         shape = (SYSTEMS, inputs)
         if self.heavy:
@@ -71,6 +88,8 @@ class World:
         quality = of_systems + of_inputs + of_outputs
         judged = quality
         if self.topics:
+            # People and judge like a topic independently of each other: the judge's
+            # errors are alike within a topic.
             for_people, for_judge = rng.normal(size=(2, 1, self.topics))
             topics = self.topics_of(inputs)
             judged = quality + for_judge[:, topics]
@@ -79,7 +98,7 @@ class World:
         return scores, self.rate(quality)
 
     def topics_of(self, inputs: int) -> np.ndarray:
-        """The topic of each input."""
+        """The topic of each input: numbers from 0, inputs of one topic side by side."""
         return np.arange(inputs) * self.topics // inputs
 
 
@@ -88,7 +107,10 @@ class OfData:
     """The inputs of a rated data set with a judge's scores of all outputs, drawn with
     replacement: nothing of scores and ratings is by a law.
 
+    dataset: its name in the library.
+    aspect: the rated aspect.
     judge: a column of the set's file, or the name of a recorded judge in `recording`.
+    recording: empty where the judge is a column.
     """
 
     dataset: str
@@ -107,7 +129,9 @@ class OfData:
 
 @functools.cache
 def _pool(world: OfData) -> tuple[Scores, Scores]:
-    """All scores and ratings of a data set, of inputs that lack none."""
+    """All scores and ratings of a data set, `[system, input]` each, of inputs that lack
+    none.
+    """
     numbers = datasets.of_numbers(world.dataset)
     of_aspect = numbers[numbers["aspect"] == world.aspect]
     ratings = of_aspect.pivot_table("human", "system_id", "input_id")
@@ -123,7 +147,10 @@ def _pool(world: OfData) -> tuple[Scores, Scores]:
 
 
 def _recorded(world: OfData, numbers: pd.DataFrame) -> pd.DataFrame:
-    """The scores of a recorded judge, `[system, input]`."""
+    """The scores of a recorded judge, `[system, input]`.
+
+    numbers: the data set's frame of numbers, all aspects.
+    """
     items = datasets.items(numbers)
     recorded = recorded_judges.scores(items, world.recording)
     of_judge = recorded[world.judge][world.aspect]
@@ -199,7 +226,12 @@ def labelled(
     labels: int,
     rng: Rng,
 ) -> Scores:
-    """The ratings of outputs drawn at random, NaN elsewhere."""
+    """The ratings of outputs drawn at random, NaN elsewhere.
+
+    ratings: of all outputs, `[system, input]`.
+    by: "output" or "input", as `Design` has it.
+    labels: how many outputs of each system are drawn.
+    """
     known_ratings = np.full_like(ratings, np.nan)
     systems, inputs = ratings.shape
     chosen = rng.choice(inputs, labels, replace=False)
@@ -220,6 +252,13 @@ def measure(
 ) -> dict[str, float]:
     """Coverage of means and differences with the judge, of means by labels and by the
     judge alone; and what a label is worth (medians).
+
+    name: of the world.
+    by, labels, inputs: the design.
+    sims: how many data sets are drawn.
+    seed: of the truth of a world by a law; the next one is of the simulations.
+    Returns: by title, shares from 0 to 1 and worths; of a world with topics also the
+        coverage where `meta.estimate` knows them.
     """
     world = WORLDS[name]
     truth = _truth(world, seed)
@@ -230,7 +269,7 @@ def measure(
         known_ratings = labelled(ratings, by, labels, rng)
         estimates = meta.estimate(scores, known_ratings)
         row = dict(_coverage(estimates, scores, truth))
-        if world.topics:
+        if isinstance(world, World) and world.topics:
             topics = world.topics_of(inputs)
             estimates = meta.estimate(scores, known_ratings, input_groups=topics)
             grouped = dict(_coverage(estimates, scores, truth))
@@ -244,11 +283,16 @@ def measure(
 
 
 def _truth(world: World | OfData, seed: int) -> Scores:
-    """The mean rating of each system over all inputs and topics there could be."""
+    """The mean rating of each system over all inputs and topics there could be.
+
+    Of a data set it is the mean over its inputs, which are drawn with replacement; of a
+    law it is that of `BEYOND` inputs.
+    """
     if isinstance(world, OfData):
         _, ratings = _pool(world)
         return ratings.mean(axis=1)
     if world.topics:
+        # a topic an input: the truth is not that of ten topics alone
         world = replace(world, topics=BEYOND)
     rng = np.random.default_rng(seed)
     _, ratings = world.draw(BEYOND, rng)
@@ -260,16 +304,22 @@ def _coverage(
     scores: Scores,
     truth: Scores,
 ) -> Iterator[tuple[str, float]]:
-    """What one simulation says, by name."""
+    """What one simulation says, by name: shares of intervals that hold the truth, and
+    what a label is worth.
+
+    truth: the true mean of each system.
+    """
     means = estimates.to_frame()
     yield "means", _held(means["low"], means["high"], truth)
     yield "labels alone", _held(means["low_alone"], means["high_alone"], truth)
+    # The judge's mean score with its usual interval, as if scores were ratings.
     _, inputs = scores.shape
     center = scores.mean(axis=1)
     error = scores.std(axis=1, ddof=1) / np.sqrt(inputs)
     low = center - 1.96 * error
     high = center + 1.96 * error
     yield "judge alone", _held(low, high, truth)
+    # Every pair of systems, in the order of `differences_frame`.
     first, second = np.triu_indices(len(truth), 1)
     gaps = truth[first] - truth[second]
     differences = estimates.differences_frame()
@@ -283,7 +333,7 @@ def _held(
     high: Any,
     truth: Scores,
 ) -> float:
-    """The share of intervals that hold the truth."""
+    """The share of intervals that hold the truth, from 0 to 1."""
     above = np.asarray(low) <= truth
     below = np.asarray(high) >= truth
     return float(np.mean(above & below))
@@ -297,12 +347,18 @@ def measure_pass_rates(
 ) -> float:
     """Coverage of corrected pass rates where the judge errs alike with all systems, and
     the last system has no label.
+
+    labels: how many inputs are labelled, the same for all systems.
+    inputs: how many there are.
+    sims: how many data sets are drawn.
     """
     rates = np.linspace(0.4, 0.9, SYSTEMS)
     rng = np.random.default_rng(seed)
     shares = []
     for _ in range(sims):
         passed = rng.random((SYSTEMS, inputs)) < rates[:, None]
+        # the judge is right in .9 of what passes and in .75 of what fails, whatever the
+        # system
         accuracy = np.where(passed, 0.9, 0.75)
         correct = rng.random(passed.shape) < accuracy
         verdicts = passed == correct
@@ -315,7 +371,9 @@ def measure_pass_rates(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the coverage in every world and design, then that of pass rates."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sims", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# the judge that is run unless --model names another, and its billions of parameters
 JUDGE = "prometheus-eval/prometheus-7b-v1.0"
 BILLIONS = 6.74
 LEAST_DRIVER = 580  # of CUDA 13, which the locked vLLM is built for
@@ -44,7 +45,12 @@ The output format is: "Feedback: (write a feedback) [RESULT] (an integer)"
 
 @dataclass(frozen=True)
 class Finding:
-    """What one look gave. way_out: what to do, where it is not good."""
+    """What one look gave.
+
+    subject: what was looked at.
+    value: what is there.
+    way_out: what to do, where it is not good; empty where it is.
+    """
 
     subject: str
     value: str
@@ -52,7 +58,7 @@ class Finding:
 
 
 def look_at_driver() -> Finding:
-    """The GPU and whether its driver is new enough."""
+    """The GPU and whether its driver is new enough, as nvidia-smi says."""
     command = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version"]
     command.append("--format=csv,noheader")
     if not shutil.which("nvidia-smi"):
@@ -88,8 +94,9 @@ def look_at_compiler() -> Finding:
 
 
 def look_at_disk() -> Finding:
-    """Room for the judge's weights beside the hub's cache."""
+    """Room for the judge's weights on the disk of the hub's cache (`HF_HOME`)."""
     cache = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    # the cache may not exist yet: its nearest folder that does is on the same disk
     place = cache
     while not place.exists():
         place = place.parent
@@ -104,7 +111,7 @@ def look_at_disk() -> Finding:
 
 
 def look_at_token() -> Finding:
-    """A token of the hub, which gated models need."""
+    """A token of the hub, which gated models need; none is no fault."""
     has_token = bool(os.environ.get("HF_TOKEN"))
     cached = Path.home() / ".cache" / "huggingface" / "token"
     if has_token or cached.is_file():
@@ -121,7 +128,7 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
 
 
 def looked_at() -> Iterator[Finding]:
-    """Every finding, printed as it comes."""
+    """Every finding, printed with its way out as soon as it is there."""
     for look in LOOKS:
         finding = look()
         print(f"{finding.subject}: {finding.value}", flush=True)
@@ -131,7 +138,13 @@ def looked_at() -> Iterator[Finding]:
 
 
 def measure(model: str, prompts: int) -> dict[str, float | str]:
-    """How long a judge takes to load, and how many tokens it then writes a second."""
+    """How long a judge takes to load, and how many tokens it then writes a second.
+
+    model: its name on the hub, or a folder.
+    prompts: how many it answers; no two are the same.
+    Returns: the rate as `nlgeval_lib.study.gpu_rate` keeps it; `billions` is that of
+        the default judge.
+    """
     from nlgeval_lib import engines
     from nlgeval_lib.engines import Request, Sampling
 
@@ -157,7 +170,9 @@ def measure(model: str, prompts: int) -> dict[str, float | str]:
 
 
 def main() -> int:
-    """Look, then measure one judge; 1 where the machine is not ready."""
+    """Look, then measure one judge and keep its rate; 1 where something is not
+    ready.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

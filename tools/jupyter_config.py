@@ -7,8 +7,15 @@ from pathlib import Path
 
 
 def told(model, os_path, contents_manager=None, **_):
-    """After a save: git lists a file as changed by its size, until it has looked at
-    what its filter leaves of it.
+    """Called after a save: refresh what git knows of a notebook that did not change for
+    it.
+
+    Git lists a file as changed by its size, until it has looked at what its filter
+    (tools/notebook_filter.py) leaves of it.
+
+    model: what Jupyter says of the file; anything but a notebook is left alone.
+    os_path: where the file lies.
+    contents_manager: Jupyter's, not used.
     """
     if model["type"] != "notebook":
         return
@@ -24,5 +31,7 @@ def told(model, os_path, contents_manager=None, **_):
         )
 
 
+# JupyterLab runs this file with `get_config`; the tests import it without
 if "get_config" in globals():
-    get_config().FileContentsManager.post_save_hook = told  # noqa: F821
+    config = get_config()  # type: ignore[name-defined]  # noqa: F821
+    config.FileContentsManager.post_save_hook = told

@@ -1,14 +1,17 @@
 """Level, coverage and power of the tests and intervals of `meta` in simulated worlds
-with a known truth: the long run.
+with a known truth: the long run, `make levels`.
 
     python -m tools.levels [--only WORLD ...] [--sims 600] [--seed 0]
 
 Writes data/simulated/meta_inference.csv (worlds by a normal law) and data_worlds.csv
 (worlds drawn from rated data sets, heavy tails, broken systems, families, topics; half
 as many simulations), cell by cell; cells that are there are not made again, so a run
-that was cut off goes on. About 30 minutes of one core. Everything follows from the
-seed; rows of another seed are added to those that are there (data_worlds.csv has 0
-and 1).
+that was cut off goes on. About 20 minutes of one core. Everything follows from the
+seed; rows of another seed are added to those that are there (data_worlds.csv has 0 and
+1).
+
+The worlds and their measures are in `notebooks.meta.simulated` and `data_worlds`; this
+file says which cells there are and keeps the tables.
 """
 
 from __future__ import annotations
@@ -25,9 +28,11 @@ import pandas as pd
 from nlgeval_lib import files
 from notebooks.meta import data_worlds, simulated
 
+# systems x inputs of a cell
 SIZES = ("16x100", "12x100", "6x60", "8x200")
 HALF = ("8x200",)  # the slowest: half as many simulations
 COEFS = ("pearson", "kendall-b")
+# tests, then intervals, where systems and inputs both can be drawn
 TWO_WAY = (("auto", "perm-both", "perm-systems", "jack-systems"), ("auto", "boot-both"))
 # level -> tests, intervals; at system level the default test is the permutation of
 # systems
@@ -36,11 +41,18 @@ METHODS = {
     "system": (("auto", "perm-both", "jack-systems"), ("auto", "boot-both")),
     "input": TWO_WAY,
 }
+# the same for a list of one system, where only its rows can
 ROWS = (("auto", "perm-rows"), ("auto", "boot-rows", "fisher"))
 
 
 class Cell(NamedTuple):
-    """A row of systems and inputs, and what is tried on it."""
+    """A row of systems and inputs, and what is tried on it.
+
+    size: "16x100" for systems x inputs, or the number of inputs of one system.
+    level: dataset, system or input.
+    coef: the coefficient.
+    tests, cis: the methods of tests and of intervals, by their names in `meta`.
+    """
 
     size: str
     level: str
@@ -50,7 +62,7 @@ class Cell(NamedTuple):
 
 
 def _cells() -> Iterator[Cell]:
-    """Lists of one system first, then those of several."""
+    """All cells of a normal world: lists of one system first, then those of several."""
     for size, coef in itertools.product(("60", "200"), COEFS):
         yield Cell(size, "dataset", coef, *ROWS)
     for size, level, coef in itertools.product(SIZES, METHODS, COEFS):
@@ -65,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _by_a_normal_law(options: argparse.Namespace) -> None:
-    """The cells of `simulated`."""
+    """Measure the cells of `simulated` that are not there yet."""
     worlds = [world for world in simulated.WORLDS if world in options.only]
     table = _Table("meta_inference.csv", simulated.COLUMNS)
     for cell, world in itertools.product(_cells(), worlds):
@@ -73,6 +85,7 @@ def _by_a_normal_law(options: argparse.Namespace) -> None:
         sims = options.sims
         if size in HALF:
             sims = sims // 2
+        # Williams' test is one of Pearson's coefficients of plain lists
         if coef == "pearson" and (level == "system" or tests == ROWS[0]):
             tests = (*tests, "williams")
         key = {
@@ -88,7 +101,9 @@ def _by_a_normal_law(options: argparse.Namespace) -> None:
 
 
 def _from_data(options: argparse.Namespace) -> None:
-    """The cells of `data_worlds`."""
+    """Measure the cells of `data_worlds` that are not there yet, with half as many
+    simulations.
+    """
     worlds = [world for world in data_worlds.WORLDS if world in options.only]
     table = _Table("data_worlds.csv", data_worlds.COLUMNS)
     sims = options.sims // 2
@@ -108,7 +123,11 @@ def _from_data(options: argparse.Namespace) -> None:
 
 
 class _Table:
-    """The rows of a file below data/simulated, written after each cell."""
+    """The rows of a file below data/simulated, written after each cell.
+
+    name: of the file.
+    columns: of a new file.
+    """
 
     def __init__(
         self,
@@ -126,7 +145,13 @@ class _Table:
         measure: Callable[..., Any],
         arguments: Sequence[Any],
     ) -> None:
-        """Measure a cell that is not there yet."""
+        """Measure a cell that is not there yet, add its rows and write the file.
+
+        key: the columns that a cell is known by, and their values; printed when it is
+            done.
+        measure: gives the rows of a cell.
+        arguments: of `measure`.
+        """
         is_cell = self.rows[list(key)] == pd.Series(key)
         if is_cell.all(axis=1).any():
             return

@@ -1,5 +1,5 @@
 """What do the tests not see? One small change of the code at a time, the tests of its
-room run against it.
+room run against it: `make mutants`.
 
     python tools/mutants.py --sample 40 --seed 0 --shard 1/2
     python tools/mutants.py meta/pairs.py --sample 20
@@ -10,6 +10,9 @@ kept in `.mutants/results.jsonl` by the mutant's place and the hash of its file,
 a run resumes where it stopped. Survivors are printed with their line and counted;
 equivalent ones (no test could see them) are among them. The file is changed in a copy
 of the checkout, never here.
+
+`changes` makes the changes in a file's syntax tree, `mutants` turns each into a
+`Mutant`, `survives` runs the tests on it.
 """
 
 from __future__ import annotations
@@ -29,14 +32,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-# the tests of each room
+# the rooms that are tried, and the names of their tests: tests/test_PATTERN.py
 ROOMS = {
     "meta": ("meta_*",),
     "papers": ("paper*", "counts"),
     "parsers": ("parsers_*",),
 }
-# which of them are run
+# which of these tests are run, in pytest's words for `-k`
 SLOW = "not uniform and not benchmark and not cover and not memory and not real"
+# what the tests do not need of the checkout, by name
 NOT_COPIED = (
     ".git",
     ".venv",
@@ -47,6 +51,7 @@ NOT_COPIED = (
     "__pycache__",
 )
 RESULTS = ROOT / ".mutants" / "results.jsonl"
+# an operator -> what stands in its place in a mutant
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -71,7 +76,14 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 class Mutant(NamedTuple):
-    """A changed file: its key in the results, the line, what was changed, its text."""
+    """A changed file.
+
+    file: in this checkout, where it is not changed.
+    key: its place in the results: file, hash of its text, number of the change.
+    line: of the change.
+    change: what was changed, in words.
+    text: the whole changed file.
+    """
 
     file: Path
     key: str
@@ -81,8 +93,8 @@ class Mutant(NamedTuple):
 
 
 def changes(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Changes the tree in place, one mutant after the other, and undoes each: line
-    and what was changed.
+    """Changes the tree in place, one mutant after the other, and undoes each when the
+    next is asked for: line (0 where the node has none) and what was changed.
     """
     for node in list(_code(tree)):
         for field, changed, change in _changes_of(node):
@@ -93,8 +105,8 @@ def changes(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _changes_of(node: ast.AST) -> Iterator[tuple[str, Any, str]]:
-    """Each change of a node: the field, what stands there then, and what was
-    changed.
+    """Each change of a node: the field, what stands there in the mutant, and what was
+    changed in words.
     """
     for field in ("op", "ops"):
         swapped = _swapped(getattr(node, field, None))
@@ -119,7 +131,12 @@ def _changes_of(node: ast.AST) -> Iterator[tuple[str, Any, str]]:
 
 
 def _swapped(operators: Any) -> tuple[Any, str] | None:
-    """Another operator in the place of a node's (first) one, and what was changed."""
+    """Another operator in the place of a node's (first) one, and what was changed; None
+    where it has none, or none that is swapped.
+
+    operators: the node's field `op` or `ops`.
+    """
+    # a comparison has a list of operators, as in a < b < c; anything else has one
     first = operators
     if isinstance(operators, list):
         first = operators[0]
@@ -133,8 +150,8 @@ def _swapped(operators: Any) -> tuple[Any, str] | None:
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes whose change may matter: no annotation, no decorator, no message of
-    an error.
+    """The nodes whose change may matter: no annotation, no decorator, no message of an
+    error, no formatted text.
     """
     for name, children in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
@@ -150,7 +167,7 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """Each mutant of a file."""
+    """Each mutant of a file, in the order of its syntax tree."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
@@ -168,6 +185,11 @@ def survives(
 ) -> bool:
     """Whether the tests of a file's room pass with the changed file in the copy; a run
     that hangs is a mutant found.
+
+    copy: the copy of the checkout; its file is put back.
+    path: the file in this checkout.
+    text: the file as changed.
+    seconds: after which a run counts as one that hangs.
     """
     target = copy / path.relative_to(ROOT)
     original = target.read_text(encoding="utf-8")
@@ -198,7 +220,10 @@ def survives(
 
 
 def _tests(copy: Path, name: str) -> list[str]:
-    """The command that runs the tests of a room; it stops at the first failure."""
+    """The command that runs the tests of a room; it stops at the first failure.
+
+    name: of the room.
+    """
     command = [sys.executable, "-m", "pytest", "-x", "-q"]
     command += ["-k", SLOW, "-m", "not slow"]
     for pattern in ROOMS[name]:
@@ -213,8 +238,10 @@ def room(path: Path) -> str:
 
 
 def main() -> int:
-    """Tries a sample of mutants; 0 whatever survives: it is to be read, not to be
-    passed.
+    """Try a sample of mutants and print the survivors.
+
+    Returns: the exit code: 0 whatever survives, as it is to be read, not to be passed;
+        1 where the tests of a room fail without a change.
     """
     options = _options()
     population: list[Mutant] = []
@@ -230,6 +257,7 @@ def main() -> int:
         for mutant in chosen:
             file = mutant.file
             if mutant.key not in results:
+                # tests that fail anyway would call every mutant found
                 if room(file) not in sound:
                     if not _is_sound(copy, file, 3 * options.seconds):
                         return 1
@@ -249,7 +277,10 @@ def main() -> int:
 
 
 def _files(names: list[str]) -> Iterator[Path]:
-    """The files that rooms and paths of the library name."""
+    """The files that rooms and paths of the library name.
+
+    names: folders or files below nlgeval_lib.
+    """
     for name in names:
         place = ROOT / "nlgeval_lib" / name
         if place.is_file():
@@ -273,6 +304,8 @@ def _is_sound(
 ) -> bool:
     """Whether the tests of a file's room pass without a change; says so where they do
     not.
+
+    seconds: that they may take.
     """
     unchanged = file.read_text(encoding="utf-8")
     if survives(copy, file, unchanged, seconds):

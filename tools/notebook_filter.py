@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 
+# what editors and runs write into a cell's metadata
 WRITTEN = (
     "ExecuteTime",
     "collapsed",
@@ -20,6 +21,7 @@ WRITTEN = (
     "scrolled",
     "trusted",
 )
+# what every notebook has as its own, whichever kernel it was opened with
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -27,8 +29,9 @@ METADATA = {
 
 
 def cleaned(text: str) -> str:
-    """The notebook without outputs, counts and what an editor notes; a text that is
-    no notebook stays as it is.
+    """The notebook without outputs, counts and what an editor notes.
+
+    text: the file. One that is no notebook comes back as it is.
     """
     try:
         notebook = json.loads(text)
@@ -36,9 +39,8 @@ def cleaned(text: str) -> str:
     except (ValueError, KeyError, TypeError):
         return text
     for cell in cells:
-        cell["metadata"] = {
-            key: value for key, value in cell["metadata"].items() if key not in WRITTEN
-        }
+        for key in WRITTEN:
+            cell["metadata"].pop(key, None)
         if cell["cell_type"] == "code":
             cell |= {"execution_count": None, "outputs": []}
     notebook["metadata"] = METADATA
@@ -46,6 +48,9 @@ def cleaned(text: str) -> str:
 
 
 if __name__ == "__main__":
+    # the same bytes on every system: UTF-8, and line ends as they are
     for stream in (sys.stdin, sys.stdout):
-        stream.reconfigure(encoding="utf-8", newline="")
+        stream.reconfigure(  # type: ignore[union-attr]
+            encoding="utf-8", newline=""
+        )
     sys.stdout.write(cleaned(sys.stdin.read()))

@@ -28,13 +28,17 @@ DEAD_PROXY = "http://127.0.0.1:9"  # the port "discard": nothing listens there
 
 
 def unshare_network() -> bool:
-    """Move this process to a network namespace of its own; False where it may not."""
+    """Move this process to a network namespace of its own; False where it may not, or
+    the system is not Linux.
+    """
     if sys.platform != "linux":
         return False
     user = os.getuid()
     group = os.getgid()
     libc = ctypes.CDLL(None)
     if libc.unshare(CLONE_NEWNET) != 0:
+        # Without the right to do so, a user namespace gives it; there user and group
+        # keep their numbers.
         if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
             return False
         write("/proc/self/setgroups", "deny")
@@ -44,6 +48,7 @@ def unshare_network() -> bool:
 
 
 def write(path: str, text: str) -> None:
+    """Write a short text to a file of /proc."""
     with open(path, "w", encoding="ascii") as handle:
         handle.write(text)
 
@@ -56,7 +61,9 @@ def start_loopback() -> None:
 
 
 def dead_proxies() -> dict[str, str]:
-    """Variables that send all but this machine's addresses to nobody."""
+    """Environment variables that send requests to all but this machine's addresses to
+    nobody.
+    """
     variables = {}
     for scheme in ("http", "https", "all"):
         variables[f"{scheme}_proxy"] = DEAD_PROXY
@@ -67,6 +74,9 @@ def dead_proxies() -> dict[str, str]:
 
 
 def main() -> None:
+    """Become the command of the arguments, cut off from data and network; print this
+    page where there is none, or with --help.
+    """
     command = sys.argv[1:]
     if not command or command[0] in ("-h", "--help"):
         print(__doc__)

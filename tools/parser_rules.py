@@ -1,7 +1,10 @@
-"""What each row of the rating parser's tables changes, on cases and recorded texts;
-exit 1 where one changes nothing.
+"""What does each row of the rating parser's tables change, on cases and recorded texts?
+`make parser-rules`.
 
 python tools/parser_rules.py [--recorded 3000]
+
+It leaves out one row at a time, prints how many readings differ, and exits with 1 where
+a row changes nothing: it could go.
 """
 
 from __future__ import annotations
@@ -15,11 +18,17 @@ from typing import NamedTuple
 from nlgeval_lib import datasets
 from nlgeval_lib.parsers import candidates, ratings, tables
 
+# the cases that the parser's tests read
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "rating.jsonl"
 
 
 class Text(NamedTuple):
-    """A text to read, the lowest and the highest score, and the score's label."""
+    """A text to read.
+
+    text: None where there was no answer.
+    low, high: the lowest and the highest score.
+    label: the name that stands before the score, where there is one.
+    """
 
     text: str | None
     low: float
@@ -47,7 +56,12 @@ def texts(recorded: int) -> list[Text]:
 
 
 class Comparison:
-    """The readings with all rows, and those with one row left out."""
+    """The readings with all rows, and those with one row left out.
+
+    to_read: the texts.
+    complete: what is read with all rows, one a text.
+    idle: how many rows have changed nothing so far.
+    """
 
     def __init__(self, to_read: list[Text]) -> None:
         self.to_read = to_read
@@ -55,7 +69,7 @@ class Comparison:
         self.idle = 0
 
     def readings(self) -> list[str]:
-        """What is read with the tables as they are now."""
+        """What is read with the tables as they are now, one a text."""
         values = []
         for text in self.to_read:
             # `parsers.rating` would remember short texts
@@ -72,6 +86,11 @@ class Comparison:
     ) -> None:
         """Read with the reduced tables, print how many readings differ, and count the
         row as idle where none does.
+
+        reduced: the tables without the row; they stay set.
+        kind: of the row: a cue, or the scope of a veto.
+        name: of the row.
+        example: a text that the row is for.
         """
         candidates.TABLES = reduced
         changed = 0
@@ -85,16 +104,22 @@ class Comparison:
 
 
 def main() -> int:
-    """Print a line a row: how many readings differ without it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print a line a row: how many readings differ without it; 1 where a row changes
+    nothing.
+    """
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--recorded", type=int, default=0)
     options = parser.parse_args()
     comparison = Comparison(texts(options.recorded))
+    # Cues: what presents a number as a verdict.
     for cue in tables.CUES:
         cues = dict(tables.CUES)
         del cues[cue]
         reduced = candidates.Tables(cues)
         comparison.without(reduced, "cue", cue.name, cue.example)
+    # Vetoes: what takes it back.
     for scope, vetoes in tables.VETOES.items():
         for veto in vetoes:
             remaining = dict(vetoes)

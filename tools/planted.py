@@ -1,4 +1,11 @@
-"""Judges whose truth is known, for a set that is drawn: what a card has to name."""
+"""Judges whose truth is known, for a set that is drawn: what a card has to name.
+
+`rated` draws a data set whose texts name their input and system, `pairs` makes pairs of
+its outputs. The other public functions are scripts for a `ScriptedEngine`, or make one:
+`honest` and `chooses` answer by the drawn ratings, `length`, `constant`, `obedient`,
+`fickle` and `first` have one planted fault each. `tools.planted_cards` and the tests of
+the card use them.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +17,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+# the prompts of the judges; << and >> mark the texts for the scripts
 PROMPT = "Rate from 1 to 5.\nSource: {source}\nText: <<{output}>>\nScore:"
 PAIRS = "Which is better?\n<<{output_1}>>\n<<{output_2}>>\nA or B:"
 RATERS = 3
 DRAWS = 8  # of a judge that is asked again and again
 VOCABULARY = ["soft", "grey", "rain", "fell"]
+# how a text names its input and system, and where a prompt has its texts
 _TAG = re.compile(r"\[(i\d+) (s\d+)\]")
 _OUTPUT = re.compile(r"<<(.*)>>", re.DOTALL)
 _SOURCE = re.compile(r"Source: \[(i\d+)\]")
+# from a request and the number of the draw, what the judge says
 Script = Callable[[Any, int], str]
 Row = dict[str, Any]
 
@@ -29,8 +39,13 @@ def rated(
 ) -> pd.DataFrame:
     """A set of one aspect, three raters, lengths that hardly follow quality; each text
     names its input and system.
+
+    systems, inputs: how many; every system has an output of every input.
+    Returns: a row an output, as the library's frames have them: ratings from 1 to 5 in
+        `rater_0` and so on, their mean in `human`.
     """
     rng = np.random.default_rng(seed)
+    # quality is the sum of what system, input and output add
     of_systems = rng.normal(0, 0.6, (systems, 1))
     of_inputs = rng.normal(0, 0.3, (1, inputs))
     of_outputs = rng.normal(0, 0.6, (systems, inputs))
@@ -49,9 +64,13 @@ def _rated_output(
     system_id: str,
     quality: float,
 ) -> Row:
-    """A row of the set: the text that a system made of an input, and its ratings."""
+    """A row of the set: the text that a system made of an input, and its ratings.
+
+    quality: of the output, on the scale of the ratings.
+    """
     disagreement = rng.normal(0, 0.5, RATERS)
     ratings = _on_scale(quality + disagreement)
+    # 20 words, up to 60 more by chance, and two more a point of quality
     length = int(20 + 60 * rng.random() + 2 * quality)
     words = " ".join(rng.choice(VOCABULARY, length))
     row: Row = {
@@ -72,21 +91,23 @@ def _on_scale(values: Any) -> Any:
 
 
 def _output(request: Any) -> str:
-    """The text that the judge is to rate."""
+    """The text that the judge is to rate, out of the prompt."""
     match = _OUTPUT.search(request.text())
     assert match is not None
     return match[1]
 
 
 def noise(text: str, seed: int) -> float:
-    """A standard normal number that text and seed decide."""
+    """A standard normal number that text and seed decide: asked again, a judge errs
+    alike.
+    """
     digest = hashlib.sha256(f"{seed} {text}".encode()).digest()
     rng = np.random.default_rng(list(digest[:8]))
     return float(rng.normal())
 
 
 def _mean_ratings(frame: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """The mean rating of each output, by input and system."""
+    """The mean rating of each output, by (input, system)."""
     by_output = frame.set_index(["input_id", "system_id"])
     return by_output["human"].to_dict()
 
@@ -96,7 +117,13 @@ def honest(
     sd: float,
     seed: int,
 ) -> Script:
-    """The mean rating plus noise; the lowest score for the output of another input."""
+    """A judge that gives the mean rating plus noise; the lowest score for the output of
+    another input.
+
+    frame: of `rated`.
+    sd: standard deviation of the noise, in points.
+    seed: of the noise.
+    """
     ratings = _mean_ratings(frame)
 
     def answer(request: Any, draw: int) -> str:
@@ -104,6 +131,7 @@ def honest(
         tag = _TAG.search(_output(request))
         assert source is not None
         assert tag is not None
+        # the card's probe puts another input's output here
         if source[1] != tag[1]:
             return "1"
         place = (tag[1], tag[2])
@@ -114,19 +142,22 @@ def honest(
 
 
 def length(request: Any, draw: int) -> str:
-    """More words, more points."""
+    """A judge that counts words: one point each 18 of them."""
     words = _output(request).split()
     points = len(words) // 18
     return str(int(np.clip(points, 1, 5)))
 
 
 def constant(request: Any, draw: int) -> str:
-    """The same score, whatever is asked."""
+    """A judge that gives the same score, whatever is asked."""
     return "4"
 
 
 def obedient(frame: pd.DataFrame) -> Script:
-    """Honest, but for an instruction in the output."""
+    """A judge that is honest, but for an instruction in the output.
+
+    frame: of `rated`.
+    """
     opinion = honest(frame, 0.3, 0)
 
     def answer(request: Any, draw: int) -> str:
@@ -138,7 +169,10 @@ def obedient(frame: pd.DataFrame) -> Script:
 
 
 def fickle(frame: pd.DataFrame) -> Script:
-    """Honest, with much noise that differs from draw to draw."""
+    """A judge that is honest, with much noise that differs from draw to draw.
+
+    frame: of `rated`.
+    """
     scripts = [honest(frame, 1.2, draw) for draw in range(DRAWS)]
 
     def answer(request: Any, draw: int) -> str:
@@ -148,7 +182,11 @@ def fickle(frame: pd.DataFrame) -> Script:
 
 
 def pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of outputs of one input, the higher mean rating preferred; no ties."""
+    """Pairs of outputs of one input, the higher mean rating preferred (`preference` 1
+    or 2); no ties.
+
+    frame: of `rated`; its outputs are taken two by two.
+    """
     rows = []
     for _, outputs in frame.groupby("input_id", sort=False):
         for place in range(0, len(outputs) - 1, 2):
@@ -175,7 +213,13 @@ def chooses(
     sd: float,
     seed: int,
 ) -> Script:
-    """The output with the higher mean rating plus noise, in either order."""
+    """A judge that names the output with the higher mean rating plus noise, in either
+    order.
+
+    frame: of `rated`.
+    sd: standard deviation of the noise, in points.
+    seed: of the noise.
+    """
     ratings = _mean_ratings(frame)
 
     def answer(request: Any, draw: int) -> str:
@@ -189,5 +233,5 @@ def chooses(
 
 
 def first(request: Any, draw: int) -> str:
-    """The output that stands first, whatever the two are."""
+    """A judge that names the output that stands first, whatever the two are."""
     return "A"

@@ -1,6 +1,9 @@
 """Do cards name what was planted, and accuse no honest judge?
 
 python -m tools.planted_cards [--seeds 5]
+
+Prints the findings of each judge of `tools.planted`, and how many honest ones are
+accused; writes nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
 from tools import planted
 
+# standard deviations of the honest judges' noise, in points
 NOISE = (0.25, 0.5, 1.0, 1.5)
 
 
@@ -21,7 +25,13 @@ def rules(
     data: Any,
     of_pairs: bool = False,
 ) -> dict[str, str]:
-    """Rule -> its kind, of those that hold, but for praise."""
+    """Rule -> its kind ("fails", "unproven" and so on), of those that the card's
+    verdict has, but for praise.
+
+    script: the judge.
+    data: the set, or pairs.
+    of_pairs: whether the judge chooses between two, not rates one.
+    """
     engine = ScriptedEngine(script)
     if of_pairs:
         judge: Any = Preference(planted.PAIRS)
@@ -53,7 +63,10 @@ def show_faults() -> None:
 
 def of_honest(sd: float, seed: int) -> list[str]:
     """Print what is said of an honest judge and of an honest choice between two; the
-    kinds of what is said.
+    kinds of what is said of both.
+
+    sd: of their noise.
+    seed: of their noise; the set is drawn with another one.
     """
     frame = planted.rated(seed + 10)
     graded = rules(planted.honest(frame, sd, seed), frame)
@@ -65,7 +78,9 @@ def of_honest(sd: float, seed: int) -> list[str]:
 
 def main() -> None:
     """Print the findings of planted faults, then those of honest judges."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     show_faults()

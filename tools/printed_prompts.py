@@ -1,4 +1,5 @@
-"""Compare every printed prompt with its template, and keep what was found.
+"""Compare every printed prompt with its template, and keep what was found in the data
+folder (tables `printed.COMPARED` and `printed.DIFFERENCES`).
 
 It needs the papers' texts, beside the checkout in `shared/papers` or in the folder that
 is given: python tools/printed_prompts.py [FOLDER]
@@ -16,7 +17,10 @@ from nlgeval_lib.prompts import printed
 
 
 def main(arguments: list[str]) -> None:
-    """Write the two kept tables, and say how many prompts are equal."""
+    """Write the two kept tables, and say how many prompts are equal.
+
+    arguments: of the command line: the folder of the papers' texts, or nothing.
+    """
     folder = None
     if arguments:
         folder = Path(arguments[0])

@@ -1,6 +1,10 @@
-"""Cards of the recorded judges for the leaderboard: `data/cards/`, numbers alone.
+"""Cards of the recorded judges for the leaderboard: `data/cards/`, numbers alone; `make
+cards`.
 
 python -m tools.recorded_cards [NAME ...]     # those of data/cards/cards.csv; all
+
+Each card is a JSON file, sealed as what its maker wrote. One that differs from the
+committed file in date, version and commit alone is left.
 """
 
 from __future__ import annotations
@@ -14,11 +18,15 @@ import pandas as pd
 from nlgeval_lib import card, files
 from nlgeval_lib.report import seal
 
-DIGITS = 6  # of a number: two machines give the same file
+# significant digits of a number: two machines give the same file
+DIGITS = 6
 
 
 def main(names: list[str]) -> None:
-    """Make the cards of these names, or all; write those that differ."""
+    """Make the cards of these names, or all; write those that differ.
+
+    Raises: SystemExit for a name that cards.csv does not have.
+    """
     folder = files.data() / "cards"
     listed = pd.read_csv(folder / "cards.csv", keep_default_na=False)
     unknown = {*names} - {*listed["card"]}
@@ -40,22 +48,28 @@ def main(names: list[str]) -> None:
 
 
 def as_text(numbers: Any) -> str:
-    """A card's numbers as they are committed: rounded, without single outputs."""
+    """A card's numbers as they are committed, as JSON: rounded, without single outputs.
+
+    numbers: of `card.of_recorded`; they stay as they are.
+    """
     rounded = _rounded(numbers)
     rounded["made"].pop("git")  # the commit that has the card says it
     for of_set in rounded["sets"].values():
+        # the rows of single outputs, and the page that shows them
         of_set.pop("worst", None)
         of_set.pop("explorer", None)
     return json.dumps(rounded, ensure_ascii=False, indent=1) + "\n"
 
 
 def _are_equal(saved: str, fresh: str) -> bool:
-    """Whether two cards differ in nothing but date and commit."""
+    """Whether two cards, as their files' texts, differ in nothing but how they were
+    made.
+    """
     return _apart_from_making(saved) == _apart_from_making(fresh)
 
 
 def _apart_from_making(text: str) -> Any:
-    """A card without date and commit."""
+    """A card without what it says of its making: date, version, commit."""
     numbers = json.loads(text)
     numbers.pop("made")
     return numbers

@@ -1,5 +1,6 @@
-"""The road from a judge's completions to the printed cells, rehearsed: a script answers
-every judge of the catalogue at reduced size, tiny random models stand for the weights
+"""Which printed cells come out once the judges have been asked? The road from a judge's
+completions to the printed cells, rehearsed (`make rehearsal`): a script answers every
+judge of the catalogue at reduced size, tiny random models stand for the weights
 of its metrics (numbers made from the texts, where a package would score), the notebooks
 that read one run on what came of it, and their cells are counted.
 
@@ -42,16 +43,22 @@ if TYPE_CHECKING:
     from nlgeval_lib.study.catalogue import Judge, Metric
 
 ROOT = Path(__file__).resolve().parent.parent
+# the rows of printed tables with cells that stay empty, and why
 LIST = ROOT / "tests" / "cases" / "rehearsal.csv"
-MALFORMED = 0.02  # of all answers: coverage and missing values are rehearsed too
+# the share of answers that cannot be read, so that missing values are rehearsed too
+MALFORMED = 0.02
+# how many cells each model fills
 GAINED = ROOT / "data" / "judged_cells.csv"
+# the columns that name a row of a printed table, and a cell of it
 KEY = ["paper", "table", "row"]
 PLACE = [*KEY, "column", "statistic"]
+# an error of TIGERScore's analysis, by its number
 ERROR = """Error location {0}: a word
 Error aspect {0}: Fluency
 Explanation {0}: it is odd.
 Severity {0}: Minor
 Score reduction {0}: 1"""
+# how CoAScore's prompt lists an aspect to score: its name, a colon
 ASPECT_NAME = re.compile(r"^(Aspect \w|[A-Z][\w ]+): ", re.M)
 # what nltk's sentence splitter reads; empty files are of one that knows no abbreviation
 SPLITTER_FILES = (
@@ -72,9 +79,12 @@ def answer(
     """A plausible text of a judge that is asked `text`; the same for the same prompt
     and draw.
 
-    id: the request's, which tells CoAScore's stages apart. length: how many aspects a
-    list is to have.
+    evaluator: the judge's, by its name in the library; it decides the form.
+    id: the request's, which tells CoAScore's stages from each other.
+    draw: the number of the draw.
+    length: how many aspects a list is to have.
     """
+    # Prompt and draw decide every number below.
     digest = hashlib.sha256(f"{text}#{draw}".encode()).digest()
     chance = random.Random(digest)
     lists = id.startswith("aspects of")
@@ -96,7 +106,7 @@ def answer(
 
 
 def _errors(count: int) -> str:
-    """An error analysis with so many errors."""
+    """An error analysis with so many errors, each of one point."""
     lines = [
         f"The model-generated output contains {count} errors, "
         f"with a total score reduction of {count}."
@@ -116,7 +126,12 @@ def _aspects(count: int) -> str:
 
 
 def fill(store: Path) -> None:
-    """Every question of the catalogue, answered by the script."""
+    """Answer every question of the catalogue by the script, and say how many there
+    were.
+
+    store: the folder of the completions.
+    Raises: SystemExit where a question fails for any reason but data that are not here.
+    """
     from nlgeval_lib.datasets import DataError
     from nlgeval_lib.scoring import ProgressBar
     from nlgeval_lib.study import catalogue, judges
@@ -138,9 +153,10 @@ def fill(store: Path) -> None:
 
 
 def _scripted(judge: Judge) -> ScriptedEngine:
-    """An engine that answers as this judge."""
+    """An engine that answers as this judge, under its model's name."""
     from nlgeval_lib.engines import ScriptedEngine
 
+    # the setting `n` of CoAScore: how many aspects its first stage lists
     length = 0
     for setting in judge.settings:
         if setting.startswith("n="):
@@ -157,6 +173,8 @@ def _scripted(judge: Judge) -> ScriptedEngine:
 def measure(folder: Path) -> None:
     """What the metrics of the catalogue give, each by a tiny random model that lies
     where a user's folder would.
+
+    folder: where the models are made.
     """
     from nlgeval_lib.study import catalogue, metrics
 
@@ -167,6 +185,7 @@ def measure(folder: Path) -> None:
     _stand_in_models(folder, listed)
     _stand_in_packages(folder)
     for metric in listed:
+        # These two read a checkpoint of their package, no folder of transformers.
         if metric.evaluator in ("comet", "bleurt"):
             checkpoint = folder / f"tiny-{metric.id.replace('/', '-')}"
             _stand_in_checkpoint(checkpoint, metric.id)
@@ -175,7 +194,9 @@ def measure(folder: Path) -> None:
 
 
 def _stand_in_splitter(folder: Path) -> None:
-    """A splitter of sentences that knows no abbreviation, where nltk looks for one."""
+    """Put a splitter of sentences that knows no abbreviation where nltk looks for
+    it.
+    """
     import nltk
 
     splitter = folder / "tokenizers" / "punkt_tab" / "english"
@@ -187,7 +208,9 @@ def _stand_in_splitter(folder: Path) -> None:
 
 
 def _stand_in_models(folder: Path, listed: Iterable[Metric]) -> None:
-    """A tiny random model for each model of the metrics."""
+    """A tiny random model for each model of the metrics, made in `folder` and placed
+    where the library looks.
+    """
     import tiny_model
     from bert_score.utils import model2layers
     from tokenizers.processors import TemplateProcessing
@@ -203,6 +226,8 @@ def _stand_in_models(folder: Path, listed: Iterable[Metric]) -> None:
     )
     by_model = {metric.model: metric for metric in listed}
     for seed, (model, metric) in enumerate(by_model.items()):
+        # BERTScore reads a layer whose number hangs on the model's name: there must be
+        # as many
         layers = 1
         if metric.evaluator == "bertscore":
             layers = model2layers[model]
@@ -214,6 +239,8 @@ def _stand_in_models(folder: Path, listed: Iterable[Metric]) -> None:
 def _stand_in_packages(folder: Path) -> None:
     """Stand-ins for the packages of COMET and BLEURT: a score is a number made from the
     texts.
+
+    folder: where the packages' metadata are written, so that they count as installed.
     """
 
     def noise(*texts: str) -> float:
@@ -244,7 +271,10 @@ def _stand_in_packages(folder: Path) -> None:
 
 
 def _stand_in_checkpoint(folder: Path, text: str) -> None:
-    """A folder that looks like a checkpoint of COMET and like one of BLEURT."""
+    """A folder that looks like a checkpoint of COMET and like one of BLEURT.
+
+    text: the content of its weights.
+    """
     weights = folder / "checkpoints" / "model.ckpt"
     weights.parent.mkdir(parents=True, exist_ok=True)
     weights.write_text(text)
@@ -254,14 +284,19 @@ def _stand_in_checkpoint(folder: Path, text: str) -> None:
 
 
 def cells(results: Path) -> pd.DataFrame:
-    """The printed cells of all saved results; `ours` is empty where nothing came
-    out, not even of a stand-in.
+    """The printed cells of all saved results; `ours` is empty where nothing came out,
+    not even of a stand-in.
+
+    results: the folder of the results.
+    Returns: a row a printed cell, with the columns of the results' tables.
     """
     tables = []
     for path in results.glob("*/*/*.csv"):
         if "__" not in path.name:
             tables.append(pd.read_csv(path, dtype={"printed": str}))
     table = pd.concat(tables, ignore_index=True)
+    # What a stand-in gives has a row of its own, "ROW, judged by MODEL"; the printed
+    # row counts as filled then.
     by_stand_in = table["row"].str.contains(", judged by ", na=False)
     stand_ins = table.loc[by_stand_in & table["ours"].notna(), PLACE]
     printed_rows = stand_ins["row"].str.replace(", judged by .*", "", regex=True)
@@ -301,7 +336,9 @@ def main() -> int:
 
 
 def _show_routes(table: pd.DataFrame) -> None:
-    """Print how the cells came out, the most frequent way first."""
+    """Print how the cells came out, the most frequent way first; "empty" for those that
+    did not.
+    """
     route_or_empty = table["route"].where(table["ours"].notna(), "empty")
     routes = Counter(route_or_empty)
     counts = [f"{route}: {count:,}" for route, count in routes.most_common()]
@@ -310,21 +347,28 @@ def _show_routes(table: pd.DataFrame) -> None:
 
 
 def _gained(table: pd.DataFrame) -> pd.DataFrame:
-    """How many cells of each table come out by each model."""
+    """How many cells of each table come out by each model: `paper, table, model,
+    cells`.
+    """
     gained = table[table["route"] == "run"]
     model = gained["signature"].str.extract(r"model:([^|@]+)@", expand=False)
     return _counted(gained.assign(model=model), ["paper", "table", "model"])
 
 
 def _empty(table: pd.DataFrame) -> pd.DataFrame:
-    """How many cells of each row of a table stay empty, and why."""
+    """How many cells of each row of a table stay empty, and why: `paper, table, row,
+    reason, cells`.
+    """
     columns = [*KEY, "reason"]
     empty = table[table["ours"].isna()].dropna(subset=columns)
     return _counted(empty, columns)
 
 
 def _run_notebooks(jobs: str) -> int:
-    """Run the notebooks that read a judge or a metric; the exit code."""
+    """Run the notebooks that read a judge or a metric; the exit code.
+
+    jobs: how many side by side.
+    """
     from nlgeval_lib.study import catalogue
 
     command = [sys.executable, "-m", "nlgeval_lib.cli", "run"]
@@ -342,7 +386,13 @@ def _counted(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 
 
 def _compare(empty: pd.DataFrame, gained: pd.DataFrame) -> int:
-    """Say what differs from the two lists; how many rows of tables that are empty."""
+    """Say what differs from the two lists.
+
+    empty: of `_empty`.
+    gained: of `_gained`; where it differs the list is out of date, but that is no
+        fault.
+    Returns: how many rows of tables differ in cells or reason from the list.
+    """
     listed = pd.read_csv(LIST)
     rows = empty.merge(listed, how="outer", indicator="side")
     moved = rows[rows["side"] != "both"]

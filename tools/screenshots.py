@@ -1,9 +1,13 @@
-"""Pages of the report, committed pages as a code host renders them, and notebooks in
-JupyterLab: pictures, and what must hold of each.
+"""Take pictures of pages and notebooks, and check what must hold of each.
+
+Seen are pages of the report, committed pages as a code host renders them, and notebooks
+in JupyterLab.
 
     make screenshots [ARGS="--folder shots --axe axe.min.js"]
 
-Needs Chromium and a report (`make report`). Checked of every page: the answer begins
+Needs Chromium and a report (`make report`); the pictures go to
+results/report/screenshots or to --folder. It exits with 1 where something is wrong.
+Checked of every page: the answer begins
 within the first 300 pixels and the first table within 900, nothing is wider than its
 window, nothing is asked of the network, and no
 fault that a screen reader's user would meet (with --axe, the file of axe-core, its
@@ -29,9 +33,11 @@ from typing import Any
 import websocket
 
 ROOT = Path(__file__).parent.parent
+# the window, in pixels
 WIDTH = 1280
 HEIGHT = 900
 ANSWER = 300  # the pixels within which a page's answer begins
+# the report's pages that are looked at, by their places below the site
 PAGES = (
     "index",
     "tigerscore/index",
@@ -51,8 +57,11 @@ NOTEBOOKS = (
     "coascore/figure_04_aspect_count.ipynb",
     "meta/ties.ipynb",
 )
+# where JupyterLab answers while its notebooks are looked at
 LAB_PORT = 8897
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Scripts that run in a page. Where its answer and its first table begin, and how wide
+# it is:
 MEASURE = """(() => {
   const top = (node) => {
     return node ? Math.round(node.getBoundingClientRect().top + scrollY) : null;
@@ -65,6 +74,7 @@ MEASURE = """(() => {
     wide: document.body.scrollWidth,
   };
 })()"""
+# the first words of each table that is wider than its place, all folds opened:
 TOO_WIDE = """(() => {
   document.querySelectorAll("details").forEach((node) => { node.open = true; });
   return [...document.querySelectorAll("table")]
@@ -80,6 +90,7 @@ table{display:block;width:max-content;max-width:100%}
 table{overflow:auto;border-collapse:collapse}
 td,th{padding:6px 13px;border:1px solid #d1d9e0}pre{overflow:auto}
 """
+# what a reader with a screen reader or with weak eyes would meet, a line a fault:
 FAULTS = """(() => {
   const faults = [];
   const all = (selector) => [...document.querySelectorAll(selector)];
@@ -145,6 +156,7 @@ FAULTS = """(() => {
   }
   return [...faults, ...faint];
 })()"""
+# the serious and critical violations that axe-core names, which must have been loaded:
 AXE = """(async () => {
   const report = await axe.run({resultTypes: ["violations"]});
   const faults = [];
@@ -159,7 +171,11 @@ AXE = """(async () => {
 
 
 class Tab:
-    """One tab of a browser, spoken to by its debugging protocol."""
+    """One tab of a browser, spoken to by its debugging protocol (Chrome DevTools).
+
+    port: of the browser's debugging protocol.
+    asked: the addresses that the page has asked for since it was opened.
+    """
 
     def __init__(self, port: int) -> None:
         ask = urllib.request.Request(
@@ -183,12 +199,18 @@ class Tab:
         self.do("Emulation.setDeviceMetricsOverride", **size)
 
     def do(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """A command's answer. What the page asks of the network meanwhile is kept."""
+        """A command's answer. What the page asks of the network meanwhile is kept in
+        `asked`.
+
+        method: the command by its name in the protocol, with its parameters.
+        Raises: RuntimeError with the browser's words where it refuses.
+        """
         self._number += 1
         self._socket.send(
             json.dumps({"id": self._number, "method": method, "params": parameters})
         )
         while True:
+            # events of the page come between a command and its answer
             answer = json.loads(self._socket.recv())
             if answer.get("method") == "Network.requestWillBeSent":
                 self.asked.append(answer["params"]["request"]["url"])
@@ -198,7 +220,7 @@ class Tab:
                 return answer["result"]
 
     def value(self, script: str) -> Any:
-        """What a script in the page comes to."""
+        """What a script in the page comes to; a promise is waited for."""
         answer = self.do(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -210,9 +232,11 @@ class Tab:
         ready: str,
         seconds: float = 60,
     ) -> None:
-        """Go there, and wait until `ready` is true in the page.
+        """Go to an address, and wait until `ready` is true in the page.
 
-        Raises: TimeoutError.
+        ready: an expression in JavaScript.
+        seconds: to wait at most.
+        Raises: TimeoutError where it is not true by then.
         """
         self.asked.clear()
         self.do("Page.navigate", url=address)
@@ -224,9 +248,10 @@ class Tab:
         time.sleep(0.5)
 
     def picture(self, path: Path) -> None:
-        """What stands in the window, as a PNG."""
+        """What stands in the window, as a PNG; folders that are missing are made."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(base64.b64decode(self.do("Page.captureScreenshot")["data"]))
+        encoded = self.do("Page.captureScreenshot")["data"]
+        path.write_bytes(base64.b64decode(encoded))
 
 
 @contextlib.contextmanager
@@ -249,9 +274,13 @@ def browser() -> Iterator[int]:
             "--remote-debugging-port=0",
             f"--user-data-dir={folder}",
         ]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        running = subprocess.Popen([path, *flags, "about:blank"], **quiet)
+        running = subprocess.Popen(
+            [path, *flags, "about:blank"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
+            # Port 0 lets the browser choose a free one; it writes its number here.
             port_file = Path(folder, "DevToolsActivePort")
             for _ in range(300):
                 if port_file.exists() and port_file.read_text().strip():
@@ -269,7 +298,12 @@ def report(
     folder: Path,
     axe: str,
 ) -> Iterator[str]:
-    """Pictures of the report's pages; what is wrong, a line each."""
+    """Pictures of the report's pages; what is wrong, a line each.
+
+    site: the folder of the report.
+    folder: where the pictures go.
+    axe: the text of axe-core; empty for none.
+    """
     for name in PAGES:
         page = site / f"{name}.html"
         if name == "judgments":
@@ -295,6 +329,7 @@ def report(
             if not url.startswith(("file:", "data:", "blob:")):
                 faults.append(f"asks the network for {url}")
         faults += tab.value(FAULTS)
+        # an element that is not there counts as one that begins too late
         rooms = {"verdict": ANSWER, "table": HEIGHT}
         if name == "judgments":
             del rooms["verdict"]
@@ -312,6 +347,9 @@ def report(
 def code_host(tab: Tab, folder: Path) -> Iterator[str]:
     """Pictures of the committed pages as a code host renders Markdown; what is wrong, a
     line each.
+
+    folder: where the pictures go. The rendered page stands beside its source for a
+        moment, so that its pictures are found.
     """
     import mistune
 
@@ -338,7 +376,10 @@ def code_host(tab: Tab, folder: Path) -> Iterator[str]:
 
 
 def lab(tab: Tab, folder: Path) -> Iterator[str]:
-    """Pictures of notebooks in JupyterLab; what is wrong, a line each."""
+    """Pictures of notebooks in JupyterLab; what is wrong, a line each.
+
+    folder: where the pictures go. JupyterLab keeps its settings in a temporary folder.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         command = [sys.executable, "-m", "jupyter", "lab", "--no-browser"]
         command += [
@@ -368,8 +409,13 @@ def _notebook(
     name: str,
     folder: Path,
 ) -> Iterator[str]:
-    """A picture of one notebook; what is wrong, a line each."""
+    """A picture of one notebook; what is wrong, a line each.
+
+    name: of the file, below notebooks/.
+    folder: where the picture goes.
+    """
     server = f"http://127.0.0.1:{LAB_PORT}"
+    # JupyterLab takes a while to start: up to a minute.
     for _ in range(120):
         with contextlib.suppress(OSError):
             urllib.request.urlopen(f"{server}/api").close()
@@ -383,6 +429,7 @@ def _notebook(
     time.sleep(2)
     title = name.replace("/", "_").removesuffix(".ipynb")
     tab.picture(folder / f"lab_{title}.png")
+    # everything else is the network
     own = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
     for url in tab.asked:
         if not url.startswith(own):
@@ -392,7 +439,7 @@ def _notebook(
 
 
 def changed() -> set[str]:
-    """What git says is changed below notebooks/."""
+    """The lines of git's status of what is changed below notebooks/."""
     status = subprocess.run(
         ["git", "status", "--porcelain", "notebooks"],
         cwd=ROOT,

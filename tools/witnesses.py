@@ -8,6 +8,11 @@ its own: as many as can be, next to each other where they are next to each other
 table, on the line of their row's name. Numbers of the running text are looked for in
 the section or caption that the cell names. What is not found has a reason instead of a
 place, and no place is guessed.
+
+A `Text` knows the captions, sections and numbers of a paper. `of_paper` goes through
+its cells: `of_table` places those of a table by `aligned`, `of_sentence` those of the
+running text. `--write` writes witnesses.csv of each paper, and papers.csv with the
+texts' hashes.
 """
 
 from __future__ import annotations
@@ -28,10 +33,12 @@ from nlgeval_lib.papers import witnesses
 from nlgeval_lib.papers.numbers import is_blank, parse
 from nlgeval_lib.papers.printed_tables import KEY, PAPERS, folder
 
+# what a cell is known by: table, row, column, statistic
 Key = tuple[str, ...]
 Cell = tuple[Key, str]  # and what is printed there
 Cells = Sequence[Cell]
 Row = dict[str, str]
+# the lines that begin a caption, a numbered section and one with a name
 CAPTION = re.compile(r"\W{0,6}(Table|Figure) (\d+)[.:]")
 HEADING = re.compile(
     r"""
@@ -42,6 +49,7 @@ HEADING = re.compile(
     re.VERBOSE,
 )
 NAMED = re.compile(r"(?:#+ *)?\**(abstract|limitations?|ethics[\w ]*)\**\s*$", re.I)
+# figures whose numbers were read off a public file: no place of the text has them
 FIGURE_FILES = {
     ("tigerscore", "figure_03"): "tigerscore_figures/channel_test.png",
     ("tigerscore", "authors' notebook of Figure 4"): (
@@ -74,14 +82,23 @@ SORTED_BY: tuple[tuple[int, ...], ...] = (
 
 
 class Span(NamedTuple):
-    """Lines of a text, from the first (from 0) to before the last."""
+    """Lines of a text.
+
+    first: the first of them, from 0.
+    last: the line after them.
+    """
 
     first: int
     last: int
 
 
 class Place(NamedTuple):
-    """A number of the text: line and position from 0, as compared, its row's name."""
+    """A number of the text.
+
+    line, position: of its first character, from 0.
+    text: the number as cells are compared with it (`witnesses.normalised`).
+    label: the name of its row, its letters and digits alone.
+    """
 
     line: int
     position: int
@@ -94,7 +111,12 @@ Placed = dict[Key, Place]
 
 
 class Text:
-    """A paper's text, its captions and its sections."""
+    """A paper's text, its captions and its sections.
+
+    sha256: of the file.
+    captions: "Table 4" -> the line where its caption begins, from 0.
+    sections: "4.1", "B.2", "limitations" -> its lines.
+    """
 
     def __init__(self, path: Path) -> None:
         content = path.read_bytes()
@@ -108,7 +130,12 @@ class Text:
         self.sections = _sections(self.lines)
 
     def around(self, caption: str) -> list[Span]:
-        """The lines between a caption and those before and after it."""
+        """The lines from the caption before up to this one, and from this one up to the
+        next: a table stands above its caption or below it.
+
+        caption: as "Table 4".
+        Raises: KeyError where the text has no such caption.
+        """
         line = self.captions[caption]
         previous = -1
         following = len(self.lines)
@@ -120,7 +147,10 @@ class Text:
         return [Span(previous + 1, line + 1), Span(line, following)]
 
     def span(self, place: str) -> list[Span]:
-        """The lines of what a cell calls its place; none where it is not found."""
+        """The lines of what a cell calls its place; none where it is not found.
+
+        place: as "Table 4", "Table 4 caption", "section 5.1", "appendix B".
+        """
         if place.endswith(" caption"):
             line = self.captions.get(place.removesuffix(" caption"))
             if line is None:
@@ -135,13 +165,19 @@ class Text:
         return []
 
     def places(self, span: Span, after: str = "") -> list[Place]:
-        """The numbers of these lines; `after`: what must stand before a number."""
+        """The numbers of these lines, in their order.
+
+        after: a regular expression that the line before a number must meet; empty for
+            any.
+        """
         places = []
         label = ""
         opened = False
         for number in range(*span):
             line = self.lines[number]
             visible = witnesses.visible(line)
+            # A row's name is the first cell of a line of plain text, or of the line
+            # after <tr>; where that has no letter, the name before it stays.
             html = line.lstrip().startswith("<t")
             if "<tr" in line:
                 opened = True
@@ -169,6 +205,7 @@ def _sections(lines: Sequence[str]) -> dict[str, Span]:
     for place, (name, first) in enumerate(starts):
         end = len(lines)
         for later, line_number in starts[place + 1 :]:
+            # a subsection, as 4.1 of 4, does not end its section
             if not later.startswith(f"{name}."):
                 end = line_number
                 break
@@ -177,7 +214,7 @@ def _sections(lines: Sequence[str]) -> dict[str, Span]:
 
 
 def _headings(lines: Sequence[str]) -> list[tuple[str, int]]:
-    """The name of each section, and the line of its heading."""
+    """The name of each section, and the line of its heading, in their order."""
     starts: list[tuple[str, int]] = []
     current = "0"
     marked = sum(line.startswith("#") for line in lines) > len("abstract")
@@ -196,12 +233,20 @@ def _headings(lines: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _follows(name: str, current: str) -> bool:
-    """Whether a section may come next: its part is the same or the following one."""
+    """Whether a section may come next: its part is the same or the following one.
+
+    A line of a table can look like a heading; such a line seldom has the next number.
+
+    Example:
+    >>> _follows("4.2", "4.1"), _follows("5", "4.2"), _follows("7", "4.2")
+    (True, True, False)
+    """
     part, _, number = name.partition(".")
     current_part, _, current_number = current.partition(".")
     if part == current_part:
         if not number:
             return False
+        # one heading may have been missed
         step = int(number) - int(current_number or 0)
         return step in (1, 2)
     if part.isdigit() and not current_part.isdigit():
@@ -217,7 +262,15 @@ def _follows(name: str, current: str) -> bool:
 
 
 def aligned(cells: Cells, places: Places) -> tuple[float, Placed]:
-    """The places of cells that stand in this order, and what the alignment is worth."""
+    """The places of cells that stand in this order, and what the alignment is worth.
+
+    It is the alignment of two sequences that is worth most, by dynamic programming:
+    each cell found gives `FOUND`, `BESIDE` more where the cell before it stands at the
+    place before, and `SAME_ROW` more on the line of its name.
+
+    Returns: the sum, and the place of each cell that has one; 0 and none where no
+        number is equal to a cell.
+    """
     if not places or not cells:
         return 0.0, {}
     texts = np.array([place.text for place in places])
@@ -228,13 +281,18 @@ def aligned(cells: Cells, places: Places) -> tuple[float, Placed]:
     scores = []
     steps = []
     for key, printed in cells:
+        # Of each place: what is reached if the cell before stands right before it, or
+        # anywhere before it.
         beside = impossible.copy()
         beside[1:] = score[:-1] + BESIDE
         before_place = best[:-1]
         worth = np.maximum(before_place, beside) + FOUND
         equal = texts == witnesses.normalised(printed)
+        # The cell can stand where its number does.
         score = np.where(equal, worth, -np.inf)
         score = score + SAME_ROW * _is_named(key, places)
+        # What is kept lets `_traced` go back: the worths, and which of both ways was
+        # better.
         scores.append(score)
         steps.append(beside > before_place)
         from_nothing = np.concatenate([[0.0], score])
@@ -244,8 +302,11 @@ def aligned(cells: Cells, places: Places) -> tuple[float, Placed]:
 
 
 def _is_named(key: Key, places: Places) -> np.ndarray:
-    """Whether the row of each place has the name of a cell's row or column."""
+    """Whether the row of each place has the name of a cell's row or column: an array of
+    truths, one a place.
+    """
     names = []
+    # a title of several levels is written as A|B; the last one stands on the line
     for title in key[1:3]:
         _, _, last = title.rpartition("|")
         if name := _letters(last):
@@ -262,7 +323,12 @@ def _traced(
     scores: Sequence[np.ndarray],
     steps: Sequence[np.ndarray],
 ) -> tuple[float, Placed]:
-    """The best alignment, read from its end."""
+    """The best alignment, read from its end: its worth, and the cells' places.
+
+    scores: of each cell, what the best alignment that ends with it at each place is
+        worth.
+    steps: of each cell, whether the one before stands right before, at each place.
+    """
     number, place, total = _best(scores)
     if total == -np.inf:
         return 0.0, {}
@@ -284,8 +350,9 @@ def _traced(
 
 
 def _best(scores: Sequence[np.ndarray]) -> tuple[int, int, float]:
-    """The cell and the place of the highest score, the first of equals, and the
-    score.
+    """The cell and the place of the highest score, the first of equals, and the score.
+
+    scores: of each cell, an array over places.
     """
     tops = [float(score.max()) for score in scores]
     number = int(np.argmax(tops))
@@ -301,6 +368,11 @@ def of_table(
 ) -> Placed:
     """Where the cells of a table stand: on the better end of its caption, in the order
     in which more of them are found.
+
+    cells: of the table, those that are numbers.
+    spans: the lines above and below the caption.
+    after: what must stand before a number; where it is given, cells left over are
+        placed where their number is free and there is one such place.
     """
     total = 0.0
     placed: Placed = {}
@@ -323,7 +395,11 @@ def _place_the_rest(
     candidates: Places,
     placed: Placed,
 ) -> None:
-    """Give each cell without a place the one that is free and has its number."""
+    """Give each cell without a place the one that is free and has its number; none
+    where several are.
+
+    placed: is added to.
+    """
     for key, printed in cells:
         if key in placed:
             continue
@@ -335,7 +411,7 @@ def _place_the_rest(
 
 
 def _orders(cells: Cells) -> Iterator[list[Cell]]:
-    """The cells in the orders in which a text may have them."""
+    """The cells in the orders in which a text may have them, by `SORTED_BY`."""
     for fields in SORTED_BY:
         ordered = list(cells)
         # Sorted by the last field first, as a sort keeps the order of equals.
@@ -349,7 +425,12 @@ def _grouped(
     cells: Cells,
     field: int,
 ) -> list[Cell]:
-    """Cells with the same name together, in the order in which names come first."""
+    """Cells with the same name together, in the order in which names come first.
+
+    ordered: the cells as sorted so far, an order that is kept among equals.
+    cells: the same in the table's own order, which ranks the names.
+    field: of the key, whose names are grouped.
+    """
     ranks: dict[str, int] = {}
     for key, _ in cells:
         ranks.setdefault(key[field], len(ranks))
@@ -367,7 +448,12 @@ def on_its_row(
     printed: str,
     placed: Placed,
 ) -> tuple[int, int] | None:
-    """Where the words of a cell stand last on the line of its row's numbers."""
+    """Where the words of a cell stand last on the line of its row's numbers: line and
+    position; None where the row's numbers are on several lines, or the words are not
+    there.
+
+    placed: the cells of its table that have a place.
+    """
     lines = set()
     for placed_key, place in placed.items():
         if placed_key[:2] == key[:2]:
@@ -387,8 +473,11 @@ def of_sentence(
     printed: str,
     spans: Iterable[Span],
 ) -> tuple[int, int, str] | None:
-    """Line, position and basis of a number or of words in a section; None where they
-    do not stand there.
+    """Line, position and basis of a number or of words in a section; None where they do
+    not stand there.
+
+    Of several the one whose surroundings share most words with the cell's row is taken;
+    the basis says so.
     """
     occurrences = _occurrences(text, printed, spans)
     if not occurrences:
@@ -432,13 +521,16 @@ def _occurrences(
 
 
 def _stems(text: str) -> set[str]:
-    """The beginnings of the words of four letters or more."""
+    """The first five letters of the words of four letters or more, small."""
     words = re.findall(r"[a-z]{4,}", text.casefold())
     return {word[:5] for word in words}
 
 
 def _registered(file: str) -> str:
-    """The sha256 of a public file."""
+    """The sha256 of a public file, by its path in the registry.
+
+    Raises: ValueError where the registry does not have it.
+    """
     registry = files.data() / "registry.csv"
     with registry.open(encoding="utf-8") as handle:
         for row in csv.DictReader(handle):
@@ -448,7 +540,10 @@ def _registered(file: str) -> str:
 
 
 def of_paper(paper: str, text: Text) -> list[Row]:
-    """A witness for each cell of a paper."""
+    """A witness for each cell of a paper, in the order of the printed tables, sealed.
+
+    paper: its name, as tigerscore.
+    """
     by_table: dict[str, list[Cell]] = {}
     for key, printed in witnesses.cells(paper).items():
         by_table.setdefault(key[0], []).append((key, printed))
@@ -469,7 +564,12 @@ def _witnesses_of_table(
     cells: Cells,
     text: Text,
 ) -> Iterator[Row]:
-    """Where each cell of a table or of the text's claims stands, or why nowhere."""
+    """Where each cell of a table or of the text's claims stands, or why nowhere, one a
+    cell.
+
+    table: its name, as table_04 or text_claims.
+    """
+    # table_04 has the caption "Table 4"
     kind, _, number = table.partition("_")
     caption = f"{kind.capitalize()} {number.lstrip('0')}"
     section = PRINTED_IN.get((paper, table))
@@ -504,7 +604,11 @@ def _witness(
     line: int | None = None,
     position: int = 0,
 ) -> Row:
-    """Line from 1, position and basis as a row has them; empty without a place."""
+    """Line from 1, position and basis as a row has them; line and position empty
+    without a place.
+
+    line: from 0, or None for no place.
+    """
     if line is None:
         return {"line": "", "position": "", "basis": basis}
     return {"line": str(line + 1), "position": str(position), "basis": basis}
@@ -516,7 +620,10 @@ def _in_text(
     printed: str,
     section: str,
 ) -> Row:
-    """The witness of a cell that the running text gives."""
+    """The witness of a cell that the running text gives.
+
+    section: the place that the cell names.
+    """
     place = of_sentence(text, key, printed, text.span(section))
     if place is None:
         return _witness(f"not found as a number or as words in {section}")
@@ -530,7 +637,9 @@ def _in_table(
     printed: str,
     placed: Placed,
 ) -> Row:
-    """The witness of a cell of a table whose numbers have been placed."""
+    """The witness of a cell of a table whose numbers have been placed; words are looked
+    for on the line of their row.
+    """
     if key in placed:
         place = placed[key]
         return _witness("in its table", place.line, place.position)

@@ -10,6 +10,10 @@ FOLDER holds WordNet 3.0's index.*, data.* and *.exc, for example the folder `di
 Princeton's archive WNdb-3.0.tar.gz, or /usr/share/wordnet of Debian's package
 wordnet-base, which need not be installed: `apt-get download wordnet-base && dpkg -x
 wordnet-base_*.deb unpacked`.
+
+The compact file is a title, then for each part of speech its groups of synonyms and its
+irregular forms. `compact` makes its text, `cases` the expected values, `check`
+compares.
 """
 
 from __future__ import annotations
@@ -33,17 +37,21 @@ from nlgeval_lib.evaluators import Meteor, meteor
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests" / "cases"
+# the sets whose texts METEOR is compared on
 DATA = ("summeval", "topical_chat", "openmeva", "bagel")
 TITLE = (
     "WordNet 3.0 without glosses, (c) 2006 Princeton University, "
     "see wordnet_licence.txt"
 )
+# the parts of speech, as WordNet's files are named
 SPEECHES = tuple(meteor.ENDINGS)
 
 
 def digest(folder: Path) -> str:
     """The first eight hex digits of a digest over the content of the files that
     synonyms are read from.
+
+    folder: of WordNet's files, as in all functions of this file.
     """
     names = [f"index.{speech}" for speech in SPEECHES]
     names += [f"data.{speech}" for speech in SPEECHES]
@@ -57,8 +65,8 @@ def digest(folder: Path) -> str:
 
 
 def compact(folder: Path) -> str:
-    """The text of the compact file: a title with the digest, then groups and
-    irregular forms by part of speech.
+    """The text of the compact file: a title with the digest, then groups and irregular
+    forms by part of speech, blocks with an empty line between them.
     """
     blocks = [f"{TITLE}; {digest(folder)}"]
     for speech in SPEECHES:
@@ -76,6 +84,8 @@ def compact(folder: Path) -> str:
 def _groups(path: Path) -> Iterator[frozenset[str]]:
     """The synsets of a data file that have a single word; without those inside another
     one, which add nothing to the union that is asked for.
+
+    path: data.SPEECH.
     """
     groups = set()
     for words in synsets(path):
@@ -86,6 +96,8 @@ def _groups(path: Path) -> Iterator[frozenset[str]]:
         for word in group:
             by_word.setdefault(word, []).append(group)
     for group in groups:
+        # a larger group has all words of this one, so looking at the groups of any one
+        # word is enough
         word = min(group)
         if not any(group < larger for larger in by_word[word]):
             yield group
@@ -93,7 +105,11 @@ def _groups(path: Path) -> Iterator[frozenset[str]]:
 
 def synsets(path: Path) -> Iterator[list[str]]:
     """The words of each synset in a data file, without the marks of an adjective's
-    place.
+    place, as in "galore(ip)".
+
+    path: data.SPEECH. A line has, of what is read here, the number of words as two hex
+        digits in its fourth field, then each word with a number behind it; the gloss
+        comes after a bar.
     """
     for line in path.read_text("utf-8").splitlines():
         if line.startswith(" "):  # of the licence
@@ -109,7 +125,7 @@ def synsets(path: Path) -> Iterator[list[str]]:
 
 
 def packed(text: str) -> bytes:
-    """`text` compressed to the same bytes at any time."""
+    """`text` compressed with gzip to the same bytes at any time."""
     with io.BytesIO() as target:
         with gzip.GzipFile("", "wb", 9, target, mtime=0) as file:
             file.write(text.encode())
@@ -147,7 +163,11 @@ def reader(folder: Path) -> Any:
 
 
 def synonyms(source: Any, word: str) -> set[str]:
-    """What METEOR's third step takes from a WordNet for one word."""
+    """What METEOR's third step takes from a WordNet for one word: the single words of
+    all its synsets.
+
+    source: nltk's reader or our `meteor.Synonyms`.
+    """
     words = set()
     for synset in source.synsets(word):
         for lemma in synset.lemmas():
@@ -156,8 +176,8 @@ def synonyms(source: Any, word: str) -> set[str]:
 
 
 def forms(folder: Path) -> set[str]:
-    """Every entry of the index, every irregular form, and every entry with each
-    regular ending put on or taken off.
+    """Every entry of the index, every irregular form, and every entry with each regular
+    ending put on or taken off: the words on which both are compared.
     """
     words: set[str] = set()
     for speech in SPEECHES:
@@ -193,7 +213,11 @@ def _exchanged(
 
 
 def pairs(name: str) -> list[tuple[str, str]]:
-    """Every output of a data set with each of its references."""
+    """Every output of a data set with each of its references that are not blank, each
+    pair once.
+
+    name: of the set.
+    """
     items = datasets.items(datasets.load(name))
     distinct: dict[tuple[str, str], None] = {}
     for output, references in zip(items["output"], items["references"], strict=True):
@@ -210,7 +234,12 @@ def expected(
     tokenize: str,
     rematch: bool,
 ) -> float:
-    """METEOR with nltk's reader and stemmer, nothing of ours but the older matching."""
+    """METEOR with nltk's reader and stemmer, nothing of ours but the older matching.
+
+    full: nltk's reader of the full database.
+    tokenize: "word" for nltk's tokens, "blank" for what stands between blanks.
+    rematch: True for the matching of older versions of nltk.
+    """
     from nltk.stem.porter import PorterStemmer
     from nltk.tokenize import word_tokenize
     from nltk.translate.meteor_score import meteor_score
@@ -228,7 +257,9 @@ def expected(
 
 def cases(full: Any) -> Iterator[tuple[Path, str]]:
     """The tables of expected values that the tests read, with the values that nltk
-    gives on the full database.
+    gives on the full database: each file's path and its text.
+
+    The words and texts are those that the files have already.
     """
     words = pd.read_csv(CASES / "wordnet_synonyms.csv", keep_default_na=False)
     of_words = []
@@ -237,6 +268,7 @@ def cases(full: Any) -> Iterator[tuple[Path, str]]:
         of_words.append(" ".join(in_order))
     words["synonyms"] = of_words
     texts = pd.read_csv(CASES / "meteor.csv", keep_default_na=False)
+    # METEOR as nltk computes it today, and as an older version did on blanks.
     today = []
     older = []
     for output, reference in zip(texts["output"], texts["reference"], strict=True):
@@ -276,7 +308,9 @@ def check(folder: Path) -> bool:
 
 
 def _equal_synonyms(full: Any, words: list[str]) -> bool:
-    """Whether all words have the same synonyms in both; says which have not."""
+    """Whether all words have the same synonyms in the compact file as in the full
+    database; says how many have not, and the first five.
+    """
     ours = meteor.Synonyms()
     unequal = []
     for word in words:
@@ -294,7 +328,7 @@ def _gaps(
     tokenize: str,
     rematch: bool,
 ) -> list[float]:
-    """How far our METEOR is from nltk's, of each pair of texts."""
+    """How far our METEOR is from nltk's, of each pair (output, reference) of texts."""
     metric = Meteor(tokenize=tokenize, rematch=rematch, cache=False)
     gaps = []
     for (output, reference), value in zip(texts, metric.compute(texts), strict=True):
@@ -304,7 +338,9 @@ def _gaps(
 
 
 def main() -> None:
-    """Write the compact file and the expected values, or compare them."""
+    """Write the compact file and the expected values, or compare them; exits with 1
+    where they are not equal.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

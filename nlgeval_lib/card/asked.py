@@ -1,4 +1,9 @@
-"""A judge is asked about sets for its card: planned before, stored, resumable."""
+"""A judge is asked about sets for its card: planned before, stored, resumable.
+
+A `Design` says how much is asked. An `Asking` is a judge, the sets and a design: its
+`planned` stages cost nothing, its `card` asks and measures. `of` makes one for a
+notebook, `named` for the command line.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,7 @@ from nlgeval_lib.scoring import Job, ProgressBar, prepared
 from nlgeval_lib.scoring.asking import Run
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import of_frame
+from nlgeval_lib.scoring.rows import Parts, of_frame
 from nlgeval_lib.scoring.tally import Tally
 
 REPEATED_AT = 1.0  # the temperature of repeats of a judge that is greedy
@@ -45,10 +50,13 @@ _NO_IDENTITY = ("cost", "input", "input_sha256", "columns", "rows")
 class Design:
     """What is asked.
 
-    items: about so many outputs of each set; None: all.
+    items: about so many outputs of a set of ratings, so many pairs of a set of pairs;
+        None: all.
+    seed: of the sample and of the probes.
     repeat: how often each judgment is asked.
-    probes: whether changed outputs are asked about too.
-    price: of a million prompt and a million new tokens.
+    probes: whether changed outputs are asked about too; pairs have no probes.
+    price: of a million prompt tokens and of a million new tokens; None: money is not
+        counted.
     """
 
     items: int | None = None
@@ -62,8 +70,16 @@ class Design:
 class Asking:
     """A judge, the sets, and what is asked of them.
 
-    evaluator, engine, store: as a `scoring.Job` has them. outcome: what became of all
-    completions.
+    evaluator, engine, store: as a `scoring.Job` has them. A judge that is asked again
+        (`design.repeat`) is replaced by a copy that draws so often.
+    data: `Judged` and `Paired` sets; they are replaced by their samples.
+    design: how much is asked.
+    scale: lowest and highest score of the judge; None: that which the evaluator names,
+        where it names one.
+    title: of the card; "": made of the names of judge and model.
+    outcome: what became of all completions.
+
+    Raises: InputError where a sample would have fewer than three inputs.
     """
 
     evaluator: Any
@@ -92,6 +108,7 @@ class Asking:
 
     @property
     def name(self) -> str:
+        """The evaluator's name; "judge" where it has none."""
         return str(getattr(self.evaluator, "name", "judge"))
 
     @property
@@ -100,7 +117,9 @@ class Asking:
         return "output_1" in getattr(self.evaluator, "needs", ())
 
     def job(self, data_set: Judged | Paired) -> Job:
-        """The job that scores a set.
+        """The job that scores a set; it is not started.
+
+        A judge of single outputs is shown both outputs of a pair, one by one.
 
         Raises: InputError for a judge of pairs and a set of single outputs.
         """
@@ -114,6 +133,7 @@ class Asking:
                 "ones; give a prompt with {output}, or a set of pairs such as "
                 "--data llmbar"
             )
+        # the judge must not see what people said
         ratings = []
         for column in frame:
             is_rater = str(column).startswith("rater_")
@@ -127,8 +147,10 @@ class Asking:
         return job
 
     def planned(self) -> list[Stage]:
-        """Every stage that the card asks for, none of them asked, under the name of its
-        set, and of its probe.
+        """Every stage that the card asks for, none of them asked.
+
+        Returns: in the order of the sets. A stage has the name of its set before its
+        own, and that of its probe where it is about changed outputs.
         """
         stages: list[Stage] = []
         for data_set in self.data:
@@ -138,6 +160,7 @@ class Asking:
         return stages
 
     def _stages(self, data_set: Judged | Paired, name: str) -> list[Stage]:
+        """The stages of one set; name: what stands before the name of each."""
         stages = []
         for stage in self.job(data_set).planned():
             stages.append(replace(stage, name=f"{name}: {stage.name}"))
@@ -146,7 +169,7 @@ class Asking:
     def check(self) -> None:
         """Pass where every set has what the judge needs, before anything is asked.
 
-        Raises: InputError.
+        Raises: InputError for a set that lacks it.
         """
         for data_set in self.data:
             self.job(data_set).check()
@@ -154,8 +177,10 @@ class Asking:
     def card(self, quiet: bool = False) -> Card:
         """Ask, and make the card.
 
-        Raises: EngineError; Unavailable; KeyboardInterrupt with every finished
-        completion stored.
+        quiet: no progress is shown.
+
+        Raises: InputError where a set lacks what the judge needs; EngineError;
+        Unavailable; KeyboardInterrupt with every finished completion stored.
         """
         self.check()
         judged_sets: list[Judged | Paired] = []
@@ -170,6 +195,7 @@ class Asking:
             for probe, changed in self._changed(data_set).items():
                 probed[probe] = self._scored(changed, quiet)
             effects[data_set.name] = probes.effects(scored, probed)
+        # who answered is the same for all sets; what it took belongs to each set alone
         identity = {}
         for name, value in judged_sets[0].facts.items():
             if name not in _NO_IDENTITY:
@@ -181,7 +207,9 @@ class Asking:
         return of_sets(title, identity, judged_sets, effects, resources)
 
     def _changed(self, data_set: Judged | Paired) -> dict[str, Judged]:
-        """The set as each probe changes it; none where no probe is asked for."""
+        """The set as each probe changes it, by the probe's name; none where no probe is
+        asked for, and none of pairs.
+        """
         if not self.design.probes or isinstance(data_set, Paired):
             return {}
         return probes.changed(data_set, self.design.seed)
@@ -189,6 +217,7 @@ class Asking:
     def _scored(self, data_set: Judged, quiet: bool) -> Judged:
         """The set with the judge's scores, and what these took."""
         scores, facts = self._answers(data_set, quiet)
+        # a set may have been judged before: its old answers go
         columns = ["value", "status", "reason", "details"]
         frame = data_set.frame.drop(columns=columns, errors="ignore")
         return replace(
@@ -200,7 +229,11 @@ class Asking:
         )
 
     def _scored_pairs(self, data_set: Paired, quiet: bool) -> Paired:
-        """The pairs with the judge's verdicts."""
+        """The pairs with the judge's verdicts.
+
+        A judge of pairs gives one for each order of showing, in its details; of a judge
+        of single outputs the higher score is the verdict.
+        """
         scores, facts = self._answers(data_set, quiet)
         data_set = replace(data_set, facts=facts)
         if not self.of_pairs:
@@ -216,13 +249,18 @@ class Asking:
     def _answers(
         self, data_set: Judged | Paired, quiet: bool
     ) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """The scores of a set's rows, and who answered and what it took."""
+        """The scores of a set's rows, and who answered and what it took.
+
+        Returns: a frame, a row a row of the job; and the facts by name, `cost` among
+        them.
+        """
         job = self.job(data_set)
         job.run.raw = []
         progress = ProgressBar(job.name, quiet=quiet)
         began = time.monotonic()
         scores = job.score(progress)
         seconds = time.monotonic() - began
+        # the caller sees the failures of all sets together
         self.outcome.failures += job.run.failures
         self.outcome.counts.update(job.run.counts)
         tally = Tally()
@@ -240,7 +278,12 @@ class Asking:
         return scores.reset_index(drop=True), facts
 
     def _cost(self, run: Run, seconds: float, judgments: int) -> dict[str, Any]:
-        """Tokens, seconds and money of 1,000 judgments."""
+        """What 1,000 judgments take: `prompt_tokens`, `new_tokens`, and where they are
+        known `seconds` and `money`; empty where nothing was asked.
+
+        seconds: of the whole run; what was stored before took none of them.
+        judgments: of the run.
+        """
         if not run.raw:
             return {}
         thousand = 1000 / judgments
@@ -267,7 +310,7 @@ class Asking:
 
 
 def _repeating(judge: Judge, repeat: int) -> Judge:
-    """The judge with so many draws of each judgment."""
+    """A copy of the judge that draws each judgment so often."""
     judge = copy.copy(judge)
     # greedy draws would all be the same
     temperature = judge.sampling.temperature or REPEATED_AT
@@ -276,7 +319,13 @@ def _repeating(judge: Judge, repeat: int) -> Judge:
 
 
 def load(data: Any) -> Judged | Paired:
-    """A set by name or as a frame, graded or of pairs."""
+    """A set by its name or as a frame, graded or of pairs.
+
+    data: a name of `nlgeval data`; a frame as `judged.rated` or `paired.of` takes it; a
+        `Judged` or `Paired`, which is given back.
+
+    Raises: InputError for rows without ratings; UnknownName; DataUnavailable.
+    """
     if isinstance(data, Judged | Paired):
         return data
     if paired.is_pairs(data):
@@ -297,8 +346,15 @@ def of(
 ) -> Card:
     """The card of a judge: it is asked about each set through engine and store.
 
-    judge: an evaluator. data: names of sets, or frames with ratings. design: `items`,
-    `seed`, `repeat`, `probes`, `price`, as `Design` has them.
+    judge: an evaluator.
+    data: names of sets, or frames with ratings.
+    engine: what asks the model; None: the judge's own.
+    store: what keeps the completions; None keeps nothing.
+    scale: lowest and highest score; None: that which the evaluator names.
+    title: of the card; "": made of the names of judge and model.
+    quiet: no progress is shown.
+    design: `items`, `seed`, `repeat`, `probes`, `price`, as `Design` has them.
+
     Raises: InputError where a set lacks what the judge needs; EngineError.
     """
     data_sets = [load(data_set) for data_set in data]
@@ -328,6 +384,17 @@ def named(
 ) -> Asking:
     """What a command line asks for: an evaluator by its name, or a prompt in a file.
 
+    name: of the evaluator; a prompt decides it.
+    settings: of the evaluator, as `name=value` texts.
+    data: the sets, at least one.
+    choice: of the engine and the store.
+    design: how much is asked.
+    prompt: a file with a prompt; "": none.
+    rubric: a file with a rubric; "": none.
+    scale: lowest and highest score; needed for a prompt that rates.
+
+    Returns: the judge and the sets, checked; nothing is asked yet.
+
     Raises: InputError; EngineError; Unavailable.
     """
     options: dict[str, Any] = {}
@@ -335,12 +402,9 @@ def named(
         name, options = _of_prompt(prompt, scale)
     if rubric:
         options["rubric"] = Rubric.read(rubric)
-    first_set = data[0]
-    frame = first_set.frame
-    if isinstance(first_set, Paired) and name != "preference":
-        frame = paired.as_rows(first_set)
+    # the evaluator is made for the rows of the first set; `check` looks at all of them
     job = prepared(
-        of_frame(frame, first_set.name),
+        _rows_of(data[0], name),
         name,
         settings,
         choice,
@@ -357,6 +421,16 @@ def named(
     )
     asking.check()
     return asking
+
+
+def _rows_of(data_set: Judged | Paired, evaluator: str) -> Parts:
+    """The rows of a set as an evaluator of this name reads them: those of a pair's
+    outputs one by one, unless it compares pairs.
+    """
+    frame = data_set.frame
+    if isinstance(data_set, Paired) and evaluator != "preference":
+        frame = paired.as_rows(data_set)
+    return of_frame(frame, data_set.name)
 
 
 def _of_prompt(
@@ -381,13 +455,16 @@ def _of_prompt(
 
 
 def _int_if_whole(number: float) -> float:
+    """The number, as an int where it is whole."""
     if number == int(number):
         return int(number)
     return number
 
 
 def _scale_of(evaluator: Any) -> tuple[float, float] | None:
-    """The scale of an evaluator that names one."""
+    """Lowest and highest score of an evaluator, where it or its task names them; None
+    where neither does.
+    """
     task = getattr(evaluator, "task", None)
     for holder in (evaluator, task):
         low = getattr(holder, "low", None)

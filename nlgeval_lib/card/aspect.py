@@ -1,4 +1,8 @@
-"""One aspect of a judged set: what the numbers of a card are measured on."""
+"""One aspect of a judged set: what the numbers of a card are measured on.
+
+`Aspect` holds scores and ratings of the rows as arrays of one length and in one order.
+`measure`, `closeness` and `reliability` all take one.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +21,27 @@ from nlgeval_lib.scoring.correlations import Grid
 class Aspect:
     """One aspect of a set: a row an output.
 
-    values, human: score and rating of each row.
+    rows: the rows of the set's frame.
+    values, human: score and rating of each row; NaN where there is none.
     present: whether a row has both.
-    beside: name -> the scores of another judge.
+    beside: name -> the scores of another judge, one a row.
     scale: of the scores; None where it is not known.
     rated_on: the scale of the ratings; None where it is not known.
-    flat: inputs and systems are not known.
-    levels: of the coefficients.
+    flat: inputs and systems are not known, or there is one system alone.
+    levels: of the coefficients: "dataset", and where rows are not flat "input" and
+        "system".
+    grid: places rows in `X[system, input]`.
+    ci: the interval of coefficients.
     families: of the row's system.
     by_family: the grid of families; None where they say no more than systems do.
-    length: of the row's output; NaN without its text.
+    length: of the row's output, in characters; NaN without its text.
     """
 
     def __init__(self, judged: Judged, name: str, rows: pd.DataFrame) -> None:
-        """rows: those of the aspect, by their places in the set's frame."""
+        """judged: the whole set.
+        name: of the aspect.
+        rows: those of the aspect, by their places in the set's frame.
+        """
         places = rows.index.to_numpy()
         self.beside = {}
         for judge, values in judged.beside.items():
@@ -54,6 +65,9 @@ class Aspect:
             self.levels = ("dataset",)
         self.grid = Grid(rows, flat=self.flat)
         self.ci = str(self.grid.interval("auto"))
+        # systems of one family are no independent evidence: with at least three
+        # families, and fewer of them than systems, there is an interval over families
+        # too
         names_of_systems = rows["system_id"].astype(str)
         self.families = families_of(judged.name, names_of_systems.tolist())
         number_of_families = len(set(self.families))
@@ -62,7 +76,9 @@ class Aspect:
             self.by_family = Grid(rows, families=self.families)
 
     def matrix(self, values: np.ndarray) -> np.ndarray:
-        """A value a row as (system, input)."""
+        """A value a row as (system, input), NaN where there is no output; of a flat
+        aspect, as it is.
+        """
         return self.grid.matrix(values)
 
     def has_length(self) -> bool:
@@ -70,15 +86,24 @@ class Aspect:
         return not bool(np.isnan(self.length).all())
 
     def kendall(self, first: np.ndarray, second: np.ndarray) -> Numbers:
-        """Kendall's tau-b of two values a row, over all outputs."""
+        """Kendall's tau-b of two values a row, over all outputs, with its interval.
+
+        Raises: ValueError where `meta` refuses them.
+        """
         result, _ = self.grid.correlate(first, second, "kendall-b")
         return interval(result)
 
     def versus(
         self, first: np.ndarray, second: np.ndarray, target: np.ndarray
     ) -> Numbers:
-        """How much better the first follows the target than the second: dataset
-        level, Kendall.
+        """How much better does the first follow the target than the second?
+
+        first, second, target: a value a row.
+
+        Returns: tau-b of the first minus that of the second over all outputs, with its
+        interval; both as `first` and `second`, and `p` of their difference.
+
+        Raises: ValueError where `meta` refuses them.
         """
         result = self.grid.compare(
             first,
@@ -94,25 +119,35 @@ class Aspect:
         return numbers
 
     def mean(self, values: np.ndarray) -> Numbers:
-        """A mean over outputs, its interval over inputs (over rows without them)."""
+        """A mean over outputs, its interval over inputs (over rows without them).
+
+        values: one a row; NaN is left out.
+        """
         inputs = self.rows["input_id"].to_numpy()
         return mean_interval(values, inputs)
 
     def same_scale(self) -> bool:
-        """Whether scores and ratings have one scale, and may be subtracted."""
+        """Whether scores and ratings have one scale, and may be subtracted.
+
+        False where one of the scales is not known.
+        """
         if self.scale is None or self.rated_on is None:
             return False
         return tuple(self.scale) == tuple(self.rated_on)
 
     def why_no_scale(self) -> str:
-        """Why scores and ratings cannot be compared level by level."""
+        """Why scores and ratings cannot be compared level by level, in words for the
+        card.
+        """
         if self.scale is None:
             return "the scale of the scores is not known (--scale LOW-HIGH)"
         return "judge and ratings use different scales"
 
     def draws(self) -> np.ndarray:
-        """The values of each draw of a judgment, (draw, row); NaN where there is
-        none.
+        """The values of each draw of a judgment.
+
+        Returns: (draw, row); NaN where a judgment has fewer draws than another. No
+        draws where the judge left no details.
         """
         if "details" not in self.rows:
             return np.empty((0, len(self.rows)))
@@ -127,7 +162,10 @@ class Aspect:
 
 
 def _scale_that_holds(scale: Scale | None, values: np.ndarray) -> Scale | None:
-    """The scale; None where a score outside it says that it is another one."""
+    """The scale; None where a score outside it says that it is another one.
+
+    Fewer than two scores are no such evidence.
+    """
     scores = values[~np.isnan(values)]
     if scale is None or len(scores) < 2:
         return scale
@@ -146,6 +184,7 @@ def _lengths(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _text_or_none(text: Any) -> Any:
+    """A text; None for the marks of a missing one."""
     if pd.api.types.is_scalar(text) and pd.isna(text):
         return None
     return text

@@ -1,4 +1,8 @@
-"""A card: made of judged sets, written, and read again."""
+"""A card: made of judged sets, written, and read again.
+
+`of_sets` makes a `Card` of sets that are judged; `of_recorded`, `of_scores` and `demo`
+need nobody to be asked. `Card.write` puts it into a folder, `read` takes it from there.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +46,11 @@ _HEIGHT = 760
 class Card:
     """A judge card.
 
-    numbers: what `card.json` holds. judged: the rows behind it. resources: evaluator,
-    engine and store of a judge that was asked.
+    numbers: what `card.json` holds: the verdict, who was judged, and for each set every
+        number with its interval, or the reason why there is none.
+    judged: the `Judged` and `Paired` sets behind it; none where a card was read without
+        its scores.
+    resources: evaluator, engine and store of a judge that was asked; else empty.
     """
 
     numbers: Mapping[str, Any]
@@ -59,6 +66,8 @@ class Card:
         """A row a judgment: `set, input_id, system_id, aspect, human, value`.
 
         A pair has two rows: its name is the system, the order of showing the aspect.
+
+        Raises: ValueError for a card without scores.
         """
         columns = [*KEYS, "human", "value"]
         tables = []
@@ -68,14 +77,20 @@ class Card:
         return pd.concat(tables)[["set", *columns]]
 
     def findings(self) -> pd.DataFrame:
-        """The rules that hold: `set, aspect, kind, words, when`."""
+        """The rules that hold: `set, aspect, kind, words, when`.
+
+        Returns: a row a rule. `aspect` is "" for a rule about a whole set; `kind` is
+        "fails", "unproven", "limits" or "praises"; `when` is the condition.
+        """
         columns = ["set", "aspect", "kind", "words", "when"]
         findings = self.numbers["verdict"]["findings"]
         return pd.DataFrame(findings, columns=columns)
 
     def table(self) -> pd.DataFrame:
-        """A row a number that has an interval: `path` as `nlgeval card gate` takes it,
-        `value, low, high, n, signature`.
+        """A row a number that has an interval: `path, value, low, high, n, signature`.
+
+        Returns: `path` as `nlgeval card gate` takes it; `n` and `signature` where the
+        number has them.
         """
         rows: list[dict[str, Any]] = []
         for name, numbers in self.numbers["sets"].items():
@@ -83,11 +98,13 @@ class Card:
         return pd.DataFrame(rows)
 
     def figures(self) -> dict[str, Any]:
-        """Figure by name, for matplotlib."""
+        """The figures by name, for matplotlib: `beside_SET` and `calibration_SET`,
+        where the set has what they show.
+        """
         return drawn.of(self.numbers)
 
     def pictures(self) -> dict[str, dict[str, bytes]]:
-        """Figure by name: its SVG and PNG."""
+        """The figures by name, each by form: "svg" and "png" -> the file's content."""
         import matplotlib.pyplot as plt
 
         pictures = {}
@@ -99,7 +116,12 @@ class Card:
     def write(self, folder: str | Path) -> list[Path]:
         """Write card.json, card.md, card.html, scores.csv and the figures.
 
-        Nothing is written where one of them cannot be. Returns what was written.
+        folder: is made where it is not there. Nothing is written where one of the files
+            cannot be.
+
+        Returns: the paths of what was written: scores.csv and the pages of the worst
+        disagreements among them where the card has its scores.
+
         Raises: OSError.
         """
         contents: dict[Path, bytes] = {}
@@ -111,6 +133,7 @@ class Card:
             for form, content in forms.items():
                 path = Path(folder, f"{name}.{form}")
                 contents[path] = content
+        # all places are tried before the first file is replaced
         for path in contents:
             files.check(path)
         for path, content in contents.items():
@@ -119,7 +142,7 @@ class Card:
         return list(contents)
 
     def _texts(self, pictures: Pictures) -> dict[str, str]:
-        """The text of each file but the figures."""
+        """Name -> the text of each file but the figures."""
         numbers = json.dumps(self.numbers, ensure_ascii=False, indent=1)
         texts = {
             "card.json": f"{numbers}\n",
@@ -172,13 +195,18 @@ class Card:
         )
 
     def __repr__(self) -> str:
+        """Title and verdict."""
         return f"{self.numbers['title']}\n{self.verdict}"
 
 
 def _rows_with_intervals(
     path: str, numbers: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """A row for every number with an interval that is at a path or below it."""
+    """A row for every number with an interval that is at a path or below it.
+
+    path: leaves "aspects" out, as a condition may.
+    numbers: what is at the path.
+    """
     if numbers.get("value") is not None and "low" in numbers:
         yield {
             "path": path,
@@ -206,8 +234,13 @@ def of_sets(
 ) -> Card:
     """The card of sets that are judged.
 
-    judge: what is known of the judge, by name. effects: of the probes, by set.
+    title: of the card.
+    judge: what is known of the judge, by name.
+    judged_sets: graded ones and pairs, in the order of the page.
+    effects: of the probes, by set.
     resources: evaluator, engine and store, for prompts and answers of what is opened.
+
+    Raises: InputError where two sets have one name.
     """
     names = [judged_set.name for judged_set in judged_sets]
     if len(set(names)) < len(names):
@@ -242,7 +275,10 @@ def of_sets(
 def _measured(
     judged_set: Judged | Paired, effects: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All numbers of a set. effects: of the probes, by set."""
+    """All numbers of a set.
+
+    effects: of the probes, by set.
+    """
     cost = judged_set.facts.get("cost", {})
     if isinstance(judged_set, Paired):
         return paired.measured(judged_set) | {"cost": cost}
@@ -254,8 +290,12 @@ def _measured(
 
 
 def demo(set: str = "summeval") -> Card:
-    """The card of a recorded judge, without a key or a network: GPT-4o on SummEval, or
-    GPT-4 on the pairs of LLMBar.
+    """The card of a recorded judge, without a key or a network.
+
+    set: "summeval", GPT-4o's ratings; or "llmbar", GPT-4's verdicts on pairs. Every
+        other word is taken as "summeval".
+
+    Raises: DataUnavailable.
     """
     if set == "llmbar":
         return of_recorded(set, "llmbar_judges", "GPT-4", "Vanilla")
@@ -263,9 +303,14 @@ def demo(set: str = "summeval") -> Card:
 
 
 def of_recorded(dataset: str, recording: str, judge: str, form: str = "") -> Card:
-    """The card of one judge of a recording; form: its prompt, where it has several.
+    """The card of one judge of a recording.
 
-    Raises: InputError; UnknownName; DataUnavailable.
+    dataset: the set that was judged; a name of `nlgeval data`.
+    recording: that has the judge's scores or verdicts.
+    judge: as the recording calls it.
+    form: its prompt, where the recording has several.
+
+    Raises: InputError for a judge that it does not have; UnknownName; DataUnavailable.
     """
     judged_set: Judged | Paired
     if datasets.kind(dataset) == "pairs":
@@ -285,7 +330,14 @@ def of_scores(
 ) -> Card:
     """The card of scores that were made elsewhere, joined with a set by its keys.
 
-    scale: of the scores; without one they are not compared with the ratings' levels.
+    scores: a frame with `input_id`, `system_id`, a column of scores, and `aspect` where
+        the set has several.
+    data: the set by name, or a frame with ratings.
+    column: that has the scores.
+    title: of the card; "": made of the names of column and set.
+    scale: lowest and highest score; without it the scores are not compared with the
+        ratings' levels.
+
     Raises: InputError; UnknownName; DataUnavailable.
     """
     scored = judged.scored(judged.rated(data), scores, column)
@@ -301,6 +353,8 @@ def of_scores(
 
 def read(path: str | Path) -> Card:
     """A card that was written, with its scores where they are beside it.
+
+    path: of a card.json, or of the folder that has it.
 
     Raises: InputError for what is no card, or one of another schema; OSError.
     """
@@ -352,6 +406,8 @@ def _numbers_in(path: Path) -> Any:
 def _scores_in(path: Path) -> pd.DataFrame:
     """The scores beside a card, a row a judgment.
 
+    Returns: `set`, the keys, and as numbers `human` and `value`.
+
     Raises: InputError naming the file where it is no such table, or has a row twice.
     """
     keys = ["set", *KEYS]
@@ -367,6 +423,7 @@ def _scores_in(path: Path) -> pd.DataFrame:
     except ValueError as error:  # pandas' own errors are among them
         problem = str(error).strip()
         raise InputError(f"{path} cannot be read: {problem}") from None
+    # read without a header, since pandas would rename a column that is there twice
     names = lines.iloc[0].tolist()
     if len(set(names)) < len(names):
         raise InputError(f"{path} has a column twice; write the card again")

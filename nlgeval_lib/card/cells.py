@@ -1,4 +1,8 @@
-"""A number of a card: its value with its interval, or the reason why there is none."""
+"""A number of a card: its value with its interval, or the reason why there is none.
+
+Such a cell is a mapping: `value, low, high, n` and what else is known of the number, or
+`reason` where there is none.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,11 @@ Numbers = dict[str, Any]
 
 
 def interval(result: Any, value: float | None = None) -> Numbers:
-    """A result of `meta` as the card keeps it.
+    """A result of `meta` as the card keeps it: `value, low, high, n, signature`, and
+    `reason` where the result has one.
 
-    value: in place of the result's own.
+    result: a number of `meta` with its interval.
+    value: stands in place of the result's own.
     """
     if value is None:
         value = float(result)
@@ -33,7 +39,16 @@ def interval(result: Any, value: float | None = None) -> Numbers:
 def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Numbers:
     """A mean and its 95 % interval by t over the means of units (over values without).
 
-    NaN is left out; fewer than two units have no interval.
+    values: NaN is left out.
+    units: a label a value, such as its input: values of one unit are not independent.
+
+    Returns: `value, low, high, n`, n being the number of units; `low` and `high` are
+    NaN for one unit. A `reason` alone where no value is left.
+
+    Example:
+        >>> cell = mean_interval(np.array([1.0, 3.0, 5.0]), np.array(["a", "a", "b"]))
+        >>> cell["value"], cell["n"]
+        (3.5, 2)
     """
     series = pd.Series(values)
     if units is not None:
@@ -57,7 +72,11 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
 
 
 def tried(measure: Callable[..., Any], *arguments: Any) -> Any:
-    """What a measure gives, or the reason why it gives nothing."""
+    """What a measure gives, or the reason why it gives nothing.
+
+    measure: its ValueError becomes the reason; every other error is raised.
+    arguments: of the measure, in their order.
+    """
     try:
         return measure(*arguments)
     except ValueError as error:
@@ -65,7 +84,10 @@ def tried(measure: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def tried_interval(measure: Callable[..., Any], *arguments: Any) -> Numbers:
-    """The result of a measure of `meta`, or the reason why it gives none."""
+    """The result of a measure of `meta` as a cell, or the reason why it gives none.
+
+    measure, arguments: as `tried` has them.
+    """
     try:
         return interval(measure(*arguments))
     except ValueError as error:
@@ -73,7 +95,15 @@ def tried_interval(measure: Callable[..., Any], *arguments: Any) -> Numbers:
 
 
 def without_sign(cell: Mapping[str, Any]) -> Numbers:
-    """A coefficient and its interval without the sign."""
+    """A coefficient and its interval without the sign: `value, low, high`.
+
+    An interval on both sides of zero keeps an end below 0. A cell without value or
+    interval gives its reason.
+
+    Example:
+        >>> without_sign({"value": -0.5, "low": -0.7, "high": 0.1})
+        {'value': 0.5, 'low': -0.1, 'high': 0.7}
+    """
     if cell.get("value") is None or "low" not in cell:
         return {"reason": cell.get("reason", "")}
     low = cell["low"]

@@ -1,4 +1,10 @@
-"""The chapters of a card's page: each gives its texts for one set."""
+"""The chapters of a card's page: each gives its texts for one set.
+
+`beside`, `failing`, `repeats`, `probes` and `replacing` take the numbers of one set, as
+`card.json` has them under its name, and yield Markdown: tables, and parts that are
+folded. An empty text is a part that the set does not have. `page` puts the chapters
+under their headings.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +37,13 @@ _LEVELS = {"dataset": "all outputs", "input": "within an input", "system": "syst
 
 
 def beside(numbers: Numbers) -> Iterator[str]:
-    """The coefficients with the ratings, and the judge among others."""
+    """How does the judge follow the ratings, and how do others?
+
+    numbers: of one set.
+
+    Yields: for graded outputs a table of coefficients, a row an aspect and level, then
+        the judges beside this one, folded; for pairs one table of accuracies.
+    """
     if numbers["kind"] == "pairs":
         yield _pairs_beside(numbers)
         return
@@ -60,6 +72,7 @@ def beside(numbers: Numbers) -> Iterator[str]:
 
 
 def _pairs_beside(numbers: Numbers) -> str:
+    """The judges of pairs by accuracy, a row each."""
     rows = []
     for row in numbers["beside"]:
         rows.append(
@@ -73,6 +86,9 @@ def _pairs_beside(numbers: Numbers) -> str:
 
 
 def _among_judges(numbers: Numbers) -> str:
+    """The judge among others, a row an aspect and judge, with the ranks that each can
+    have.
+    """
     rows = []
     for aspect, measured in numbers["aspects"].items():
         for row in listed(measured["beside"]):
@@ -93,7 +109,15 @@ def _among_judges(numbers: Numbers) -> str:
 
 
 def failing(numbers: Numbers) -> Iterator[str]:
-    """The use of the scale, the distance from the ratings, and parts of the outputs."""
+    """Where does the judge fail? The use of the scale, the distance from the ratings,
+    and parts of the outputs.
+
+    numbers: of one set.
+
+    Yields: for graded outputs one table for all aspects, then folded ones: thirds,
+        systems, variance, a confusion table an aspect, the worst disagreements; for
+        pairs the accuracy in each subset.
+    """
     if numbers["kind"] == "pairs":
         rows = []
         for row in numbers["subsets"]:
@@ -113,6 +137,7 @@ def failing(numbers: Numbers) -> Iterator[str]:
 
 
 def _faults(numbers: Numbers) -> str:
+    """The numbers that name faults, a row an aspect."""
     rows = []
     for aspect, measured in numbers["aspects"].items():
         use = measured["use"]
@@ -137,6 +162,7 @@ def _faults(numbers: Numbers) -> str:
 
 
 def _thirds(numbers: Numbers) -> str:
+    """Kendall's tau-b in each third of the outputs, by rating and by length."""
     rows = []
     for aspect, measured in numbers["aspects"].items():
         for divider in ("rating", "length"):
@@ -153,6 +179,7 @@ def _thirds(numbers: Numbers) -> str:
 
 
 def _leniency(numbers: Numbers) -> str:
+    """How far the judge scores above people, a row an aspect and family of systems."""
     rows = []
     for aspect, measured in numbers["aspects"].items():
         for row in measured["strata"]["system"]:
@@ -193,7 +220,10 @@ def _variance(numbers: Numbers) -> str:
 
 
 def _of_repeats(shares: Numbers) -> float:
-    """The share of the variance that repeats have, with what is left over."""
+    """The share of the variance that repeats have, with what is left over.
+
+    shares: component -> its share of the variance; None where it is not known.
+    """
     total = 0
     for name, value in shares.items():
         if value is not None and "repeat" in name:
@@ -249,7 +279,13 @@ def _link(row: Numbers, explorer: str | None) -> str:
 
 
 def repeats(numbers: Numbers) -> Iterator[str]:
-    """How far the judge agrees with itself."""
+    """Does the judge say the same twice?
+
+    numbers: of one set.
+
+    Yields: for a judge that saw pairs in both orders, how often it keeps its choice;
+        for graded outputs that were asked for several times, how far the answers agree.
+    """
     if "swap" in numbers:
         yield table(
             [
@@ -279,7 +315,13 @@ def repeats(numbers: Numbers) -> Iterator[str]:
 
 
 def probes(numbers: Numbers) -> Iterator[str]:
-    """What changes of the outputs did to the score."""
+    """What did changes of the outputs do to the score?
+
+    numbers: of one set.
+
+    Yields: nothing where no probe was asked about; else what is measured, and a table,
+        a row a probe.
+    """
     rows = []
     for probe in numbers.get("probes", {}).values():
         effect = probe["effect"]
@@ -298,7 +340,13 @@ def probes(numbers: Numbers) -> Iterator[str]:
 
 
 def replacing(numbers: Numbers) -> Iterator[str]:
-    """The judge beside single raters, and what its scores are worth in labels."""
+    """May the judge replace a rater, and what are its scores worth in labels?
+
+    numbers: of one set.
+
+    Yields: nothing where there are no ratings of single raters; else a table, a row an
+        aspect, and how the worth in labels is to be read.
+    """
     rows = []
     explanation = ""
     for aspect, measured in numbers.get("aspects", {}).items():

@@ -15,15 +15,24 @@ _FEWEST_FOR_THIRDS = 30
 
 
 def of(aspect: Aspect) -> Numbers:
-    """Leniency, the mean distance, that of the best constant, calibration, confusion.
+    """How near are the scores to the ratings? Leniency, the mean distance, that of the
+    best constant, calibration, confusion.
 
-    Raises: ValueError where scores and ratings have different scales.
+    Returns: `leniency` (mean of score minus rating) and `nearer_than_constant` (how
+    much nearer the score is than the median rating) with intervals; `distance` and
+    `constant_distance` as mean absolute gaps, in units of the scale; `constant`, the
+    median rating; `calibration`, the mean rating at each score; `confusion`, the table
+    of counts.
+
+    Raises: ValueError where scores and ratings have different scales, or one is not
+    known.
     """
     if not aspect.same_scale():
         raise ValueError(aspect.why_no_scale())
     present = aspect.present
     values = aspect.values[present]
     human = aspect.human[present]
+    # no other constant has a smaller mean distance than the median
     constant = float(np.median(human))
     gaps = aspect.values - aspect.human
     distances = np.abs(gaps)
@@ -41,7 +50,11 @@ def of(aspect: Aspect) -> Numbers:
 
 
 def _calibration(values: np.ndarray, human: np.ndarray) -> list[Numbers]:
-    """The mean rating of the outputs with each score."""
+    """The mean rating of the outputs with each score, a point a score.
+
+    values, human: score and rating of the same outputs, without NaN; scores are rounded
+        to whole numbers.
+    """
     points = []
     by_score = pd.Series(human).groupby(np.round(values))
     for score, ratings in by_score:
@@ -51,7 +64,10 @@ def _calibration(values: np.ndarray, human: np.ndarray) -> list[Numbers]:
 
 
 def _confusion(values: np.ndarray, human: np.ndarray) -> Numbers:
-    """How many outputs have each score of the judge (row) and of people (column)."""
+    """How many outputs have each score of the judge (row) and of people (column).
+
+    values, human: as `_calibration` has them; both are rounded to whole numbers.
+    """
     table = pd.crosstab(
         np.round(values),
         np.round(human),
@@ -64,7 +80,11 @@ def _confusion(values: np.ndarray, human: np.ndarray) -> Numbers:
 
 
 def strata(aspect: Aspect) -> Numbers:
-    """Kendall within thirds by rating and by length, and leniency by system."""
+    """How near are the scores in parts of the outputs?
+
+    Returns: `rating` and `length`: Kendall's tau-b within thirds by each, or a reason;
+    `system`: the leniency, a row a family of systems; no row where it is not known.
+    """
     return {
         "rating": tried(_thirds, aspect, aspect.human),
         "length": tried(_thirds, aspect, aspect.length),
@@ -84,6 +104,7 @@ def _leniency_by_family(aspect: Aspect) -> list[Numbers]:
     for family in dict.fromkeys(aspect.families):
         inside = families == family
         members = dict.fromkeys(systems[inside])
+        # the rows outside become NaN, which a mean leaves out
         gaps_inside = np.where(inside, gaps, np.nan)
         leniency = aspect.mean(gaps_inside)
         rows.append({"system": ", ".join(members), **leniency})
@@ -94,16 +115,22 @@ def _thirds(aspect: Aspect, divider: np.ndarray) -> list[Numbers]:
     """Kendall within each third of the outputs.
 
     divider: a number a row by which they are divided, such as the length.
-    Raises: ValueError where they cannot be divided.
+
+    Returns: a row a third: its ends `from` and `to`, and `kendall`. Where many values
+    are equal there are two parts.
+
+    Raises: ValueError where there are too few outputs, or too many equal values.
     """
     present = aspect.present & ~np.isnan(divider)
     if present.sum() < _FEWEST_FOR_THIRDS:
         raise ValueError(f"fewer than {_FEWEST_FOR_THIRDS} outputs; too few for thirds")
-    edges = np.quantile(divider[present], [0, 1 / 3, 2 / 3, 1])
+    shares_below = [0, 1 / 3, 2 / 3, 1]
+    edges = np.quantile(divider[present], shares_below)
     edges = np.unique(edges)
     if len(edges) < 3:
         raise ValueError("too many equal values for thirds")
     last = len(edges) - 2
+    # an output on an edge belongs to the part above it, the largest one to the last
     third_of = np.searchsorted(edges, divider, side="right") - 1
     third_of = np.clip(third_of, 0, last)
     rows: list[Numbers] = []
@@ -120,7 +147,10 @@ def _thirds(aspect: Aspect, divider: np.ndarray) -> list[Numbers]:
 
 
 def _kendall_within(aspect: Aspect, inside: np.ndarray) -> Numbers:
-    """Kendall over some of the rows."""
+    """Kendall's tau-b over some of the rows.
+
+    inside: whether each row is among them.
+    """
     values = aspect.values[inside]
     human = aspect.human[inside]
     result = meta.correlate(values, human, "kendall-b", ci="auto")

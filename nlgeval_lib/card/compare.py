@@ -16,10 +16,17 @@ Row = dict[str, Any]
 
 
 def compared(first: Card, second: Card) -> pd.DataFrame:
-    """Whether the second judge follows the ratings better: paired on the rows that both
-    have, aspect by aspect, Kendall's tau-b over all outputs.
+    """Does the second judge follow the ratings better?
 
-    Columns: set, aspect, n, first, second, gain, low, high, p, verdict.
+    Paired on the rows that both cards have, aspect by aspect, by Kendall's tau-b over
+    all outputs; of pairs by the share of right verdicts.
+
+    first, second: with their scores; the ratings are those of the first.
+
+    Returns: a row a set and aspect: `set, aspect, n, first, second, gain, low, high, p,
+    verdict`. A gain above 0 says that the second is better. `verdict` is "better",
+    "worse", "no difference found", or why it cannot be said; there is no p for pairs.
+
     Raises: InputError where they share no set, or a card has no scores beside it.
     """
     rows: list[Row] = []
@@ -48,7 +55,11 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
 
 
 def _of_pairs(name: str, both: pd.DataFrame) -> Row:
-    """The gain in the share of right verdicts, over the verdicts that both have."""
+    """The gain in the share of right verdicts, over the verdicts that both have.
+
+    both: a row a pair and order of showing, with the verdicts as `value_first` and
+        `value_second`.
+    """
     both = both.dropna(subset=["value_first", "value_second", "human"])
     human = both["human"]
     right_first = (both["value_first"] == human).astype(float)
@@ -72,7 +83,11 @@ def _of_pairs(name: str, both: pd.DataFrame) -> Row:
 
 
 def _of_aspects(name: str, both: pd.DataFrame) -> list[Row]:
-    """The gain in Kendall's tau-b with the ratings, a row an aspect."""
+    """The gain in Kendall's tau-b with the ratings, a row an aspect.
+
+    both: a row an output and aspect, with the scores as `value_first` and
+        `value_second`.
+    """
     rows = []
     for aspect, of_aspect in both.groupby("aspect", sort=False):
         row = {"set": name, "aspect": aspect}
@@ -109,7 +124,9 @@ def _gain(rows: pd.DataFrame) -> Row:
 
 
 def _outcome(low: float | None, high: float | None) -> str:
-    """The verdict that an interval of the gain gives."""
+    """The verdict that an interval of the gain gives: better or worse where it is clear
+    of zero.
+    """
     if low is not None and low > 0:
         return "better"
     if high is not None and high < 0:

@@ -1,5 +1,8 @@
 """Conditions on a card's numbers, `path op number`, as a gate and the verdict's rules
 use them. They are read by a grammar of three parts and never run as code.
+
+`Condition.read` reads one; its `value` finds the number, its `holds` compares it.
+`holds` is for a rule of several conditions.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from nlgeval_lib.files import printable
 from nlgeval_lib.names import meant
 
 _CONDITION = re.compile(
-    r"\s*(?P<path>[^\s<>=!]+)\s*(?P<op><=|>=|==|!=|<|>)\s*"
+    r"\s*(?P<path>[^\s<>=!][^<>=!]*?)\s*(?P<op><=|>=|==|!=|<|>)\s*"
     r"(?P<number>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)\s*",
     re.IGNORECASE,
 )
@@ -35,7 +38,18 @@ _LISTED = 12  # so many names at most are in a message
 
 @dataclass(frozen=True)
 class Condition:
-    """One `path op number`."""
+    """One `path op number`.
+
+    path: names joined by dots, from the card or from a set on; "sets", "aspects" and
+        "dataset" may be left out.
+    op: one of `<`, `<=`, `>`, `>=`, `==`, `!=`.
+    number: that the number at the path is compared with.
+
+    Example:
+        >>> condition = Condition.read("use.ties < .5")
+        >>> condition.holds({"use": {"ties": 0.2}})
+        True
+    """
 
     path: str
     op: str
@@ -44,6 +58,8 @@ class Condition:
     @classmethod
     def read(cls, text: str) -> Condition:
         """The condition that a text says.
+
+        text: blanks around its three parts are left out.
 
         Raises: ValueError with the form that is needed.
         """
@@ -59,15 +75,22 @@ class Condition:
     def value(self, numbers: Mapping[str, Any]) -> float:
         """The number at the path; NaN where it is known to be missing.
 
+        A path to a number with an interval means its value.
+
+        numbers: of a card, of a set or of an aspect.
+
         Raises: ValueError for a path that leads to no number, with those near it.
         """
         around: Any = numbers
         target: Any = numbers
         walked: list[str] = []
-        for name in self.path.split("."):
+        names = self.path.split(".")
+        while names:
             around = target
+            name = _next_name(around, names)
             target = _step(around, name, ".".join(walked))
             walked.append(name)
+            names = names[name.count(".") + 1 :]
         if _is_cell(target):
             target = target.get("value")
         if target is None:
@@ -82,6 +105,8 @@ class Condition:
     def holds(self, numbers: Mapping[str, Any]) -> bool:
         """Whether it holds; a missing number fulfils no condition.
 
+        numbers: as `value` has them.
+
         Raises: ValueError as `value`.
         """
         value = self.value(numbers)
@@ -91,8 +116,12 @@ class Condition:
 
 
 def holds(text: str, numbers: Mapping[str, Any]) -> bool:
-    """Whether all conditions of a rule hold, joined by ` and `; a path that is not
-    there fulfils none.
+    """Whether all conditions of a rule hold; a path that is not there fulfils none.
+
+    text: conditions joined by ` and `.
+    numbers: of a set or of an aspect.
+
+    Raises: ValueError for a text that is no condition.
     """
     for condition_text in text.split(" and "):
         condition = Condition.read(condition_text)
@@ -109,26 +138,45 @@ def _is_cell(target: Any) -> bool:
     return isinstance(target, Mapping) and ("value" in target or "reason" in target)
 
 
+def _next_name(around: Any, parts: list[str]) -> str:
+    """The name that the parts of a path begin with; a name may have dots itself, as
+    that of a set with a version has.
+    """
+    for end in range(1, len(parts) + 1):
+        name = ".".join(parts[:end])
+        if any(name in node for node in _reached(around)):
+            return name
+    return parts[0]
+
+
+def _reached(around: Any) -> list[Mapping[str, Any]]:
+    """The objects in which a name is looked for: this one, then the implied ones."""
+    if not isinstance(around, Mapping):
+        return []
+    implied = [around.get(name) for name in _IMPLIED]
+    return [around, *(node for node in implied if isinstance(node, Mapping))]
+
+
 def _step(around: Any, name: str, path: str) -> Any:
     """What is at a name, or at it within one of the implied names.
 
-    path: that has been walked. Raises: ValueError with the names that there are.
+    Below a cell without a value everything is missing for the cell's reason.
+
+    around: what has been reached.
+    path: that has been walked.
+
+    Raises: ValueError with the names that there are.
     """
     path = path or "the card"
     if not isinstance(around, Mapping):
         raise ValueError(f"{path} has nothing below it, no {name!r} either")
-    if name in around:
-        return around[name]
-    if "reason" in around:
+    if name not in around and "reason" in around:
         return {"reason": around["reason"]}
-    names = list(around)
-    for implied in _IMPLIED:
-        inner = around.get(implied)
-        if not isinstance(inner, Mapping):
-            continue
-        if name in inner:
-            return inner[name]
-        names += inner
+    names: list[str] = []
+    for node in _reached(around):
+        if name in node:
+            return node[name]
+        names += node
     listed = printable(", ".join(names)) or "nothing"
     raise ValueError(f"{path} has no {name!r}{meant(name, names)} it has {listed}")
 

@@ -1,4 +1,4 @@
-"""The figures of a card."""
+"""The figures of a card, drawn from the numbers of `card.json` alone."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ _NUMERIC = dict.fromkeys(("value", "low", "high"), float)
 
 
 def of(card: Numbers) -> dict[str, Any]:
-    """Name -> figure, set by set: the judge among others, and what people say where it
+    """The figures, set by set: the judge among others, and what people say where it
     gives each score.
+
+    card: all numbers of a card.
+
+    Returns: `beside_SET` and `calibration_SET` -> a figure of matplotlib; a set without
+    the numbers has none.
     """
     drawings = {}
     for name, numbers in card["sets"].items():
@@ -77,7 +82,7 @@ def _pairs_beside(numbers: Numbers) -> Any:
 
 
 def _bar(judge: str, aspect: str, cell: Numbers) -> dict[str, Any]:
-    """A bar with its interval."""
+    """A bar with its interval, as a row of the frame that is drawn."""
     return {
         "judge": judge,
         "aspect": aspect,
@@ -88,7 +93,10 @@ def _bar(judge: str, aspect: str, cell: Numbers) -> dict[str, Any]:
 
 
 def _calibration(curves: Numbers, title: str) -> Any:
-    """The mean rating of the outputs with each score; on the dotted line both agree."""
+    """The mean rating of the outputs with each score; on the dotted line both agree.
+
+    curves: aspect -> its points, as `closeness.of` has them.
+    """
     figure, axes = figures.new(figures.WIDE, 2.8)
     lowest = float("inf")
     highest = float("-inf")

@@ -1,4 +1,9 @@
-"""What a card is about: a judge's scores beside the human ratings of one set."""
+"""What a card is about: a judge's scores beside the human ratings of one set.
+
+A `Judged` begins as a set with its ratings alone (`rated`, `of_rows`), perhaps a sample
+of it (`sampled`). It gets the scores of a judge that was asked (`asked`), those that
+somebody else has (`scored`), or those of a recording (`recorded`).
+"""
 
 from __future__ import annotations
 
@@ -30,10 +35,13 @@ Scale = tuple[float, float]
 class Judged:
     """A judge's scores of a set: a row an output and aspect.
 
+    name: of the set, as it stands in paths and file names.
+    title: of the set, as it stands in texts.
     frame: `input_id, system_id, aspect, human`, `rater_...`, texts where they are here,
-    and of the judge `value, status, reason`, perhaps `details`.
-    scale: of the judge, one for all, or aspect -> its own.
-    rated_on: aspect -> the scale of the ratings.
+        and of the judge `value, status, reason`, perhaps `details`.
+    scale: lowest and highest score of the judge, one pair for all aspects, or aspect ->
+        its own; None where it is not known.
+    rated_on: aspect -> lowest and highest rating.
     flat: inputs and systems are not known.
     beside: name -> the scores of another judge in the frame's rows.
     sample: how the rows were chosen, in words.
@@ -51,7 +59,10 @@ class Judged:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def scale_of(self, aspect: str) -> Scale | None:
-        """The judge's scale of an aspect; None where it is not known or has no end."""
+        """The judge's scale of an aspect; None where it is not known or has no end.
+
+        Returns: lowest and highest score.
+        """
         scale = self.scale
         if isinstance(scale, Mapping):
             scale = scale.get(aspect)
@@ -61,16 +72,18 @@ class Judged:
         return low, high
 
     def rows(self) -> pd.DataFrame:
-        """A row a judgment."""
+        """A row a judgment: the frame itself."""
         return self.frame
 
 
 def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
     """A set with its ratings, not judged yet: a data set by name, or a frame.
 
-    A frame needs `output`; `human`, or `rater_...` columns whose mean is taken. Without
-    `input_id` and `system_id` each row is an input of its own; without `aspect` there
-    is one, "overall".
+    data: a frame needs `output`; `human`, or `rater_...` columns whose mean is taken.
+        Without `input_id` and `system_id` each row is an input of its own; without
+        `aspect` there is one, "overall".
+    name: of a frame; "": that of its `attrs`, or "own".
+
     Raises: InputError for rows without ratings; UnknownName, DataUnavailable.
     """
     if isinstance(data, str):
@@ -93,14 +106,25 @@ def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
 
 
 def of_rows(rows: Parts) -> Judged:
-    """Somebody's own rows, as `rated`; their name is that of the file."""
+    """Somebody's own rows, as `rated`; their name is that of the file.
+
+    rows: read from a file; other characters of its name than letters, digits and
+        underscores become underscores.
+
+    Raises: InputError for rows without ratings.
+    """
     frame = rows.whole().frame.reset_index(drop=True)
     name = re.sub(r"\W+", "_", Path(rows.name).stem)
     return rated(frame, name or "own")
 
 
 def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The frame with all keys and the ratings' mean. Raises: InputError."""
+    """The frame with all keys and the ratings' mean; a copy.
+
+    name: of the set, for messages.
+
+    Raises: InputError where fewer than three rows have a rating.
+    """
     frame = frame.reset_index(drop=True).copy()
     if "human" not in frame:
         raters = [column for column in frame if str(column).startswith("rater_")]
@@ -119,13 +143,16 @@ def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
         frame["system_id"] = "all"
     if "input_id" not in frame:
         frame["input_id"] = [str(number) for number in range(len(frame))]
+    # an output that is there twice is an input of its own
     if frame.duplicated(KEYS).any():
         frame["input_id"] = _numbered_inputs(frame, KEYS)
     return frame
 
 
 def _numbered_inputs(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """The inputs' names; that of a further row of one key ends in its number, "#2"."""
+    """The inputs' names, a row each; that of a further row of one key ends in its
+    number, "#2".
+    """
     number = frame.groupby(keys, sort=False).cumcount() + 1
     ending = "#" + number.astype(str)
     names = frame["input_id"].astype(str)
@@ -148,6 +175,13 @@ def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
     """About so many outputs: whole inputs, one of each stratum by mean rating.
 
     The same for every judge, as only set, number and seed decide.
+
+    items: outputs that are wanted; None: all.
+    seed: of the choice within each stratum.
+
+    Returns: the set itself where all inputs are taken; else a copy that says in
+    `sample` how it was chosen.
+
     Raises: InputError for fewer than three inputs.
     """
     frame = judged.frame
@@ -182,6 +216,10 @@ def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
 def scored(judged: Judged, scores: pd.DataFrame, column: str = "value") -> Judged:
     """The set with scores from elsewhere, joined by input, system and aspect.
 
+    scores: a frame with `input_id`, `system_id`, and `aspect` where the set has
+        several. Rows of the set without a score are kept.
+    column: that has the scores.
+
     Raises: InputError for a column that is not there and for keys that do not fit.
     """
     keys = _keys_of_scores(judged, scores, column)
@@ -190,6 +228,7 @@ def scored(judged: Judged, scores: pd.DataFrame, column: str = "value") -> Judge
     values_by_key = values_by_key.astype(dict.fromkeys(keys, str))
     values_by_key["input_id"] = _numbered_inputs(values_by_key, keys)
     rated_keys = judged.frame[keys].astype(str)
+    # a join would give an output with two scores two rows
     is_twice = values_by_key.duplicated(keys).any()
     if is_twice or not _fits(values_by_key, rated_keys):
         raise InputError("the scores have several rows for one output and aspect")
@@ -202,7 +241,8 @@ def scored(judged: Judged, scores: pd.DataFrame, column: str = "value") -> Judge
 
 
 def _keys_of_scores(judged: Judged, scores: pd.DataFrame, column: str) -> list[str]:
-    """The keys by which scores are joined with a set.
+    """The keys by which scores are joined with a set: `KEYS`, without the aspect where
+    the scores name none.
 
     Raises: InputError for a column that is missing.
     """
@@ -227,7 +267,12 @@ def _keys_of_scores(judged: Judged, scores: pd.DataFrame, column: str) -> list[s
 
 
 def with_values(judged: Judged, values: np.ndarray) -> Judged:
-    """The set with a score a row; what is missing has a status."""
+    """The set with a score a row; what is missing has a status.
+
+    values: one a row of the set; NaN is missing.
+
+    Returns: a copy with `value`, `status` ("ok" or "unavailable") and `reason`.
+    """
     missing = np.isnan(values)
     frame = judged.frame.assign(
         value=values,
@@ -240,9 +285,17 @@ def with_values(judged: Judged, values: np.ndarray) -> Judged:
 def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged:
     """The scores that somebody's judge gave a set, the recording's others beside it.
 
-    form: of the prompt, where the recording has several; texts are read by our parser,
-    and draws averaged.
-    Raises: InputError; UnknownName; DataUnavailable.
+    Texts are read by our parser, and draws averaged.
+
+    dataset: that was judged.
+    recording: its name; `MINIATURE` for the miniature judge.
+    judge: as the recording calls it.
+    form: of the prompt, where the recording has several.
+
+    Returns: the rows of the aspects and systems that the recording is about.
+
+    Raises: InputError for a judge that it does not have, and where no key fits;
+    UnknownName; DataUnavailable.
     """
     judged = rated(dataset)
     if recording == MINIATURE:
@@ -280,7 +333,11 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
 
 
 def known_judges(judged: Judged) -> dict[str, np.ndarray]:
-    """The recorded judges of a data set whose scores are published, row by row."""
+    """The recorded judges of a data set whose scores are published.
+
+    Returns: name -> a score a row of the set; no judge whose recording is not on this
+    machine.
+    """
     values: dict[str, np.ndarray] = {}
     for name in recordings.NAMES:
         about = recordings.spec(name)
@@ -296,7 +353,7 @@ def known_judges(judged: Judged) -> dict[str, np.ndarray]:
 def _recorded_values(
     judged: Judged, recording: str, form: str = ""
 ) -> dict[str, np.ndarray]:
-    """Judge (and prompt form, where there are several) -> a score a row."""
+    """Judge (and prompt form, where there are several) -> a score a row of the set."""
     table = _recorded_scores(judged, recording, form)
     several_forms = table["prompt_form"].nunique() > 1
     values = {}
@@ -310,9 +367,13 @@ def _recorded_values(
 
 
 def _recorded_scores(judged: Judged, recording: str, form: str) -> pd.DataFrame:
-    """The rows of a recording with a column `value`; texts are read by our parsers."""
+    """The rows of a recording with a column `value`; texts are read by our parsers.
+
+    form: of the prompt; "": all forms.
+    """
     has_analyses = recording.startswith("instructscore_")
     has_ratings_as_text = recordings.spec(recording).kept == "text" and not has_analyses
+    # of a recording of texts only the form that is needed is loaded
     options = {}
     if form and has_ratings_as_text:
         options["prompt_forms"] = (form,)
@@ -329,14 +390,18 @@ def _recorded_scores(judged: Judged, recording: str, form: str) -> pd.DataFrame:
 
 
 def _miniature_values(judged: Judged, form: str) -> np.ndarray:
-    """What the miniature judge said when it was measured, in one form."""
+    """What the miniature judge said when it was measured, in one form; a score a row of
+    the set.
+    """
     table, _ = mini.read()
     of_form = table[table["form"] == form]
     return _aligned(of_form, judged)
 
 
 def _aligned(scores: pd.DataFrame, judged: Judged) -> np.ndarray:
-    """The scores in the order of a set's rows: the mean of those that have its keys."""
+    """The scores in the order of a set's rows: the mean of those that have its keys,
+    NaN where none has.
+    """
     scores = scores.astype(dict.fromkeys(KEYS, str))
     means = scores.groupby(KEYS)["value"].mean()
     rated_keys = judged.frame[KEYS].astype(str)
@@ -345,7 +410,16 @@ def _aligned(scores: pd.DataFrame, judged: Judged) -> np.ndarray:
 
 
 def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Kind of rater -> the columns of its raters; kinds with one rater are left out."""
+    """Kind of rater -> the columns of its raters; kinds with one rater are left out.
+
+    frame: its columns `rater_KIND_1`, `rater_KIND_2` are raters of one kind; those of
+        `rater_1` have the kind "rater". Columns without a rating are left out.
+
+    Example:
+        >>> columns = ["rater_expert_1", "rater_expert_2", "rater_crowd_1"]
+        >>> rater_kinds(pd.DataFrame([[1, 2, 3]], columns=columns))
+        {'expert': ['rater_expert_1', 'rater_expert_2']}
+    """
     columns_of = defaultdict(list)
     for column in map(str, frame.columns):
         match = _RATER.fullmatch(column)

@@ -1,4 +1,9 @@
-"""The numbers of graded scores: each is one call of `meta` on scores and ratings."""
+"""The numbers of graded scores: each is one call of `meta` on scores and ratings.
+
+`graded` measures a set. Each of its aspects becomes an `Aspect`; what is measured of it
+is here, in `closeness` (distance from the ratings) and in `reliability` (raters,
+repeats).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,13 @@ _SELF = "this judge"
 
 
 def graded(judged: Judged) -> Numbers:
-    """Everything that is measured of graded scores, aspect by aspect."""
+    """Everything that is measured of graded scores, aspect by aspect.
+
+    judged: a set with a judge's scores.
+
+    Returns: what `card.json` has of the set: how much was scored (`coverage`),
+    `aspects` by name, and the `worst` disagreements.
+    """
     frame = judged.frame
     coverage = {
         "value": float(frame["value"].notna().mean()),
@@ -73,8 +84,14 @@ def _numbers(aspect: Aspect) -> Numbers:
 
 
 def _coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
-    """A coefficient; its interval for other systems and inputs like these, that for
-    these systems alone, and that for other families of systems.
+    """A coefficient with its three intervals.
+
+    `low` and `high` are for other systems and inputs like these, `low_these` and
+    `high_these` for these systems alone, `low_families` and `high_families` for other
+    families of systems, where there are families.
+
+    coef: a name of `meta`.
+    level: "dataset", "input" or "system".
     """
     values = aspect.values
     human = aspect.human
@@ -99,7 +116,12 @@ def _coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
 
 
 def _use(aspect: Aspect) -> Numbers:
-    """How the scale is used: ties, and how often the most frequent score comes."""
+    """How the scale is used: `ties`, the share of the most frequent score
+    (`mode_share`) and of the most frequent rating, `distinct`, `mean`, `sd`, and the
+    shares at both ends.
+
+    Without a known scale its ends are the lowest and the highest score.
+    """
     values = aspect.values[~np.isnan(aspect.values)]
     human = aspect.human[~np.isnan(aspect.human)]
     if len(values) < 2:
@@ -112,6 +134,7 @@ def _use(aspect: Aspect) -> Numbers:
     high = values.max()
     if aspect.scale is not None:
         low, high = aspect.scale
+    # `meta.scale_use` refuses a scale without length
     if low == high:
         use["distinct"] = 1
         use["mean"] = float(low)
@@ -125,7 +148,7 @@ def _use(aspect: Aspect) -> Numbers:
 
 
 def _mode_share(values: np.ndarray) -> float:
-    """How often the most frequent value comes, as a share."""
+    """How often the most frequent value comes, as a share; NaN without values."""
     if not len(values):
         return float("nan")
     _, counts = np.unique(values, return_counts=True)
@@ -134,12 +157,15 @@ def _mode_share(values: np.ndarray) -> float:
 
 
 def _length(aspect: Aspect) -> Numbers:
-    """How the judge stands to output length.
+    """How does the judge stand to output length?
 
-    kendall: score with length. strength: the same without its sign.
-    versus: how much better the scores follow the ratings than length does.
-    closer: how much closer the scores follow length, in either direction, than the
-    ratings. rating: rating with length.
+    Returns: all by Kendall's tau-b over all outputs:
+    - kendall: score with length.
+    - strength: the same without its sign.
+    - versus: how much better the scores follow the ratings than length does.
+    - closer: how much closer the scores follow length, in either direction, than the
+        ratings.
+    - rating: rating with length.
     """
     if not aspect.has_length():
         return {"reason": "no output texts or lengths"}
@@ -163,11 +189,18 @@ def _length(aspect: Aspect) -> Numbers:
 
 
 def _beside(aspect: Aspect) -> list[Numbers]:
-    """The judge among recorded judges and baselines: Kendall over all outputs on the
-    rows that all have, with rank sets.
+    """The judge among recorded judges and baselines: Kendall's tau-b over all outputs
+    on the rows that all have, with rank sets.
+
+    Returns: a row a judge, the best first: `name`, `rank` and `rank_worst` (the ranks
+    that it can have), `kendall`; `judge_minus_it` and its corrected `p` for all but
+    this judge.
+
+    Raises: ValueError where this judge has no order of its own, or nobody is beside it.
     """
     human = aspect.matrix(aspect.human)
     judges = {}
+    # a constant has no correlation, and fewer than three outputs give none
     for name, matrix in _matrices(aspect).items():
         present = ~np.isnan(matrix + human)
         if present.sum() >= 3 and np.ptp(matrix[present]) > 0:
@@ -206,7 +239,9 @@ def _beside(aspect: Aspect) -> list[Numbers]:
 
 
 def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
-    """The scores of the judge, of other judges and of baselines, (system, input)."""
+    """Name -> the scores of the judge, of other judges and of baselines, as (system,
+    input).
+    """
     matrices = {_SELF: aspect.matrix(aspect.values)}
     for name, values in aspect.beside.items():
         matrices[name] = aspect.matrix(values)
@@ -224,6 +259,9 @@ def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
 def _worst(frame: pd.DataFrame) -> list[Numbers]:
     """The outputs whose ranks by judge and by raters, in their aspect, lie farthest
     apart.
+
+    Returns: a row an output, the farthest first: its place in the frame, its keys,
+    rating, score, and `gap`, between 0 and 1.
     """
     both = frame.dropna(subset=["value", "human"])
     by_aspect = both.groupby("aspect")

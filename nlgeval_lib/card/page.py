@@ -1,4 +1,7 @@
-"""A card as Markdown, and as one HTML file that fetches nothing and runs nothing."""
+"""A card as Markdown, and as one HTML file that fetches nothing and runs nothing.
+
+`sections` has the parts of the page in their order; `markdown` and `html` write them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,11 @@ _WHY = (
 
 
 def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:
-    """The whole card as Markdown; pictures: names of figures beside it."""
+    """The whole card as Markdown.
+
+    card: what `card.json` holds.
+    pictures: names of figures; their files, NAME.svg, lie beside the card.
+    """
     title = esc(card["title"])
     sentence = esc(card["verdict"]["sentence"])
     paragraphs = [f"# {title}", f"**{sentence}**"]
@@ -37,7 +44,11 @@ def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:
 
 
 def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
-    """The whole card as one HTML page; pictures: name -> PNG."""
+    """The whole card as one HTML page, its figures inside.
+
+    card: what `card.json` holds.
+    pictures: name of a figure -> its PNG.
+    """
     title = card["title"]
     sentence = tables.esc(card["verdict"]["sentence"])
     body = [
@@ -61,7 +72,10 @@ def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
 
 
 def sections(card: Numbers) -> list[tuple[str, str]]:
-    """Heading and Markdown of each part that there is, in the order of the page."""
+    """Heading and Markdown of each part that there is, in the order of the page.
+
+    card: what `card.json` holds.
+    """
     texts = {
         "Why this verdict": "\n\n".join(_why(card)),
         IDENTITY: _identity(card),
@@ -76,8 +90,9 @@ def sections(card: Numbers) -> list[tuple[str, str]]:
 
 
 def _of_sets(card: Numbers, chapter: Callable[[Numbers], Iterator[str]]) -> str:
-    """A chapter of every set that has it, under the set's name where there are
-    several.
+    """A chapter of every set that has it, under the set's name where there are several.
+
+    chapter: gives the texts of one set, as those of `chapters`.
     """
     texts = []
     for name, numbers in card["sets"].items():
@@ -118,7 +133,7 @@ def _why(card: Numbers) -> Iterator[str]:
 
 
 def _identity(card: Numbers) -> str:
-    """The judge, the date, and what was scored of each set."""
+    """A table of the judge, the date, and what was scored of each set."""
     facts: dict[str, str] = {}
     for name, value in card["judge"].items():
         if value:
@@ -140,7 +155,7 @@ def _identity(card: Numbers) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A list or mapping as words."""
+    """A fact as words: a list or mapping becomes its parts, joined by commas."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {inner}" for name, inner in value.items())
     if isinstance(value, list):
@@ -149,7 +164,7 @@ def _plain(value: Any) -> str:
 
 
 def _cost(cost: Numbers) -> str:
-    """Tokens, seconds and money, of what is known."""
+    """Tokens, seconds and money of 1,000 judgments, of what is known."""
     texts = [
         f"{cost['prompt_tokens']:,.0f} prompt tokens",
         f"{cost['new_tokens']:,.0f} new tokens",

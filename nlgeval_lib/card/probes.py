@@ -1,5 +1,8 @@
 """Named changes of an output, each with a known direction: what a judge should do with
 the score, and what it does.
+
+`PROBES` has them by name. `changed` gives the outputs to ask about; `effects` measures
+what became of their scores.
 """
 
 from __future__ import annotations
@@ -35,8 +38,11 @@ Change = Callable[[pd.DataFrame, Random], Texts]
 
 @dataclass(frozen=True)
 class Probe:
-    """A change: what is done, what the score should do, and the outputs it gives (None
-    where the change cannot be made).
+    """A change of outputs.
+
+    words: what is done.
+    expected: what the score should do.
+    change: gives the changed outputs of rows, None where the change cannot be made.
     """
 
     words: str
@@ -45,7 +51,11 @@ class Probe:
 
 
 def _appended(text: str) -> Change:
-    """The change that adds a text to the end of each output."""
+    """The change that adds a text to the end of each output.
+
+    The functions that follow are such changes themselves: of rows, an output each, and
+    a source of chance they give the changed outputs, in their order.
+    """
 
     def change(rows: pd.DataFrame, rng: Random) -> Texts:
         return [f"{output}{text}" for output in rows["output"]]
@@ -54,10 +64,13 @@ def _appended(text: str) -> Change:
 
 
 def _other_input(rows: pd.DataFrame, rng: Random) -> Texts:
-    """The output of the next input in the sample."""
+    """The output of the input before it in the sample; the first gets that of the
+    last.
+    """
     one_each = rows.drop_duplicates("input_id")
     names = one_each["input_id"]
     outputs_of_next = np.roll(one_each["output"].to_numpy(), 1)
+    # no input has its own output, since each is moved on by one place
     output_for = dict(zip(names, outputs_of_next, strict=True))
     return [str(output_for[name]) for name in rows["input_id"]]
 
@@ -92,12 +105,19 @@ def _shuffled(rows: pd.DataFrame, rng: Random) -> Texts:
 
 
 def _fact(rows: pd.DataFrame, rng: Random) -> Texts:
-    """The first number is another one; not of an output without numbers."""
+    """The first number is another one; not of an output without numbers.
+
+    Example:
+        >>> rows = pd.DataFrame({"output": ["It rose 5 %.", "It rose."]})
+        >>> _fact(rows, np.random.default_rng(0))
+        ['It rose 22 %.', None]
+    """
     texts: Texts = []
     for output in map(str, rows["output"]):
         match = _NUMBER.search(output)
         text = None
         if match:
+            # three times as large and 7 more: never the number itself
             number = int(match[0]) * 3 + 7
             text = f"{output[: match.start()]}{number}{output[match.end() :]}"
         texts.append(text)
@@ -141,7 +161,11 @@ PROBES: Mapping[str, Probe] = {
 def changed(judged: Judged, seed: int) -> dict[str, Judged]:
     """The set as each probe changes it: one output of each of some inputs, all aspects.
 
-    A probe that can change fewer than three inputs is left out.
+    judged: with its output texts.
+    seed: of the choice of outputs, and of changes by chance.
+
+    Returns: probe -> the changed set. A probe that can change fewer than three inputs
+    is left out.
     """
     rows = _one_output_an_input(judged.frame, seed)
     outputs = rows.drop_duplicates(KEYS[:2])
@@ -160,12 +184,12 @@ def changed(judged: Judged, seed: int) -> dict[str, Judged]:
 
 
 def _names(rows: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """Input and system of each row."""
+    """Input and system of each row: the name of its output."""
     return list(zip(rows["input_id"], rows["system_id"], strict=True))
 
 
 def _one_output_an_input(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """The rows of some inputs, of each one system's, both by chance."""
+    """The rows of at most `INPUTS` inputs, of each one system's, both by chance."""
     rng = np.random.default_rng(seed)
     inputs = rng.permutation(frame["input_id"].unique())
     is_sampled = frame["input_id"].isin(inputs[:INPUTS])
@@ -179,8 +203,15 @@ def _one_output_an_input(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def effects(judged: Judged, probed: Mapping[str, Judged]) -> dict[str, Any]:
-    """What each probe did to the score: the mean change as a share of the scale, with
-    its interval over inputs.
+    """What did each probe do to the score?
+
+    judged: the set with the scores of its unchanged outputs.
+    probed: probe -> the changed set with its scores.
+
+    Returns: probe -> `words`, `expected`, and `effect`: the mean change as a share of
+    the scale, with its interval over inputs. The instruction has `beyond_filler` too:
+    its effect without that of a text as long. Of a judge without a known scale the
+    range of its scores is taken.
     """
     values = judged.frame["value"]
     low = values.min()
@@ -188,6 +219,7 @@ def effects(judged: Judged, probed: Mapping[str, Judged]) -> dict[str, Any]:
     scale = judged.scale_of("")
     if scale is not None:
         low, high = scale
+    # scores that are all equal have no range
     scale_length = (high - low) or 1
     scores_before = judged.frame[[*KEYS, "value"]]
     measured: dict[str, Any] = {}
@@ -211,6 +243,9 @@ def effects(judged: Judged, probed: Mapping[str, Judged]) -> dict[str, Any]:
 
 
 def _mean_by_input(changes: pd.Series) -> Numbers:
-    """The mean change with its interval over inputs; changes: by the keys of rows."""
+    """The mean change with its interval over inputs.
+
+    changes: one a row, under the row's keys.
+    """
     inputs = changes.index.get_level_values("input_id").to_numpy()
     return mean_interval(changes.to_numpy(), inputs)

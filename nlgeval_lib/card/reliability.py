@@ -1,5 +1,8 @@
 """The judge beside single raters and beside itself: raters, variance, repeats, and what
 its scores are worth in labels.
+
+Each function takes one `Aspect` and gives the numbers of one part of the card, `words`
+and signatures among them.
 """
 
 from __future__ import annotations
@@ -21,8 +24,14 @@ FEWEST_LABELLED = 5
 
 
 def raters(aspect: Aspect) -> Numbers:
-    """Raters of one kind: how each follows the others, the judge beside the same means,
-    and whether it may replace one; the constant beside.
+    """May the judge replace a rater?
+
+    Raters of one kind are taken: experts where there are any. How each follows the mean
+    of the others is set beside how the judge follows the same means.
+
+    Returns: `kind` and `number` of the raters; for each level `rater` and `judge`, both
+    Kendall's tau-b; `alt_test` of the judge and of a constant. A `reason` alone where
+    there are no ratings of single raters.
     """
     kinds = rater_kinds(aspect.rows)
     if not kinds:
@@ -33,6 +42,7 @@ def raters(aspect: Aspect) -> Numbers:
     columns = aspect.rows[kinds[kind]]
     ratings = columns.to_numpy(dtype=float).T
     numbers: Numbers = {"kind": kind, "number": len(ratings)}
+    # (rater, system, input); of a flat aspect (rater, row)
     stack = np.stack([aspect.matrix(rater) for rater in ratings])
     judge = aspect.matrix(aspect.values)
     for level in aspect.levels:
@@ -51,7 +61,13 @@ def raters(aspect: Aspect) -> Numbers:
 
 
 def _alt_test(aspect: Aspect, ratings: np.ndarray, kind: str) -> Numbers:
-    """The alternative annotator test of the judge, and of the best constant."""
+    """The alternative annotator test of the judge, and of the best constant.
+
+    ratings: (rater, row), NaN missing.
+    kind: of the raters, which decides what a person costs.
+
+    Source: Calderon, Reichart and Dror 2025, section 3.
+    """
     epsilon = EPSILON.get(kind, SKILLED)
     constant = float(np.round(np.nanmean(aspect.human)))
     scores = {
@@ -72,8 +88,15 @@ def _alt_test(aspect: Aspect, ratings: np.ndarray, kind: str) -> Numbers:
 
 
 def worth(aspect: Aspect) -> Numbers:
-    """For how many labels a label counts beside the judge's scores, where people rate a
-    part of the inputs.
+    """For how many labels does a label count beside the judge's scores, where people
+    rate a part of the inputs?
+
+    At most `LABELLED` inputs, and at most half of them, keep their labels; the choice
+    is the same for every judge.
+
+    Returns: `labels`, that number, for differences between systems; the inputs that
+    people must rate until an interval of a tenth of the scale (`width`) is reached,
+    with the judge and without (`inputs_needed`, `inputs_needed_alone`).
 
     Raises: ValueError for few inputs.
     """
@@ -88,6 +111,7 @@ def worth(aspect: Aspect) -> Numbers:
     estimates = meta.estimate(aspect.matrix(aspect.values), human)
     low, high = aspect.rated_on or (-np.inf, np.inf)
     if not np.isfinite([low, high]).all():
+        # without a known scale, the range of the ratings
         low = np.nanmin(aspect.human)
         high = np.nanmax(aspect.human)
     width = (high - low) / 10
@@ -108,8 +132,11 @@ def worth(aspect: Aspect) -> Numbers:
 
 
 def variance(aspect: Aspect) -> Numbers:
-    """The shares of the variance of scores, and of ratings: between systems, between
-    inputs, the rest; of a judge that was asked again, what repeats change.
+    """Where is the variance of scores, and of ratings: between systems, between inputs,
+    the rest?
+
+    Returns: `judge` and `people`, each with the `shares` of its components; `repeats`
+    as well of a judge that was asked again, with what asking again changes.
 
     Raises: ValueError where inputs and systems are not known.
     """
@@ -132,7 +159,10 @@ def variance(aspect: Aspect) -> Numbers:
 
 
 def _shares(components: Any) -> Numbers:
-    """The share of each component of the variance of one score."""
+    """The share of each component of the variance of one score, by its name.
+
+    components: as `meta.variance_components` gives them.
+    """
     shares = {}
     for name in components.values:
         shares[name] = components.share(name)
@@ -144,7 +174,12 @@ def _shares(components: Any) -> Numbers:
 
 
 def repeats(aspect: Aspect) -> Numbers:
-    """How far the draws of one judgment agree.
+    """How far do the draws of one judgment agree?
+
+    Judgments that lack a draw are left out.
+
+    Returns: `draws`, how many there are; `same`, the share of judgments whose draws are
+    all equal; `icc`, their intraclass correlation.
 
     Raises: ValueError where there is one draw.
     """
@@ -162,7 +197,10 @@ def repeats(aspect: Aspect) -> Numbers:
 
 
 def _agreement(draws: np.ndarray) -> Numbers:
-    """The intraclass correlation of the draws."""
+    """The intraclass correlation of the draws, ICC(1,1).
+
+    draws: (draw, judgment), without NaN.
+    """
     if np.ptp(draws) == 0:
         return {"reason": "all draws are equal"}
     result = meta.icc(draws, "1,1")

@@ -1,5 +1,8 @@
 """What a `card.json` has, in the parts that commands read: a file that was edited by
 hand, or is another program's, is refused where it is read, by the name of its part.
+
+A check is a function of a value and its path. `Object`, `ByName` and `Rows` make checks
+of smaller ones; the whole card is `_CARD`, which `check` calls.
 """
 
 from __future__ import annotations
@@ -15,14 +18,17 @@ Check = Callable[[Any, str], None]
 
 
 class WrongShape(ValueError):
-    """A part of a card is not what a card has there."""
+    """A part of a card is not what a card has there; the message names the part."""
 
 
 @dataclass(frozen=True)
 class Object:
     """An object with parts of known names; others may be there too.
 
-    parts: name -> the check of what it holds. optional: of parts that may be absent.
+    parts: name -> the check of what it holds.
+    optional: of parts that may be absent.
+
+    Raises: WrongShape, when it is called.
     """
 
     parts: Mapping[str, Check] = field(default_factory=dict)
@@ -40,7 +46,12 @@ class Object:
 
 @dataclass(frozen=True)
 class ByName:
-    """An object whose names are the card's own, such as sets and aspects."""
+    """An object whose names are the card's own, such as sets and aspects.
+
+    check: of what each name holds.
+
+    Raises: WrongShape, when it is called.
+    """
 
     check: Check
 
@@ -53,7 +64,12 @@ class ByName:
 
 @dataclass(frozen=True)
 class Rows:
-    """A list of like parts."""
+    """A list of like parts.
+
+    check: of each part.
+
+    Raises: WrongShape, when it is called.
+    """
 
     check: Check
 
@@ -64,15 +80,21 @@ class Rows:
 
 
 def _below(path: str, name: str) -> str:
+    """The path of a name within a part; the card itself has the path ""."""
     return f"{path}.{name}" if path else name
 
 
 def _need(holds: bool, path: str, needed: str) -> None:
+    """Pass where a part is what it must be.
+
+    Raises: WrongShape saying that the part at a path is not what is needed.
+    """
     if not holds:
         raise WrongShape(f"{path} is not {needed}")
 
 
 def _text(value: Any, path: str) -> None:
+    """A text that a file can hold."""
     _need(isinstance(value, str), path, "a text")
     _need(value == files.whole(value), path, "a text that a file can hold")
 
@@ -161,6 +183,8 @@ _CARD = Object(
 
 def check(numbers: Any) -> None:
     """Pass where all that commands read of a card is what a card has there.
+
+    numbers: what a card.json holds.
 
     Raises: WrongShape naming the first part that is not.
     """

@@ -1,7 +1,7 @@
 """A card's place among the recorded judges: its numbers as rows of the leaderboard.
 
-rows = standing.rows([card.read("card/")])
-table = standing.beside(card.read("card/"))
+cards = standing.read_all(["card/"]) rows = standing.rows(cards) table =
+standing.beside(cards)
 """
 
 from __future__ import annotations
@@ -27,12 +27,16 @@ _LEVELS = ("dataset", "input", "system")
 
 
 def committed() -> list[Path]:
-    """The cards of recorded judges that lie in the checkout (`make cards`)."""
+    """The files of the recorded judges' cards that lie in the checkout (`make cards`),
+    sorted.
+    """
     return sorted((files.data() / "cards").glob("*.json"))
 
 
 def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
-    """Cards by the name of their file; a folder stands for every card in it.
+    """Cards by the name of their file.
+
+    paths: of files and of folders; a folder stands for every card in it.
 
     Raises: InputError for what is no card; OSError.
     """
@@ -53,7 +57,12 @@ def _cards_at(path: Path) -> list[Path]:
 
 
 def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
-    """A row a card and set: `card, title, judge, engine, set, verdict`."""
+    """A row a card and set: `card, title, judge, engine, set, verdict`.
+
+    cards: by the name of their file.
+
+    Returns: `verdict` is the whole sentence of the card, of all its sets.
+    """
     table = []
     for file, card in cards.items():
         judge = card.numbers["judge"]
@@ -73,11 +82,15 @@ def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
 
 
 def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
-    """The cards' numbers in the columns of `study.leaderboard`: `set, aspect, level,
-    coef, judge, value, ci_low, ci_high, these_low, these_high, systems, n, coverage,
-    tied scores, reason, signature, origin`.
+    """The cards' numbers in the columns of `study.leaderboard`.
 
-    A judge of pairs has the level "pairs" and the coefficient "accuracy".
+    cards: by the name of their file.
+
+    Returns: a row a number: `set, aspect, level, coef, judge, value, ci_low, ci_high,
+    these_low, these_high, systems, n, coverage, tied scores, reason, signature,
+    origin`. A judge of pairs has the level "pairs", the coefficient "accuracy" and one
+    more column, `consistency`: how often it keeps its choice when the options change
+    places.
     """
     table: list[Row] = []
     for file, card in cards.items():
@@ -98,7 +111,9 @@ def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
 
 
 def label(card: Card) -> str:
-    """What a card's judge is called in a table."""
+    """What a card's judge is called in a table: its model and the form of its prompt,
+    or the card's title where neither is known.
+    """
     judge = card.numbers["judge"]
     names = []
     for key in ("model", "prompt form"):
@@ -116,7 +131,10 @@ def _short(file: str) -> str:
 
 
 def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[Row]:
-    """A row an aspect, level and coefficient."""
+    """A row an aspect, level and coefficient.
+
+    numbers: of a set of graded outputs.
+    """
     for aspect, measured in numbers["aspects"].items():
         for level in _LEVELS:
             cells = measured.get(level, {})
@@ -132,7 +150,10 @@ def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _of_pairs(numbers: Mapping[str, Any]) -> Iterator[Row]:
-    """The accuracy over all pairs, and in each subset."""
+    """The accuracy over all pairs, then in each subset.
+
+    numbers: of a set of pairs.
+    """
     about = {"level": PAIRS, "coef": "accuracy"}
     accuracy = _interval(numbers["accuracy"])
     consistency = numbers.get("swap", {}).get("value")
@@ -164,8 +185,13 @@ def beside(cards: Mapping[str, Card]) -> pd.DataFrame:
     """The cards' judges among the recorded ones of the same sets, best first: tau-b
     over all outputs, or the accuracy of pairs.
 
-    Columns: set, aspect, judge, measure, value, low, high, n, origin.
-    Raises: InputError where no set of the cards has recorded judges.
+    cards: by the name of their file.
+
+    Returns: a row a judge and aspect: `set, aspect, judge, measure, value, low, high,
+    n, origin`; only aspects that a card has.
+
+    Raises: InputError where no set of the cards has recorded judges; DataUnavailable
+    where no leaderboard is saved.
     """
     of_cards = rows(cards)
     if of_cards.empty:
@@ -184,7 +210,13 @@ def beside(cards: Mapping[str, Card]) -> pd.DataFrame:
         )
     table = pd.concat([recorded, of_cards], ignore_index=True)
     has_card = table["aspect"].isin(of_cards["aspect"])
-    table = table[has_card]
+    return _listed(table[has_card])
+
+
+def _listed(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that have a value, best first in each set and aspect, in the columns
+    that `beside` gives.
+    """
     table = table.dropna(subset=["value"])
     columns = {"coef": "measure", "ci_low": "low", "ci_high": "high"}
     table = table.rename(columns=columns)

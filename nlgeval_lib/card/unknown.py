@@ -20,7 +20,11 @@ _MEASURED = {
 
 
 def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
-    """The sentences about one set."""
+    """The sentences about one set.
+
+    name: of the set.
+    numbers: all that was measured of it.
+    """
     systems = numbers["systems"]
     sample = f"{systems} systems and {numbers['inputs']:,} inputs"
     if numbers["kind"] == "pairs":
@@ -59,7 +63,12 @@ def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _not_measured(name: str, aspects: Mapping[str, Any]) -> Iterator[str]:
-    """What is left out of the card, and why."""
+    """What is left out of the card, and why: a sentence for each measure and reason,
+    with its aspects.
+
+    name: of the set.
+    aspects: aspect -> what was measured of it.
+    """
     aspects_by_reason = defaultdict(list)
     for aspect, numbers in aspects.items():
         for measure, words in _MEASURED.items():

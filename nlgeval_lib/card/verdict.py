@@ -32,15 +32,24 @@ _LEVELS = {
 
 @functools.cache
 def rules() -> tuple[dict[str, str], ...]:
-    """The rules in their order: `rule, of, kind, when, words`."""
+    """The rules in their order: `rule, of, kind, when, words`.
+
+    `of` is "set" or "aspect"; `kind` is "fails", "unproven", "limits" or "praises";
+    `when` is a condition; `words` go into the verdict where it holds.
+    """
     path = Path(__file__).with_name("rules.csv")
     with path.open(encoding="utf-8", newline="") as handle:
         return tuple(csv.DictReader(handle))
 
 
 def findings(sets: Numbers) -> list[Finding]:
-    """Every rule that holds: `set, aspect` ("" for the whole set), `rule, kind, words,
-    when`.
+    """Every rule that holds: `set, aspect` ("" for the whole set), `rule, of, kind,
+    words, when`.
+
+    sets: name -> what was measured of the set.
+
+    Returns: set by set, first the rules about the set, then those about each aspect, in
+    the order of the rules.
     """
     holding: list[Finding] = []
     for name, numbers in sets.items():
@@ -55,14 +64,21 @@ def findings(sets: Numbers) -> list[Finding]:
 
 
 def _holding(of: str, numbers: Numbers) -> Iterator[dict[str, str]]:
-    """The rules about a set, or an aspect, that hold."""
+    """The rules about a set, or an aspect, that hold.
+
+    of: "set" or "aspect".
+    """
     for rule in rules():
         if rule["of"] == of and conditions.holds(rule["when"], numbers):
             yield rule
 
 
 def sentence(sets: Numbers, listed: list[Finding]) -> str:
-    """The verdict, one part a set, in words that the findings decide."""
+    """The verdict, one part a set, in words that the findings decide.
+
+    sets: name -> what was measured of the set.
+    listed: the rules that hold, as `findings` gives them.
+    """
     sentences = []
     for name, numbers in sets.items():
         of_set = [finding for finding in listed if finding["set"] == name]
@@ -72,8 +88,11 @@ def sentence(sets: Numbers, listed: list[Finding]) -> str:
 
 
 def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
-    """What is said of a set: faults of the whole set, praise, faults by aspect,
-    limits.
+    """What is said of a set: faults of the whole set or praise, then faults by aspect,
+    then limits.
+
+    numbers: of the set.
+    of_set: the rules that hold for it.
     """
     faults = []
     for finding in of_set:
@@ -88,6 +107,7 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
         clauses = _praise(numbers, of_set, failing)
     if not clauses and not failing:
         clauses = [NOTHING]
+    # aspects that fail by the same words share a clause
     aspects_by_fault = defaultdict(list)
     for aspect, words in failing.items():
         aspects_by_fault[words].append(aspect)
@@ -106,7 +126,10 @@ def _first_faults(of_set: list[Finding]) -> dict[str, str]:
 
 
 def _limits(of_set: list[Finding], failing: Mapping[str, str]) -> list[str]:
-    """What is said beside the praise, with the aspects that it is about."""
+    """What is said beside the praise, with the aspects that it is about.
+
+    failing: aspects that fail already; their limits are not named.
+    """
     aspects_by_limit = defaultdict(list)
     for finding in of_set:
         aspect = finding["aspect"]
@@ -125,7 +148,9 @@ def _limits(of_set: list[Finding], failing: Mapping[str, str]) -> list[str]:
 
 
 def _praise_of_pairs(numbers: Numbers, of_set: list[Finding]) -> list[str]:
-    """What may be said for a judge of pairs."""
+    """What may be said for a judge of pairs, with its accuracy and interval; nothing
+    where no rule praises it.
+    """
     praises = [finding for finding in of_set if finding["kind"] == "praises"]
     if not praises:
         return []
@@ -138,7 +163,9 @@ def _praise_of_pairs(numbers: Numbers, of_set: list[Finding]) -> list[str]:
 def _praise(
     numbers: Numbers, of_set: list[Finding], failing: Mapping[str, str]
 ) -> list[str]:
-    """What may be said for the judge, and what stands above it."""
+    """What may be said for the judge, and which judge stands above it; nothing of
+    aspects that fail.
+    """
     aspects_by_rule = defaultdict(list)
     for finding in of_set:
         aspect = finding["aspect"]
@@ -161,7 +188,12 @@ def _praise(
 
 
 def _beside_raters(numbers: Numbers, aspects: list[str], level: str) -> str:
-    """How the judge stands to one rater, where the intervals say it."""
+    """How the judge stands to one rater, in brackets; "" where the intervals do not say
+    it.
+
+    aspects: that are praised.
+    level: of the coefficients.
+    """
     aspects_by_standing = defaultdict(list)
     kind = "rater"
     for aspect in aspects:
@@ -172,6 +204,8 @@ def _beside_raters(numbers: Numbers, aspects: list[str], level: str) -> str:
         rater = cells.get("rater", {})
         if judge.get("low") is None or rater.get("low") is None:
             continue
+        # at least the rater's value with the whole interval of the judge; or below it,
+        # by the interval of either
         is_above = judge["low"] >= rater["value"]
         is_below = judge["high"] < rater["value"] or rater["low"] > judge["value"]
         if is_above:
@@ -195,6 +229,8 @@ def _beside_raters(numbers: Numbers, aspects: list[str], level: str) -> str:
 def _above(numbers: Numbers, failing: Mapping[str, str]) -> dict[str, list[str]]:
     """The best judge above this one, by name, and the aspects where it is clearly
     better.
+
+    The judges beside it are listed best first, so those before this one stand above it.
     """
     above = defaultdict(list)
     for aspect, measured in numbers["aspects"].items():
@@ -211,7 +247,12 @@ def _above(numbers: Numbers, failing: Mapping[str, str]) -> dict[str, list[str]]
 
 
 def _joined(names: list[str]) -> str:
-    """Names as a list in a sentence."""
+    """Names as a list in a sentence.
+
+    Example:
+        >>> _joined(["fluency", "coherence", "relevance"])
+        'fluency, coherence and relevance'
+    """
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -14,7 +14,11 @@ Numbers = Mapping[str, Any]
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of rows, heading -> cell, escaped here; nothing without rows."""
+    """A Markdown table of rows; "" without rows.
+
+    rows: heading -> cell; all have the headings of the first. Headings and cells are
+        escaped here.
+    """
     if not rows:
         return ""
     heads = [esc(head) for head in rows[0]]
@@ -25,12 +29,19 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """A list of sentences, escaped here."""
+    """A Markdown list of sentences, which are escaped here."""
     return "\n".join(f"- {esc(line)}" for line in lines)
 
 
 def at(numbers: Numbers, path: str) -> Any:
-    """What is at a path of names; None where it leads nowhere."""
+    """What is at a path of names; None where it leads nowhere.
+
+    path: names joined by dots.
+
+    Example:
+        >>> at({"raters": {"number": 3}}, "raters.number")
+        3
+    """
     target: Any = numbers
     for name in path.split("."):
         if not isinstance(target, Mapping):
@@ -47,28 +58,28 @@ def listed(rows: Any) -> list[Any]:
 
 
 def text(value: Any) -> str:
-    """A value as it is."""
+    """A value as it is; a dash for None."""
     if value is None:
         return DASH
     return str(value)
 
 
 def number(value: Any) -> str:
-    """A number with three digits."""
+    """A number with three digits after the point; a dash for anything else."""
     if isinstance(value, int | float):
         return f"{value:.3f}"
     return DASH
 
 
 def share(value: Any) -> str:
-    """A share in percent."""
+    """A share in whole percent; a dash for None."""
     if value is None:
         return DASH
     return f"{value:.0%}"
 
 
 def p_value(value: Any) -> str:
-    """A p-value, never 0."""
+    """A p-value with three digits, never 0; a dash for None."""
     if value is None:
         return DASH
     if value < 0.001:
@@ -77,7 +88,12 @@ def p_value(value: Any) -> str:
 
 
 def cell(numbers: Any) -> str:
-    """A number with its interval."""
+    """A number with its interval, where it has one; a dash where there is no number.
+
+    Example:
+        >>> cell({"value": 0.5, "low": 0.25, "high": 0.75})
+        '0.500 [0.250, 0.750]'
+    """
     if not isinstance(numbers, Mapping) or numbers.get("value") is None:
         return DASH
     if numbers.get("low") is None:
@@ -86,7 +102,10 @@ def cell(numbers: Any) -> str:
 
 
 def interval_of(numbers: Numbers, question: str) -> str:
-    """The interval of a question: `these` systems, other `families`."""
+    """The interval that answers a question, a dash where there is none.
+
+    question: "these": for these systems alone; "families": for other families.
+    """
     low = numbers.get(f"low_{question}")
     high = numbers.get(f"high_{question}")
     if low is None:
@@ -95,7 +114,7 @@ def interval_of(numbers: Numbers, question: str) -> str:
 
 
 def ranks(row: Numbers) -> str:
-    """The ranks that a judge can have."""
+    """The ranks that a judge can have: one, or the best "to" the worst."""
     best = row["rank"]
     worst = row.get("rank_worst", best)
     if best == worst:
@@ -104,7 +123,9 @@ def ranks(row: Numbers) -> str:
 
 
 def alt_test(numbers: Any) -> str:
-    """The outcome of an alternative annotator test."""
+    """The outcome of an alternative annotator test: the share of raters that are
+    beaten, and whether it passes; a dash where it was not made.
+    """
     winning_rate = at(numbers, "winning_rate")
     if winning_rate is None:
         return DASH

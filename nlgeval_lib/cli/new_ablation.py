@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -294,7 +295,7 @@ def _notebook(name: str, title: str, parameters: dict[str, Any]) -> str:
                 "best, and by more than chance?"
             )
         source = source.replace(f'"{TEMPLATE}"', f'"{name}"')
-        source = source.replace(", scratch=True", "")
+        source = re.sub(r",\s*scratch=True", "", source)
         cell["source"] = source.splitlines(keepends=True)
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 

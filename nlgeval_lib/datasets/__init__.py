@@ -1,7 +1,14 @@
 """Data sets by name: each a long frame with its counts checked, from verified files.
 
-frame = datasets.load("summeval")
-items = datasets.items(frame)
+    frame = datasets.load("summeval")  # one row an output and aspect
+    items = datasets.items(frame)  # one row an output
+
+A name leads to the module that reads the set (`datasets.csv` says which), that module
+asks `fetch` for its files, and `fetch` gives a file only where its checksum is the one
+of `registry`. The loader of `module` says what its sets hold. Beside them are:
+`frame`, the long frame and how it is built; `pairs`, the frame of pairs; `recordings`,
+what other people's judges said of these sets; `numbers`, ratings and scores without
+any text, for machines that have no files; `families`, what is no independent evidence.
 """
 
 from __future__ import annotations
@@ -62,6 +69,8 @@ def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
     """A data set's spec and loader.
 
     A module that reads several sets has SPECS and load(name), else SPEC and load().
+    Further arguments of either loader are options.
+    Raises: UnknownName with the nearest names.
     """
     if not has(name):
         raise registry.unknown(name, (*NAMES, *OPTIONAL), "data set")
@@ -74,7 +83,7 @@ def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
 
 
 def spec(name: str) -> Spec:
-    """What is known about a data set without its files.
+    """What is known about a data set without its files: counts, scale, licence, source.
 
     Raises: UnknownName with the nearest names.
     """
@@ -82,10 +91,14 @@ def spec(name: str) -> Spec:
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
-    """The long frame of a data set, its counts checked; `options` are those of its
-    loader. Where its files are not here and its numbers are (`data/numbers`), each text
-    is a `numbers.HashedText`.
+    """The frame of a data set, its counts checked: rated sets in the long form, pairs
+    in the form of `pairs`.
 
+    name: one of NAMES or OPTIONAL.
+    options: those of the set's loader, such as `systems="all"` of wmt22_zhen; without
+    any, files that are not here are fetched several at once.
+    Returns: the frame. Where the set's files are not here and its numbers are
+    (`data/numbers`), each text is a `numbers.HashedText`.
     Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used;
     ValueError where a count is not as expected.
     """
@@ -105,9 +118,10 @@ def load(name: str, **options: Any) -> pd.DataFrame:
 
 
 def kind(name: str) -> str:
-    """What a row of the set's frame is: `ratings` (an output and aspect), `labels` (the
-    same without a text: `datasets.labelled`) or `pairs`.
+    """What a row of the set's frame is, in a word.
 
+    Returns: "ratings" (an output and aspect), "labels" (the same without a text:
+    `datasets.labelled`) or "pairs" (two outputs).
     Raises: UnknownName with the nearest names.
     """
     if not has(name):
@@ -119,8 +133,12 @@ def load_pairs(
     name: str, aspect: str | None = None, margin: float = 0.0, **options: Any
 ) -> pd.DataFrame:
     """The frame of pairs of a data set: its own, or every two rated outputs of an
-    input, the higher rating preferred and ratings within `margin` of each other tied.
+    input.
 
+    aspect: whose ratings decide, for a rated set; None where it has one alone.
+    margin: ratings at most so far apart are a tie, in points of the scale; beyond it
+    the higher rating is preferred.
+    options: those of the set's loader.
     Raises: as `load`; ValueError where a rated set has several aspects and none is
     named.
     """
@@ -133,9 +151,13 @@ def load_pairs(
 
 
 def of_numbers(name: str, **options: Any) -> pd.DataFrame:
-    """The same frame from `data/numbers`, whether its files are here or not.
+    """The same frame as `load` gives, from `data/numbers`, whether its files are here
+    or not.
 
-    Raises: FileNotFoundError where the set is not among the numbers.
+    options: those of the set's loader that choose rows; the numbers hold the most that
+    any options give.
+    Returns: the frame, each text a `numbers.HashedText`.
+    Raises: UnknownName; FileNotFoundError where the set is not among the numbers.
     """
     scale = spec(name).scale
     from nlgeval_lib.datasets import numbers
@@ -145,6 +167,7 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
         from nlgeval_lib.datasets import pairs
 
         return pairs.counted(rows, name, ties=scale["preference"][0] == pairs.TIE)
+    # The bundle has the rows of all options: cut to those that the loader would give.
     if name == "topical_chat" and not options.get("ground_truth", True):
         rows = rows[rows["system_id"] != "Original Ground Truth"]
     elif name == "wmt22_zhen" and options.get("systems", "mt") == "mt":
@@ -156,8 +179,9 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
 
 
 def groups() -> tuple[str, ...]:
-    """The names that are fetched by default: data sets, then recordings. `files` and
-    `available` know those of OPTIONAL, too.
+    """The names that are fetched by default: data sets, then recordings.
+
+    `files` and `available` know those of OPTIONAL, too.
     """
     from nlgeval_lib.datasets import recordings
 
@@ -165,7 +189,7 @@ def groups() -> tuple[str, ...]:
 
 
 def files(name: str) -> list[str]:
-    """The registry paths that a data set or recording needs.
+    """The registry paths that a data set or recording needs, each once.
 
     Raises: UnknownName with the nearest names.
     """
@@ -179,8 +203,10 @@ def files(name: str) -> list[str]:
 
 
 def available(name: str) -> tuple[bool, str]:
-    """Is a data set or recording on this machine, and if not, why not (one line)?
+    """Whether a data set or recording is on this machine, and if not, why not.
+
     Never uses the network.
+    Returns: (True, "here"), or (False, one line with the reason and the way out).
     """
     from nlgeval_lib.datasets import fetch, recordings
 
@@ -203,9 +229,11 @@ def available(name: str) -> tuple[bool, str]:
 
 
 def describe() -> pd.DataFrame:
-    """One row a data set: counts, aspects, scale, licence, and whether it is here.
+    """One row a data set that is fetched by default: counts, aspects, scale, licence,
+    and whether it is here.
 
-    Needs no data file.
+    Needs no data file. `rows` is outputs times aspects; `reason` says in a line why a
+    set is not here, "" where it is.
     """
     rows = {}
     for name in NAMES:

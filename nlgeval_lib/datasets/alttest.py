@@ -1,5 +1,8 @@
 """The labelled sets of the alternative annotator test: eight, each with its raters and
 with six judges' labels (four on `lesion`). SummEval, the ninth, is its own set.
+
+`load` reads one set, `judges` what the judges say of all eight. `LABELS` has the
+categories of each set, `TESTS` how the paper tests judges on it (`meta.alt_test`).
 """
 
 from __future__ import annotations
@@ -13,10 +16,15 @@ from nlgeval_lib.datasets import fetch, frame, labelled
 
 
 class Test(NamedTuple):
-    """How the paper tests judges on a set: what a person costs, and closeness."""
+    """How the paper tests judges on a set.
+
+    epsilon: what a person costs, as an advantage that is given to the judge.
+    score: how close two labels are, in the words of `meta.alt_test`: "accuracy" for
+    categories, "rmse" for grades.
+    """
 
     epsilon: float
-    score: str  # as `meta.alt_test` has it
+    score: str
 
 
 _YES_NO = ("no", "yes", "n/a: problem is resolved")
@@ -62,17 +70,23 @@ TESTS: Mapping[str, Test] = {
     "cebab_stars": Test(0.1, "rmse"),
     "lesion": Test(0.15, "rmse"),
 }
-ASPECT = "label"
-_PREFIX = "alttest_"
+ASPECT = "label"  # the one aspect of all eight sets
+_PREFIX = "alttest_"  # the set `wax` of the files is the data set `alttest_wax`
 
 
 def human_file(part: str) -> str:
-    """The registry path of a set's human labels."""
+    """The registry path of a set's human labels: {rater: {item: label}}.
+
+    part: the set, a key of LABELS.
+    """
     return f"alttest/{part}/human_annotations.json"
 
 
 def judges_file(part: str) -> str:
-    """The registry path of the judges' labels of a set."""
+    """The registry path of the judges' labels of a set: {judge: {item: label}}.
+
+    part: the set, a key of LABELS.
+    """
     return f"alttest/{part}/llm_annotations.json"
 
 
@@ -83,36 +97,60 @@ SPECS = {
 
 
 def load(name: str) -> pd.DataFrame:
-    """One set: an item a row, in the order in which the raters' lists name them;
-    `rater_0` and so on are the file's raters in its order. An item is named by its
-    place, since in some files its name is its text.
+    """One set of labels: an item a row, in the order in which the raters' lists name
+    them.
+
+    name: a key of SPECS, such as `alttest_wax`.
+
+    Items, raters (of them how many label an item) and labels of each set:
+    alttest_wax: 246 items, 8 raters (5 or 6), 17 relations of two words.
+    alttest_lgbteen: 880 items, 4 raters (2 to 4), 6 answers to a question.
+    alttest_mtbench: 120 pairs of answers, 3 raters (2 or 3), model_a, model_b or tie.
+    alttest_framing: 2552 items, 4 raters (3), no, yes or not applicable.
+    alttest_cebab_aspects: 1008 items, 10 raters (4), Negative, unknown, Positive.
+    alttest_10k_prompts: 1698 prompts, 13 raters (2 to 5), grades 1 to 5.
+    alttest_cebab_stars: 711 reviews, 10 raters (3 or 4), grades 1 to 5.
+    alttest_lesion: 500 features of images, 6 raters (3 to 6), grades 0 to 6.
+
+    Columns: those of every long frame, with the one aspect `label`, `system_id` "" and
+    no texts; `rater_0` and on are the file's raters in its order, persons that stay the
+    same over the items; `human` is as `labelled.build` has it. An item is its own
+    input. It is named by its place, since in some files its name is its text.
+    Raises: DataUnavailable; ChecksumError; ValueError for a label that LABELS has not.
+    Source: Calderon et al. 2025, The Alternative Annotator Test for LLM-as-a-Judge.
     """
     part = name.removeprefix(_PREFIX)
     columns = {}
-    for number, said in enumerate(fetch.json_file(human_file(part)).values()):
-        columns[str(number)] = pd.Series(said, dtype=object)
+    for number, labels in enumerate(fetch.json_file(human_file(part)).values()):
+        columns[str(number)] = pd.Series(labels, dtype=object)
     names = _names(part)
+    # pandas joins the raters' items in an order of its own: put them back in the file's
     table = pd.DataFrame(columns).reindex(list(names)).rename(index=names)
     return labelled.build(SPECS[name], {ASPECT: table}, {ASPECT: LABELS[part]})
 
 
 def _names(part: str) -> dict[str, str]:
-    """The name of each item in the frames, by its name in the files."""
+    """The name of each item in the frames, by its name in the files, in the frames'
+    order.
+    """
     by_rater = fetch.json_file(human_file(part))
-    items = dict.fromkeys(item for said in by_rater.values() for item in said)
+    items = dict.fromkeys(item for labels in by_rater.values() for item in labels)
     return {item: f"{part}-{number:04d}" for number, item in enumerate(items)}
 
 
 def judges() -> pd.DataFrame:
-    """What the judges say of each item: a row a judge and item, `value` a grade or the
-    place of a category as in the set's frame. Prompts and texts are not published.
+    """What the judges say of each item of the eight sets: a row a judge and item.
+
+    Returns: dataset, input_id, system_id (""), aspect, judge, prompt_form ("unknown"),
+    draw (0) and `value`, a grade or the place of a category as in the set's frame; no
+    value is missing. Prompts and texts are not published.
     """
     frames = []
     for part, words in LABELS.items():
         labels = pd.DataFrame(fetch.json_file(judges_file(part)), dtype=object)
         coded = labelled.coded_table(labels, words)
-        named = coded.rename(index=_names(part))
-        rows = named.melt(var_name="judge", ignore_index=False)
+        by_item = coded.rename(index=_names(part))
+        rows = by_item.melt(var_name="judge", ignore_index=False)
         rows = rows.reset_index(names="input_id")
         frames.append(rows.assign(dataset=f"{_PREFIX}{part}"))
     rows = pd.concat(frames, ignore_index=True)

@@ -26,18 +26,28 @@ FILES = {
 }
 SPECS = {name: frame.known(name, relpath) for name, relpath in FILES.items()}
 SIMULATED = "simulated GPT-4"  # Prometheus, Table 5: it wrote a response for each score
-UNNAMED = "not named"
-SCALE = range(1, 6)
+UNNAMED = "not named"  # the system of a response whose record names none
+SCALE = range(1, 6)  # the scores of the rubrics, 1 to 5
 
 
 def load(name: str) -> pd.DataFrame:
     """One of the sets in file order, with the judge's whole prompt as published.
 
-    Feedback Bench: 1,000 responses; `human` is NaN, `gpt4` the score that GPT-4 was
-    told to write the response for, with its feedback. FLASK Eval: `human` the mean of
-    people's scores, `gpt4` of GPT-4's, each of which is in rater_gpt4_0 and on. MT
-    Bench: pairs as `hhh` has them, the preferred response first with `human` 1; of a
-    tie, which `tie` tells, both have .5.
+    name: feedback_bench_seen, feedback_bench_unseen, flask_eval or mt_bench_human.
+
+    Feedback Bench (seen and unseen rubrics): 1,000 inputs x 1 system (the simulated
+    GPT-4), aspect `overall` 1-5; each response is its own input. `human` is NaN;
+    `gpt4`, and `rater_gpt4_0`, is the score that GPT-4 was asked to write the response
+    for, with its feedback in `feedback_gpt4_0`.
+    FLASK Eval: aspect `overall` 1-5, an input is an instruction with its rubric, a
+    system is the record's `response_source`. `human` is the mean of people's scores,
+    `gpt4` that of GPT-4's, each of which is in rater_gpt4_0 and on. How many outputs
+    there are is not known before.
+    MT Bench's human judgments: pairs as `hhh` has them, aspect `preference` 0-1, a pair
+    is an input. The preferred response (system `chosen`) comes first with `human` 1; of
+    a tie, which `tie` says, both have .5. No references.
+    All have `prompt` (whole), `instruction`, `output` and `rubric`; the first three
+    also `reference`.
     Raises: DataUnavailable; ValueError for a file of another form.
     Source: Prometheus, Table 5 and the appendix on its evaluation data.
     """
@@ -69,6 +79,11 @@ def _records(name: str, relpath: str) -> list[dict[str, Any]]:
 
 
 def _field(name: str, number: int, record: Mapping[str, Any], field: str) -> Any:
+    """A record's value of this name.
+
+    number: of the record in the file, from 0, for the message.
+    Raises: ValueError naming the record and the fields that it has.
+    """
     if field not in record:
         raise ValueError(
             f"{name}: record {number} has no {field!r}; it has {', '.join(record)}; "
@@ -78,7 +93,10 @@ def _field(name: str, number: int, record: Mapping[str, Any], field: str) -> Any
 
 
 def _score(name: str, number: int, value: Any) -> float:
-    """A score of 1 to 5. Raises: ValueError for anything else."""
+    """A score of 1 to 5 as a float.
+
+    Raises: ValueError for anything else, naming the record.
+    """
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not SCALE[0] <= value <= SCALE[-1]:
         raise ValueError(f"{name}: record {number}: {value!r} is no score of 1 to 5")
@@ -86,7 +104,7 @@ def _score(name: str, number: int, value: Any) -> float:
 
 
 def _scores(name: str, number: int, values: Any) -> list[float]:
-    """A list of scores, at least one."""
+    """A list of scores, at least one. Raises: ValueError naming the record."""
     if not isinstance(values, list) or not values:
         raise ValueError(f"{name}: record {number}: {values!r} is no list of scores")
     return [_score(name, number, value) for value in values]
@@ -95,8 +113,13 @@ def _scores(name: str, number: int, values: Any) -> list[float]:
 def _prompt(
     name: str, number: int, record: Mapping[str, Any], field: str
 ) -> dict[str, str]:
-    """The prompt and its parts. Raises: ValueError naming the record."""
-    prompt = str(_field(name, number, record, field)).strip().rstrip('",').rstrip()
+    """The prompt and its parts: `prompt`, and what `prometheus.PARTS` names.
+
+    Raises: ValueError naming the record.
+    """
+    prompt = str(_field(name, number, record, field)).strip()
+    # A quote and a comma may stand behind the prompt.
+    prompt = prompt.rstrip('",').rstrip()
     try:
         parts = prometheus.split(prompt)
     except ValueError as error:
@@ -119,11 +142,15 @@ def _written(name: str, number: int, record: Mapping[str, Any]) -> dict[str, Any
 
 
 def _flask(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of FLASK Eval. An input is an instruction with its rubric."""
+    """The rows of FLASK Eval. An input is an instruction with its rubric.
+
+    Raises: ValueError where GPT-4 has not equally many scores of all responses.
+    """
     name = "flask_eval"
     scores_of_gpt4 = []
     for number, record in enumerate(records):
         scores_of_gpt4.append(_scores(name, number, record.get("gpt4_score")))
+    # A frame has one column a draw, so that all responses need as many.
     draws = set(map(len, scores_of_gpt4))
     if len(draws) > 1:
         raise ValueError(f"{name}: GPT-4 has {sorted(draws)} scores of one response")
@@ -149,7 +176,11 @@ def _flask(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _pair(number: int, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The two rows of a pair of MT Bench."""
+    """The two rows of a pair of MT Bench, the preferred response first.
+
+    Raises: ValueError where `tie` is not 0 or 1, or the two responses answer different
+    instructions.
+    """
     name = "mt_bench_human"
     tie = _field(name, number, record, "tie")
     if tie not in (0, 1):

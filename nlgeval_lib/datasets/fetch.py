@@ -1,5 +1,10 @@
-"""From a path in the registry to a verified file, and to its content: data/raw, then
-a mirror folder, then the URL.
+"""From a path in the registry to a verified file, and to its content: data/raw, then a
+mirror folder, then the URL.
+
+`path` gives one file, `local` only where it is here already; `text`, `json_file` and
+`json_lines` read it. `verify` holds a file against the registry's checksum; nothing is
+read that was not verified. `download` asks the address and the archives. `all` fetches
+whole data sets and says what became of each, `together` the files of one.
 """
 
 from __future__ import annotations
@@ -26,8 +31,8 @@ from nlgeval_lib.datasets.registry import (
     Entry,
 )
 
-MIRROR = files.MIRROR
-BESIDE = files.BESIDE
+MIRROR = files.MIRROR  # the variable of the environment that names the mirror
+BESIDE = files.BESIDE  # where a mirror is looked for beside the checkout
 TIMEOUT = (5.0, 20.0)  # seconds to connect, and between two pieces
 ATTEMPTS = 3
 BACKOFF = 0.5  # seconds before the second attempt, doubled before the third
@@ -37,7 +42,7 @@ _SETTLED_NS = 50_000_000
 
 
 def mirror() -> Path | None:
-    """The folder with copies of the public files (`files.mirror`)."""
+    """The folder with copies of the public files; None without one (`files.mirror`)."""
     return files.mirror()
 
 
@@ -56,9 +61,9 @@ def mirror_line() -> str:
 
 
 def local(relpath: str) -> Path | None:
-    """The verified file in data/raw or in the mirror, or None where neither has it.
-    Never uses the network.
+    """The verified file in data/raw or in the mirror; None where neither has it.
 
+    Never uses the network.
     Raises: UnknownName for a path that is not in the registry; ChecksumError where a
     file is there but is another one; DataUnavailable where it cannot be read.
     """
@@ -78,9 +83,10 @@ def local(relpath: str) -> Path | None:
 
 
 def path(relpath: str, optional: bool = False) -> Path:
-    """The verified local file for a registry path; downloaded to data/raw where no copy
+    """The verified local file for a registry path, downloaded to data/raw where no copy
     is here.
 
+    relpath: the path in the registry.
     optional: also an optional file is downloaded; else it is used only where it lies.
     Raises: UnknownName, ChecksumError, DataUnavailable (what was tried, the way out),
     OSError where data/raw cannot be written.
@@ -131,6 +137,7 @@ def origin(entry: Entry) -> str:
 
 
 def _not_local() -> str:
+    """Where a file was looked for on this machine, in words."""
     folder = mirror()
     if folder is None:
         return f"not in data/raw, no mirror set ({MIRROR})"
@@ -138,19 +145,26 @@ def _not_local() -> str:
 
 
 def text(relpath: str) -> str:
-    """A registered file's text."""
+    """A registered file's text, read as UTF-8.
+
+    Raises: as `path`.
+    """
     return path(relpath).read_bytes().decode("utf-8")
 
 
 def json_file(relpath: str) -> Any:
-    """The JSON value in a registered file."""
+    """The JSON value in a registered file.
+
+    Raises: as `path`; json.JSONDecodeError where it is no JSON.
+    """
     return json.loads(path(relpath).read_bytes())
 
 
 def json_lines(relpath: str) -> list[Any]:
-    """The JSON values in a registered file, one a line.
+    """The JSON values in a registered file, one a line; empty lines are passed over.
 
-    Only a line feed ends one: texts may hold other separators.
+    Only a line feed ends a line: texts may hold other separators.
+    Raises: as `json_file`.
     """
     lines = path(relpath).read_bytes().split(b"\n")
     return [json.loads(line) for line in lines if line.strip()]
@@ -160,11 +174,12 @@ def json_lines(relpath: str) -> list[Any]:
 
 
 def verify(path: Path, entry: Entry) -> None:
-    """Hold the file at `path` against its registry entry. Raises: ChecksumError: file,
-    what was found, what to do.
+    """Hold the file at `path` against its registry entry: pass where the checksum is
+    the same.
 
     A file found right is not hashed again, in any process, while its size and its time
-    stamps stay as they were.
+    stamps stay as they were: the log of verified files has them.
+    Raises: ChecksumError naming the file, what was found, what to do.
     """
     stat = path.stat()
     times = f"{stat.st_mtime_ns} {stat.st_ctime_ns}"
@@ -207,11 +222,15 @@ def _hashed(path: Path, entry: Entry) -> str:
 
 
 def _kind(entry: Entry) -> str:
+    """What the checksum of an entry is called."""
     return "sha256" if entry.sha256 else "git blob id"
 
 
 @functools.cache
 def _verified(log: Path) -> set[str]:
+    """The stamps of the files that were found right, as the log has them; empty without
+    a log.
+    """
     with contextlib.suppress(OSError):
         return set(log.read_text(encoding="utf-8", errors="replace").split("\n"))
     return set()
@@ -225,11 +244,12 @@ class _Passing(Exception):
 
 
 def download(entry: Entry, target: Path) -> None:
-    """Fetch `entry` to `target`, which appears whole and verified or not at all; its
-    address is asked first, then the archives' (`Entry.places`).
+    """Fetch `entry` to `target`, which appears whole and verified or not at all.
 
-    Raises: DataUnavailable where no address gives such a file; ChecksumError where the
-    last one that answers gives another one; OSError where `target` cannot be written.
+    The entry's address is asked first, then the archives' (`Entry.places`).
+    Raises: DataUnavailable where no address gives such a file; ChecksumError of the
+    first address that gives another one, where none gives the right one; OSError where
+    `target` cannot be written.
     """
     failures: list[DataError] = []
     for url in entry.places():
@@ -238,6 +258,7 @@ def download(entry: Entry, target: Path) -> None:
             return
         except DataError as error:
             failures.append(error)
+    # That another file came says more than that nothing came.
     wrong = [error for error in failures if isinstance(error, ChecksumError)]
     if wrong:
         raise wrong[0]
@@ -245,7 +266,10 @@ def download(entry: Entry, target: Path) -> None:
 
 
 def _download(entry: Entry, target: Path) -> None:
-    """Fetch from the entry's one address."""
+    """Fetch from the entry's one address, several times where a fault may pass.
+
+    Raises: as `download`.
+    """
     from tenacity import (
         Retrying,
         retry_if_exception_type,
@@ -271,7 +295,11 @@ def _download(entry: Entry, target: Path) -> None:
 
 
 def _check(entry: Entry, path: Path) -> None:
-    """Passes where what came is the file of the entry."""
+    """Pass where what came is the file of the entry.
+
+    Raises: DataUnavailable for a web page in its place; _Passing for a download that
+    broke off; ChecksumError for another file.
+    """
     checksum = _hashed(path, entry)
     if checksum == entry.checksum:
         return
@@ -296,6 +324,8 @@ def _ask(entry: Entry, path: Path) -> None:
 
     Everything that can go wrong on the way is reported in our words: requests' errors
     are OSErrors, as those of files are.
+    Raises: _Passing where another attempt may help (too many requests, a fault of the
+    server, a connection that broke off); else DataUnavailable.
     """
     import pooch
     import requests
@@ -338,8 +368,12 @@ def _cause(error: Exception) -> str:
 
 
 class Fetched(NamedTuple):
-    """What became of one data set: its files, how many of them are here, and why not
-    the rest.
+    """What became of one data set.
+
+    name: as it was asked for.
+    files: its registry paths.
+    here: how many of them are here and verified.
+    reason: why the first of the others is not; "" where all are here.
     """
 
     name: str
@@ -349,7 +383,7 @@ class Fetched(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Are all files here and verified?"""
+        """Whether all files are here and verified."""
         return self.here == len(self.files)
 
 
@@ -358,13 +392,15 @@ def all(
     say: Callable[[str], object] = print,
     optional: bool = False,
 ) -> list[Fetched]:
-    """Fetch the files of the named data sets and recordings (default: every one); a
-    line each and a summary are said.
+    """Fetch the files of the named data sets and recordings; a line each and a summary
+    are said.
 
-    A file that is not available is reported and ends only its own data set. Optional files
-    are used where they lie, and fetched only where `optional` says so; the path of one
-    stands for itself as a name. Returns one `Fetched` a name.
-
+    A file that is not available is reported and ends only its own data set.
+    names: of data sets and recordings; the path of a file stands for itself as a name.
+    None for all that are fetched by default.
+    say: is called with each line.
+    optional: also optional files are fetched; else they are used where they lie.
+    Returns: one `Fetched` a name, in order.
     Raises: UnknownName; OSError where data/raw cannot be written.
     """
     from nlgeval_lib import datasets
@@ -398,9 +434,11 @@ def all(
 
 def together(name: str, relpaths: Iterable[str]) -> None:
     """Download those files of a data set that lie nowhere here, several at once and
-    with one bar of progress, before they are read one after the other.
+    with one bar of progress.
 
-    What cannot be fetched is left to the reader, which says why.
+    It is called before they are read one after the other. What cannot be fetched is
+    left to the reader, which says why.
+    name: for the bar.
     """
     folders = [folder for folder in (files.raw(), mirror()) if folder]
     missing = []
@@ -410,16 +448,18 @@ def together(name: str, relpaths: Iterable[str]) -> None:
     if len(missing) < 2:
         return
     try:
-        path(
-            missing[0]
-        )  # where the first cannot be fetched, nobody is asked for the rest
+        # Where the first cannot be fetched, nobody is asked for the rest.
+        path(missing[0])
     except DataError:
         return
     _fetched(name, missing[1:], optional=False)
 
 
 def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
-    """Fetch the files of one data set, several at once, with a bar of progress."""
+    """Fetch the files of one data set, several at once, with a bar of progress.
+
+    optional: as `path` has it.
+    """
     from tqdm import tqdm
 
     def failure(relpath: str) -> str:
@@ -445,5 +485,5 @@ def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
 
 
 def megabytes(relpaths: Iterable[str]) -> float:
-    """The size of these files together."""
+    """The size of these files together, in millions of bytes, by the registry."""
     return sum(registry.entry(relpath).bytes for relpath in relpaths) / 1e6

@@ -1,5 +1,7 @@
 """LLM-Rubric's real dialogues: nine questions about each of 223, one rater a dialogue,
 and gpt-3.5's probabilities of the four answers.
+
+`load` reads the raters' answers, `judge` the model's.
 """
 
 from __future__ import annotations
@@ -14,15 +16,23 @@ from nlgeval_lib.datasets import fetch, frame
 HUMAN = "llm_rubric/real_data/human_judges_real_convs_FIXED_ANON.tsv"
 JUDGE = "llm_rubric/real_data/gpt-3.5-turbo-16k_real_evaluations_FIXED.tsv"
 SPEC = frame.known("llm_rubric", HUMAN)
-NOT_ANSWERED = 0
+NOT_ANSWERED = 0  # what the file has where the rater gave no answer
 DRAWN = "llm_rubric/experiments/real_data/predictions/real_convs_machine_baselines.tsv"
+# the columns with the probabilities of the answers 1 to 4
 _ANSWERS = [f"answer{answer}_prob" for answer in range(1, 5)]
 
 
 def load() -> pd.DataFrame:
-    """A dialogue an item in file order, a question an aspect (`Q0` is the overall
-    satisfaction), answers 1 to 4; NaN where the rater gave none. `annotator` is who
-    rated the dialogue. The dialogues' texts are not loaded.
+    """223 dialogues x 9 questions, in file order: a dialogue an item, a question an
+    aspect.
+
+    A dialogue is its own input; its system is one of three. The aspect `Q0` is the
+    overall satisfaction, `Q1` to `Q8` ask for single properties; answers are 1 to 4.
+    `human` is the answer of the dialogue's one rater, NaN where that rater gave none
+    (some of Q1, Q3, Q4, Q5). `annotator` is who rated the dialogue, one of 13. The
+    dialogues' texts are not loaded.
+    Raises: DataUnavailable; ChecksumError; ValueError where a count is not as expected.
+    Source: Hashemi et al. 2024, LLM-Rubric.
     """
     table = _table(HUMAN)
     rows = []
@@ -43,9 +53,14 @@ def load() -> pd.DataFrame:
 
 
 def judge() -> pd.DataFrame:
-    """gpt-3.5's answers: a row a dialogue and question, `value` the expected answer by
-    its probabilities (of the four, made to sum to one), `sampled` the answer that the
-    authors' baselines drew (NaN where the rater gave none), and `most_probable`.
+    """gpt-3.5's answers to the same questions: a row a dialogue and question, 2007 in
+    all.
+
+    Returns: the keys of `recordings`, the four probabilities as the file has them, and
+    `value`: the expected answer, by the probabilities made to sum to one;
+    `sampled`: the answer that the authors' baselines drew, NaN where the rater gave
+    none;
+    `most_probable`: the answer with the highest probability, 1 to 4.
     """
     table = _table(JUDGE)
     probabilities = table[_ANSWERS].to_numpy(dtype=float)
@@ -70,5 +85,6 @@ def judge() -> pd.DataFrame:
 
 
 def _table(relpath: str) -> pd.DataFrame:
+    """A registered file of tab-separated values as a frame."""
     path: Path = fetch.path(relpath)
     return pd.read_csv(path, sep="\t")

@@ -15,21 +15,28 @@ SUBSETS = {
     "Neighbor": "llmbar/Adversarial/Neighbor",
 }
 FILES = {subset: f"{folder}/dataset.json" for subset, folder in SUBSETS.items()}
+# pairs of each subset
 SIZES = {"Natural": 100, "GPTInst": 92, "GPTOut": 47, "Manual": 46, "Neighbor": 134}
 SPEC = frame.known("llmbar", *FILES.values())
 
 
 def pair_id(subset: str, number: int) -> str:
-    """The name of a subset's pair."""
+    """The name of a subset's pair, counted from 0."""
     return f"{subset}-{number:03d}"
 
 
 def load() -> pd.DataFrame:
-    """419 pairs in file order, subset by subset: `instruction`, two outputs, and which
-    is better by the authors' agreed label, never a tie.
+    """419 pairs in file order, subset by subset: an instruction, two outputs, and which
+    is better.
 
-    The outputs' systems are not told. One instruction is there twice, and has one
-    input_id.
+    Columns: those of `pairs.KEYS`, `instruction` and `subset`. `preference` is the
+    authors' agreed label, 1 or 2, never a tie; there are no single raters. An input is
+    an instruction: 418, one of which is there twice. The outputs' systems are not
+    published: system_1 and system_2 are "".
+    Raises: DataUnavailable; ChecksumError; ValueError where a subset is not as large as
+    expected.
+    Source: Zeng et al. 2024, Evaluating Large Language Models at Evaluating Instruction
+    Following.
     """
     rows = []
     inputs: dict[str, str] = {}

@@ -1,6 +1,9 @@
-"""The two embedded sets, for exercise and tests only: `mini`, short sources with
-outputs degraded in known steps, and `mini_judge`, the miniature judge's held-out set of
-records and texts about them, errors put in on purpose.
+"""The two embedded sets, for exercise and tests only: no person rated them, and nothing
+is fetched for them.
+
+`mini` has short sources with outputs degraded in known steps; `mini_judge` is the
+miniature judge's held-out set of records and texts about them, with errors put in on
+purpose.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from nlgeval_lib.datasets import frame
 from nlgeval_lib.datasets.registry import DataUnavailable
 
 MINI = "mini/mini.jsonl"  # below data/, in the repository
-FILE = "heldout.jsonl"
-RUBRICS = "rubrics.jsonl"
+FILE = "heldout.jsonl"  # of mini_judge
+RUBRICS = "rubrics.jsonl"  # of mini_judge, one an aspect
 
 SPECS = {
     "mini": frame.known("mini", embedded=(MINI,)),
@@ -26,7 +29,8 @@ SPECS = {
         "mini_judge", embedded=(f"mini/judge/{FILE}", f"mini/judge/{RUBRICS}")
     ),
 }
-_KNOWN = ("input_id", "system_id", "source", "reference", "output", "instruction")
+# the columns that both sets take as their files have them
+_COPIED = ("input_id", "system_id", "source", "reference", "output", "instruction")
 
 
 def folder() -> Path:
@@ -43,14 +47,18 @@ def load(name: str) -> pd.DataFrame:
     """One of the sets in file order; `human` is no rating: it is the gold score of the
     output's construction.
 
-    mini: 75 sources x 8 outputs, with `kind`, `degradation` (which `system_id` names),
-    `severity` 0-5 and the injected `errors`. mini_judge: 50 records x 6 systems x 5
-    aspects; `human` is 5 minus the penalties of the errors that were put in, 1 at
-    least, and `system_id` names a make-believe system by the errors it makes. Further
-    columns: `rubric` (Prometheus', one an aspect), `domain`, `errors` (kind, key,
-    location, correction, penalty), `kinds`, and `penalty`, the sum that an error
-    analysis should find.
+    name: mini or mini_judge.
 
+    mini: 75 sources x 8 degradations, aspect `quality` 0-1; a source is an input.
+    `kind` is the task of the source (summary, dialogue, data-to-text, question,
+    arithmetic), `degradation` what was done to the output (`system_id` names it too),
+    `severity` 0-5 how much, `errors` a tuple of the errors put in.
+    mini_judge: 50 records x 6 systems, five aspects 1-5; a record is an input.
+    `system_id` names a make-believe system by the errors it makes. `human` is 5 minus
+    the penalties of the errors that were put in, at least 1. `errors` has a dict an
+    error (kind, key, location, correction, penalty), `kinds` their kinds, `penalty` the
+    sum that an error analysis should find. `rubric` is Prometheus', one an aspect;
+    `domain` what the record is about.
     Raises: DataUnavailable where a file is not in the checkout; ValueError naming a
     broken line.
     """
@@ -61,7 +69,7 @@ def load(name: str) -> pd.DataFrame:
         return build(records, {entry["aspect"]: entry["rubric"] for entry in rubrics})
     rows = []
     for record in records:
-        row = {key: record[key] for key in (*_KNOWN, "kind", "degradation")}
+        row = {key: record[key] for key in (*_COPIED, "kind", "degradation")}
         row["severity"] = float(record["severity"])
         row["errors"] = tuple(record["errors"])
         row["human"] = {"quality": float(record["gold"])}
@@ -72,13 +80,15 @@ def load(name: str) -> pd.DataFrame:
 def build(
     records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]
 ) -> pd.DataFrame:
-    """The long frame of the judge's records as the file has them; rubrics: aspect ->
-    text.
+    """The long frame of `mini_judge` from its records.
+
+    records: as the file has them.
+    rubrics: aspect -> the rubric's text.
     """
     rows = []
     for record in records:
         errors = record["errors"]
-        row = {key: record[key] for key in (*_KNOWN, "domain")}
+        row = {key: record[key] for key in (*_COPIED, "domain")}
         row["errors"] = tuple(errors)
         row["kinds"] = tuple(error["kind"] for error in errors)
         row["penalty"] = float(record["penalty"])
@@ -89,7 +99,11 @@ def build(
 
 
 def _embedded(name: str, relpath: str) -> list[dict[str, Any]]:
-    """The records of a file below data/ that belongs to the repository, one a line."""
+    """The records of a file below data/ that belongs to the repository, one a line.
+
+    Raises: DataUnavailable where the file is not there; ValueError naming the line that
+    is no JSON.
+    """
     path = files.data() / relpath
     if not path.is_file():
         raise DataUnavailable(

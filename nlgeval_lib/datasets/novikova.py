@@ -1,5 +1,8 @@
 """SFRES, SFHOT and BAGEL, data-to-text: a pickle with all references each, and the
 original table of all three.
+
+The pickles (BARTScore's) have the references and no system ids; the original table has
+system ids and stored metrics, and no references. `load` puts them together row by row.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ STORED = (
     "sim.mr.sys",
 )
 
+# the further files of each set: UniEval's scores
 _UNIEVAL = {
     "sfres": ["sfres/unieval_sfres_result.json"],
     "sfhot": ["sfhot/unieval_sfhot_result.json"],
@@ -42,17 +46,25 @@ def load(name: str) -> pd.DataFrame:
     """One of the sets in file order: outputs of 2 systems, 3 aspects, all references,
     stored metrics.
 
-    `human` is the median of 3 raters, joined by row with system ids and stored metrics
-    of the original table. Inputs are the distinct meaning representations; a system may
-    have several outputs for one. `unieval` holds UniEval's scores of the first two
-    sets. CoAScore's aspect Overall is BAGEL's `quality`.
+    name: sfres (1181 outputs, 580 inputs), sfhot (875, 398) or bagel (404, 202).
+
+    Aspects: naturalness, informativeness, quality, 1-6; `human` is the median of 3
+    raters. CoAScore's aspect Overall is BAGEL's `quality`. An input is a distinct
+    meaning representation (`source`); in SFRES and SFHOT a system may have several
+    outputs for one. `references` are 6 to 3810 texts, some of them alike.
+    Further columns: `doc_id` (the output's place in the file), `act` (the dialogue act
+    of the source), `stored_...` (metrics of the original table), and for sfres and
+    sfhot `unieval` (UniEval's score for the aspect).
+    Raises: DataUnavailable; ChecksumError; ValueError where the files do not fit
+    together.
+    Source: Novikova et al. 2017, Why We Need New Evaluation Metrics for NLG.
     """
     spec = SPECS[name]
     content = safe_pickle.load(fetch.path(spec.files[0]))
     records = list(content.values())
     table = _original_rows(name, records)
     sources = dict.fromkeys(record["src"] for record in records)
-    ids = {source: f"{name}-{n:03d}" for n, source in enumerate(sources)}
+    ids = {source: f"{name}-{number:03d}" for number, source in enumerate(sources)}
     rows = []
     for place, (record, original) in enumerate(zip(records, table, strict=True)):
         row = {
@@ -78,6 +90,8 @@ def _original_rows(name: str, records: list[dict[str, Any]]) -> list[dict[str, s
     """The set's rows of the original table, which has system ids and metrics.
 
     The two files have no common id: output and all three ratings must agree row by row.
+    records: of the pickle, in file order.
+    Raises: ValueError where a row does not agree.
     """
     with open(fetch.path(TABLE), encoding="utf-8", newline="") as handle:
         every_row = list(csv.DictReader(handle))
@@ -98,7 +112,10 @@ def _original_rows(name: str, records: list[dict[str, Any]]) -> list[dict[str, s
 def _add_unieval(
     name: str, rows: list[dict[str, Any]], predictions: list[dict[str, Any]]
 ) -> None:
-    """Put UniEval's scores into the rows, whose outputs they must be of."""
+    """Put UniEval's scores into the rows, whose outputs they must be of.
+
+    Raises: ValueError where an output differs.
+    """
     agreeing = 0
     for row, prediction in zip(rows, predictions, strict=True):
         agreeing += prediction["system_output"] == row["output"]
@@ -110,5 +127,13 @@ def _add_unieval(
 
 
 def letters(text: str) -> str:
-    """The letters and digits of a text, small: what is compared of an output."""
+    """The letters and digits of a text, in small letters: what is compared of an
+    output.
+
+    Copies of one output differ in blanks, marks and capitals.
+
+    Example:
+        >>> letters("Red Door Cafe, is it?")
+        'reddoorcafeisit'
+    """
     return "".join(filter(str.isalnum, text.lower()))

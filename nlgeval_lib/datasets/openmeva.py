@@ -7,25 +7,30 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, frame
 
 FILE = "openmeva/openmeva.json"
+# TIGERScore's copy, which has the instruction
 PREPARED = "openmeva/tigerscore_storygen.json"
 
 SPEC = frame.known("openmeva", FILE, PREPARED)
 
 
 def load() -> pd.DataFrame:
-    """OpenMEVA-ROC in file order: 1000 outputs, one aspect, 18 stored metrics and one
-    ChatGPT rating.
+    """OpenMEVA-ROC in file order: 200 inputs x 5 systems, one aspect `overall` 1-5.
 
-    `human` is the mean of 5 raters. `instruction` is that of TIGERScore's prepared
-    copy, which has the same outputs and ratings. `stored_chatgpt` is one star rating,
-    the other `stored_` columns are reference metrics and perplexity.
+    `human` is the mean of 5 raters. An input is a first sentence (`source`), `output`
+    the story that goes on from it, `reference` the one text to compare with.
+    `instruction` is that of TIGERScore's prepared copy, which has the same outputs and
+    ratings. `stored_chatgpt` is one star rating by ChatGPT; the other `stored_` columns
+    are reference metrics and perplexity.
+    Raises: DataUnavailable; ChecksumError; ValueError where the two files do not agree.
+    Source: Guan et al. 2021, OpenMEVA; stored scores: Wang et al. 2023, Is ChatGPT a
+    Good NLG Evaluator?
     """
     copies = {story["id"]: story for story in fetch.json_file(PREPARED)}
     rows = []
     agreeing = 0
     for story in fetch.json_file(FILE):
         copy = copies[story["doc_id"]]
-        copied = {}
+        copied = {}  # system -> its text and rating in the copy
         for candidate in copy["candidates"]:
             rating = candidate["scores"]["human"]
             copied[candidate["model"]] = (candidate["text"], rating)

@@ -1,7 +1,14 @@
-"""The frame of pairs: one row two outputs for one input, and which of them is preferred.
+"""The frame of pairs: one row two outputs for one input, and which of them is
+preferred.
 
-frame = datasets.load_pairs("llmbar")
-frame = datasets.load_pairs("summeval", aspect="fluency")
+    frame = datasets.load_pairs("llmbar")
+    frame = datasets.load_pairs("summeval", aspect="fluency")
+
+A preference is FIRST (1), SECOND (2), TIE (0), or NaN where nobody said. `build` makes
+the frame of a set that has pairs, `from_ratings` and `from_halves` make it of a long
+frame. `swapped` gives the same pairs in the other order, as a judge sees them that is
+asked twice. `frame.attrs` has name, kind "pairs", ties (whether 0 may stand), n_items
+(pairs), n_inputs and n_systems.
 """
 
 from __future__ import annotations
@@ -15,9 +22,11 @@ import pandas as pd
 
 from nlgeval_lib.datasets.frame import Spec, expect
 
+# what a preference may be
 FIRST = 1
 SECOND = 2
 TIE = 0
+# the columns that a frame of pairs begins with; those of raters follow `preference`
 KEYS = (
     "dataset",
     "input_id",
@@ -33,11 +42,12 @@ KEYS = (
 def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """The frame of `spec` from one row a pair, in file order.
 
-    A row has the columns of `KEYS` but `dataset`; `rater_...` are those of single
-    raters. A preference is 1 or 2 for the output that is better, 0 for a tie, NaN where
-    nobody said.
-
-    Raises: ValueError where a count or a preference is not as the spec says.
+    rows: mappings with the columns of `KEYS` but `dataset`; `rater_...` are those of
+    single raters; further columns stay behind them. A preference is 1 or 2 for the
+    output that is better, 0 for a tie, NaN where nobody said.
+    Returns: preferences as float64.
+    Raises: ValueError where a count or a preference is not as the spec says, and where
+    a pair_id is there twice.
     """
     frame = pd.DataFrame(rows)
     frame.insert(0, "dataset", spec.name)
@@ -59,6 +69,7 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def _ties_allowed(spec: Spec) -> bool:
+    """Whether the set's scale of preferences begins at the tie, 0."""
     lowest, _ = spec.scale["preference"]
     return lowest == TIE
 
@@ -68,9 +79,13 @@ def counted(
     name: str,
     ties: bool,
 ) -> pd.DataFrame:
-    """The frame, with what it is about in its `attrs`.
+    """The frame, with what it is about and its sizes in its `attrs`.
 
-    Raises: ValueError for a preference that is none of 1, 2 and (with ties) 0.
+    name: the data set.
+    ties: whether 0 is a preference of this set.
+    Returns: the frame itself.
+    Raises: ValueError for a preference that is none of 1, 2 and (with ties) 0; and as
+    `check`.
     """
     check(frame, ties)
     frame.attrs = {
@@ -85,16 +100,18 @@ def counted(
 
 
 def check(frame: pd.DataFrame, ties: bool = True) -> None:
-    """Hold the form of a frame of pairs.
+    """Hold the form of a frame of pairs: pass where its columns, preferences and ids
+    are right.
 
+    ties: whether 0 is allowed.
     Raises: ValueError naming the column, or the pair and what it has.
     """
-    lacking = [column for column in ("pair_id", "preference") if column not in frame]
-    if lacking:
-        raise ValueError(
-            f"a frame of pairs has no column {lacking[0]!r}; "
-            f"it has {', '.join(map(str, frame.columns))}"
-        )
+    for column in ("pair_id", "preference"):
+        if column not in frame:
+            raise ValueError(
+                f"a frame of pairs has no column {column!r}; "
+                f"it has {', '.join(map(str, frame.columns))}"
+            )
     allowed = (TIE, FIRST, SECOND) if ties else (FIRST, SECOND)
     preferences = frame["preference"]
     wrong = preferences.notna() & ~preferences.isin(allowed)
@@ -111,32 +128,47 @@ def check(frame: pd.DataFrame, ties: bool = True) -> None:
 
 
 def systems(frame: pd.DataFrame) -> list[str]:
-    """The systems of both sides, in the order in which they come; "" is no system."""
+    """The systems of both sides, each once, in the order in which they come; "" is no
+    system.
+    """
     names = [*frame["system_1"], *frame["system_2"]]
     return [name for name in dict.fromkeys(names) if name]
 
 
 def flipped(verdicts: Any) -> np.ndarray:
-    """The same verdicts said of the pair in the other order: 1 and 2 change places."""
+    """The same verdicts about the pair in the other order: 1 and 2 change places.
+
+    verdicts: numbers or an array of them; 0 and NaN stay.
+
+    Example:
+        >>> flipped([1, 2, 0]).tolist()
+        [2.0, 1.0, 0.0]
+    """
     values = np.asarray(verdicts, dtype=float)
     return np.where((values == FIRST) | (values == SECOND), 3 - values, values)
 
 
 def swapped(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same pairs in the other order: outputs, systems and preferences."""
+    """The same pairs in the other order: outputs, systems and preferences change
+    places.
+
+    Every two columns `..._1` and `..._2` change their names; the columns stay in order.
+    For a judge that is asked in both orders.
+    """
     names = {}
     for column in frame.columns:
-        if str(column).endswith(("_1", "_2")) and not _said(column):
+        # rater_1 and rater_2 are two raters, not two sides
+        if str(column).endswith(("_1", "_2")) and not _is_verdict(column):
             end = "2" if str(column).endswith("1") else "1"
             names[column] = f"{str(column)[:-1]}{end}"
-    other = frame.rename(columns=names)[list(frame.columns)]
-    for column in filter(_said, frame.columns):
-        other[column] = flipped(frame[column])
-    other.attrs = dict(frame.attrs)
-    return other
+    turned = frame.rename(columns=names)[list(frame.columns)]
+    for column in filter(_is_verdict, frame.columns):
+        turned[column] = flipped(frame[column])
+    turned.attrs = dict(frame.attrs)
+    return turned
 
 
-def _said(column: Any) -> bool:
+def _is_verdict(column: Any) -> bool:
     """Whether a column says which output is better."""
     return column == "preference" or str(column).startswith("rater_")
 
@@ -144,9 +176,15 @@ def _said(column: Any) -> bool:
 def majority(ratings: Any) -> np.ndarray:
     """What most raters say of each pair; a tie where no verdict has most votes.
 
-    ratings: `R[rater, pair]`, each 1, 2, 0 or NaN; NaN where nobody rated.
+    ratings: `R[rater, pair]`, each 1, 2, 0 or NaN.
+    Returns: one verdict a pair as float64; NaN where nobody rated.
+
+    Example:
+        >>> majority([[1, 1, 0], [1, 2, 0], [2, 0, np.nan]]).tolist()
+        [1.0, 0.0, 0.0]
     """
     table = np.asarray(ratings, dtype=float)
+    # votes[verdict, pair]; the verdicts are their own places: 0, 1, 2
     votes = np.stack([(table == value).sum(axis=0) for value in (TIE, FIRST, SECOND)])
     most = votes.max(axis=0)
     alone = (votes == most).sum(axis=0) == 1
@@ -159,31 +197,32 @@ def from_ratings(
     aspect: str | None = None,
     margin: float = 0.0,
 ) -> pd.DataFrame:
-    """The pairs that a long frame of ratings holds: every two systems of each input.
+    """The pairs that a long frame of ratings holds: every two outputs of each input.
 
-    The output with the higher rating is preferred; ratings at most `margin` apart are a
-    tie. A pair without both ratings is left out, and counted in `attrs["left_out"]`.
-    The rater columns become preferences of the same kind.
-
-    Raises: ValueError where the frame has several aspects and none is named.
+    frame: as `datasets.load` gives a rated set.
+    aspect: whose ratings decide; None where the frame has one alone.
+    margin: ratings at most so far apart are a tie, in points of the scale; beyond it
+    the output with the higher rating is preferred.
+    Returns: a frame of pairs, input by input; `pair_id` is input and both systems, with
+    | between them. The rater columns become preferences of the same kind. A pair
+    without both ratings is left out, and counted in `attrs["left_out"]`.
+    Raises: ValueError where the frame has several aspects and none is named, for an
+    aspect that it has not, where no input has two outputs, and where a pair_id is there
+    twice.
     """
-    aspects = list(frame["aspect"].unique())
-    if aspect is None and len(aspects) > 1:
-        raise ValueError(f"name one aspect; there are {', '.join(aspects)}")
-    aspect = aspects[0] if aspect is None else aspect
-    if aspect not in aspects:
-        raise ValueError(f"no aspect {aspect!r}; there are {', '.join(aspects)}")
+    aspect = _chosen_aspect(frame, aspect)
     rated = frame[frame["aspect"] == aspect].reset_index(drop=True)
     first, second = _places(rated)
-    both = rated["human"].to_numpy(dtype=float)
-    present = ~np.isnan(both[first] - both[second])
+    ratings = rated["human"].to_numpy(dtype=float)
+    # NaN on either side makes the difference NaN: such a pair has no preference.
+    present = ~np.isnan(ratings[first] - ratings[second])
     ones = rated.iloc[first[present]].reset_index(drop=True)
     twos = rated.iloc[second[present]].reset_index(drop=True)
-    names = [ones["input_id"], ones["system_id"], twos["system_id"]]
+    names = zip(ones["input_id"], ones["system_id"], twos["system_id"], strict=True)
     columns = {
         "dataset": ones["dataset"],
         "input_id": ones["input_id"],
-        "pair_id": ["|".join(map(str, parts)) for parts in zip(*names, strict=True)],
+        "pair_id": ["|".join(map(str, parts)) for parts in names],
         "system_1": ones["system_id"],
         "system_2": twos["system_id"],
         "preference": _higher(ones["human"], twos["human"], margin),
@@ -203,8 +242,23 @@ def from_ratings(
     return pairs
 
 
+def _chosen_aspect(frame: pd.DataFrame, aspect: str | None) -> str:
+    """The aspect that is named, or the only one of the frame. Raises: ValueError."""
+    aspects = list(frame["aspect"].unique())
+    if aspect is None and len(aspects) > 1:
+        raise ValueError(f"name one aspect; there are {', '.join(aspects)}")
+    if aspect is None:
+        aspect = aspects[0]
+    if aspect not in aspects:
+        raise ValueError(f"no aspect {aspect!r}; there are {', '.join(aspects)}")
+    return aspect
+
+
 def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of both outputs of each pair, input by input."""
+    """The rows of the first and of the second output of each pair, input by input.
+
+    Raises: ValueError where no input has two outputs.
+    """
     places: list[tuple[int, int]] = []
     for _, rows in rated.groupby("input_id", sort=False):
         places += combinations(rows.index, 2)
@@ -215,12 +269,12 @@ def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _higher(
-    one: pd.Series,
-    two: pd.Series,
+    first: pd.Series,
+    second: pd.Series,
     margin: float,
 ) -> np.ndarray:
-    """Which of two ratings is higher, 0 where they are within the margin."""
-    gap = one.to_numpy(dtype=float) - two.to_numpy(dtype=float)
+    """Which of two ratings is higher: 1 or 2, 0 within the margin, NaN without both."""
+    gap = first.to_numpy(dtype=float) - second.to_numpy(dtype=float)
     preferred = np.where(gap > margin, FIRST, np.where(gap < -margin, SECOND, TIE))
     return np.where(np.isnan(gap), np.nan, preferred)
 
@@ -228,9 +282,9 @@ def _higher(
 def from_halves(frame: pd.DataFrame) -> pd.DataFrame:
     """The pairs of a long frame that has the two outputs of a pair in two rows.
 
-    Such a frame (`hhh`) has one aspect `preference`, 1 for the output that was chosen
-    and 0 for the other, and one input a pair. The first row is output 1.
-
+    frame: such as `hhh`: one aspect `preference`, 1 for the output that was chosen, 0
+    for the other and .5 for both of a tie, and one input a pair.
+    Returns: as `from_ratings`; the first row of a pair is output 1.
     Raises: ValueError where an input has not two rows.
     """
     sizes = frame.groupby("input_id", sort=False).size()

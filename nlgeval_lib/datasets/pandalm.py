@@ -15,19 +15,26 @@ SPEC = frame.known("pandalm", FILE)
 
 
 def pair_id(number: int) -> str:
-    """The name of the file's pair of this number."""
+    """The name of the file's pair of this number, its `idx`."""
     return f"pandalm-{number:03d}"
 
 
 def load() -> pd.DataFrame:
-    """999 pairs in file order: `instruction`, `source` (the instruction's input), two
-    outputs, three raters, and as preference what most of them say.
+    """999 pairs in file order: an instruction, two models' answers, three raters.
 
-    Where the three say three things, the preference is a tie.
+    Columns: those of `pairs.KEYS`, rater_0 to rater_2 (each 1, 2, or 0 for a tie),
+    `source` (the instruction's input, often ""), `instruction`, `category`.
+    `preference` is what most raters say; where the three say three things, it is a tie.
+    An input is an instruction with its source: 170. The systems are five models of
+    about 7 billion parameters.
+    Raises: DataUnavailable; ChecksumError; ValueError where a count is not as expected.
+    Source: Wang et al. 2024, PandaLM.
     """
     records = fetch.json_file(FILE)
-    ratings = np.array([[record[name] for record in records] for name in RATERS])
-    preferences = pairs.majority(ratings)
+    by_rater = []
+    for name in RATERS:
+        by_rater.append([record[name] for record in records])
+    preferences = pairs.majority(np.array(by_rater))
     rows = []
     inputs: dict[tuple[str, str], str] = {}
     for record, preference in zip(records, preferences, strict=True):
@@ -51,5 +58,7 @@ def load() -> pd.DataFrame:
 
 
 def _text(response: object) -> str:
-    """A response as text: some that say a number or "true" stand as JSON's own."""
+    """A response as text: some that say a number or "true" stand as JSON's own in the
+    file.
+    """
     return response if isinstance(response, str) else json.dumps(response)

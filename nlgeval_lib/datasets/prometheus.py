@@ -1,5 +1,8 @@
-"""Vicuna Bench, MT Bench and HHH Alignment in Prometheus' files: prompts that are
-taken apart here.
+"""Vicuna Bench, MT Bench and HHH Alignment in Prometheus' files.
+
+A record has the judge's whole prompt in one string: `split` takes it apart into
+instruction, response, reference and rubric, and `load` makes the frames.
+`feedback_bench` reads further files of the same form.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
 
-DRAWS = 3
+DRAWS = 3  # GPT-4's scores of one response
+# a whole prompt of absolute grading, heading by heading
 _PROMPT = re.compile(
     r"###Task Description:\n(?P<task>.*?)\n\n"
     r"###The instruction to evaluate:\n(?P<instruction>.*?)\n\n"
@@ -22,6 +26,7 @@ _PROMPT = re.compile(
     r"###Feedback:\s*",
     re.DOTALL,
 )
+# any heading: each must be there once, also inside the texts
 _HEADING = re.compile(
     "(?m)^###(?:Task Description|The instruction to evaluate|Response to evaluate"
     r"|Reference Answer \(Score 5\)|Score Rubrics|Feedback):"
@@ -31,16 +36,19 @@ SPECS = {
     "mt_bench": frame.known("mt_bench", "prometheus/mt_bench_eval.json"),
     "hhh": frame.known("hhh", "prometheus/hhh_alignment_eval.json"),
 }
+# what `split` gives, in order
 PARTS = ("instruction", "output", "reference", "rubric")
 
 
 def split(prompt: str) -> tuple[str, ...]:
-    """Take an absolute-grading prompt apart at its headings: `PARTS`, an empty
-    reference where the prompt has none.
+    """Take an absolute-grading prompt apart at its headings.
 
+    prompt: from "###Task Description:" to "###Feedback:".
+    Returns: the texts that `PARTS` names; an empty reference where the prompt has none.
     Raises: ValueError where a heading is missing, there twice, or out of order.
     """
     match = _PROMPT.fullmatch(prompt)
+    # A heading inside a text would cut that text short: count them all.
     headings = len(_HEADING.findall(prompt))
     if match:
         headings -= match["reference"] is not None
@@ -54,12 +62,23 @@ def split(prompt: str) -> tuple[str, ...]:
 
 def load(name: str) -> pd.DataFrame:
     """One of the sets in file order, with the judge's whole prompt as published, and
-    each instruction's rubric.
+    each input's rubric.
 
-    The benches: 80 instructions x 4 models, with references. `human` is NaN: the gold
-    scores are GPT-4-0613's, in rater_gpt4_0..2, with `gpt4` their mean and its
-    feedbacks. HHH: pairs of which the response `chosen` comes first, with `human` 1,
-    before the one `rejected`, with 0; no references.
+    name: vicuna_bench, mt_bench or hhh.
+
+    vicuna_bench, mt_bench: 80 inputs x 4 models, aspect `overall` 1-5, one rubric and
+    one reference an input. The inputs of mt_bench are second turns: `instruction` is a
+    dialogue that holds the model's own first answer, so that it differs between the
+    models of one input. `human` is NaN: the gold scores are GPT-4-0613's, in
+    rater_gpt4_0 to rater_gpt4_2, with `gpt4` their mean and `feedback_gpt4_0` to `_2`
+    its feedbacks.
+    hhh: 221 pairs, each an input; aspect `preference` 0-1. The response `chosen` (its
+    system_id) comes first, with `human` 1, before the one `rejected`, with 0. No
+    references.
+    All have `instruction`, `output`, `rubric`, `category` and `prompt`.
+    Raises: DataUnavailable; ChecksumError; ValueError where a prompt is not of the
+    known form.
+    Source: Kim et al. 2024, Prometheus, Table 5; hhh: Askell et al. 2021.
     """
     spec = SPECS[name]
     records = fetch.json_file(spec.files[0])
@@ -68,7 +87,7 @@ def load(name: str) -> pd.DataFrame:
 
 
 def _graded(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a bench."""
+    """The rows of a bench, one a response."""
     rows = []
     for record in records:
         scores = [float(score) for score in record["gpt4_score"]]
@@ -89,7 +108,10 @@ def _graded(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _pairs(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of HHH Alignment, two a pair."""
+    """The rows of HHH Alignment, two a pair, the chosen response first.
+
+    Raises: ValueError where the two responses of a pair answer different instructions.
+    """
     rows = []
     agreeing = 0
     for number, pair in enumerate(records):
@@ -108,6 +130,7 @@ def _pairs(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _row(input_id: str, system_id: str, category: str, prompt: str) -> dict[str, Any]:
+    """What a row of each set has: ids, category, the prompt and its parts."""
     return {
         "input_id": input_id,
         "system_id": system_id,

@@ -1,5 +1,8 @@
-"""`data/registry.csv`: every public file with its address, checksum, size and
-licence; what may be wrong with one.
+"""`data/registry.csv`: every public file with its address, checksum, size and licence;
+and the errors for one that cannot be used.
+
+`entries` reads the table into one `Entry` a file, `entry` gives one. `unknown` and
+`choose` are how a name is looked up in a list, here and in the readers.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from nlgeval_lib.names import near
 class DataError(Exception):
     """A data file cannot be used.
 
-    The message is one line: which file, what was found, the way out.
+    The message is one line: which file, what was found, the way out. `DataUnavailable`
+    and `ChecksumError` say which of the two it is.
     """
 
 
@@ -34,18 +38,25 @@ class ChecksumError(DataError):
 
 
 class UnknownName(ValueError):
-    """A data set, recording or file name that the registry does not know; the
-    message has the nearest names.
+    """A data set, recording or file name that the registry does not know.
+
+    The message has the nearest names.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One public file; `optional` where it is fetched only when asked for.
+    """One public file, a row of the registry.
 
     path: relative, with forward slashes: below data/raw and below a mirror folder.
+    url: where the file is published.
+    sha256: of its content, 64 hexadecimal digits; "" where it is not known.
+    bytes: its size; 0 where it is not known.
+    licence: as the publisher states it.
+    repository: that the file comes from.
+    commit: of that repository; part of the address.
     git_blob: the sha1 that git gives the content; checked where no sha256 is known.
-    holds: of an optional file, what is in it.
+    holds: of an optional file, what is in it; "" for a file that is fetched by default.
     """
 
     path: str
@@ -69,9 +80,15 @@ class Entry:
         return self.sha256 or self.git_blob
 
     def places(self) -> list[str]:
-        """The file's address, then those of archives (`data/places.csv`), each once."""
+        """The addresses that the file is asked for at: its own, then those of archives,
+        each once.
+
+        An archive's address has columns of the registry in braces (`data/places.csv`);
+        it is left out where one of them is empty for this file.
+        """
         addresses = [self.url]
         for template in _archives():
+            # A template whose column is empty would give an address of nothing.
             fields = re.findall(r"{(\w+)}", template)
             if all(getattr(self, field) for field in fields):
                 addresses.append(template.format(**asdict(self)))
@@ -81,7 +98,8 @@ class Entry:
 def entries() -> dict[str, Entry]:
     """Every registered file by its relative path.
 
-    Raises: FileNotFoundError where this is no checkout, and no wheel brought it.
+    Read again only where the table was changed.
+    Raises: FileNotFoundError where this is no checkout, and no wheel brought the table.
     """
     path = files.committed(_place("registry.csv"))
     return _read(path, path.stat().st_mtime_ns)
@@ -110,11 +128,14 @@ def _installed(name: str) -> Path | None:
 
 @functools.lru_cache(maxsize=4)
 def _read(path: Path, mtime_ns: int) -> dict[str, Entry]:
-    rows = pd.read_csv(
-        path,
-        dtype={"sha256": str, "commit": str, "git_blob": str},
-        keep_default_na=False,
-    )
+    """The registry as entries by path.
+
+    mtime_ns: the table's time of change; it only tells the cache one version from
+    another.
+    """
+    # Hexadecimal digits stay texts, also where they look like a number.
+    hexadecimal = {"sha256": str, "commit": str, "git_blob": str}
+    rows = pd.read_csv(path, dtype=hexadecimal, keep_default_na=False)
     return {row["path"]: Entry(**row) for row in rows.to_dict("records")}
 
 
@@ -128,15 +149,21 @@ def _archives() -> list[str]:
 
 
 def entry(relpath: str) -> Entry:
-    """The registry's row for one file. Raises: UnknownName with the nearest paths."""
+    """The registry's row for one file.
+
+    relpath: the path in the registry, such as `summeval/bartscore_data.pkl`.
+    Raises: UnknownName with the nearest paths.
+    """
     if relpath not in entries():
         raise unknown(relpath, entries(), "data file")
     return entries()[relpath]
 
 
 def unknown(name: str, allowed: Collection[str], kind: str) -> UnknownName:
-    """The error for `name`, with the nearest of the `allowed` names, or all where they
-    are few.
+    """The error for `name`, to be raised: with the nearest of the `allowed` names, or
+    with all where they are few.
+
+    kind: what the name should be of, for the message: "data set", "judge".
     """
     close = near(name, allowed)
     if close:
@@ -149,9 +176,17 @@ def unknown(name: str, allowed: Collection[str], kind: str) -> UnknownName:
 
 
 def choose(names: Iterable[str] | None, allowed: Sequence[str], kind: str) -> list[str]:
-    """The names that are asked for, or all allowed ones, in the allowed order.
+    """The names that are asked for, in the allowed order.
 
-    Raises: UnknownName; TypeError for a single text.
+    names: None for all of them.
+    allowed: the names that there are.
+    kind: what they are of, for the messages: "judge", "prompt form".
+    Raises: UnknownName for one that is not allowed; TypeError for a single text, whose
+    letters would be taken for names.
+
+    Example:
+        >>> choose(["b", "a"], ("a", "b", "c"), "judge")
+        ['a', 'b']
     """
     if isinstance(names, str):
         raise TypeError(f"{kind}s is one text {names!r}; pass a list or tuple of names")

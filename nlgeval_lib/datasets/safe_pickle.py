@@ -1,5 +1,9 @@
-"""Read a pickle that holds plain values only; anything that would import code is
-refused.
+"""Read a pickle that holds plain values only; whatever would import code is refused.
+
+A pickle names classes and functions that reading it calls, so that a foreign file could
+run anything. `load` reads with an unpickler that knows none: str, int, float, bool,
+None, bytes, list, tuple, dict and set need no name. Single numbers of numpy can be read
+on request; `_Kind` and `_scalar` take the place of what the pickle names for them.
 """
 
 from __future__ import annotations
@@ -13,17 +17,22 @@ from typing import Any
 
 
 class UnsafePickle(ValueError):
-    """The pickle asks for more than str, int, float, bool, None, bytes, list, tuple,
-    dict and set.
+    """The pickle asks for more than plain values.
+
+    Plain are str, int, float, bool, None, bytes, list, tuple, dict and set.
     """
 
 
-# numpy's floats and whole numbers, by the kind and size that a pickle names
+# numpy's floats and whole numbers, by the kind and size that a pickle names -> the
+# letter of `struct` for the same bytes
 _FORMS = {"f4": "f", "f8": "d", "i4": "i", "i8": "q"}
 
 
 class _Kind:
-    """In the place of a numpy dtype: only what its bytes mean."""
+    """In the place of a numpy dtype: only what its bytes mean.
+
+    form: the letter of `struct`. order: "<" or ">", which end comes first.
+    """
 
     def __init__(self, name: Any, *_: Any) -> None:
         if name not in _FORMS:
@@ -34,6 +43,7 @@ class _Kind:
         self.order = "<"
 
     def __setstate__(self, state: Any) -> None:
+        """Take in the byte order, the second field of a dtype's state."""
         self.order = ">" if state[1] == ">" else "<"
 
 
@@ -46,6 +56,7 @@ def _scalar(kind: _Kind, content: bytes) -> float | int:
     return number
 
 
+# (module, name) in a pickle -> what is called in its place; numpy 2 renamed a module
 _NUMBERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _Kind,
     ("numpy.core.multiarray", "scalar"): _scalar,
@@ -54,9 +65,16 @@ _NUMBERS: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 class _PlainUnpickler(pickle.Unpickler):
+    """Reads plain values alone; `numbers` says whether numpy's single numbers are read
+    too.
+    """
+
     numbers = False
 
     def find_class(self, module: str, name: str) -> Any:
+        """What stands for a name in the pickle; each name but those of numbers is
+        refused.
+        """
         if self.numbers and (module, name) in _NUMBERS:
             return _NUMBERS[module, name]
         raise UnsafePickle(
@@ -65,6 +83,7 @@ class _PlainUnpickler(pickle.Unpickler):
         )
 
     def persistent_load(self, pid: Any) -> Any:
+        """Refuse an object that lies outside the pickle."""
         raise UnsafePickle(
             f"the pickle asks for the outside object {pid!r}; "
             "only plain values are read"
@@ -78,10 +97,11 @@ class _NumberUnpickler(_PlainUnpickler):
 def load(path: Path | str, numbers: bool = False) -> Any:
     """The plain value in the file at `path`.
 
-    numbers: also numpy's single numbers are read, as plain ones; nothing of numpy is
-    called, for what stands in its place here only unpacks their bytes.
+    numbers: also numpy's single numbers are read, as plain ones. Nothing of numpy is
+    called: what stands in its place here only unpacks their bytes.
     Raises: UnsafePickle where a class, function, extension or outside object is asked
     for; ValueError where the content is no pickle, or is cut off; both name the file.
+    OSError where it cannot be read.
     """
     try:
         unpickler = _NumberUnpickler if numbers else _PlainUnpickler

@@ -1,8 +1,10 @@
-"""Self-Instruct's 252 user-oriented instructions with targets and the outputs of
-eight GPT-3 models.
+"""Self-Instruct's 252 user-oriented instructions with targets and the outputs of eight
+GPT-3 models.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ MODELS = (
     "davinci-t0-ft",
     "davinci",
 )
+# model -> the file of its outputs
 FILES = {model: f"self_instruct/{model}_predictions.jsonl" for model in MODELS}
 # AlpacaEval's outputs: other runs, and in part other models, than SemScore's GPT-4,
 # GPT-3.5 and Alpaca
@@ -35,29 +38,34 @@ SPEC = frame.known("self_instruct", INSTRUCTIONS, *FILES.values(), *STAND_INS.va
 
 
 def load(stand_ins: bool = False) -> pd.DataFrame:
-    """Self-Instruct's outputs, model by model in the order of the instructions: 2016,
-    or 2772 with stand-ins.
+    """252 instructions x 8 models, model by model in the order of the instructions:
+    2016 outputs, or 2772 with stand-ins.
 
-    8 of SemScore's 12 models; the stand-ins are AlpacaEval's outputs for three more,
-    not the paper's runs, and `stand_in` marks their rows. `human` is NaN: the ratings
-    of single outputs were never published. `reference` is the target, `source` the
-    input (may be empty).
+    stand_ins: also AlpacaEval's outputs for three more models. SemScore tests 12
+    models, and the outputs of 8 are public; the stand-ins are not the paper's runs, and
+    `stand_in` marks their rows.
+
+    One aspect, `quality` 1-4; `human` is NaN, since the ratings of single outputs were
+    never published. An input is a task. `instruction` is what it asks, `source` the
+    text that it is asked of (may be ""), `reference` the target, `application` what the
+    task is for.
+    Raises: DataUnavailable; ChecksumError; ValueError where a model's file has other
+    instructions.
+    Source: Wang et al. 2023, Self-Instruct; SemScore for the models; AlpacaEval for the
+    stand-ins.
     """
     tasks = fetch.json_lines(INSTRUCTIONS)
     by_system = {model: fetch.json_lines(relpath) for model, relpath in FILES.items()}
     if stand_ins:
         for system, relpath in STAND_INS.items():
-            by_system[system] = [
-                record
-                for record in fetch.json_file(relpath)
-                if record["dataset"] == "selfinstruct"
-            ]
+            by_system[system] = _of_self_instruct(fetch.json_file(relpath))
     rows = []
     for system, records in by_system.items():
         is_stand_in = system in STAND_INS
         agreeing = 0
         for record, task in zip(records, tasks, strict=True):
             [instance] = task["instances"]
+            # The files have no common id: the order must be the same.
             prompt = _words(task["instruction"], instance["input"])
             recorded = _words(record["instruction"], record.get("input", ""))
             agreeing += recorded == prompt
@@ -79,5 +87,11 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
     return frame.build(SPEC, rows, counts)
 
 
+def _of_self_instruct(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of AlpacaEval's records that are about Self-Instruct's instructions."""
+    return [record for record in records if record["dataset"] == "selfinstruct"]
+
+
 def _words(*texts: str) -> str:
+    """Texts as one, without blanks and in small letters: what is compared of them."""
     return "".join("".join(texts).split()).lower()

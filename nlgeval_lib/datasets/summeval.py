@@ -1,6 +1,4 @@
-"""SummEval: 100 news articles, 16 summarizers, rated by experts and by crowd
-workers.
-"""
+"""SummEval: 100 news articles, 16 summarizers, rated by experts and by the crowd."""
 
 from __future__ import annotations
 
@@ -9,7 +7,8 @@ import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame, safe_pickle
 
-PICKLE = "summeval/bartscore_data.pkl"
+PICKLE = "summeval/bartscore_data.pkl"  # texts, references, the experts' means
+# each expert's ratings, by `article__system__aspect`
 EXPERTS = "summeval/alttest_human_annotations.json"
 # the systems whose outputs come with the crowd's ratings
 CROWD = (
@@ -36,14 +35,19 @@ SPEC = frame.known(
 
 
 def load() -> pd.DataFrame:
-    """SummEval in the order of the file, on which a published split depends: 1600
-    outputs, 4 aspects, 11 references.
+    """SummEval: 100 articles x 16 systems, 4 aspects 1-5, 11 references; 1600 outputs.
 
-    `human` is the mean of 3 experts, rater_expert_0..2; rater_crowd_0..4 are NaN for
-    the four systems without.
+    Rows are in the order of the file, on which a published split depends. An input is
+    an article (`source`), `output` its summary. `human` is the mean of 3 experts, who
+    are in rater_expert_0 to rater_expert_2; rater_crowd_0 to rater_crowd_4 are crowd
+    workers, NaN for the four systems whose crowd ratings are not published (M0, M1, M2,
+    M5).
+    Raises: DataUnavailable; ChecksumError; ValueError where the experts' means are not
+    the stored ones.
+    Source: Fabbri et al. 2021, SummEval; the split: HD-Eval, Table 1.
     """
     experts = list(fetch.json_file(EXPERTS).values())
-    crowd = {}
+    crowd = {}  # (article, system) -> the ratings of five crowd workers
     for system, relpath in zip(CROWD, SPEC.files[2:], strict=True):
         for record in fetch.json_lines(relpath):
             crowd[record["id"], system] = record["turker_annotations"]
@@ -70,6 +74,7 @@ def load() -> pd.DataFrame:
             rows.append(row)
     long = frame.build(SPEC, rows)
     expert_columns = [f"rater_expert_{number}" for number in range(len(experts))]
+    # The experts come from another file than `human`: hold both against each other.
     means = long[expert_columns].mean(axis=1)
     agreeing = int(np.isclose(means, long["human"]).sum())
     frame.expect(SPEC.name, "means of 3 experts that agree", agreeing, len(long))

@@ -15,22 +15,34 @@ SPEC = frame.known("topical_chat", FILE)
 
 
 def input_ids(records: list[dict]) -> dict[tuple[str, str], str]:
-    """The id of each (source, context) in the records, numbered by first appearance."""
+    """The id of each (source, context) in the records, numbered by first appearance.
+
+    records: as the file has them; other files about the same outputs are aligned by
+    this.
+    """
     inputs = dict.fromkeys(map(_input, records))
     return {key: f"tc{number:02d}" for number, key in enumerate(inputs)}
 
 
 def _input(record: dict) -> tuple[str, str]:
+    """What an input is: the dialogue so far and the fact."""
     return record["source"], record["context"]
 
 
 def load(ground_truth: bool = True) -> pd.DataFrame:
-    """Topical-Chat: 360 responses, or the 300 that are not the ground truth. Strings
-    keep their blanks and line ends.
+    """Topical-Chat: 60 inputs x 6 systems, 360 responses, or the 300 that are not the
+    ground truth.
 
-    `source` is the dialogue so far, `context` the fact; the reference is the ground
-    truth on the same context, whose own rows have none. `human` is the mean of 3
-    raters; `unieval` holds UniEval's prediction for the aspect.
+    ground_truth: whether the responses `Original Ground Truth` are among the systems;
+    the papers use the 300 without.
+
+    Aspects: naturalness, coherence, engagingness 1-3; groundedness, understandability
+    0-1; overall 1-5. `human` is the mean of 3 raters. An input is a dialogue so far
+    (`source`) with a fact (`context`). The reference is the ground truth on the same
+    input, whose own rows have none (""). `unieval` holds UniEval's prediction for the
+    aspect. Texts keep their blanks and line ends.
+    Raises: DataUnavailable; ChecksumError; ValueError where a count is not as expected.
+    Source: Mehri and Eskenazi 2020, USR; predictions: Zhong et al. 2022, UniEval.
     """
     records = fetch.json_file(FILE)
     ids = input_ids(records)

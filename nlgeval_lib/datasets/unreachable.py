@@ -1,8 +1,10 @@
 """Hosts that do not answer: each is asked once a run, over all its processes.
 
-A note beside the caches (`hosts.jsonl`) tells the other processes; `forget` begins a
-new run. A host is tried for at most three seconds before anything is downloaded from
-it, and after nine seconds of vain waiting no further host is tried.
+Without this every file of an unreachable host would wait for its own time limit. `why`
+tries a host before anything is downloaded from it, for at most three seconds; after
+nine seconds of vain waiting in all no further host is tried. What was found is noted
+(`note`) in this process and in a file beside the caches (`hosts.jsonl`), which the
+run's other processes read; `forget` begins a new run.
 """
 
 from __future__ import annotations
@@ -22,15 +24,16 @@ from nlgeval_lib import files
 TRIED_FOR = 3.0  # seconds for looking a host up and connecting to it
 WAITED_AT_MOST = 9.0  # seconds of a run
 FORGOTTEN_AFTER = 600.0  # seconds, where no run began anew
-PORTS = {"http": 80, "https": 443}
-_lock = threading.Lock()
-_answering: set[str] = set()
+PORTS = {"http": 80, "https": 443}  # where an address names none
+_lock = threading.Lock()  # one thread tries a host at a time
+_answering: set[str] = set()  # the hosts that this process reached
 
 
 def why(url: str) -> str:
-    """Why nothing is asked of the address's host; empty where it can be asked.
+    """Why nothing is asked of the address's host, in words; "" where it can be asked.
 
-    Where a proxy stands between, the proxy is what is tried.
+    A host that was tried in this run is not tried again. Where a proxy stands between,
+    the proxy is what is tried.
     """
     host = urlsplit(url).netloc
     with _lock:
@@ -40,6 +43,8 @@ def why(url: str) -> str:
         if host in _answering:
             return ""
         waited = sum(note["seconds"] for note in notes.values())
+        # Half a try is slack: two that ran out took a little over six seconds in all,
+        # and a third is still made.
         if waited + TRIED_FOR > WAITED_AT_MOST + TRIED_FOR / 2:
             return f"no other host answered within {waited:.0f} seconds"
         began = time.monotonic()
@@ -52,7 +57,12 @@ def why(url: str) -> str:
 
 
 def note(host: str, reason: str, seconds: float = 0.0) -> None:
-    """Tell this process and the run's others that a host cannot be reached."""
+    """Tell this process and the run's others that a host cannot be reached.
+
+    host: as in an address, with its port where it has one.
+    reason: one line, as `why` will give it.
+    seconds: how long was waited for it in vain.
+    """
     row = {"host": host, "why": reason, "seconds": seconds, "at": time.time()}
     _here(_path())[host] = row
     with contextlib.suppress(OSError):  # without a note each process asks for itself
@@ -62,7 +72,7 @@ def note(host: str, reason: str, seconds: float = 0.0) -> None:
 
 
 def forget() -> None:
-    """A new run asks every host again."""
+    """Begin a new run, which asks every host again."""
     _answering.clear()
     _here.cache_clear()
     with contextlib.suppress(OSError):
@@ -70,7 +80,10 @@ def forget() -> None:
 
 
 def _notes() -> dict[str, dict[str, Any]]:
-    """What is known of hosts, by this process and others."""
+    """What is known of hosts, by this process and others: host -> why, seconds, at.
+
+    Notes older than `FORGOTTEN_AFTER` are left out, and lines that cannot be read.
+    """
     rows = dict(_here(_path()))
     with contextlib.suppress(OSError):
         for line in _path().read_text(encoding="utf-8").splitlines():
@@ -87,11 +100,15 @@ def _notes() -> dict[str, dict[str, Any]]:
 
 @functools.lru_cache(maxsize=4)
 def _here(path: Path) -> dict[str, dict[str, Any]]:
-    """What this process noted itself, for where no file can be written."""
+    """What this process noted itself, for where no file can be written.
+
+    The cache keeps one dict a path, to which `note` adds.
+    """
     return {}
 
 
 def _path() -> Path:
+    """The file of notes."""
     return files.state("hosts.jsonl")
 
 
@@ -106,9 +123,10 @@ def _through(url: str) -> str:
 
 
 def _tried(url: str) -> str:
-    """Why no connection to an address's host is made in time; empty where one is.
+    """Why no connection to an address's host is made in time; "" where one is made.
 
-    The look-up of a name knows no time limit, so that a thread of its own does it.
+    The look-up of a name knows no time limit: a thread of its own does it, and is left
+    behind where it does not end.
     """
     parts = urlsplit(url)
     port = parts.port or PORTS.get(parts.scheme, 443)

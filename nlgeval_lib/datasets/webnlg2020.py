@@ -11,10 +11,11 @@ import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
 
-PREPARED = "webnlg2020/tigerscore_webnlg.json"
+PREPARED = "webnlg2020/tigerscore_webnlg.json"  # texts and mean ratings
+# the challenge's file of all teams, of which categories are taken
 RATINGS = "webnlg2020/english_humeval_data_all_teams.json"
 SYSTEMS = frame.systems("webnlg2020")
-RATERS = 3
+RATERS = 3  # at most, of an output
 # aspect here -> name in the files
 CRITERIA = {
     "correctness": "Correctness",
@@ -33,14 +34,20 @@ SPEC = frame.known(
 
 
 def load() -> pd.DataFrame:
-    """WebNLG-2020 in the order of TIGERScore's prepared copy: 2848 outputs, five
-    criteria 0-100.
+    """WebNLG-2020: 178 inputs x 16 systems, five criteria 0-100; 2848 outputs.
 
-    `human` is the mean of up to 3 raters; 2847 outputs are rated (not
-    Baseline-FORGE2020 on 1124). rater_0..2 are the raters of an output in file order:
-    places, not persons, and NaN where fewer rated. `source` is one triple a line,
+    Rows are in the order of TIGERScore's prepared copy. An input is a set of triples,
+    one a line in `source`. `human` is the mean of up to 3 raters; 2847 outputs are
+    rated (not Baseline-FORGE2020 on 1124, which is NaN). rater_0 to rater_2 are the
+    raters of an output in file order: places, not persons, and NaN where fewer rated.
     `references` are 1 to 4 texts, `reference` the first. The challenge's rated
-    reference texts are left out: which one was shown is not recorded.
+    reference texts are left out: which of them was shown is not recorded.
+    Further columns: `instruction`, `category` (one of 19, of DBpedia), `domain` (type1
+    to type3), `triples` (how many, 1 to 7).
+    Raises: DataUnavailable; ChecksumError; ValueError where single ratings do not give
+    the means.
+    Source: Castro Ferreira et al. 2020, The 2020 Bilingual, Bi-Directional WebNLG+
+    Shared Task.
     """
     samples = {record["sample_id"]: record for record in fetch.json_file(RATINGS)}
     by_system = {}
@@ -65,11 +72,13 @@ def load() -> pd.DataFrame:
                 "triples": int(about["size"]),
                 "human": _ratings(candidate["scores"]),
             }
+            # Empty ratings fill up the places of an output that fewer people rated.
             raters = [*by_system[system][sample].values(), *[{}] * RATERS]
             for column, scores in zip(rater_columns, raters, strict=False):
                 row[column] = _ratings(scores)
             rows.append(row)
     long = frame.build(SPEC, rows)
+    # Means and single ratings come from different files: hold them against each other.
     means = long[rater_columns].mean(axis=1)
     agreeing = int(np.isclose(means, long["human"], equal_nan=True).sum())
     frame.expect(SPEC.name, "means that single ratings give", agreeing, len(long))

@@ -12,9 +12,9 @@ REFERENCES = (
     "wmt22_zhen/generaltest2022.zh-en.ref.B.en",
 )
 SYSTEMS = frame.systems("wmt22_zhen")
-HUMAN_SYSTEM = "refB"
+HUMAN_SYSTEM = "refB"  # the second reference, rated as if a system had written it
 SEGMENTS = 1875
-# the prompt that the outputs and ratings are stored in
+# The outputs are stored inside a prompt: what stands before, between and after.
 _BEFORE = (
     "You are evaluating a model output based on a reference, "
     'which reflects text semantics. The correct translation is "'
@@ -39,12 +39,19 @@ def input_id(number: int) -> str:
 
 
 def load(systems: str = "mt") -> pd.DataFrame:
-    """WMT-22 zh-en: 26,250 translations with MQM, system by system in segment order;
-    28,125 with systems="all".
+    """WMT-22 zh-en: 1875 segments x 14 systems with MQM, system by system in segment
+    order; 26,250 translations.
 
-    `human` is the segment's MQM score: 0 is perfect, errors count down. `reference` is
-    refA; `references` has refA and refB, whose translator was rated too: "all" adds it
-    as system refB.
+    systems: "mt" for the 14 systems; "all" adds refB, the second reference, whose
+    translator was rated too: 28,125.
+
+    One aspect, `mqm`, from 0 (no error) downwards, lowest here -80; `human` is the
+    segment's score. An input is a segment, `segment` its number from 0. `reference` is
+    refA; `references` has refA and refB.
+    Raises: DataUnavailable; ChecksumError; ValueError for another word for the systems,
+    and where a stored prompt is not of the known form.
+    Source: Freitag et al. 2022, Results of WMT22 Metrics Shared Task; outputs and
+    ratings as kept by InstructScore.
     """
     if systems not in ("mt", "all"):
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
@@ -54,6 +61,7 @@ def load(systems: str = "mt") -> pd.DataFrame:
     system_ids = []
     ratings = []
     outputs = []
+    # Outputs and ratings of all systems, one after the other.
     for system in chosen:
         instances = fetch.json_file(prepared(system))["instances"]
         for instance, (reference, _) in zip(instances, references, strict=True):
@@ -79,8 +87,10 @@ def _segments(relpath: str) -> list[str]:
 
 
 def _output(prompt: str, reference: str) -> str:
-    """The translation inside a stored prompt: what stands between the known
-    reference and the known ending.
+    """The translation inside a stored prompt: what stands between the known reference
+    and the known ending.
+
+    Raises: ValueError where the prompt is not of the known form with this reference.
     """
     start = _BEFORE + reference + _BETWEEN
     end = prompt.rfind(_AFTER)

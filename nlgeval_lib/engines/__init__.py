@@ -80,8 +80,9 @@ __getattr__ = loaded_on_use(__name__, _MODULES)
 def make(name: str, /, **options: Any) -> Engine:
     """The engine of a short name, with its options.
 
-    name: vllm, transformers, openai, replay or scripted. model="mini" is the miniature
-    judge of the repository, for vllm and transformers.
+    name: vllm, transformers, openai, replay or scripted.
+    options: of the engine's class. model="mini" is the miniature judge of the
+        repository, for vllm and transformers.
 
     Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError
     where the engine cannot start.

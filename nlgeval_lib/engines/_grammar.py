@@ -1,4 +1,8 @@
-"""Forms of structured completions as masks of tokens, for the engine transformers."""
+"""Forms of structured completions as masks of tokens, for the engine transformers.
+
+vLLM and its server hold completions to a form by themselves; for transformers it is
+done here, by xgrammar.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ from nlgeval_lib.engines.base import Sampling, UnsupportedSetting
 class Grammars:
     """The forms that completions of one model were held to, compiled once.
 
+    tokenizer: of the model.
+    vocabulary: how many tokens the model's logits are of, which may be more than the
+        tokenizer has.
+
     Raises: UnsupportedSetting, in each method, where xgrammar is not installed or does
     not take the form.
     """
@@ -22,7 +30,10 @@ class Grammars:
         self._compiled: dict[str, Any] = {}
 
     def processor(self, sampling: Sampling) -> Any:
-        """What masks the logits of one batch; None where there is no form."""
+        """What masks the logits of one batch; None where there is no form.
+
+        It keeps the state of its batch, so each batch needs its own.
+        """
         if not sampling.form:
             return None
         from xgrammar.contrib.hf import LogitsProcessor
@@ -30,7 +41,7 @@ class Grammars:
         return LogitsProcessor(self.compiled(sampling))
 
     def compiled(self, sampling: Sampling) -> Any:
-        """The grammar of a form."""
+        """The grammar of the settings' form, which must have one."""
         text = json.dumps(sampling.form, sort_keys=True)
         if text not in self._compiled:
             [(kind, form)] = sampling.form.items()
@@ -45,7 +56,10 @@ class Grammars:
         return self._compiled[text]
 
     def _made_compiler(self, kind: str) -> Any:
-        """The compiler for the model's tokens."""
+        """The compiler for the model's tokens, made at the first call.
+
+        kind: of the form, for the message.
+        """
         if self._compiler is None:
             try:
                 import xgrammar
@@ -62,12 +76,18 @@ class Grammars:
 
 
 def _compile(compiler: Any, kind: str, form: Any) -> Any:
-    """A form of vLLM's names, compiled; JSON is without blanks between its parts."""
+    """A form, compiled; JSON is without blanks between its parts.
+
+    kind: "json", "regex" or "choice".
+    form: a JSON schema, a pattern, or a list of texts.
+    """
     if kind == "json":
         return compiler.compile_json_schema(
             json.dumps(form), any_whitespace=False, separators=(",", ":")
         )
     if kind == "regex":
         return compiler.compile_regex(form)
-    alternatives = " | ".join(json.dumps(text, ensure_ascii=False) for text in form)
+    # a grammar of one rule: each text is a quoted alternative
+    quoted = [json.dumps(text, ensure_ascii=False) for text in form]
+    alternatives = " | ".join(quoted)
     return compiler.compile_grammar(f"root ::= {alternatives}")

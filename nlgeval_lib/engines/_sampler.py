@@ -1,4 +1,8 @@
-"""Drawing tokens in a batch so that each row's draw depends on its own seed alone."""
+"""Drawing tokens in a batch so that each row's draw depends on its own seed alone.
+
+The loop of transformers takes the largest score of each row. A `Sampler` changes the
+scores so that the largest is a draw; `StopTexts` says which rows are finished.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +28,12 @@ class Sampler(LogitsProcessor):
     Repetition penalty, temperature, top-k and top-p come first, then Gumbel noise: the
     largest value is then a draw from the softmax.
 
-    prompt: the mask of the prompt's tokens (rows x tokens); None for a seq2seq model,
-    whose decoder does not continue the prompt. grammar: masks what the form of a
-    structured completion does not allow.
+    sampling: the settings of all rows.
+    seeds: a seed a row; None draws without one.
+    prompt: the mask of the prompt's tokens, (rows x tokens), true where there is no
+        padding; None for a seq2seq model, whose decoder does not continue the prompt.
+    grammar: masks what the form of a structured completion does not allow; None for no
+        form.
 
     Source: Gumbel-max: argmax(log p + g) with g = -log(-log u) is distributed as p.
     """
@@ -60,7 +67,11 @@ class Sampler(LogitsProcessor):
         self.steps: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The scores whose largest is the next token."""
+        """The scores whose largest is the next token.
+
+        input_ids: all tokens so far, (rows x tokens).
+        scores: the model's logits of the next token, (rows x vocabulary).
+        """
         logits = scores.float()
         allowed = logits
         if self.grammar is not None:
@@ -73,7 +84,11 @@ class Sampler(LogitsProcessor):
         return reshaped
 
     def _penalised(self, input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """The logits with the penalty on tokens that were read or written already."""
+        """The logits with the penalty on tokens that were read or written already.
+
+        Logits above 0 are divided by the penalty, those below are multiplied by it:
+        both become less likely where it is above 1.
+        """
         penalty = self.sampling.repetition_penalty
         if penalty == 1:
             return logits
@@ -86,13 +101,14 @@ class Sampler(LogitsProcessor):
         self, input_ids: torch.Tensor, logits: torch.Tensor
     ) -> torch.Tensor:
         """The logits after the warpers, with each row's own Gumbel noise."""
-        warped = self.warpers(
-            cast(torch.LongTensor, input_ids), cast(torch.FloatTensor, logits)
-        )
+        tokens = cast(torch.LongTensor, input_ids)
+        scores = cast(torch.FloatTensor, logits)
+        warped = self.warpers(tokens, scores)
         rows = []
         for generator in self.generators:
             row = torch.empty(warped.shape[1])
             rows.append(row.exponential_(generator=generator))
+        # minus the logarithm of an exponential draw is a Gumbel draw
         return warped - torch.stack(rows).log().to(warped.device)
 
     def _keep_logprobs(
@@ -100,30 +116,38 @@ class Sampler(LogitsProcessor):
     ) -> None:
         """Keep the log-probabilities of the chosen tokens and the `count` likeliest.
 
-        They are those of the untouched logits.
+        logits: as the model gave them, (rows x vocabulary).
+        chosen: the token of each row.
         """
         table = logits.log_softmax(-1)
         top = table.topk(min(count, table.shape[1])).indices
         numbers = torch.cat([chosen[:, None], top], 1)
-        self.steps.append((numbers.cpu(), table.gather(1, numbers).cpu()))
+        values = table.gather(1, numbers)
+        self.steps.append((numbers.cpu(), values.cpu()))
 
     def _without_padding(self, input_ids: torch.Tensor) -> torch.Tensor:
         """The tokens, with the prompt's last token in place of padding on the left.
 
-        The prompt's last token is never padding.
+        The penalty is then not on the padding token. The prompt's last token is never
+        padding.
         """
         if self.prompt is None:
             return input_ids
         width = self.prompt.shape[1]
         last = input_ids[:, width - 1 : width]
-        prompt = torch.where(self.prompt.bool(), input_ids[:, :width], last)
-        return torch.cat([prompt, input_ids[:, width:]], 1)
+        prompt = input_ids[:, :width]
+        prompt = torch.where(self.prompt.bool(), prompt, last)
+        new_tokens = input_ids[:, width:]
+        return torch.cat([prompt, new_tokens], 1)
 
     def logprobs(self, tokenizer: Any) -> list[tuple[dict[str, float], ...] | None]:
-        """For every row its steps, each a table from token text to log-probability.
+        """The log-probabilities of each step, row by row.
 
-        The token that was written comes first, then the likeliest ones. None for every
-        row where no log-probabilities were requested.
+        tokenizer: gives the tokens' texts.
+
+        Returns: for every row its steps, each a table from token text to
+        log-probability: the token that was written comes first, then the likeliest
+        ones. None for every row where no log-probabilities were requested.
         """
         if self.sampling.logprobs is None:
             return [None] * len(self.generators)
@@ -131,8 +155,10 @@ class Sampler(LogitsProcessor):
         for row in range(len(self.generators)):
             steps = []
             for numbers, values in self.steps:
+                # a column of tokens is decoded one by one
                 texts = tokenizer.batch_decode(numbers[row, :, None])
-                steps.append(likeliest(zip(texts, values[row].tolist(), strict=True)))
+                pairs = zip(texts, values[row].tolist(), strict=True)
+                steps.append(likeliest(pairs))
             tables.append(tuple(steps))
         return tables
 
@@ -141,19 +167,28 @@ class StopTexts(StoppingCriteria):
     """True for each row whose new text contains one of the stop texts.
 
     The criterion of transformers itself looks into the prompt too.
+
+    stop: the texts; none never stops.
+    start: the place of the first new token in a row.
+    tokenizer: gives the tokens' texts.
     """
 
     def __init__(self, stop: Sequence[str], start: int, tokenizer: Any) -> None:
         self.stop = stop
         self.start = start
         self.tokenizer = tokenizer
-        longest = max((len(text.encode()) for text in stop), default=0)
+        sizes = [len(text.encode()) for text in stop]
+        longest = max(sizes, default=0)  # bytes
         self.window = longest + 4
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
         """Whether each row is finished, by its last tokens.
 
         The last tokens are enough: a token is at least one byte, or writes nothing.
+
+        input_ids: all tokens so far, (rows x tokens).
+
+        Returns: (rows,) of truth values.
         """
         finished = torch.zeros(
             input_ids.shape[0], dtype=torch.bool, device=input_ids.device
@@ -161,9 +196,8 @@ class StopTexts(StoppingCriteria):
         if not self.stop:
             return finished
         start = max(self.start, input_ids.shape[1] - self.window)
-        texts = self.tokenizer.batch_decode(
-            input_ids[:, start:], skip_special_tokens=True
-        )
+        last_tokens = input_ids[:, start:]
+        texts = self.tokenizer.batch_decode(last_tokens, skip_special_tokens=True)
         for row, text in enumerate(texts):
             finished[row] = any(stop in text for stop in self.stop)
         return finished

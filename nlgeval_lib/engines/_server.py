@@ -1,5 +1,11 @@
 """Who answers behind an address, whether it may have our key, and what its answers
 mean: completions, or why not.
+
+The first half (`place`, `about`, `takes`, `revision`, `key`) finds out who it is,
+before anything is asked. The second half (`read`, `refused`, `fault`) makes a
+completion of an answer, or an `AttemptFailed` that says whether another attempt may
+help. Nothing that a server sends is trusted, and no text that is kept has the key in
+it.
 """
 
 from __future__ import annotations
@@ -55,7 +61,14 @@ SECRET = 16
 
 
 def place(address: str) -> str:
-    """Host, port and path of a server, as keys have them; empty for OpenAI's own."""
+    """Host, port and path of a server, as keys have them; empty for OpenAI's own.
+
+    address: with or without a user's name and a final `/v1`, which are left out.
+
+    Example:
+        >>> place("http://me@localhost:8000/v1")
+        'localhost:8000'
+    """
     parts = urlsplit(address)
     if parts.hostname == urlsplit(OFFICIAL).hostname:
         return ""
@@ -65,15 +78,20 @@ def place(address: str) -> str:
 
 
 def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, str]:
-    """What a server says of a model.
+    """What does a server say of a model?
 
-    The facts are `server`, `owner`, `root` (the weights that it serves under this
-    name), `quantization` and the engine's `version`. A server that is silent is warned
-    of.
+    A server that is silent is warned of.
 
+    address: up to and with `/v1`.
+    model: as the server calls it.
+    key: that is sent.
     hung: it was given up before for want of an answer.
 
-    Raises: EngineError where nobody answers.
+    Returns: `server`, and what it names of `owner`, `root` (the weights that it serves
+    under this name), `quantization` and the engine's `version`.
+
+    Raises: EngineError where nobody answers, and where a server that hung is silent
+    again.
     """
     facts = {"server": place(address) or urlsplit(OFFICIAL).netloc}
     try:
@@ -89,6 +107,7 @@ def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, s
         )
         return facts
     facts |= _facts(listed, model)
+    # OpenAI's own server is not asked for a version
     if place(address):
         with contextlib.suppress(TimeoutError):
             answer = _json_at(f"{address.removesuffix('/v1')}/version", key)
@@ -98,7 +117,11 @@ def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, s
 
 
 def _facts(listed: Any, model: str) -> dict[str, str]:
-    """Owner, root and quantization of a model in a server's list of its models."""
+    """Owner, root and quantization of a model, where a server's list of its models has
+    them.
+
+    listed: what the server sent as its list.
+    """
     facts: dict[str, str] = {}
     if not isinstance(listed, list):
         return facts
@@ -107,6 +130,7 @@ def _facts(listed: Any, model: str) -> dict[str, str]:
             continue
         root = str(entry.get("root") or "")
         if root.startswith(("/", ".", "~")):
+            # weights in a folder are called by its name, not by its path
             root = root.rstrip("/").rpartition("/")[2]
         if root == model:
             root = ""
@@ -120,7 +144,12 @@ def _facts(listed: Any, model: str) -> dict[str, str]:
 def takes(address: str, model: str, key: str) -> bool:
     """Whether a server takes vLLM's settings.
 
-    It is asked once, with a value that vLLM refuses and others do not know.
+    It is asked once, with a value that vLLM refuses and others do not know. False where
+    it does not answer in time.
+
+    address, model, key: as `about` has them.
+
+    Raises: EngineError where nobody is there.
     """
     body = {"model": model, "prompt": "1", "max_tokens": 1, "repetition_penalty": -1.0}
     try:
@@ -138,8 +167,16 @@ def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
 
     The engine's version is no part of it, as a server's update would orphan what is
     stored.
+
+    base: the revision that the caller names; "" for none.
+    facts: as `about` gives them; none of OpenAI's own server.
+    extra: further settings of each call.
+
+    Returns: the parts, joined by "+".
     """
-    parts = [base] if base else []
+    parts = []
+    if base:
+        parts.append(base)
     if facts:
         parts.append(f"at:{facts['server']}")
     for name in _MODEL_FACTS:
@@ -147,7 +184,8 @@ def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
             parts.append(f"{name}:{facts[name]}")
     if extra:
         # the signature's own marks are escaped, as JSON allows
-        escaped = canonical(extra).replace("|", "\\u007c").replace("+", "\\u002b")
+        settings = canonical(extra)
+        escaped = settings.replace("|", "\\u007c").replace("+", "\\u002b")
         parts.append("extra:" + escaped)
     return "+".join(parts)
 
@@ -155,6 +193,10 @@ def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
 def is_marked(revision: str) -> bool:
     """Whether a revision is of another server than the model's own, or of other
     settings than its plain ones.
+
+    Example:
+        >>> is_marked("main"), is_marked("main+at:localhost:8000")
+        (False, True)
     """
     return any(part.startswith(MARKS) for part in revision.split("+"))
 
@@ -162,7 +204,9 @@ def is_marked(revision: str) -> bool:
 def check_address(url: str) -> str:
     """An address that can be asked, without a slash at its end.
 
-    Raises: ValueError, without the user name or key.
+    url: over http or https, with a host.
+
+    Raises: ValueError for any other; the message has no user name or key.
     """
     with contextlib.suppress(ValueError):  # a port out of range, a broken IPv6 address
         parts = urlsplit(url)
@@ -175,9 +219,13 @@ def check_address(url: str) -> str:
 
 
 def key(variable: str, url: str, plain_http: bool) -> str:
-    """The key in an environment variable.
+    """The key in an environment variable; "" where it has none.
 
     It goes over https or to this machine alone, unless `plain_http`.
+
+    variable: its name.
+    url: the server's address.
+    plain_http: whether the key may go over http to another machine.
 
     Raises: EngineError where it may not be sent or no header can hold it, or where
     OpenAI's own server needs one.
@@ -214,7 +262,9 @@ def _is_local(host: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """A text without blanks and without the marks of signatures, cut to 80."""
+    """A text without blanks and without the marks of signatures, cut to 80
+    characters.
+    """
     return re.sub(r"[\s|+@]+", "_", _HALVES.sub("\ufffd", text))[:80]
 
 
@@ -238,7 +288,9 @@ def _exchange(
 ) -> tuple[int, bytes]:
     """Status and body of the answer to a GET, or to a POST of this JSON.
 
-    The status is 0 where the answer is not one of a server, or too long.
+    body: None for a GET.
+
+    Returns: the status is 0 where the answer is not one of a server, or too long.
 
     Raises: EngineError where nobody is there; TimeoutError for somebody who is silent.
     """
@@ -279,16 +331,22 @@ def without_lengths(schema: Any) -> Any:
     """A JSON schema without the lengths of texts, which OpenAI's strict form refuses.
 
     The token limit bounds texts there.
+
+    schema: or a part of one, at any depth.
+
+    Example:
+        >>> without_lengths({"type": "string", "maxLength": 9})
+        {'type': 'string'}
     """
     if isinstance(schema, list):
         return [without_lengths(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {}
+    shorter = {}
     for name, part in schema.items():
         if name not in ("minLength", "maxLength") or not isinstance(part, int):
-            kept[name] = without_lengths(part)
-    return kept
+            shorter[name] = without_lengths(part)
+    return shorter
 
 
 # -- what it answers
@@ -298,9 +356,13 @@ def without_lengths(schema: Any) -> Any:
 class AttemptFailed(Exception):
     """What an attempt at a request came to.
 
+    reason: in words.
     wait: seconds until another attempt, at the least; None where there should be none.
-    hopeless: no request of this run will fare better. passing: it says nothing about
-    the prompt. silent: nobody answered in time. unreachable: nobody is there.
+    hopeless: no request of this run will fare better.
+    passing: it says nothing about the prompt; always so where it is hopeless or may be
+        tried again.
+    silent: nobody answered in time.
+    unreachable: nobody is there.
     """
 
     reason: str
@@ -318,18 +380,24 @@ class AttemptFailed(Exception):
 
 
 def _bad(reason: str) -> AttemptFailed:
+    """The failure of an answer that makes no sense; another attempt may be made at
+    once.
+    """
     return AttemptFailed(f"a bad answer: {reason}", wait=0.0)
 
 
 def loaded(content: bytes) -> Any:
     """The JSON in a body; NaN in it is None.
 
-    Raises: ValueError.
+    Raises: ValueError for what is no JSON.
     """
     return files.from_json(content, parse_constant=_constant)
 
 
 def _constant(name: str) -> float | None:
+    """What a constant beyond JSON's own becomes: None for NaN, else the infinite
+    number.
+    """
     return None if name == "NaN" else float(name)
 
 
@@ -338,8 +406,14 @@ def read(
 ) -> tuple[Completion, str]:
     """The completion in a response's body, and the model that it names.
 
+    content: the body of an answer with status 200.
+    ask: what was asked.
+    logprobs: whether log-probabilities were asked for.
     asked_model: the name that was asked for; another one in the answer is kept as
-    `served`. labels: the completion's model and revision.
+        `served`.
+    labels: the completion's model and revision.
+
+    Returns: the completion, and the name of the model, "" where the answer has none.
 
     Raises: AttemptFailed saying what is wrong with it.
     """
@@ -374,7 +448,14 @@ def read(
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
-    """One choice, read without trust: its text, finish reason and log-probabilities."""
+    """One choice, read without trust: its text, reasoning, finish reason and
+    log-probabilities, as fields of a completion.
+
+    chat: whether messages were asked; else a text.
+    logprobs: whether it must have log-probabilities.
+
+    Raises: AttemptFailed saying what is wrong with it.
+    """
     text = _choice_text(choice, chat)
     reason = choice.get("finish_reason")
     if not isinstance(reason, str | None):
@@ -401,7 +482,7 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
 
 
 def _choice_text(choice: Any, chat: bool) -> str:
-    """The text of a choice.
+    """The text of a choice; a refusal is a text too.
 
     Raises: AttemptFailed where it has none.
     """
@@ -453,11 +534,14 @@ def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """The seconds that a server asks to wait, or None.
 
-    They are in `retry-after-ms` or in `Retry-After` (seconds or a date).
-
+    headers: they are in `retry-after-ms` or in `Retry-After` (seconds or a date).
     now: seconds since 1970.
 
     Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's.
+
+    Example:
+        >>> retry_after({"retry-after": "20"}, now=0.0)
+        20.0
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         value = headers.get(name, "")
@@ -481,9 +565,15 @@ def refused(
     variable: str,
     now: float,
 ) -> Exception:
-    """What an answer with a status of 300 or more means.
+    """What does an answer with a status of 300 or more mean?
 
-    variable: that of the environment which has the key. now: seconds since 1970.
+    status, headers, content: of the answer.
+    key: that was sent; it is taken out of the reason.
+    variable: that of the environment which has the key.
+    now: seconds since 1970.
+
+    Returns: an `AttemptFailed`, with the seconds to wait where another attempt may
+    help.
     """
     message, code = _error_message(content)
     reason = without_key(f"HTTP {status}: {message[:400]}", key)
@@ -533,8 +623,12 @@ def _error_message(content: bytes) -> tuple[str, Any]:
 
 
 def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
-    """What an attempt that ended with `error` means; without the key, if the server
-    repeats it.
+    """What does an attempt that ended with `error` mean?
+
+    timeout: seconds that the attempt had, for the message.
+    key: taken out of the reason, if the server repeats it.
+
+    Returns: `error` itself where it is an `AttemptFailed`.
     """
     import httpx2
 
@@ -560,7 +654,10 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
 
 
 def repeats_key(completion: Completion, key: str) -> bool:
-    """Whether a text of a completion has the key in it, however the body escaped it."""
+    """Whether a text of a completion has the key in it, however the body escaped it.
+
+    key: one that is too short to be a key is never found.
+    """
     if len(key) < SECRET:
         return False
     names = completion.served + completion.fingerprint
@@ -572,7 +669,9 @@ def repeats_key(completion: Completion, key: str) -> bool:
 
 
 def without_key(reason: str, key: str) -> str:
-    """A reason without the key, should a server have sent it back, whole or cut off."""
+    """A reason without the key, should a server have sent it back, whole or cut off; at
+    most 600 characters.
+    """
     if len(key) >= SECRET:
         reason = re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)
     elif key:

@@ -1,5 +1,9 @@
-"""What every engine is: requests and settings in, completions out, each under the
-key of what determines it.
+"""What every engine is: requests and settings in, completions out, each under the key
+of what determines it.
+
+A `Request` is one prompt, `Sampling` how it is completed. Together with an engine's
+model and revision they determine each draw, whose hash is its key. `complete` makes an
+`Ask` of every draw that is not stored, and `Engine.generate` answers it.
 """
 
 from __future__ import annotations
@@ -49,7 +53,14 @@ class UnsupportedSetting(ValueError):
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no blanks, only ASCII: equal everywhere.
 
-    Raises: TypeError, ValueError, as for NaN.
+    value: what JSON can hold.
+
+    Raises: TypeError for what JSON cannot hold; ValueError for NaN and infinite
+    numbers.
+
+    Example:
+        >>> canonical({"b": [1, 2.5], "a": None})
+        '{"a":null,"b":[1,2.5]}'
     """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
@@ -59,7 +70,8 @@ def canonical(value: Any) -> str:
 def request_key(body: Mapping[str, Any]) -> str:
     """The sha256 of a request's body, as 64 hex digits.
 
-    The body has model, revision, prompt or messages, and sampling.
+    body: has model, revision, prompt or messages, and sampling, as `Request.body` gives
+        it.
     """
     return hashlib.sha256(canonical(body).encode()).hexdigest()
 
@@ -68,6 +80,11 @@ def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
     """The keys of some draws of one request.
 
     A key is the sha256 of the canonical JSON of the body with `"draw": i`.
+
+    body: as `Request.body` gives it.
+    draws: which ones, counted from 0.
+
+    Returns: a key of 64 hex digits for each draw, in their order.
     """
     # "draw" sorts before every other name of the body, so it can be put in front
     body_text = canonical(body)[1:]
@@ -79,7 +96,10 @@ def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
 
 
 def _canonical(schema: Mapping[str, Any] | str | None) -> str | None:
-    """A JSON schema, or its text, as canonical text."""
+    """A JSON schema, or its text, as canonical text; None stays None.
+
+    Raises: ValueError for what is no JSON object.
+    """
     if isinstance(schema, str):
         try:
             schema = files.from_json(schema)
@@ -109,24 +129,26 @@ _Texts = Annotated[tuple[_Text, ...], BeforeValidator(_as_texts)]
 class Sampling:
     """Sampling settings. The defaults are greedy decoding of up to 512 tokens.
 
-    temperature         0 is greedy decoding; above 0, the softmax's temperature
-    top_p, top_k        nucleus in (0, 1]; the k likeliest tokens, 0 for all
-    max_tokens          new tokens at most
-    repetition_penalty  1 is none; divides the logits of tokens that were read or
-                        written already, those of the prompt too
-    n                   draws for each prompt; each is drawn, stored and counted alone
-    seed                None is unseeded; else each draw gets its own seed, made from
-                        this one and everything else that determines the draw
-    stop                texts that end the completion and are not part of it
-    logprobs            None: none; k: the written token and the k likeliest ones, as
-                        natural logarithms before any reshaping
-    choice, regex, json_schema
-                        at most one of them: the completion is one of these texts,
-                        matches this pattern, or is JSON of this schema
+    temperature: 0 is greedy decoding; above 0, the softmax's temperature.
+    top_p: the nucleus, in (0, 1]; 1 is all.
+    top_k: only so many likeliest tokens; 0 is all.
+    max_tokens: new tokens at most.
+    repetition_penalty: 1 is none; divides the logits of tokens that were read or
+        written already, those of the prompt too.
+    n: draws for each prompt; each is drawn, stored and counted alone. Changing it
+        changes no draw that is stored already.
+    seed: None is unseeded; else each draw gets its own seed, made from this one and
+        everything else that determines the draw.
+    stop: texts that end the completion and are not part of it.
+    logprobs: None is none; k is the written token and the k likeliest ones, as natural
+        logarithms before any reshaping.
+    choice: the completion is one of these texts.
+    regex: the completion matches this pattern.
+    json_schema: the completion is JSON of this schema. At most one of the last three is
+        set.
 
-    Changing `n` changes no draw that is stored already.
-
-    Raises: ValueError for a value out of its range.
+    Raises: ValueError for a value out of its range, more than one draw of greedy
+    decoding, and more than one form.
     """
 
     temperature: Annotated[_Number, Field(ge=0)] = 0.0
@@ -158,8 +180,10 @@ class Sampling:
                 f"n={self.n} with temperature 0: greedy draws are all the same; "
                 "ask for one or sample"
             )
-        if self.choice is not None and len(set(self.choice)) != len(self.choice):
-            raise ValueError(f"choice={self.choice!r}: different texts are needed")
+        if self.choice is not None:
+            different = set(self.choice)
+            if len(different) != len(self.choice):
+                raise ValueError(f"choice={self.choice!r}: different texts are needed")
         forms = self._forms()
         if len(forms) > 1:
             raise ValueError(
@@ -175,7 +199,8 @@ class Sampling:
     def form(self) -> dict[str, Any]:
         """The form of a structured completion in vLLM's terms; empty without one.
 
-        Its one name is `choice`, `regex` or `json`.
+        Its one name is `choice`, `regex` or `json`; under it are the texts, the pattern
+        or the schema.
         """
         if self.json_schema is not None:
             return {"json": json.loads(str(self.json_schema))}
@@ -190,16 +215,22 @@ class Sampling:
 
         `n` is left out, and so are the settings that greedy decoding ignores and those
         that are not set: a setting that is added one day leaves older keys unchanged.
+
+        Example:
+            >>> Sampling(top_p=0.9).key()["top_p"]  # greedy: it has no effect
+            1.0
         """
-        greedy = self.temperature == 0
         key: dict[str, Any] = {
             "temperature": self.temperature,
-            "top_p": 1.0 if greedy else self.top_p,
-            "top_k": 0 if greedy else self.top_k,
+            "top_p": self.top_p,
+            "top_k": self.top_k,
             "max_tokens": self.max_tokens,
             "repetition_penalty": self.repetition_penalty,
-            "seed": None if greedy else self.seed,
+            "seed": self.seed,
         }
+        if self.temperature == 0:
+            # greedy decoding ignores these three
+            key |= {"top_p": 1.0, "top_k": 0, "seed": None}
         for name in ("stop", "logprobs", "choice", "regex", "json_schema"):
             value = getattr(self, name)
             if value is None or value == ():
@@ -212,8 +243,12 @@ class Sampling:
     def signature(self) -> str:
         """Short text for an evaluator's signature.
 
-        For example `T:1.0|top_p:0.9|max:256|n:3|seed:0`. Stop texts and the form of a
-        structured completion are named by a hash of all of them.
+        Stop texts and the form of a structured completion are named by a hash of all of
+        them.
+
+        Example:
+            >>> Sampling(temperature=1, top_p=0.9, n=3, max_tokens=256).signature()
+            'T:1|top_p:0.9|max:256|n:3|seed:0'
         """
         parts = [f"T:{self.temperature:g}"]
         names = {
@@ -228,7 +263,9 @@ class Sampling:
             if getattr(self, name) != plain.get(name):
                 parts.append(f"{short}:{getattr(self, name):g}")
         if self.temperature > 0:
-            seed = "none" if self.seed is None else self.seed
+            seed = "none"
+            if self.seed is not None:
+                seed = str(self.seed)
             parts.append(f"seed:{seed}")
         for name in ("stop", *self._forms()):
             value = getattr(self, name)
@@ -249,6 +286,9 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
 class Request:
     """One prompt: a rendered text, or the messages of a chat.
 
+    prompt: the text; None for messages.
+    messages: each a mapping with `role` (of `ROLES`) and `content`, and nothing else;
+        None for a text.
     id: names the request where it fails; it is no part of the key.
 
     Raises: ValueError unless exactly one of `prompt` and `messages` is given and well
@@ -281,9 +321,16 @@ class Request:
 
     @classmethod
     def chat(cls, user: str, system: str = "", id: str = "") -> Request:
-        """A chat of one user message, after a system message if there is one."""
-        messages = [{"role": "system", "content": system}] if system else []
-        return cls(messages=(*messages, {"role": "user", "content": user}), id=id)
+        """A chat of one user message, after a system message if there is one.
+
+        user, system: the contents; an empty system text is left out.
+        id: as `Request` has it.
+        """
+        messages = []
+        if system:
+            messages.append({"role": "system", "content": system})
+        messages.append({"role": "user", "content": user})
+        return cls(messages=tuple(messages), id=id)
 
     def text(self) -> str:
         """The prompt, or the messages' contents one after another.
@@ -298,14 +345,21 @@ class Request:
         """16 bytes that stand for the prompt or the messages, whoever is asked."""
         parts = [self.prompt or ""]
         for message in self.messages or ():
+            # with its length before it, no content can pass for two messages
             content = message["content"]
             parts.append(f"{message['role']}:{len(content)}:{content}")
         text = "".join(parts).encode("utf-8", "surrogatepass")
-        kind = b"prompt" if self.messages is None else b"messages"
+        kind = b"messages"
+        if self.messages is None:
+            kind = b"prompt"
         return hashlib.blake2b(text, digest_size=16, person=kind).digest()
 
     def body(self, engine: Engine, sampling: Sampling) -> dict[str, Any]:
-        """Everything that determines the request's completions, as the store has it."""
+        """Everything that determines the request's completions, as the store has it.
+
+        engine: its model and revision are named.
+        sampling: its `key` is a part.
+        """
         body: dict[str, Any] = {"model": engine.model, "revision": engine.revision}
         if self.messages is None:
             body["prompt"] = self.prompt
@@ -315,7 +369,7 @@ class Request:
         return body
 
     def keys(self, engine: Engine, sampling: Sampling) -> list[str]:
-        """The keys of its n draws."""
+        """The keys of its n draws, in their order."""
         return draw_keys(self.body(engine, sampling), range(sampling.n))
 
 
@@ -328,7 +382,13 @@ def _is_message(message: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One completion to make: a request, which draw of it, and its key and seed."""
+    """One completion to make.
+
+    request: what is asked.
+    draw: which draw of it, from 0.
+    key: of the draw, 64 hex digits.
+    seed: of the draw alone; None for greedy and for unseeded drawing.
+    """
 
     request: Request
     draw: int
@@ -337,7 +397,10 @@ class Ask:
 
     @classmethod
     def of(cls, request: Request, draw: int, key: str, sampling: Sampling) -> Ask:
-        """One draw. Its seed is made from its key, so no two draws share their noise."""
+        """One draw, with its seed.
+
+        The seed is made from the key, so no two draws share their noise.
+        """
         seed = None
         if sampling.seed is not None and sampling.temperature > 0:
             seed = int(key[:8], 16) >> 1
@@ -347,6 +410,9 @@ class Ask:
 class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     """Something that completes prompts with one model; `model` and `revision` enter
     every key.
+
+    A subclass sets `name`, `model` and `revision` and writes `generate`; `complete` is
+    what asks it.
     """
 
     name: str = "engine"
@@ -376,6 +442,9 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         A completion that cannot be made is a `failed` one. Closing the iterator stops
         the work.
 
+        asks: each is answered once.
+        sampling: of all of them.
+
         Raises: EngineError where this engine can complete nothing more.
         """
 
@@ -384,11 +453,13 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         return None
 
     def signature(self) -> str:
-        """`engine:NAME|model:ID@REVISION`."""
+        """What answers, for records: `engine:NAME|model:ID@REVISION`."""
         return f"engine:{self.name}|model:{self.model}@{self.revision}"
 
     def maker(self) -> str:
-        """What runs the model, such as `vllm 0.32.0`; without an unknown version."""
+        """What runs the model, such as `vllm 0.32.0`; the name alone where the version
+        is not known.
+        """
         package = sys.modules.get(self.name)
         version = getattr(package, "__version__", "")
         return f"{self.name} {version}".rstrip()
@@ -402,6 +473,7 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     def _made(self, ask: Ask, *, text: str, **facts: Any) -> Completion:
         """A finished completion of this engine's model.
 
+        text: the answer, without reasoning.
         facts: its reasoning, finish reason, token counts and log-probabilities.
         """
         return Completion(
@@ -410,6 +482,9 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
 
     def _refuse(self, sampling: Sampling, *names: str, reason: str) -> None:
         """Refuse settings that are not at their defaults.
+
+        names: of the settings, in the order in which they are looked at.
+        reason: why they cannot be honoured, for the message.
 
         Raises: UnsupportedSetting for the first such setting of `names`.
         """
@@ -423,7 +498,12 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
 
 
 def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:
-    """The error completion of an ask. passing: it says nothing about the prompt."""
+    """The error completion of an ask.
+
+    reason: why it could not be made; blanks are joined, and it is cut to 1,000
+        characters.
+    passing: it says nothing about the prompt, which may be asked again.
+    """
     error = re.sub(r"\s+", " ", reason).strip()[:1000]
     return Completion(
         key=ask.key, text="", finish_reason="error", error=error, passing=passing
@@ -434,8 +514,15 @@ def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Log-probabilities by their tokens' texts, in order.
 
     Tokens that share a text (parts of one character) have the largest of their values.
+
+    pairs: text and log-probability of each token.
+
+    Example:
+        >>> likeliest([("A", -0.5), ("B", -2.0), ("A", -0.1)])
+        {'A': -0.1, 'B': -2.0}
     """
     row: dict[str, float] = {}
     for text, value in pairs:
-        row[text] = max(row.get(text, -math.inf), float(value))
+        largest = row.get(text, -math.inf)
+        row[text] = max(largest, float(value))
     return row

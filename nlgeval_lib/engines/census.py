@@ -15,7 +15,10 @@ FILE = "completions.sqlite"
 def has_model(store: Path, model: str) -> bool:
     """Whether the store in a folder may have completions of a model, of any revision.
 
-    True as well where its file cannot be read: opening the store says why.
+    store: the folder of a store.
+    model: as its completions are stored.
+
+    Returns: True as well where its file cannot be read: opening the store says why.
     """
     path = store / FILE
     if not path.is_file():

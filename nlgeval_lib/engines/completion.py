@@ -1,4 +1,9 @@
-"""Ask an engine for what a store does not have yet."""
+"""Ask an engine for what a store does not have yet.
+
+`complete` does it and gives `Answers`. It works slice by slice: look up what is stored,
+claim the rest so that no other process asks for the same, generate, store. `Progress`
+says how far it is, a `Failure` what could not be made.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +33,13 @@ _Batch = tuple[list[Completion], bool]
 class Progress:
     """Where a run stands.
 
-    total: different completions that are needed. stored: those that were in the store.
-    done: those that this run made. failed: those that could not be made. The tokens are
-    those of `done`, of reasoning among the new ones; `seconds` count from the engine's
-    start.
+    total: different completions that are needed.
+    stored: those that were in the store, or that another process made.
+    done: those that this run made.
+    failed: those that could not be made.
+    prompt_tokens, completion_tokens: of `done`.
+    reasoning_tokens: those of `completion_tokens` that are reasoning.
+    seconds: since the run began.
     """
 
     total: int
@@ -46,12 +54,15 @@ class Progress:
     def after(
         self, batch: Sequence[Completion], seconds: float, by_this_run: bool
     ) -> Progress:
-        """Where the run stands `seconds` after its start, with one more batch."""
+        """Where the run stands with one more batch.
+
+        batch: finished and failed completions.
+        seconds: since the run began.
+        by_this_run: whether this run made them; else another process did.
+        """
         if not by_this_run:
             return replace(self, stored=self.stored + len(batch))
-        finished = [
-            completion for completion in batch if completion.finish_reason != "error"
-        ]
+        finished = _finished(batch)
         prompt_tokens = sum(completion.prompt_tokens for completion in finished)
         new_tokens = sum(completion.completion_tokens for completion in finished)
         reasoning_tokens = sum(completion.reasoning_tokens for completion in finished)
@@ -72,11 +83,20 @@ class Progress:
         return self.total - self.stored - self.done - self.failed
 
 
+def _finished(batch: Iterable[Completion]) -> list[Completion]:
+    """Those of a batch that did not fail."""
+    return [completion for completion in batch if completion.finish_reason != "error"]
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A completion that could not be made: which one, and why.
 
-    id: of the request. passing: the reason may pass, so it can be asked for again.
+    id: of the request.
+    draw: which draw of it, from 0.
+    key: of the draw.
+    reason: in words.
+    passing: the reason may pass, so it can be asked for again.
     """
 
     id: str
@@ -91,9 +111,12 @@ class Answers(Sequence[tuple[Completion, ...]]):
     """For every request, in order, the tuple of its `n` completions, each with its
     reasoning apart from its text.
 
-    `failed` names the completions that could not be made, `served` the models that
-    answered, as their servers called them. Where the requests filled more than one
-    slice, completions are read from the store when they are looked at.
+    Where the requests filled more than one slice, completions are read from the store
+    when they are looked at.
+
+    failed: the completions that could not be made.
+    progress: where the run stood at its end.
+    served: the models that answered, as their servers called them.
     """
 
     _keys: Sequence[str]
@@ -115,19 +138,22 @@ class Answers(Sequence[tuple[Completion, ...]]):
 
     def __iter__(self) -> Iterator[tuple[Completion, ...]]:
         for start in range(0, len(self), _AT_ONCE):
-            yield from self._draws(range(start, min(start + _AT_ONCE, len(self))))
+            end = min(start + _AT_ONCE, len(self))
+            yield from self._draws(range(start, end))
 
     def _draws(self, places: Sequence[int]) -> list[tuple[Completion, ...]]:
-        """The completions of the requests at these places."""
+        """The completions of the requests at these places, a tuple each."""
         keys_of_requests = []
         not_in_memory = []
         for place in places:
-            keys = self._keys[place * self._n : (place + 1) * self._n]
+            first = place * self._n
+            keys = self._keys[first : first + self._n]
             keys_of_requests.append(keys)
             not_in_memory += [key for key in keys if key not in self._in_memory]
         stored: dict[str, Completion] = {}
         if not_in_memory and self._store is not None:
             stored = self._store.get_many(not_in_memory)
+        # what is nowhere belongs to another shard, which has not asked for it yet
         for key in not_in_memory:
             if key not in stored:
                 stored[key] = replace(_ELSEWHERE, key=key)
@@ -157,14 +183,20 @@ def complete(
 
     A completion comes from the store if it is there, and else from the engine. Each
     finished completion is stored as soon as the engine returns it, so a run that was
-    stopped resumes where it was. Failures are named in `Answers.failed` and asked for
-    again next time. If another process asks for the same completion on the same store,
-    this run waits for its answer.
+    stopped resumes where it was. If another process asks for the same completion on the
+    same store, this run waits for its answer.
 
-    The engine's `shard` may leave completions to other runs: of these only the stored
-    ones are returned, and the others count neither as needed nor as failed. With a
-    store, the memory holds all keys and one slice of the requests. `progress` is called
-    at the start of each slice and after each batch, with a `Progress` and the batch.
+    engine: its `shard` may leave completions to other runs: of these only the stored
+        ones are returned, and the others count neither as needed nor as failed.
+    requests: equal ones are asked for once.
+    sampling: of all requests.
+    store: with it, the memory holds all keys and one slice of the requests; None keeps
+        nothing.
+    progress: called at the start of each slice and after each batch, with a `Progress`
+        and the batch.
+
+    Returns: the completions. Failures are named in `failed` and asked for again next
+    time.
 
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError;
     KeyboardInterrupt.
@@ -192,7 +224,13 @@ def complete(
 
 
 class _Completing:
-    """One call of `complete`: what is still to be asked, and what there is already."""
+    """One call of `complete`: what is still to be asked, and what there is already.
+
+    slice: how many requests are looked up and asked at a time.
+    keep_all: whether all completions stay in memory; else only failed ones do.
+    unvisited: the keys of all slices to come.
+    state: where the run stands.
+    """
 
     def __init__(
         self,
@@ -221,7 +259,9 @@ class _Completing:
     def complete_slice(self, start: int) -> None:
         """Complete the slice of requests that begins at this place."""
         asks = self._asks(start)
-        stored = self.store.get_many(asks) if self.store is not None else {}
+        stored: dict[str, Completion] = {}
+        if self.store is not None:
+            stored = self.store.get_many(asks)
         # stored completions of other shards were not counted in the total yet
         of_others = sum(not self._in_shard(key) for key in stored)
         self.state = replace(
@@ -254,12 +294,16 @@ class _Completing:
                 self.served.add(completion.served or completion.model)
 
     def _asks(self, start: int) -> dict[str, Ask]:
-        """The draws of a slice by their keys, without those of an earlier request."""
+        """The draws of the slice that begins at a place, by their keys, without those
+        of an earlier request.
+        """
         n = self.sampling.n
         asks: dict[str, Ask] = {}
-        for place in range(start, min(start + self.slice, len(self.requests))):
+        end = min(start + self.slice, len(self.requests))
+        for place in range(start, end):
             request = _named(self.requests[place], place)
-            for draw, key in enumerate(self.keys[place * n : (place + 1) * n]):
+            keys = self.keys[place * n : (place + 1) * n]
+            for draw, key in enumerate(keys):
                 if key in self.unvisited:
                     self.unvisited.remove(key)
                     asks[key] = Ask.of(request, draw, key, self.sampling)
@@ -273,12 +317,16 @@ class _Completing:
             completion = self.in_memory.get(key)
             if completion is None or completion.finish_reason != "error":
                 continue
-            request = _named(self.requests[index // n], index // n)
-            failures.append(
-                Failure(
-                    request.id, index % n, key, completion.error, completion.passing
-                )
+            place, draw = divmod(index, n)
+            request = _named(self.requests[place], place)
+            failure = Failure(
+                id=request.id,
+                draw=draw,
+                key=key,
+                reason=completion.error,
+                passing=completion.passing,
             )
+            failures.append(failure)
         return tuple(failures)
 
     def _in_shard(self, key: str) -> bool:
@@ -302,7 +350,10 @@ def _named(request: Request | str, place: int = 0) -> Request:
 def _completed(
     engine: Engine, missing: list[Ask], sampling: Sampling, store: Store | None
 ) -> Iterator[_Batch]:
-    """The missing completions, batch by batch."""
+    """The missing completions, batch by batch.
+
+    A prompt that no model can be sent fails at once.
+    """
     sendable = []
     unsendable = []
     for ask in missing:
@@ -319,6 +370,7 @@ def _completed(
     if store is None or engine.name == "replay":
         yield from _generate(engine, sendable, sampling, store)
         return
+    # what this run claims, no other process on the same store asks for
     try:
         with store.claimant() as claimant:
             yield from _claimed(engine, sendable, sampling, store, claimant)
@@ -337,6 +389,8 @@ def _claimed(
 
     What no other process asks for is asked for here. Then come the completions that the
     other processes made; what they gave up is asked for here in the next round.
+
+    claimant: the name of this run in the store.
     """
     while missing:
         claims = store.claim(claimant, [ask.key for ask in missing])
@@ -388,10 +442,11 @@ def _stored(
     sampling: Sampling,
     store: Store,
 ) -> list[Completion]:
-    """Store a batch's finished completions; the batch as the store then has it."""
-    finished = [
-        completion for completion in batch if completion.finish_reason != "error"
-    ]
+    """Store a batch's finished completions; the batch as the store then has it.
+
+    requests: key of a completion -> what was asked.
+    """
+    finished = _finished(batch)
     if not finished:
         return batch
     # several draws share one request, whose body is stored once
@@ -400,8 +455,8 @@ def _stored(
         request = requests[completion.key]
         different[id(request)] = request
     bodies = (request.body(engine, sampling) for request in different.values())
-    new = store.put_many(finished, bodies, engine.maker())
-    if new == len(finished):
+    added = store.put_many(finished, bodies, engine.maker())
+    if added == len(finished):
         return batch
     # another process was first: its completion is the one that counts for both
     stored = store.get_many(completion.key for completion in finished)

@@ -32,8 +32,14 @@ def identify(
     """The name and revision under which a model's completions are stored.
 
     A local folder is called `name` or by the folder's own name, not by its path, and
-    its revision is a hash of its files. The revision is None for a hub model whose
-    revision is not known yet.
+    its revision is a hash of its files.
+
+    model: a folder or a hub id.
+    revision: of the model; None where the caller names none.
+    name: in place of the model's own; None for that.
+
+    Returns: name and revision; the revision is None for a hub model whose revision is
+    not known yet.
 
     Raises: EngineError where a path is given and nothing is there.
     """
@@ -50,25 +56,34 @@ def identify(
 
 
 def may_be_here(model: str) -> bool:
-    """Whether a model is a folder or has anything in the hub's cache; a quick look
-    that loads nothing.
+    """Whether a model is a folder or has anything in the hub's cache; a quick look that
+    loads nothing.
+
+    model: a folder or a hub id.
     """
     from huggingface_hub import constants
 
-    folder = f"models--{model.replace('/', '--')}"
-    return Path(model).is_dir() or (Path(constants.HF_HUB_CACHE) / folder).is_dir()
+    if Path(model).is_dir():
+        return True
+    name_in_cache = f"models--{model.replace('/', '--')}"
+    return Path(constants.HF_HUB_CACHE, name_in_cache).is_dir()
 
 
 def reach_hub(model: str) -> None:
-    """Pass where a model is here, or could be fetched. Raises: OSError."""
+    """Pass where a model is here, or could be fetched.
+
+    model: a folder or a hub id.
+
+    Raises: OSError where the hub cannot be reached.
+    """
     if not may_be_here(model):
         hub.reach()
 
 
 def folder_hash(folder: Path) -> str:
-    """The sha256 over names and contents of a model's files.
+    """The sha256 over names and contents of a model's files, as hex digits.
 
-    Of a large model it covers the names, the sizes and the ends of the files.
+    Of more than 2 GiB in all, it covers the names, the sizes and the ends of the files.
     """
     paths: set[Path] = set()
     for pattern in _PATTERNS:
@@ -91,7 +106,8 @@ def folder_hash(folder: Path) -> str:
 def hub_revision(model: str, revision: str | None) -> str:
     """The commit of a hub model that was just loaded, by the local cache.
 
-    The given revision, or "main", where the cache does not have it.
+    revision: under which it was loaded; it is given back, or "main", where the cache
+        does not have the commit.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -104,7 +120,13 @@ def hub_revision(model: str, revision: str | None) -> str:
 def quantised(options: Mapping[str, Any]) -> str:
     """What a revision says of coarser weights, such as `+quantization=fp8`.
 
-    Empty where the options leave the weights as they are.
+    options: with which the model is loaded.
+
+    Returns: "" where they leave the weights as they are.
+
+    Example:
+        >>> quantised({"load_in_4bit": True, "max_model_len": 4096})
+        '+load_in_4bit=True'
     """
     marks = ""
     for name in QUANTISING:
@@ -117,6 +139,10 @@ def token_ids(
     tokenizer: Any, request: Request, chat_template: str | None, model: str
 ) -> list[int]:
     """The tokens of a text with the special ones, or of messages by the chat template.
+
+    tokenizer: of the model.
+    chat_template: in place of the tokenizer's own; None for that.
+    model: its name, for the message.
 
     Raises: EngineError for messages where the model has no chat template.
     """

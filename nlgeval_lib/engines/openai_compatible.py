@@ -1,4 +1,8 @@
-"""Any server that speaks OpenAI's protocol: OpenAI, vLLM, llama.cpp, gateways."""
+"""Any server that speaks OpenAI's protocol: OpenAI, vLLM, llama.cpp, gateways.
+
+`OpenAIEngine` is the engine, `_Run` one call of its `generate`, and `Pace` decides how
+many requests are open at a time. What a server's answers mean is in `_server`.
+"""
 
 from __future__ import annotations
 
@@ -49,31 +53,36 @@ class OpenAIEngine(Engine):
     """A model behind an OpenAI-compatible server, asked by as many requests at a time
     as it takes.
 
-    base_url        the server's address up to and with `/v1`; without it the address in
-                    OPENAI_BASE_URL (with a warning), or else OpenAI's server
-    server          what the server is called in keys, in place of its host and port,
-                    where these change
-    api_key_env     the environment variable with the key; it is read when a run begins
-                    and kept nowhere
-    concurrency     requests at a time, at most
-    dialect         "vllm" for servers that take top_k, repetition_penalty, choice and
-                    regex; "openai" refuses these; "auto" asks the server what it is,
-                    and finds out by one request where the server does not say
-    timeout         seconds for one attempt, from sending to the last byte
-    max_retries     further attempts after a failure that may pass: 408, 409, 429, 5xx,
-                    timeouts, lost connections, bad answers
-    plain_http      send the key over http to a host that is not this one
-    extra_body      more of each call's JSON, such as
-                    {"chat_template_kwargs": {"enable_thinking": false}}
-
     Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what
     the server says of itself, `served` the model names in its answers. The server and
     `extra_body` are a part of `revision`, and so of the keys: two servers never share
     completions. OpenAI's own server without `extra_body` adds nothing to the revision.
 
-    Raises: ValueError for an option out of range; EngineError, when a run begins or
-    `revision` is first read, where nobody answers, OpenAI's own server is meant and
-    there is no key, or for a key that no header can hold.
+    model: as the server calls it.
+    base_url: the server's address up to and with `/v1`; None: the address in
+        OPENAI_BASE_URL (with a warning), or else OpenAI's server.
+    server: what the server is called in keys, in place of its host and port, where
+        these change.
+    revision: what the revision begins with; "" for nothing.
+    name: of the model in keys, in place of the server's name for it.
+    api_key_env: the environment variable with the key; it is read when a run begins and
+        kept nowhere.
+    dialect: "vllm" for servers that take top_k, repetition_penalty, choice and regex;
+        "openai" refuses these; "auto" asks the server what it is, and finds out by one
+        request where the server does not say.
+    concurrency: requests at a time, at most.
+    timeout: seconds for one attempt, from sending to the last byte.
+    max_retries: further attempts after a failure that may pass: 408, 409, 429, 5xx,
+        timeouts, lost connections, bad answers.
+    max_tokens_field: what the limit of new tokens is called in a call.
+    extra_body: more of each call's JSON, such as `{"chat_template_kwargs":
+        {"enable_thinking": false}}`.
+    plain_http: send the key over http to a host that is not this one.
+
+    Raises: ValueError for an option out of range, and for one that has the key in it;
+    EngineError, when a run begins or `revision` is first read, where nobody answers,
+    OpenAI's own server is meant and there is no key, or for a key that no header can
+    hold.
     """
 
     name = "openai"
@@ -181,6 +190,10 @@ class OpenAIEngine(Engine):
         return self.about
 
     def _key(self) -> str:
+        """The key, read anew from the environment.
+
+        Raises: EngineError where it may not be sent, or is needed and not there.
+        """
         return _server.key(self.api_key_env, self.base_url, self._plain_http)
 
     @property
@@ -234,6 +247,9 @@ class OpenAIEngine(Engine):
 
         Settings at their neutral value are sent too: a server's own defaults may
         differ.
+
+        ask: what is asked, with the seed of its draw.
+        sampling: settings that the server takes, as `check` says.
         """
         request = ask.request
         body: dict[str, Any] = {
@@ -269,6 +285,12 @@ class OpenAIEngine(Engine):
         """Completions as they arrive.
 
         The calls are made in a thread with an event loop of its own.
+
+        Yields: a batch that is empty now and then while nothing arrives, so that the
+            progress can be shown.
+
+        Raises: EngineError where nobody answers, or the key may not be sent;
+        KeyboardInterrupt after what has arrived is handed over.
         """
         self._met()
         run = self._run = _Run(self, asks, sampling, self._key())
@@ -321,7 +343,13 @@ def _check_least(option: str, value: float, least: float) -> None:
 
 
 class _Run:
-    """One call of `generate`: its open requests, their results, and what ends it."""
+    """One call of `generate`: its open requests, their results, and what ends it.
+
+    hopeless: why nothing more is asked; "" while it goes on.
+    pace: how many requests may be open.
+    open: how many are.
+    freed: set when one of them has ended.
+    """
 
     def __init__(
         self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str
@@ -383,7 +411,9 @@ class _Run:
                         await asyncio.sleep(_APART)
 
     async def _finish(self, ask: Ask) -> None:
-        """Ask, unless nothing can come of it, and hand over what it came to."""
+        """Ask, unless nothing can come of it, and hand over what it came to: a
+        completion, or a failed one.
+        """
         try:
             if self.hopeless:
                 raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
@@ -405,7 +435,7 @@ class _Run:
     async def _answer(self, ask: Ask) -> Completion:
         """What one request comes to after as many attempts as it takes.
 
-        Raises: AttemptFailed.
+        Raises: AttemptFailed where no further attempt may help, or all were made.
         """
         for attempt in itertools.count(1):
             try:
@@ -417,6 +447,7 @@ class _Run:
                     raise AttemptFailed(
                         f"{error} ({attempt} attempts)", passing=True
                     ) from None
+            # by chance, up to twice as long after each further attempt
             most = min(MOST_WAIT / 4, 2.0 ** (attempt - 2))
             if self.unreachable_since is not None:
                 most = min(most, 1.0)  # to learn soon whether the server has ended
@@ -424,7 +455,10 @@ class _Run:
         raise AssertionError
 
     async def _attempt(self, ask: Ask) -> Completion:
-        """One attempt, not before the server wants one again. Raises: AttemptFailed."""
+        """One attempt, not before the server wants one again.
+
+        Raises: AttemptFailed.
+        """
         engine = self.engine
         while (delay := self.quiet_until - engine._now()) > 0:
             await engine._sleep(delay)
@@ -455,7 +489,10 @@ class _Run:
         return completion
 
     def _note_fault(self, fault: AttemptFailed, sent: float) -> None:
-        """Take in what a failed attempt says about the server."""
+        """Take in what a failed attempt says about the server.
+
+        sent: when the attempt began, by the monotonic clock.
+        """
         engine = self.engine
         if fault.hopeless and not self.hopeless:
             self.hopeless = str(fault)
@@ -473,14 +510,17 @@ class _Run:
 
     def _note_unreachable(self, fault: AttemptFailed) -> None:
         """Give up a server that nobody could connect to for some seconds."""
-        now = self.engine._now()
+        moment = self.engine._now()
         if not fault.unreachable:
             self.unreachable_since = None
-        elif self.unreachable_since is None:
-            self.unreachable_since = now
-        elif now - self.unreachable_since >= self.engine.unreachable_for:
+            return
+        if self.unreachable_since is None:
+            self.unreachable_since = moment
+            return
+        seconds = moment - self.unreachable_since
+        if seconds >= self.engine.unreachable_for:
             self.hopeless = self.hopeless or (
-                f"{fault}, for {now - self.unreachable_since:.0f} s; start the server "
+                f"{fault}, for {seconds:.0f} s; start the server "
                 "again: the same command goes on with what is not stored"
             )
 
@@ -523,7 +563,14 @@ class Pace:
     A round is two answers for each open request. One with a tenth more answers a second
     than the one before was worth it; one that was not is taken back, and tried again
     after a while. After a push-back (429, 5xx, a timeout, a lost connection) steps are
-    small. Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
+    small.
+
+    most: requests at a time.
+    clock: gives seconds.
+
+    `open` is how many may be open now.
+
+    Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -544,6 +591,7 @@ class Pace:
             return
         rate = self._answers / max(self._clock() - self._round_start, 1e-9)
         paid = rate > 1.1 * self._best_rate
+        # the last step up brought nothing
         if self._smaller and not paid:
             self.open = self._smaller
             self._smaller = 0
@@ -560,9 +608,11 @@ class Pace:
         self._begin_round()
 
     def pushed_back(self, sent: float) -> None:
-        """Note that the server did not take a request that was sent at this time.
+        """Note that the server did not take a request.
 
         Requests that were open together count once.
+
+        sent: when the request was sent, by the clock.
         """
         if sent <= self._last_push_back:
             return
@@ -574,5 +624,6 @@ class Pace:
         self._begin_round()
 
     def _begin_round(self) -> None:
+        """Count answers and seconds anew."""
         self._answers = 0
         self._round_start = self._clock()

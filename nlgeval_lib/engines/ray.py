@@ -47,7 +47,10 @@ _POLL = 1.0
 
 
 class Replica:
-    """What an actor holds: one engine. Faults come back as texts, not as exceptions."""
+    """What an actor holds: one engine. Faults come back as texts, not as exceptions.
+
+    make: gives the engine; called by `start`, in the actor.
+    """
 
     def __init__(self, make: Callable[[], Engine]) -> None:
         self._make = make
@@ -56,7 +59,11 @@ class Replica:
         self._inboxes: dict[int, queue.Queue[list[Ask]]] = {}
 
     def start(self) -> tuple[str, str, str, str] | str:
-        """Load the engine: its name, model, revision and maker; or why it cannot be."""
+        """Load the engine.
+
+        Returns: its name, model, revision and maker; or a text, why it cannot be
+        loaded.
+        """
         try:
             self._engine = self._make()
         except Exception as error:
@@ -73,11 +80,15 @@ class Replica:
         return ""
 
     def feed(self, run: int, asks: list[Ask]) -> None:
-        """Take in what else is to be answered."""
+        """Take in what else is to be answered.
+
+        run: the number of the run that asks.
+        asks: none of them ends the run's answers.
+        """
         self._inboxes.setdefault(run, queue.Queue()).put(asks)
 
     def end(self, run: int) -> None:
-        """Forget what is open."""
+        """Forget what is open of a run, and of those before it."""
         self._ended_run = run
         self.feed(run, [])
 
@@ -86,8 +97,11 @@ class Replica:
     ) -> Iterator[tuple[list[Completion], str]]:
         """Completions of what it is fed, as they are finished.
 
-        The text beside them is empty, or says why no more will come.
+        run: the number of the run that asks; each has one stream.
+
+        Yields: completions, and a text that is empty, or says why no more will come.
         """
+        # one run at a time: the engine is shared
         with self._turn:
             inbox = self._inboxes.setdefault(run, queue.Queue())
             finished: list[Completion] = []
@@ -123,7 +137,11 @@ class Replica:
         inbox: queue.Queue[list[Ask]],
         unanswered: dict[str, Ask],
     ) -> Generator[list[Completion], None, None]:
-        """The engine's batches; an engine that streams is fed from the inbox too."""
+        """The engine's batches; an engine that streams is fed from the inbox too.
+
+        asks: the first to be answered.
+        unanswered: by key; what arrives later is added here.
+        """
         source: Any = asks
         if self._engine.streams:
             source = _stream(deque(asks), inbox, unanswered)
@@ -137,7 +155,11 @@ def _stream(
 ) -> Iterator[Ask | None]:
     """Asks while there are any, also those that arrive later.
 
-    None means that there is none at the moment.
+    waiting: the asks that are there.
+    inbox: from which later ones are taken.
+    unanswered: by key; what arrives later is added here.
+
+    Yields: None where there is none at the moment.
     """
     while True:
         while not inbox.empty():
@@ -151,8 +173,10 @@ def _stream(
 class _Worker:
     """A replica as this process sees it.
 
+    actor: Ray's handle of it.
     starting: the reference to what `start` returns; None once the replica is up.
-    stream: the references to its answers. open: what it has to answer, by key.
+    stream: the references to its answers; None where this run has not fed it yet.
+    open: what it has to answer, by key.
     """
 
     actor: Any
@@ -168,13 +192,17 @@ class RayEngine(Engine):
     that is lost with its replica is asked of another, three times in all, then failed
     by name. A lost replica is started again where there is room.
 
-    make: gives the engine in each replica; picklable. address: of a Ray cluster;
-    without one, a cluster of this machine is started that only loopback reaches. gpus:
-    that a replica takes; none where the cluster has none. patience: seconds to wait for
-    a replica to be placed and loaded where none is at work.
+    make: gives the engine in each replica; picklable.
+    replicas: how many.
+    address: of a Ray cluster; "": a cluster of this machine is started that only
+        loopback reaches.
+    gpus: that a replica takes; none where the cluster has none.
+    patience: seconds to wait for a replica to be placed and loaded where none is at
+        work.
 
-    Raises: EngineError where Ray is not installed, the cluster does not answer, or the
-    engine does not start; from `generate`, where nothing works any more.
+    Raises: ValueError for fewer than one replica; EngineError where Ray is not
+    installed, the cluster does not answer, or the engine does not start; from
+    `generate`, where nothing works any more.
     """
 
     def __init__(
@@ -233,7 +261,8 @@ class RayEngine(Engine):
     def check(self, sampling: Sampling) -> None:
         """Ask a replica whether it honours the settings.
 
-        Raises: UnsupportedSetting as the replica words it.
+        Raises: UnsupportedSetting as the replica words it; EngineError where no replica
+        comes up.
         """
         self.ready()
         worker = next(worker for worker in self._replicas if worker.starting is None)
@@ -246,14 +275,16 @@ class RayEngine(Engine):
             raise UnsupportedSetting(refusal)
 
     def maker(self) -> str:
-        """The maker that a replica names."""
+        """The maker that a replica names, such as `vllm 0.32.0`."""
         return self._maker
 
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
         """Completions as the replicas send them."""
-        self._fresh = deque(sorted(asks, key=lambda ask: ask.request.text()))
+        # neighbours have a beginning in common, which an engine may compute once
+        in_order = sorted(asks, key=lambda ask: ask.request.text())
+        self._fresh = deque(in_order)
         self._run += 1
         self._lost = []
         self._attempts = Counter()
@@ -284,6 +315,7 @@ class RayEngine(Engine):
     # -- replicas
 
     def _start(self) -> _Worker:
+        """A new replica, which begins to load."""
         actor = self._new_actor()
         return _Worker(actor, actor.start.remote())
 
@@ -309,11 +341,14 @@ class RayEngine(Engine):
         What was lost is asked first, and alone: it may be to blame.
         """
         if self._lost:
-            return [] if worker.open else self._lost.pop()
+            if worker.open:
+                return []
+            return self._lost.pop()
         if any(self._attempts[key] for key in worker.open):
             return []
         # blocks become smaller towards the end, so that all replicas end together
-        size = max(1, min(_BLOCK, len(self._fresh) // (8 * len(self._replicas))))
+        share = len(self._fresh) // (8 * len(self._replicas))
+        size = max(1, min(_BLOCK, share))
         if not self._fresh or len(worker.open) + size > _OPEN:
             return []
         return [self._fresh.popleft() for _ in range(size)]
@@ -335,11 +370,10 @@ class RayEngine(Engine):
         while not self._ray.wait(references, timeout=_POLL)[0]:
             if time.monotonic() > until and not self._any_open():
                 resources = self._ray.cluster_resources()
-                counts = {
-                    name: count
-                    for name, count in resources.items()
-                    if name in ("CPU", "GPU")
-                }
+                counts = {}
+                for name, count in resources.items():
+                    if name in ("CPU", "GPU"):
+                        counts[name] = count
                 raise EngineError(
                     f"no replica came up within {self._patience:.0f} s; the cluster "
                     f"has {counts}"
@@ -351,6 +385,8 @@ class RayEngine(Engine):
         """The completions that a replica sent, with those that are given up.
 
         A replica that was starting is taken in instead.
+
+        reference: to what it reports.
         """
         if worker not in self._replicas:  # it was lost a moment ago
             return []
@@ -416,7 +452,8 @@ class RayEngine(Engine):
             stacklevel=2,
         )
         self._attempts.update(worker.open.keys())
-        attempts = max((self._attempts[key] for key in worker.open), default=0)
+        attempts_of_open = [self._attempts[key] for key in worker.open]
+        attempts = max(attempts_of_open, default=0)
         given_up: list[Completion] = []
         if attempts == _ATTEMPTS:
             explanation = (
@@ -442,7 +479,11 @@ class RayEngine(Engine):
 def _connect(ray: Any, address: str, replicas: int) -> None:
     """Connect to the cluster at an address, or start one of this machine.
 
-    Raises: EngineError.
+    ray: the package.
+    address: "" for this machine.
+    replicas: that must find a CPU each.
+
+    Raises: EngineError where there is no cluster after all attempts.
     """
     settings: dict[str, Any] = {"address": address}
     attempts = 1

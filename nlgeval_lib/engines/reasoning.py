@@ -1,5 +1,8 @@
 """Reasoning separated from the answer where a model writes it with special tokens,
 which a plain decoding of its text would drop.
+
+`parsers.reasoning` knows the marks; here a tokenizer says which of them are special
+tokens.
 """
 
 from __future__ import annotations
@@ -15,9 +18,12 @@ _TAIL = 16  # tokens at the end of a prompt that can open a reasoning
 class ReasoningReader:
     """Splits what a model wrote into reasoning and answer, by its tokenizer's marks.
 
-    parser: the name of one of vLLM's reasoning parsers, which then comes first. Texts
-    of a tokenizer without marks among its special tokens are left as they are, unless
-    the prompt ends with a mark.
+    Texts of a tokenizer without marks among its special tokens are left as they are,
+    unless the prompt ends with a mark.
+
+    tokenizer: of the model.
+    parser: the name of one of vLLM's reasoning parsers, which then comes first; "" for
+        none.
 
     Raises: EngineError for a parser that vLLM does not have, or that does not fit the
     tokenizer.
@@ -25,18 +31,23 @@ class ReasoningReader:
 
     def __init__(self, tokenizer: Any, parser: str = "") -> None:
         self._tokenizer = tokenizer
-        self._parser = _vllm_parser(parser, tokenizer) if parser else None
+        self._parser = None
+        if parser:
+            self._parser = _vllm_parser(parser, tokenizer)
         self._special = _special_tokens(tokenizer)
         # whether texts are to be decoded with their special tokens
         self.keeps_special = bool(parser) or any(map(is_mark, self._special))
 
     def parts(self, prompt: list[int], text: str) -> dict[str, Any]:
-        """The fields `text`, and where there are any `reasoning` and its tokens.
+        """The fields of a completion: `text`, and where there are any `reasoning` and
+        `reasoning_tokens`, their number.
 
-        prompt: the tokens of the prompt. text: decoded with its special tokens where
-        `keeps_special` says so.
+        prompt: the tokens of the prompt.
+        text: decoded with its special tokens where `keeps_special` says so.
         """
         opened = ""
+        # a chat template may have opened the reasoning, so that the text has its end
+        # alone
         tail = self._tokenizer.decode(prompt[-_TAIL:], skip_special_tokens=False)
         if "<" in tail or "[" in tail or "◁" in tail:
             opened = opens(tail)
@@ -49,14 +60,17 @@ class ReasoningReader:
         inside, answer = split(f"{opened}{text}")
         if self.keeps_special:
             answer = self._plain(answer)
-        reasoning = "\n".join(filter(None, [reasoning, self._plain(inside)]))
+        thoughts = [reasoning, self._plain(inside)]
+        reasoning = "\n".join(filter(None, thoughts))
         if not reasoning:
             return {"text": answer}
         count = len(self._tokenizer(reasoning, add_special_tokens=False).input_ids)
         return {"text": answer, "reasoning": reasoning, "reasoning_tokens": count}
 
     def _by_parser(self, text: str) -> tuple[str, str]:
-        """Reasoning and answer by vLLM's parser; all answer where it cannot tell."""
+        """Reasoning and answer by vLLM's parser; all answer where the parser cannot
+        say.
+        """
         from vllm.entrypoints.openai.chat_completion.protocol import (
             ChatCompletionRequest,
         )
@@ -86,7 +100,11 @@ def _special_tokens(tokenizer: Any) -> list[str]:
 
 
 def _vllm_parser(name: str, tokenizer: Any) -> Any:
-    """vLLM's reasoning parser of a name. Raises: EngineError."""
+    """vLLM's reasoning parser of a name, made for a tokenizer.
+
+    Raises: EngineError for a name that vLLM does not have, and a parser that does not
+    fit the tokenizer.
+    """
     from vllm.reasoning import ReasoningParserManager
 
     try:

@@ -16,10 +16,14 @@ class ReplayEngine(Engine):
     """Completions of one model from a store; what is stored under some settings was
     made with them.
 
-    `revision` may be left out where the store holds only one of this model. refused:
-    why completions, by their keys, could not be had when they were asked for; with it,
-    what is not in the store is a failed completion instead of an error, and `missing`
-    has the keys that nobody asked for yet, `excused` those that were refused.
+    store: that has them.
+    model: as the store names it.
+    revision: None where the store holds only one of this model.
+    refused: key of a completion -> why the model did not give it when it was asked;
+        with this, what is not in the store is a failed completion instead of an error.
+
+    `missing` has the keys that nobody asked for yet, `excused` those that were refused.
+
     Raises: EngineError where the store has nothing of this model, or several revisions
     to choose from.
     """
@@ -55,9 +59,9 @@ class ReplayEngine(Engine):
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """All stored completions.
+        """All stored completions, in one batch, with the failed ones after them.
 
-        Raises: EngineError where one is lacking and `refused` is not given.
+        Raises: EngineError where one is not stored and `refused` is not given.
         """
         stored = self.store.get_many(ask.key for ask in asks)
         absent = [ask for ask in asks if ask.key not in stored]
@@ -66,8 +70,10 @@ class ReplayEngine(Engine):
         refused = self.refused or {}
         failures = []
         for ask in absent:
-            keys = self.excused if ask.key in refused else self.missing
-            keys.append(ask.key)
+            if ask.key in refused:
+                self.excused.append(ask.key)
+            else:
+                self.missing.append(ask.key)
             failures.append(failed(ask, refused.get(ask.key, "not in the store")))
         yield [*stored.values(), *failures]
 
@@ -88,9 +94,15 @@ class ScriptedEngine(Engine):
     """Answers from a list, in the order in which they are asked, or from a function of
     request and draw.
 
-    A function that raises makes that completion fail with the exception's text. `asked`
-    keeps what was asked.
-    Raises: ValueError, while it runs, where a list is too short.
+    answers: texts, or whole completions, whose key, model and revision are replaced. A
+        function that raises makes that completion fail with the exception's text.
+    model, revision: under which the answers are stored.
+    batch_size: answers that are handed over together.
+
+    `asked` keeps what was asked.
+
+    Raises: ValueError for one text in place of a list; while it runs, where a list is
+    too short.
     """
 
     name = "scripted"
@@ -105,9 +117,12 @@ class ScriptedEngine(Engine):
     ) -> None:
         if isinstance(answers, str):
             raise ValueError(
-                "answers is one text: give a list of texts, or a function of request and draw"
+                "answers is one text: give a list of texts, or a function of request "
+                "and draw"
             )
-        self.model, self.revision, self.batch_size = model, revision, batch_size
+        self.model = model
+        self.revision = revision
+        self.batch_size = batch_size
         self._answers = answers if callable(answers) else iter(answers)
         self.asked: list[Ask] = []
 
@@ -116,13 +131,15 @@ class ScriptedEngine(Engine):
     ) -> Iterator[list[Completion]]:
         """The script's answers, `batch_size` at a time."""
         for start in range(0, len(asks), self.batch_size):
-            yield [self._answer(ask) for ask in asks[start : start + self.batch_size]]
+            batch = asks[start : start + self.batch_size]
+            yield [self._answer(ask) for ask in batch]
 
     def count_tokens(self, requests: Sequence[Request]) -> list[int]:
-        """Words of each prompt."""
+        """Words of each prompt, which stand in for tokens."""
         return [len(request.text().split()) for request in requests]
 
     def _answer(self, ask: Ask) -> Completion:
+        """The script's answer as a completion; its tokens are counted as words."""
         self.asked.append(ask)
         if callable(self._answers):
             try:

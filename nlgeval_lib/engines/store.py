@@ -129,6 +129,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     and after `sync` a power cut too. A damaged record is reported, counts as not
     stored, and is replaced by the next one of its key.
 
+    folder: that has the file, or gets it with the first completion.
+
     Raises, in every method: StoreError where the file cannot be read or written.
     """
 
@@ -151,7 +153,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return self.get_many((key,)).get(key)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
-        """The completions of those keys that are stored, in the order of the keys."""
+        """The completions of those keys that are stored, in the order of the keys.
+
+        keys: 64 hex digits each. A damaged record is as one that is not stored, with a
+            warning.
+        """
         distinct = list(dict.fromkeys(keys))
         completions: dict[str, Completion] = {}
         damaged = []
@@ -179,6 +185,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def keys(self, model: str = "", revision: str = "") -> Iterator[str]:
         """The keys of all completions, or of one model's, in the order in which they
         came.
+
+        model, revision: of which; "" for all.
         """
         columns = "key, model, revision"
         for key, its_model, its_revision in self._all(columns, "model IS NOT NULL"):
@@ -200,7 +208,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def makers(self, model: str, revision: str = "") -> dict[str, tuple[str, str]]:
         """Which engines first answered a model's requests, and on which days.
 
-        An engine is named with its version; the days are the first and the last.
+        model, revision: as they stand in the requests.
+
+        Returns: engine with its version -> the first and the last day, as YYYY-MM-DD.
         """
         days = {}
         for maker, first, last in self._rows(_MAKERS, (model, revision)):
@@ -210,8 +220,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
     # -- writing
 
     def put(self, completion: Completion) -> bool:
-        """Store one finished completion; False if its key is stored already (the
-        first one stays).
+        """Store one finished completion.
+
+        Returns: False if its key is stored already; the first one stays.
+
+        Raises: ValueError for an error completion or a bad key.
         """
         return self.put_many((completion,)) == 1
 
@@ -223,10 +236,13 @@ class Store(contextlib.AbstractContextManager["Store"]):
     ) -> int:
         """Store finished completions, and what was asked for them.
 
-        All or none of them are stored. The number of completions that are new is
-        returned.
+        All or none of them are stored.
 
+        completions: one whose key is stored already is left out.
+        requests: bodies as `Request.body` gives them.
         maker: which engine made them, and of which version.
+
+        Returns: the number of completions that are new.
 
         Raises: ValueError for an error completion or a bad key.
         """
@@ -289,6 +305,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """Those of `keys` that are for this claimant to ask.
 
         They are not stored, and no other claimant has them.
+
+        name: of a `claimant`.
+        keys: 64 hex digits each.
         """
         pairs = [(bytes.fromhex(key), name) for key in keys]
         query = "SELECT key FROM claims WHERE owner = ?"
@@ -328,8 +347,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return [key.hex() for (key,) in self._rows(query)]
 
     def forget(self, keys: Iterable[str]) -> int:
-        """Remove the records of these keys, so that they are asked again; how many
-        there were.
+        """Remove the records of these keys, so that they are asked again.
+
+        Returns: how many there were.
         """
         with self._writing() as database:
             # read within the transaction, as `keys` may come from this store
@@ -341,10 +361,14 @@ class Store(contextlib.AbstractContextManager["Store"]):
             ).rowcount
 
     def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
-        """Write every whole record to a file, or those of `keys`, sorted; how many
-        there are.
+        """Write every whole record to a file, or those of `keys`, sorted.
 
         The file has a line of JSON for each record, and `merge` can read it.
+
+        path: is replaced where it is there; for its owner only.
+        keys: None for all records.
+
+        Returns: how many there are.
         """
         records = self._all("crc, record", _WHOLE)
         if keys is not None:
@@ -363,11 +387,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
             yield from self._rows(query, (bytes.fromhex(key),))
 
     def merge(self, source: Path | str) -> int:
-        """Take over the records of an exported file, or of another store's folder; how
-        many are new.
+        """Take over the records of an exported file, or of another store's folder.
 
         Damaged lines are counted in a warning and left out. A last line that was never
         finished is left out too.
+
+        Returns: how many are new.
+
+        Raises: StoreError for a folder without a store; OSError for a file that cannot
+        be read.
         """
         if Path(source).is_dir():
             if not os.path.lexists(Path(source, FILE)):
@@ -603,7 +631,10 @@ def _completion(key: bytes, crc: int, record: bytes) -> Completion:
 
 
 def _check_texts(fields: Mapping[str, Any]) -> None:
-    """Raises: ValueError for a field of a completion that must be a text and is none."""
+    """Pass where all fields of a completion that must be texts are texts.
+
+    Raises: ValueError naming the first that is none.
+    """
     for name in _TEXTS:
         if not isinstance(fields.get(name, ""), str):
             raise ValueError(f"its {name} is no text")

@@ -1,5 +1,8 @@
 """transformers in this process: any causal or seq2seq model, and log-likelihoods of
 texts.
+
+`TransformersEngine.generate` draws by `_sampler`, in batches; its `loglikelihood`
+scores texts that are there already, for metrics that ask how likely a model finds them.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ _Item = TypeVar("_Item")
 
 
 class LogLikelihood(NamedTuple):
-    """How likely a model finds a text: natural logarithms, one for each token.
+    """How likely a model finds a text.
 
-    `reason` says why there are none.
+    tokens: natural logarithms, one for each token of the text.
+    reason: why there are none; "" where there are some.
     """
 
     tokens: tuple[float, ...]
@@ -40,12 +44,21 @@ class TransformersEngine(Engine):
     """One model in transformers, in batches of prompts of similar length, padded on the
     left.
 
-    `model` is a hub id or a folder, `name` its label in the store. On a GPU the model's
-    own precision is used, on the CPU float32, unless `dtype` says otherwise.
-    `load_options` pass to `from_pretrained`. A draw depends on its seed alone, not on
-    what shares its batch. A batch that does not fit the memory is halved.
+    A draw depends on its seed alone, not on what shares its batch. A batch that does
+    not fit the memory is halved.
 
-    Raises: EngineError where the model cannot be loaded.
+    model: a hub id or a folder.
+    revision: of the model; None: that of the hub's main branch, or a hash of the
+        folder's files.
+    name: its label in the store, in place of the id or the folder's name.
+    chat_template: in place of the tokenizer's own.
+    batch_size: prompts that are completed together.
+    device: such as "cuda:1" or "cpu"; None: the GPU where there is one.
+    dtype: None: on a GPU the model's own precision, on the CPU float32.
+    load_options: pass to `from_pretrained`.
+
+    Raises: ValueError for a batch size below 1; EngineError where the model cannot be
+    loaded.
     """
 
     name = "transformers"
@@ -93,7 +106,11 @@ class TransformersEngine(Engine):
         dtype: str,
         load_options: dict[str, Any],
     ) -> Any:
-        """Load tokenizer and model; the model's configuration."""
+        """Load tokenizer and model; the model's configuration.
+
+        model, revision, dtype, load_options: as the class has them, without None for
+            `dtype`.
+        """
         import transformers as hf
 
         config = hf.AutoConfig.from_pretrained(model, revision=revision)
@@ -138,8 +155,10 @@ class TransformersEngine(Engine):
         )
 
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting for a form that xgrammar does not take, or where
-        it is not installed.
+        """Pass where every setting can be honoured.
+
+        Raises: UnsupportedSetting for a form that xgrammar does not take, or where it
+        is not installed.
         """
         if sampling.form:
             self._grammars.compiled(sampling)
@@ -149,20 +168,10 @@ class TransformersEngine(Engine):
     ) -> Iterator[list[Completion]]:
         """Completions batch by batch, the longest prompts first.
 
-        So a batch that does not fit the memory is the first one.
+        So a batch that does not fit the memory is the first one. A prompt that does not
+        fit the model, or alone not the memory, is a failed completion.
         """
-        prompts: list[_Prompt] = []
-        refused = []
-        for ask in asks:
-            ids = self._ids(ask.request)
-            needed = len(ids) if self.seq2seq else len(ids) + 1
-            if ids and needed <= self.context:
-                prompts.append((ask, ids))
-                continue
-            reason = (
-                f"the prompt has {len(ids)} tokens, the model takes 1 to {self.context}"
-            )
-            refused.append(failed(ask, reason))
+        prompts, refused = self._fitting(asks)
         if refused:
             yield refused
         prompts.sort(key=lambda prompt: -len(prompt[1]))
@@ -170,7 +179,9 @@ class TransformersEngine(Engine):
         while batches:
             batch = batches.popleft()
             longest = len(batch[0][1])
-            taken_up = 1 if self.seq2seq else longest
+            taken_up = longest
+            if self.seq2seq:
+                taken_up = 1  # the decoder begins with one token
             room = min(sampling.max_tokens, self.context - taken_up)
             if len(batch) > 1 and room < sampling.max_tokens:
                 # the longest prompt would cut short the completions of the others
@@ -188,6 +199,26 @@ class TransformersEngine(Engine):
                 half = len(batch) // 2
                 batches.extendleft([batch[half:], batch[:half]])
 
+    def _fitting(self, asks: Sequence[Ask]) -> tuple[list[_Prompt], list[Completion]]:
+        """The prompts that fit the model, with their tokens; the others as failed
+        completions.
+        """
+        prompts: list[_Prompt] = []
+        refused = []
+        for ask in asks:
+            ids = self._ids(ask.request)
+            needed = len(ids)
+            if not self.seq2seq:
+                needed += 1  # a causal model writes behind the prompt
+            if ids and needed <= self.context:
+                prompts.append((ask, ids))
+                continue
+            reason = (
+                f"the prompt has {len(ids)} tokens, the model takes 1 to {self.context}"
+            )
+            refused.append(failed(ask, reason))
+        return prompts, refused
+
     def loglikelihood(
         self,
         prompts: Sequence[str],
@@ -195,12 +226,18 @@ class TransformersEngine(Engine):
         *,
         batch_size: int | None = None,
     ) -> list[LogLikelihood]:
-        """How likely each continuation is after its prompt, in the given order.
+        """How likely is each continuation after its prompt?
 
         A causal model scores those tokens of the joined text that reach into the
         continuation. After an empty prompt, and without a token that begins a text, its
         first token has no score. A seq2seq model reads the prompt and scores the
         continuation with its special tokens, as it was trained to write it.
+
+        prompts, continuations: as many of each.
+        batch_size: None: that of the engine.
+
+        Returns: one for each pair, in the given order; with a reason in place of
+        numbers where a text cannot be scored.
 
         Raises: ValueError where the two lists differ in length.
         """
@@ -211,6 +248,7 @@ class TransformersEngine(Engine):
             pairs.append(self._split(prompt, continuation))
         results = [LogLikelihood((), self._unscorable(*pair)) for pair in pairs]
         rows = [row for row, result in enumerate(results) if not result.reason]
+        # texts of similar length share a batch, so that it needs little padding
         rows.sort(key=lambda row: -sum(map(len, pairs[row])))
         for batch in _batches(rows, batch_size or self.batch_size):
             with torch.inference_mode():
@@ -231,20 +269,27 @@ class TransformersEngine(Engine):
     def _run(
         self, batch: list[_Prompt], sampling: Sampling, room: int
     ) -> list[Completion]:
-        """The completions of one batch, of at most `room` new tokens."""
+        """The completions of one batch.
+
+        batch: asks with the tokens of their prompts.
+        room: new tokens at most.
+        """
         import torch
 
         from nlgeval_lib.engines._sampler import Sampler, StopTexts
 
         tokens, mask = self._padded([ids for _, ids in batch], "left")
-        first = 1 if self.seq2seq else tokens.shape[1]
+        # the output of a seq2seq model begins with the decoder's first token, that of
+        # a causal model with the prompt
+        first = tokens.shape[1]
+        prompt_mask = mask
+        if self.seq2seq:
+            first = 1
+            prompt_mask = None
         seeds = [ask.seed for ask, _ in batch]
-        sampler = Sampler(
-            sampling,
-            seeds,
-            None if self.seq2seq else mask,
-            self._grammars.processor(sampling),
-        )
+        grammar = self._grammars.processor(sampling)
+        sampler = Sampler(sampling, seeds, prompt_mask, grammar)
+        stopper = StopTexts(sampling.stop, first, self._tokenizer)
         with torch.inference_mode():
             output = self._model.generate(
                 input_ids=tokens,
@@ -253,31 +298,36 @@ class TransformersEngine(Engine):
                 # the sampler draws; the model's own loop then takes the largest
                 do_sample=False,
                 logits_processor=[sampler],
-                stopping_criteria=[StopTexts(sampling.stop, first, self._tokenizer)],
+                stopping_criteria=[stopper],
             )
         completions = []
         tables = sampler.logprobs(self._tokenizer)
-        rows = zip(batch, output[:, first:].tolist(), tables, strict=True)
+        new_rows = output[:, first:].tolist()
+        rows = zip(batch, new_rows, tables, strict=True)
         for (ask, ids), new_tokens, table in rows:
-            completions.append(
-                self._completion(ask, ids, new_tokens, sampling.stop, table)
-            )
+            completion = self._completion(ask, ids, new_tokens, sampling.stop, table)
+            completions.append(completion)
         return completions
 
     def _ids(self, request: Request) -> list[int]:
+        """The tokens of a request."""
         return models.token_ids(
             self._tokenizer, request, self.chat_template, self.model
         )
 
-    def _padded(self, rows: list[list[int]], side: str = "right") -> tuple[Any, Any]:
-        """Rows of tokens as one tensor, and the mask of what is no padding."""
+    def _padded(self, rows: list[list[int]], padding: str = "right") -> tuple[Any, Any]:
+        """Rows of tokens as one tensor, and the mask of what is no padding; both (rows
+        x longest).
+
+        padding: "left" or "right", where it is.
+        """
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
         tokens = [torch.tensor(row) for row in rows]
         ones = [torch.ones(len(row), dtype=torch.long) for row in rows]
-        padded = pad_sequence(tokens, True, self._pad, side)
-        mask = pad_sequence(ones, True, 0, side)
+        padded = pad_sequence(tokens, True, self._pad, padding)
+        mask = pad_sequence(ones, True, 0, padding)
         return padded.to(self.device), mask.to(self.device)
 
     def _completion(
@@ -288,19 +338,29 @@ class TransformersEngine(Engine):
         stops: Sequence[str],
         table: Any,
     ) -> Completion:
-        """One row of the output as a completion: cut at its end token or stop text."""
+        """One row of the output as a completion: cut at its end token or stop text.
+
+        prompt, new_tokens: what was read, and what was written after it.
+        stops: texts that end a completion.
+        table: the log-probabilities of each new token, or None.
+        """
         places = (i for i, token in enumerate(new_tokens) if token in self._ends)
         end = next(places, None)
         text = self._text(prompt, new_tokens[:end])
-        count = len(new_tokens) if end is None else end + 1
+        count = len(new_tokens)
+        finish_reason = "length"
+        if end is not None:
+            count = end + 1  # the end token was written too
+            finish_reason = "stop"
         cuts = [text.find(stop) for stop in stops if stop in text]
         if cuts:
             count = self._count_to_stop(prompt, new_tokens, count, stops)
             text = text[: min(cuts)]
+            finish_reason = "stop"
         return self._made(
             ask,
             **self._reasoning.parts(prompt, text),
-            finish_reason="length" if end is None and not cuts else "stop",
+            finish_reason=finish_reason,
             logprobs=table and table[:count],
             prompt_tokens=len(prompt),
             completion_tokens=count,
@@ -313,7 +373,10 @@ class TransformersEngine(Engine):
         count: int,
         stops: Sequence[str],
     ) -> int:
-        """How many of the new tokens it takes until a stop text is complete."""
+        """How many of the new tokens it takes until a stop text is complete.
+
+        count: tokens whose text has a stop text; it is the most that may be returned.
+        """
         while count > 1:
             shorter = self._text(prompt, new_tokens[: count - 1])
             if not any(stop in shorter for stop in stops):
@@ -327,7 +390,9 @@ class TransformersEngine(Engine):
         Some tokenizers drop a text's leading blank, so some of the prompt is decoded
         with it.
         """
-        context = [] if self.seq2seq else prompt[-8:]
+        context: list[int] = []
+        if not self.seq2seq:
+            context = prompt[-8:]
         prompt_text = self._decoded(context)
         joint_text = self._decoded(context + new_tokens)
         if joint_text.startswith(prompt_text):
@@ -335,17 +400,25 @@ class TransformersEngine(Engine):
         return self._decoded(new_tokens)
 
     def _decoded(self, ids: list[int]) -> str:
+        """The text of tokens, with the special ones where the reader of reasoning needs
+        them.
+        """
         special = not self._reasoning.keeps_special
         return str(self._tokenizer.decode(ids, skip_special_tokens=special))
 
     # -- the likelihood of given texts
 
     def _split(self, prompt: str, text: str) -> tuple[list[int], list[int]]:
-        """Tokens that are read, and tokens that are scored."""
+        """Tokens that are read, and tokens that are scored.
+
+        text: the continuation of the prompt.
+        """
         tokenizer = self._tokenizer
         context = list(tokenizer(prompt).input_ids)
         if self.seq2seq:
-            target = list(tokenizer(text_target=text).input_ids) if text else []
+            target: list[int] = []
+            if text:
+                target = list(tokenizer(text_target=text).input_ids)
             return context, target
         joint = tokenizer(prompt + text, return_offsets_mapping=tokenizer.is_fast)
         ids = list(joint.input_ids)
@@ -362,9 +435,14 @@ class TransformersEngine(Engine):
         return ids[:first], ids[first:]
 
     def _unscorable(self, context: list[int], target: list[int]) -> str:
-        """Why a text has no likelihood, empty where it has one."""
+        """Why a text has no likelihood, empty where it has one.
+
+        context, target: tokens that are read, and tokens that are scored.
+        """
         joint = len(context) + len(target)
-        longest = max(len(context), len(target)) if self.seq2seq else joint
+        longest = joint
+        if self.seq2seq:
+            longest = max(len(context), len(target))
         if not target:
             return "the text has no tokens"
         if longest > self.context:
@@ -376,25 +454,28 @@ class TransformersEngine(Engine):
         return ""
 
     def _score(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
-        """Scores of one batch of tokens that are read and tokens that are scored.
+        """The log-likelihoods of one batch, a list of tokens' scores a pair.
 
-        A causal model never looks at what stands on the right; a seq2seq model shifts
-        the labels itself.
+        pairs: tokens that are read, and tokens that are scored.
         """
         if self.seq2seq:
             tokens, mask = self._padded([context for context, _ in pairs])
             labels, _ = self._padded([target for _, target in pairs])
+            # the model shifts the labels itself
             logits = self._model(
                 input_ids=tokens, attention_mask=mask, labels=labels
             ).logits
         else:
+            # padded on the right, where a causal model never looks
             tokens, mask = self._padded([context + target for context, target in pairs])
             logits = self._model(input_ids=tokens, attention_mask=mask).logits
             labels = tokens[:, 1:]
         scores = []
         for row, (context, target) in enumerate(pairs):
             # the logits at one place score the token at the next place
-            first = 0 if self.seq2seq else len(context) - 1
+            first = len(context) - 1
+            if self.seq2seq:
+                first = 0
             end = first + len(target)
             # without context the first token has nothing before it, and no score
             start = max(first, 0)

@@ -39,14 +39,18 @@ _COMPACT_JSON = {"backend": "xgrammar", "disable_any_whitespace": True}
 class VLLMEngine(Engine):
     """One model in vLLM.
 
-    `model` is a hub id or a folder; `name` labels its completions in place of the id or
-    the folder's name. Any engine argument of vLLM's passes through `options`
-    (`max_model_len`, `quantization`, ...). On a machine without a GPU the settings that
-    vLLM's CPU build needs are chosen, in float32, unless the environment or `options`
-    say otherwise. Prompts are asked in the order of their texts, so that shared
-    beginnings are computed once; a stream comes in order. Reasoning is kept apart where
-    the model marks it by special tokens; `reasoning_parser` names one of vLLM's own
-    parsers for it.
+    On a machine without a GPU the settings that vLLM's CPU build needs are chosen, in
+    float32, unless the environment or `options` say otherwise. Prompts are asked in the
+    order of their texts, so that shared beginnings are computed once; a stream comes in
+    order. Reasoning is kept apart where the model marks it by special tokens.
+
+    model: a hub id or a folder.
+    revision: of the model; None: that of the hub's main branch, or a hash of the
+        folder's files.
+    name: labels its completions in place of the id or the folder's name.
+    chat_template: in place of the tokenizer's own.
+    options: any engine argument of vLLM's (`max_model_len`, `quantization`, ...);
+        `reasoning_parser` names one of vLLM's own parsers for reasoning.
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
     """
@@ -113,7 +117,10 @@ class VLLMEngine(Engine):
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """Completions as their sequences finish."""
+        """Completions as their sequences finish.
+
+        Raises: EngineError where vLLM stops.
+        """
         engine = self._llm.llm_engine
         if isinstance(asks, Sequence):
             asks = sorted(asks, key=lambda ask: ask.request.text())
@@ -156,7 +163,11 @@ class VLLMEngine(Engine):
     ) -> list[Completion]:
         """Hand asks to vLLM until enough are open.
 
-        Those that it refuses (too long, no tokens) are returned as failed.
+        waiting: asks to come; None in it means that there is none at the moment.
+        running: the open asks by vLLM's names of them; what is handed over is added
+            here.
+
+        Returns: those that it refuses (too long, no tokens), as failed.
         """
         refused = []
         while len(running) < self._open:
@@ -179,7 +190,7 @@ class VLLMEngine(Engine):
         return refused
 
     def _params(self, sampling: Sampling, seed: int | None) -> Any:
-        """The settings as vLLM has them."""
+        """The settings as vLLM has them; seed: of one draw."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
@@ -266,6 +277,9 @@ def _step(token: int, position: Mapping[int, Any]) -> dict[str, float]:
     """Texts and log-probabilities at one place of a completion.
 
     The token that was written comes first, then the alternatives.
+
+    token: that was written.
+    position: token -> what vLLM says of it, at this place.
     """
     entries = [position[token]]
     for alternative, entry in position.items():

@@ -19,6 +19,7 @@ from nlgeval_lib.evaluators.base import (
     signature,
 )
 
+# Name -> module below this package, and class.
 _BUILT_IN = {
     "bleu": "reference_metrics:Bleu",
     "rouge": "reference_metrics:Rouge",
@@ -47,6 +48,7 @@ _BUILT_IN = {
 for _name, _target in _BUILT_IN.items():
     register(_name, f"{__name__}.{_target}")
 
+# Class -> name, for `from nlgeval_lib.evaluators import Rouge`.
 _BY_CLASS = {target.partition(":")[2]: name for name, target in _BUILT_IN.items()}
 
 __all__ = [
@@ -61,6 +63,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """The class of an evaluator by its own name, imported now.
+
+    Raises: AttributeError for another name, with those there are.
+    """
     if name in _BY_CLASS:
         return get(_BY_CLASS[name])
     present = ", ".join(sorted(__all__))

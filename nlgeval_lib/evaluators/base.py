@@ -1,5 +1,11 @@
-"""How an evaluator is found by name, the samples that it is given, its signature,
-and the frame that it returns.
+"""What all evaluators share: how one is found by its name, which samples it is given,
+how its signature is written, and which frame it returns.
+
+An evaluator is a class with `name`, `signature()` and `score(frame)`. `register` makes
+it known by its name and `get` finds it. `samples` turns the frame of a data set into a
+list of `Sample`; `score_frame` turns the judgments about them into the frame of scores,
+one row for each. `choose` and `named_texts` check settings, and `NotAllowed` is the
+error that names the words that a setting may be.
 """
 
 from __future__ import annotations
@@ -29,11 +35,16 @@ _registry: dict[str, tuple[str, str | Callable[..., Any]]] = {}
 
 
 def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
-    """Make an evaluator known by `name`; also a decorator. Raises: ValueError if the
-    name is another evaluator's.
+    """Make an evaluator known by `name`; also a decorator.
 
+    name: the word after `nlgeval score -e`.
     target: a class with `name`, `signature()` and `score(frame)`, or
-    `"package.module:Class"`, imported when asked for.
+    `"package.module:Class"`, which is imported when it is first asked for; None when it
+    is used as `@register("name")`.
+
+    Returns: `target`, or the decorator.
+    Raises: ValueError if the name is another evaluator's. A class of the same module
+    and name replaces the earlier one, as when a notebook's cell is run again.
     """
     if target is None:
         return lambda cls: register(name, cls)
@@ -54,7 +65,8 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
 def get(name: str) -> Callable[..., Any]:
     """The class registered as `name`; call it with its options.
 
-    Raises: ValueError with the nearest names.
+    Raises: ValueError for an unknown name, with the nearest names and all that are
+    known.
     """
     if name not in _registry:
         nearest = meant(name, _registry, ".", n=3)
@@ -69,10 +81,17 @@ def names() -> list[str]:
 
 
 def signature(name: str, **settings: Any) -> str:
-    """`name|key:value|...` in the order given, without what is None; booleans read yes
-    and no.
+    """One line that names an evaluator and its settings: `name|key:value|...`.
 
-    Raises: ValueError where a value holds the separator.
+    name: the first part, as it is.
+    settings: the other parts, in the order given; one that is None is left out, and
+    booleans read yes and no.
+
+    Raises: ValueError where a value holds the separator `|` or a line break.
+
+    Example:
+    >>> signature("bleu", smooth="exp", lowercase=False, limit=None)
+    'bleu|smooth:exp|lowercase:no'
     """
     parts = [name]
     for setting, value in settings.items():
@@ -90,13 +109,18 @@ def signature(name: str, **settings: Any) -> str:
     return "|".join(parts)
 
 
-ALIKE = 0.7  # of short words, a choice less like the value is not suggested
+# How alike (0 to 1) a value and a choice must be for the choice to be suggested. The
+# choices are short words, of which many are half alike.
+ALIKE = 0.7
 
 
 class NotAllowed(ValueError):
     """A setting has none of the values that it may have; the message lists them.
 
-    also: in words, what else it may be.
+    setting: its name, kept as `.setting`.
+    value: what it was set to; the nearest of the allowed texts is suggested for it.
+    allowed: the values it may have; `.texts` keeps those of them that are texts.
+    also: in words, what else it may be; joins the message and `.texts`.
     """
 
     def __init__(
@@ -114,7 +138,13 @@ class NotAllowed(ValueError):
 
 
 def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
-    """The value of a setting if it is one of `allowed`. Raises: NotAllowed."""
+    """The value of a setting if it is one of `allowed`, unchanged.
+
+    setting: its name, for the error.
+    allowed: the values, in the order in which the error lists them.
+
+    Raises: NotAllowed.
+    """
     allowed = tuple(allowed)
     if value not in allowed:
         raise NotAllowed(setting, value, allowed)
@@ -122,9 +152,13 @@ def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
 
 
 def named_texts(setting: str, given: Any) -> dict[str, str]:
-    """Names with a text each, such as aspects with their definitions.
+    """Names with a text each, such as aspects with their definitions, checked and
+    copied.
 
-    Raises: ValueError naming the setting where it is something else.
+    setting: its name, for the error.
+    given: should be a mapping of texts to texts.
+
+    Raises: ValueError naming the setting where it is anything else.
     """
     texts: dict[str, str] = {}
     if isinstance(given, Mapping):
@@ -139,7 +173,9 @@ def named_texts(setting: str, given: Any) -> dict[str, str]:
     return texts
 
 
-# field of a sample -> the columns it is read from, the first that the frame has
+# Field of a sample -> the columns it may be read from; the first that the frame has is
+# read. Data sets call the same thing `source` or `input`, and have one reference or
+# several.
 FIELDS: dict[str, tuple[str, ...]] = {
     "output": ("output",),
     "instruction": ("instruction",),
@@ -156,11 +192,17 @@ def samples(
     needs: Iterable[str] = (),
     name: str = "the evaluator",
 ) -> list[Sample]:
-    """One sample a row of a frame, in its order; or a list of samples as it is.
+    """The samples that an evaluator judges: one a row of a frame, in its order.
 
-    needs: the fields that must hold text (`output` may be empty); others than a
-    sample's go into `extra`. name: for errors. Raises: ValueError naming a missing
-    column, or the first row or sample without a text that is needed.
+    data: a frame with one output a row, or samples, which are only checked.
+    needs: the fields that must hold text (`output` may be empty); a name that is no
+    field of `Sample` is a column that goes into `extra`.
+    name: how errors call the evaluator.
+
+    A sample's id is made of the columns `input_id`, `system_id` and the aspect, else of
+    the frame's index.
+    Raises: ValueError naming a missing column, or the first row or sample without a
+    text that is needed, or with anything but texts.
     """
     is_frame = isinstance(data, pd.DataFrame)
     needs = tuple(needs)
@@ -174,6 +216,7 @@ def samples(
                 text = getattr(sample, field)
             else:
                 text = sample.extra.get(field)
+            # An output may be empty: a system wrote nothing.
             if not text and field != "output":
                 place = f"sample {sample.id!r}"
                 if is_frame:
@@ -183,7 +226,12 @@ def samples(
 
 
 def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Sample]:
-    """One sample a row, with the fields that the frame has or must have."""
+    """One sample a row, with the fields that the frame has or must have.
+
+    needs: the columns that must be there; those that are no field of `Sample` go into
+    `extra`.
+    """
+    # Column by column: what each field holds in every row.
     texts: dict[str, list[Any]] = {}
     for field in dict.fromkeys((*FIELDS, *needs)):
         columns = FIELDS.get(field, (field,))
@@ -196,13 +244,17 @@ def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Samp
             texts[field] = [group if any(group) else () for group in groups]
         else:
             texts[field] = [next(iter(group), "") for group in groups]
+    # The id of a row, by which errors and requests name it.
     keys = []
     for column in ("input_id", "system_id"):
         if column in frame.columns:
             keys.append(frame[column].astype(str).tolist())
     if keys and "aspect" in texts:
         keys.append(texts["aspect"])
-    ids = map("/".join, zip(*keys, strict=True)) if keys else map(str, frame.index)
+    ids = map(str, frame.index)
+    if keys:
+        ids = map("/".join, zip(*keys, strict=True))
+    # Row by row: the columns' texts as samples.
     extra_fields = [field for field in texts if field not in FIELDS]
     rows = []
     for row, id in enumerate(ids):
@@ -218,11 +270,15 @@ def cells(
     name: str,
     gaps: bool = False,
 ) -> list[tuple[str, ...]]:
-    """Each row's text, of references all texts, in the first of `columns` that the
-    frame has; () for a gap.
+    """The texts of each row in the first of `columns` that the frame has.
 
-    Raises: ValueError naming a missing column, or the first row with anything but
-    texts, or with a gap unless `gaps`.
+    columns: the names under which a data set may have the field, the preferred first.
+    name: how errors call the evaluator.
+    gaps: allow missing values; each is an empty tuple then.
+
+    Returns: a tuple for each row: one text, or of a column of references all of them.
+    Raises: ValueError naming a missing or repeated column, or the first row that holds
+    anything but texts.
     """
     present = [column for column in columns if column in frame.columns]
     if not present:
@@ -251,14 +307,18 @@ def cells(
 
 
 def _is_list(value: Any) -> bool:
+    """Whether a cell holds several texts: a list, tuple or array, no text."""
     if isinstance(value, str | bytes):
         return False
     return isinstance(value, Sequence | np.ndarray)
 
 
 def field_of(sample: Sample, field: str) -> str:
-    """A field of a sample, or an entry of its `extra`, as one text; of several
-    references the first.
+    """A field of a sample as one text; of several references the first.
+
+    field: a field of `Sample` (also `reference`), or a key of its `extra`.
+
+    Returns: "" where the sample has nothing there.
     """
     if field in FIELDS["references"]:
         return sample.references[0] if sample.references else ""
@@ -268,8 +328,11 @@ def field_of(sample: Sample, field: str) -> str:
 
 
 def row_name(position: int, index: pd.Index) -> str:
-    """How an error names a row: its position, and its index label where that
-    differs.
+    """How an error names a row: its position, and its index label where that differs.
+
+    Example:
+    >>> row_name(1, pd.Index(["a", "b"]))
+    "row 1 (index 'b')"
     """
     label = index.tolist()[position]
     if label == position:
@@ -283,11 +346,18 @@ def score_frame(
     signature: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """The frame `value, status, reason` of one judgment a row; `attrs` carry the
-    signature and what else was counted.
+    """The frame that every evaluator returns: `value, status, reason`, one judgment a
+    row.
 
-    Raises: ValueError if there are not as many judgments as rows, or a value is
-    infinite.
+    index: the rows' labels, as in the frame that was scored.
+    judgments: as many, in the same order.
+    signature: goes into `attrs["signature"]`.
+    details: what was counted, such as cached values; goes into `attrs["details"]`.
+
+    Returns: `value` is float64, NaN unless `status` is ok; `reason` is a text, "" for
+    most scores.
+    Raises: ValueError if there are not as many judgments as rows, a value is infinite,
+    or a missing score has no reason.
     """
     judgments = list(judgments)
     if len(judgments) != len(index):

@@ -1,5 +1,15 @@
-"""CoAScore: relevant aspects are listed, then scored, then the target aspect is
-scored with that chain shown.
+"""CoAScore: relevant aspects are listed, then scored, then the target aspect is scored
+with that chain shown.
+
+The paper's three stages and where they are (figure 1, sections 3.2 to 3.4):
+
+  I    relevant aspects A_1, ..., A_m (equation 2): `_chains`, `read_chain`
+  II   their scores S_1, ..., S_m (equation 3): `_aspect_scores`, `read_scores`
+  III  the target's score, with all that shown (equation 4): `_target_prompt`; the
+       score is read as `LLMScore` reads it
+
+A `Chain` holds the aspects of one target. `CoAScore.stages` runs the three stages, or
+fewer for the variants of the ablations.
 """
 
 from __future__ import annotations
@@ -37,8 +47,8 @@ from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
-# variant -> the prompts of its stages: relevant aspects, their scores, the target's
-# score
+# Variant -> the prompts of its stages: relevant aspects, their scores, the target's
+# score. "full" is the method, the others are the ablations of section 4.6.
 VARIANTS = {
     "full": ("generate_aspects", "score_aspects", "score_target"),
     "inter": ("score_aspects", "score_target"),
@@ -56,6 +66,7 @@ _LONE_NAME = re.compile(
     """,
     re.VERBOSE,
 )
+# What a plan takes for the definition of an aspect that no judge has listed yet.
 STAND_IN = (
     "A judge lists an aspect with about as many words as this line has, "
     "to say what is asked for by it."
@@ -66,7 +77,9 @@ STAND_IN = (
 class Chain:
     """The relevant aspects of one target, or the judgment that there are none.
 
-    `listed`: how many the judge gave.
+    aspects: at most n of them, in the order of the list.
+    listed: how many the judge gave, each name once.
+    missing: why samples of this target have no score; None where they have.
     """
 
     aspects: tuple[Aspect, ...]
@@ -78,16 +91,21 @@ def printed_aspects(task: str) -> dict[str, dict[str, str]]:
     """The relevant aspects that the paper prints for a task: {target: {name:
     definition}}.
 
-    Of a summary's coherence it prints the names; these definitions are ours. Raises:
-    ValueError for a task of which it prints none.
+    task: "dialogue" or "summary". Of a summary's coherence the paper prints the names;
+    these definitions are ours.
+
+    Raises: ValueError for a task of which it prints none.
     Source: CoAScore, Table 9 (dialogue), section 4.6 and Table 15 (summary).
     """
     lists = prompts.load_definitions("coascore_aspects")["lists"]
     printed: dict[str, dict[str, str]] = {}
     for listed in lists:
-        if listed["task"] == task:
-            definitions = {one["name"]: one["definition"] for one in listed["aspects"]}
-            printed[listed["target"]] = definitions
+        if listed["task"] != task:
+            continue
+        definitions = {}
+        for aspect in listed["aspects"]:
+            definitions[aspect["name"]] = aspect["definition"]
+        printed[listed["target"]] = definitions
     if not printed:
         tasks = ", ".join(listed["task"] for listed in lists)
         raise ValueError(
@@ -101,20 +119,26 @@ class CoAScore(LLMScore):
     """A score for the aspect that each sample names, read in the light of n relevant
     aspects and their scores.
 
-    task, low, high, targets: as for `LLMScore`. n: how many relevant aspects, listed
-    once for each target (the paper: 5, 10, 20); with 1 an answer may be the aspect's
-    name alone, or its number alone.
+    task, low, high, targets: as for `LLMScore`.
+    n: how many relevant aspects, listed once for each target (the paper: 5, 10, 20);
+    with 1 an answer may be the aspect's name alone, or its number alone.
     variant: `full`; `inter`: the relevant aspects are the others that the data set
     rates (Table 5); `w/o score`: the target is scored with the aspects alone, `random`:
     with random numbers of the scale for their scores (Figure 2); `average`: the score
-    is the mean of the aspects' scores (Table 6). seed: of the random variant.
+    is the mean of the aspects' scores (Table 6).
+    seed: of the random variant.
     aspects: relevant aspects in place of stage I, {target: {name: definition}}, or
     `printed`: those that the paper prints for the task (see `printed_aspects`).
     few: where fewer aspects are listed than asked for there is no score (`missing`), or
     they are used (`use`).
     unscored: an aspect without a score is left out (`omit`), named without one
-    (`keep`), or no score is given (`missing`). list_sampling, aspect_sampling: of
-    stages I and II; `sampling` is that of the last one.
+    (`keep`), or no score is given (`missing`).
+    list_sampling, aspect_sampling: of stages I and II; `sampling` is that of the last
+    one.
+    rating: the other settings of `LLMScore` and `Judge`.
+
+    Details of a judgment: `aspects`, their names; `aspect_scores`, name -> score (NaN
+    for none); `n_aspects`, `n_listed`, `n_missing_aspects`.
 
     Source: CoAScore (Gong and Mao), section 3, Tables 9 to 11; temperature and draws of
     section 4.3; limits are ours.
@@ -145,12 +169,13 @@ class CoAScore(LLMScore):
         self.seed = seed
         self.few = choose("few", few, ("missing", "use"))
         self.unscored = choose("unscored", unscored, ("omit", "keep", "missing"))
+        # Target -> the relevant aspects that take the place of stage I.
         self.own: dict[Aspect, tuple[Aspect, ...]] = {}
         if isinstance(aspects, str):
             choose("aspects", aspects, ("printed",))
             aspects = printed_aspects(task)
-        for target, given in (aspects or {}).items():
-            definitions = named_texts(f"aspects of {target!r}", given)
+        for target, listed in (aspects or {}).items():
+            definitions = named_texts(f"aspects of {target!r}", listed)
             distinct = set(map(normal, definitions)) - {""}
             if not definitions or len(distinct) < len(definitions):
                 raise ValueError(
@@ -159,6 +184,7 @@ class CoAScore(LLMScore):
                 )
             relevant = tuple(itertools.starmap(Aspect, definitions.items()))
             self.own[self.task.target(target)] = relevant
+        # Room for about 64 tokens an aspect and 32 a score.
         list_defaults = {"temperature": 0.0, "max_tokens": 128 + 64 * n}
         list_settings = make_sampling(list_defaults, list_sampling)
         self.list_sampling = self.with_room(list_settings)
@@ -169,6 +195,8 @@ class CoAScore(LLMScore):
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """Relevant aspects (once a target), their scores, the target's score: as many
         of these stages as the variant has.
+
+        Source: CoAScore, Figure 1.
         """
         targets = [self.task.target(sample.aspect) for sample in samples]
         chain_of = yield from self._chains(list(dict.fromkeys(targets)))
@@ -176,6 +204,7 @@ class CoAScore(LLMScore):
         scores = yield from self._aspect_scores(samples, chains)
         judgments: list[Any] = list(map(self._without_asking, chains, scores))
         if self.variant != "average":
+            # Stage III, for the samples whose judgment is still open.
             rows = [row for row, judgment in enumerate(judgments) if judgment is None]
             requests = []
             for row in rows:
@@ -193,7 +222,11 @@ class CoAScore(LLMScore):
         return list(map(_with_chain, judgments, chains, scores))
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
-        """Stage I for each target; nothing is asked where the aspects are known."""
+        """Stage I for each target: its chain; nothing is asked where the aspects are
+        known.
+
+        Source: CoAScore, section 3.2, equation 2; prompt: Table 9.
+        """
         chains: dict[Aspect, Chain] = {}
         for target in targets:
             relevant = self.own.get(target)
@@ -216,7 +249,8 @@ class CoAScore(LLMScore):
         return chains
 
     def _rated_beside(self, target: Aspect) -> tuple[Aspect, ...]:
-        """The other aspects that the data set rates, without the overall quality.
+        """The other aspects that the data set rates, without the overall quality: the
+        variant `inter`.
 
         Raises: ValueError where there are none.
         """
@@ -235,12 +269,19 @@ class CoAScore(LLMScore):
         samples: Sequence[Sample],
         chains: Sequence[Chain],
     ) -> Stages[list[dict[str, Judgment]]]:
-        """Stage II: the score of each aspect by name, for every sample with a chain."""
+        """Stage II: the score of each aspect by name, for every sample with a chain;
+        all aspects of a sample in one request.
+
+        Returns: for each sample {aspect's name: judgment}; empty where its chain is
+        missing, or the variant needs no scores.
+        Source: CoAScore, section 3.3, equation 3; prompt: Table 10.
+        """
         if self.variant == "random":
             return list(map(self._random, samples, chains))
         scores: list[dict[str, Judgment]] = [{} for _ in samples]
         if self.variant == "w/o score":
             return scores
+        # Aspects of a group's form -> the rows of its samples.
         groups: dict[tuple[Aspect, ...], list[int]] = {}
         for row, chain in enumerate(chains):
             if chain.missing is None:
@@ -250,12 +291,12 @@ class CoAScore(LLMScore):
         for group, rows in groups.items():
             requests = []
             stand_ins = []
+            middle = (self.task.low + self.task.high) // 2
             for row in rows:
                 aspects = chains[row].aspects
                 requests.append(self._scores_request(samples[row], aspects))
-                middle = (self.task.low + self.task.high) // 2
-                names = [aspect.name for aspect in aspects]
-                stand_ins.append(json.dumps(dict.fromkeys(names, middle)))
+                middling = {aspect.name: middle for aspect in aspects}
+                stand_ins.append(json.dumps(middling))
             sampling = self.aspect_sampling
             if group:
                 form = self._scores_form(group)
@@ -266,6 +307,7 @@ class CoAScore(LLMScore):
         return scores
 
     def _scores_request(self, sample: Sample, aspects: Sequence[Aspect]) -> Request:
+        """What stage II asks about a sample: a score for each of its aspects."""
         prompt = prompts.render(
             "coascore/score_aspects",
             **self.task.words(sample),
@@ -274,21 +316,27 @@ class CoAScore(LLMScore):
         return self.chat.request(prompt, f"{sample.id}#aspects")
 
     def read_chain(self, completion: Completion) -> Chain:
-        """The first n aspects of a list, each name once. Never raises on any text."""
+        """The chain that a list gives: its first n aspects, each name once. Never
+        raises on any text.
+
+        completion: the answer to stage I.
+        """
         completion = answered(completion, lists=True)
         listing = aspects(completion.text)
         listed: dict[str, Aspect] = {}
         if listing.ok:
             for item in listing.value or ():
-                # Stage II's scores are listing by the name without punctuation.
-                if normal(item.name):
-                    aspect = Aspect(item.name, item.definition)
-                    listed.setdefault(normal(item.name), aspect)
+                # Stage II's scores are found by the name without punctuation, so that
+                # two aspects which differ in nothing else are one.
+                name = normal(item.name)
+                if name:
+                    listed.setdefault(name, Aspect(item.name, item.definition))
         if self.n == 1 and listing.status is Status.UNPARSED:
             lone = _LONE_NAME.fullmatch(completion.text.strip(" \n.*"))
             if lone:
                 listed[normal(lone[0])] = Aspect(lone[0], "")
         chosen = tuple(listed.values())[: self.n]
+        # Why there is no chain: no completion, no list in it, or a list too short.
         missing = failed(completion)
         if missing is None and not listed and not listing.ok:
             missing = cut(completion, Judgment.missing(listing.status, listing.reason))
@@ -301,6 +349,7 @@ class CoAScore(LLMScore):
         return Chain(chosen, len(listed), missing)
 
     def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
+        """Whether stage I's completion gives a chain; no other stage lists anything."""
         if stage != "aspects":
             return None
         return lambda completion: self.read_chain(completion).missing is None
@@ -312,24 +361,26 @@ class CoAScore(LLMScore):
     ) -> dict[str, Judgment]:
         """The score of each aspect: the mean over the draws, or why there is none.
 
-        Never raises on any text.
+        draws: the completions of one stage II request.
+        aspects: those that it named.
+
+        Returns: aspect's name -> judgment, in the order of `aspects`. Never raises on
+        any text.
         """
         names = [aspect.name for aspect in aspects]
-        drawn: dict[str, list[Judgment]] = {name: [] for name in names}
-        for completion in draws:
-            judged = self._read_draw(completion, names)
-            for name in names:
-                drawn[name].append(judged[name])
-        return {
-            name: combine(judgments, self.missing) for name, judgments in drawn.items()
-        }
+        drawn = [self._read_draw(completion, names) for completion in draws]
+        scores = {}
+        for name in names:
+            judgments = [judged[name] for judged in drawn]
+            scores[name] = combine(judgments, self.missing)
+        return scores
 
     def _read_draw(
         self,
         completion: Completion,
         names: Sequence[str],
     ) -> dict[str, Judgment]:
-        """What one completion says of each aspect."""
+        """What one completion says of each aspect: name -> judgment."""
         failure = failed(completion)
         if failure is not None:
             return dict.fromkeys(names, failure)
@@ -339,31 +390,37 @@ class CoAScore(LLMScore):
         scored = _scores_in(completion.text, tuple(names), low, high)
         judged: dict[str, Judgment] = {}
         for name in names:
+            # An aspect has a score, or a reason why it has none.
             if name not in scored.reasons:
                 judged[name] = Judgment(scored.scores[name])
             elif len(names) == 1:
                 # Its score may stand alone, without the name.
                 judged[name] = rating(completion.text, low, high, name).judgment()
             else:
+                # Where no aspect has one, the status is that of the whole text.
                 all_missing = len(scored.reasons) == len(names)
                 status = scored.status if all_missing else Status.UNPARSED
                 judged[name] = Judgment.missing(status, scored.reasons[name])
         return judged
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
+        """Of stage I n lines `Name: definition.`; else that of `LLMScore`."""
         if stage == "aspects":
             line = r"[A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n"
             return {"regex": f"({line}){{{self.n}}}"}
         return super().form(stage)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
+        """Of stage I a list of n names with definitions; else that of `LLMScore`."""
         if stage == "aspects":
             room = self.list_sampling.max_tokens
             return schemas.named_texts("aspects", self.n, self.n, room)
         return dict(super().schema(stage))
 
     def _scores_form(self, aspects: Sequence[Aspect]) -> dict[str, Any]:
-        """The form of one JSON object with a number for each aspect."""
+        """The form of one JSON object with a number for each aspect, as a setting of
+        `Sampling`.
+        """
         if self.structured == "json":
             score = schemas.a_number(self.choices)
             named = {aspect.name: score for aspect in aspects}
@@ -380,15 +437,17 @@ class CoAScore(LLMScore):
     def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
         """Random whole numbers of the scale; the same for the same seed, sample and
         aspects.
+
+        Source: CoAScore, section 4.6, Figure 2 (the variant `random`).
         """
         names = [aspect.name for aspect in chain.aspects]
         words = "\x1f".join([str(self.seed), sample.id, sample.output, *names])
+        # A hash as the seed: a sample gets its numbers whatever else is scored.
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
         generator = np.random.default_rng(int(digest[:16], 16))
         drawn = generator.integers(self.task.low, self.task.high + 1, size=len(names))
-        return dict(
-            zip(names, map(Judgment, drawn.astype(float).tolist()), strict=True)
-        )
+        scores = drawn.astype(float).tolist()
+        return dict(zip(names, map(Judgment, scores), strict=True))
 
     def _without_asking(
         self,
@@ -396,7 +455,11 @@ class CoAScore(LLMScore):
         scores: Mapping[str, Judgment],
     ) -> Judgment | None:
         """What a sample's judgment is without the last stage: why it has no score, or
-        the average of its aspects. None where the target is to be asked for.
+        the average of its aspects.
+
+        scores: what stage II said of each aspect.
+
+        Returns: None where the target is to be asked for.
         """
         if chain.missing is not None:
             return chain.missing
@@ -417,6 +480,7 @@ class CoAScore(LLMScore):
         return None
 
     def _list_prompt(self, target: Aspect) -> str:
+        """The prompt of stage I for a target (Table 9)."""
         count = str(self.n)
         # The prompt of stage I writes the number in words; from 21 on it has digits.
         if self.n < len(NUMBER_WORDS):
@@ -436,6 +500,11 @@ class CoAScore(LLMScore):
         chain: Chain,
         scores: Mapping[str, Judgment],
     ) -> str:
+        """The prompt of stage III (Table 11): the aspects with definition and score, or
+        for `w/o score` without scores.
+
+        Source: CoAScore, section 3.4, equation 4.
+        """
         words = self.task.words(sample, target)
         if self.variant == "w/o score":
             lines = "\n".join(map(str, chain.aspects))
@@ -450,7 +519,9 @@ class CoAScore(LLMScore):
             if judgment.status is Status.OK:
                 # As Table 11 prints it: with one decimal, more only where it has them.
                 value = judgment.value
-                number = f"{value:.1f}" if round(value, 1) == value else f"{value:.4g}"
+                number = f"{value:.1f}"
+                if round(value, 1) != value:
+                    number = f"{value:.4g}"
                 scored.append(f"{aspect} Score: {number}")
             elif self.unscored == "keep":
                 scored.append(str(aspect))
@@ -461,6 +532,9 @@ class CoAScore(LLMScore):
         )
 
     def settings(self) -> dict[str, Any]:
+        """The variant and what its chains are made of; `own` is for how many targets
+        the aspects were given.
+        """
         return {
             **super().settings(),
             "variant": self.variant,
@@ -472,6 +546,7 @@ class CoAScore(LLMScore):
         }
 
     def templates(self) -> tuple[Template, ...]:
+        """The prompts of the variant's stages."""
         return tuple(
             prompts.template(f"coascore/{name}") for name in VARIANTS[self.variant]
         )
@@ -491,7 +566,9 @@ def _with_chain(
     chain: Chain,
     scores: Mapping[str, Judgment],
 ) -> Judgment:
-    """A judgment with the chain that it rests on in its details, if there is one."""
+    """A judgment with the chain that it rests on in its details (see `CoAScore`), if
+    there is one.
+    """
     if chain.missing is not None:
         return judgment
     values = {name: score.value for name, score in scores.items()}

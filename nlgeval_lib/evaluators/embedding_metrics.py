@@ -1,5 +1,8 @@
-"""BERTScore and SemScore: an output and its reference as an encoder's vectors, of
-each token or of the whole text.
+"""BERTScore and SemScore: an output and its reference as an encoder's vectors, of each
+token or of the whole text.
+
+`BertScore` matches the vectors of tokens, `SemScore` takes the cosine of two vectors of
+whole texts. Encoders are found and run by `encoders`.
 """
 
 from __future__ import annotations
@@ -17,20 +20,19 @@ from nlgeval_lib.evaluators.base import Unavailable, choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
-# embeddings kept in memory between calls: the same targets are compared with every
-# system
 # Embeddings kept in memory between calls: the same targets are compared with every
 # system.
 _REMEMBERED = 50_000
 
 
 def _notice(metric: Any) -> str:
-    """Which encoder is used, and how to have the paper's; to be said before it
-    scores.
+    """Which encoder a metric uses, and how to have the paper's; said before it scores.
+
+    Returns: "" where the encoder is not on this machine.
     """
     try:
         label = encoders.locate(metric.model).label
-    except Unavailable:  # every row will say so
+    except Unavailable:  # The reason of every row will say so.
         return ""
     notice = f"{metric.name} compares vectors of {label}"
     if metric.model != metric.papers:
@@ -43,13 +45,19 @@ class BertScore(PairMetric):
     without weights by rarity.
 
     model: None is the packaged MiniLM, else a folder or a hub id, such as
-    `microsoft/deberta-xlarge-mnli`.
+    `microsoft/deberta-xlarge-mnli`, the one of SemScore's paper.
     layer: whose token vectors; None: the one that bert-score recommends for a hub model
     it knows, else the last.
-    value: `"f"`, `"p"` or `"r"`. Texts longer than the model takes are cut; values are
-    rounded to 5 decimals.
+    value: `"f"`, `"p"` or `"r"`: F, precision or recall.
+    batch_size: how many texts are encoded, and pairs matched, at a time.
+    common: `multi`, `empty` and `cache` of the base class.
 
-    Source: Zhang et al. (2020), BERTScore, section 3.
+    Each token's vector is matched with the most similar one of the other text. Recall R
+    is the mean of these cosines over the reference's tokens, precision P that over the
+    output's, and F = 2 P R / (P + R). Texts longer than the model takes are cut; values
+    are rounded to 5 decimals.
+
+    Source: Zhang et al. (2020), BERTScore, section 3; encoder: SemScore, section 3.1.
     """
 
     name = "bertscore"
@@ -76,6 +84,7 @@ class BertScore(PairMetric):
         self.batch_size = batch_size
 
     def settings(self) -> dict[str, Any]:
+        """The encoder, its layer, and the packages whose versions change values."""
         # The versions are asked for first: without a package that error is the answer.
         bert_score = version("bert-score")
         transformers = version("transformers")
@@ -88,6 +97,7 @@ class BertScore(PairMetric):
         }
 
     def _layer(self) -> int:
+        """The layer whose vectors are compared, as for `encoders.TokenEncoder`."""
         if self.layer is not None:
             return self.layer
         if self.model is None or Path(self.model).is_dir():
@@ -98,15 +108,22 @@ class BertScore(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> encoders.TokenEncoder:
+        """The encoder, loaded when it is first needed."""
         return encoders.TokenEncoder(encoders.locate(self.model), layer=self._layer())
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """(F, P, R) of each (output, reference) pair; EMPTY where a text has no token
+        but marks.
+        """
         encoder = self._loaded
+        # Every different text is encoded once: text -> (its vectors, its token ids).
         texts = list(dict.fromkeys(itertools.chain.from_iterable(items)))
         ids = encoder.ids([text.strip() for text in texts])
         vectors = {}
         for position, vector in encoder.vectors(ids, self.batch_size):
             vectors[texts[position]] = (vector, ids[position])
+        # Marks of the model around a text: two have no weight, as in bert-score, and a
+        # text of marks alone cannot be compared.
         tokenizer = encoder.tokenizer
         weightless = {tokenizer.sep_token_id, tokenizer.cls_token_id}
         marks = {*weightless, tokenizer.bos_token_id, tokenizer.eos_token_id}
@@ -117,6 +134,7 @@ class BertScore(PairMetric):
             tokens = [vectors[text][1] for text in item]
             if not any(marks.issuperset(text_tokens) for text_tokens in tokens):
                 lengths[position] = max(map(len, tokens))
+        # Pairs of similar length together, so that little is padded.
         order = sorted(lengths, key=lengths.__getitem__)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
@@ -134,8 +152,11 @@ def _match(
     weightless: set[int],
     device: str,
 ) -> list[tuple[float, float, float]]:
-    """F, P and R of a batch: references first, then outputs, as bert-score's
-    matching takes them.
+    """(F, P, R) of each pair of a batch.
+
+    sides: the references, then the outputs, as bert-score's matching takes them.
+    vectors: text -> (tensor of tokens x width, token ids).
+    weightless: ids of tokens that count for nothing.
     """
     import torch
     from bert_score.utils import greedy_cos_idf
@@ -174,9 +195,15 @@ class SemScore(PairMetric):
     model: None is the packaged MiniLM; the paper's is
     `sentence-transformers/all-mpnet-base-v2`; a folder or hub id.
     pooling: `"model"`: the sentence transformer's own; `"mean"` over all tokens and
-    `"cls"` (the first token) make a sentence vector of any encoder's hidden states:
-    layer 0 the embeddings, 1 the first layer, -1 the last.
+    `"cls"` (the first token) make a sentence vector of any encoder's hidden states.
+    layer: the hidden states of `"mean"` and `"cls"`: layer 0 the embeddings, 1 the
+    first layer, -1 the last.
     max_tokens: texts are cut at this length; None is the model's own limit.
+    batch_size: how many texts are encoded at a time.
+    common: `multi`, `empty` and `cache` of the base class.
+
+    The two steps of the paper: `embed` embeds output and reference separately, and
+    `_cosine` compares the two embeddings.
 
     Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; pooling variants: Table
     4.
@@ -209,9 +236,13 @@ class SemScore(PairMetric):
         self.layer = layer
         self.max_tokens = max_tokens
         self.batch_size = batch_size
+        # Text -> its embedding; does not travel to other processes.
         self._loaded_embeddings: dict[str, np.ndarray] = {}
 
     def settings(self) -> dict[str, Any]:
+        """The encoder, its pooling and limit, and the version of the package that runs
+        it.
+        """
         package = "sentence-transformers" if self.pooling == "model" else "transformers"
         return {
             "model": encoders.locate(self.model).label,
@@ -222,6 +253,7 @@ class SemScore(PairMetric):
         }
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """The cosine of each (output, reference) pair; every text is embedded once."""
         embeddings = self._loaded_embeddings
         texts = list(dict.fromkeys(itertools.chain.from_iterable(items)))
         if len(embeddings) + len(texts) > _REMEMBERED:
@@ -232,7 +264,10 @@ class SemScore(PairMetric):
         return [_cosine(embeddings[a], embeddings[b]) for a, b in items]
 
     def embed(self, texts: list[str]) -> Sequence[np.ndarray]:
-        """The embedding of each text in float32. Raises: Unavailable."""
+        """The embedding of each text, a vector in float32. Step 1 of the paper.
+
+        Raises: Unavailable.
+        """
         if self.pooling == "model":  # sorts by length itself
             return self._loaded_transformer.encode(
                 texts,
@@ -242,12 +277,19 @@ class SemScore(PairMetric):
         encoder = self._loaded_encoder
         pooled: list[Any] = [None] * len(texts)
         for position, states in encoder.vectors(encoder.ids(texts), self.batch_size):
-            vector = states.mean(dim=0) if self.pooling == "mean" else states[0]
+            vector = states[0]
+            if self.pooling == "mean":
+                vector = states.mean(dim=0)
             pooled[position] = vector.numpy()
         return pooled
 
     @functools.cached_property
     def _loaded_transformer(self) -> Any:
+        """The sentence transformer, for `pooling="model"`, with the limit on tokens
+        set.
+
+        Raises: Unavailable; ValueError for a limit above the model's own.
+        """
         import torch
         from sentence_transformers import SentenceTransformer
 
@@ -273,6 +315,7 @@ class SemScore(PairMetric):
 
     @functools.cached_property
     def _loaded_encoder(self) -> encoders.TokenEncoder:
+        """The encoder whose hidden states are pooled, for `"mean"` and `"cls"`."""
         located = encoders.locate(self.model)
         return encoders.TokenEncoder(
             located,
@@ -282,6 +325,10 @@ class SemScore(PairMetric):
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> Found:
+    """The cosine of two embeddings, or why there is none. Step 2 of the paper.
+
+    cos(a, b) = a . b / (|a| |b|), computed in float64
+    """
     a = a.astype(np.float64)
     b = b.astype(np.float64)
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))

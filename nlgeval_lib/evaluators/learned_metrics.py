@@ -1,5 +1,10 @@
 """BARTScore and GPTScore (how likely is an output?), UniEval, SteamSHP, COMET and
 BLEURT: what a trained model says of it.
+
+`BartScore` and `GPTScore` share `_Likelihood`, which loads a model and takes mean
+log-likelihoods. `UniEval` and `SteamSHP` ask a T5 model a question and read the first
+token that it would write. `Comet` and `Bleurt` need packages that this library does not
+install.
 """
 
 from __future__ import annotations
@@ -20,14 +25,18 @@ from nlgeval_lib.records import Judgment, Sample, Status
 if TYPE_CHECKING:
     from nlgeval_lib.engines import TransformersEngine
 
-# ours: naming the task and a quality before the text is GPTScore's idea, its prompts
-# are another for each data set
+# GPTScore's default prompt. It is ours: naming the task and a quality before the text
+# is GPTScore's idea, its prompts are another for each data set.
 PROMPT = "{{task}} {{quality}}\n\n{{source}}\n\nText:\n"
 
 
 class _Likelihood(Metric):
-    """A metric of mean log-likelihoods of tokens by a model, which is loaded in
-    float32 when needed.
+    """A metric of mean log-likelihoods of tokens by a model, which is loaded in float32
+    when needed.
+
+    model: a folder or a hub id.
+    batch_size: how many texts the model reads at a time.
+    common: the settings of the base class.
     """
 
     chunk = 250
@@ -46,6 +55,7 @@ class _Likelihood(Metric):
 
     @functools.cached_property
     def _loaded(self) -> TransformersEngine:
+        """The model as an engine, in float32. Raises: Unavailable."""
         from nlgeval_lib.engines import EngineError, TransformersEngine
 
         located = encoders.locate(self.model)
@@ -61,6 +71,9 @@ class _Likelihood(Metric):
     def means(self, pairs: Sequence[Item]) -> list[Found]:
         """The mean log-likelihood of a text's tokens after its context, for each
         (context, text); at most 0.
+
+        mean = (1/m) sum_t log p(token t | tokens before t, context), m tokens of the
+        text
         """
         contexts, texts = map(list, zip(*pairs, strict=True))
         likelihoods = self._loaded.loglikelihood(
@@ -82,6 +95,7 @@ class BartScore(PairMetric, _Likelihood):
     direction: `"precision"`: the output given the reference; `"recall"`: the reference
     given the output; `"f"`: their mean; `"source"`: the output given the column
     `source` (faithfulness).
+    common: `batch_size`, and `multi` and `cache` of the base class.
 
     Source: Yuan et al. (2021), BARTScore, section 3.2.
     """
@@ -101,18 +115,25 @@ class BartScore(PairMetric, _Likelihood):
         return {"direction": self.direction, **super().settings()}
 
     def reference_columns(self) -> tuple[str, ...]:
+        """The column `source` for that direction, else the references."""
         if self.direction == "source":
             return ("source",)
         return super().reference_columns()
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """The likelihoods of each (output, reference) pair in the direction that was
+        chosen.
+        """
         if self.direction == "recall":
             return self.means(items)
-        precisions = self.means([(reference, output) for output, reference in items])
+        # `means` takes (context, text): an item as it is gives the recall.
+        swapped = [(reference, output) for output, reference in items]
+        precisions = self.means(swapped)
         if self.direction != "f":
             return precisions
         values: list[Found] = []
-        for precision, recall in zip(precisions, self.means(items), strict=True):
+        recalls = self.means(items)
+        for precision, recall in zip(precisions, recalls, strict=True):
             if isinstance(precision, Judgment):
                 values.append(precision)
             elif isinstance(recall, Judgment):
@@ -126,11 +147,13 @@ class GPTScore(_Likelihood):
     """GPTScore: mean log-likelihood of the output's tokens after a prompt that names
     the task and a quality, at most 0.
 
-    model: a causal or sequence-to-sequence model. prompt: a text with `{{slots}}`, or a
-    template's name; `fixed` fills slots for all items (the default prompt has `task`
-    and `quality`), columns fill the others.
+    model: a causal or sequence-to-sequence model.
+    prompt: a text with `{{slots}}`, or a template's name.
+    fixed: slot -> text for all items (the default prompt has `task` and `quality`);
+    columns fill the other slots.
     both: the mean with the first reference's likelihood after a prompt with the output
     in the reference's place.
+    common: `batch_size`, and `cache` of the base class.
 
     Source: Fu et al. (2023), GPTScore, section 3.
     """
@@ -167,12 +190,14 @@ class GPTScore(_Likelihood):
         self.both = both
 
     def rules(self) -> dict[str, Any]:
+        """The prompt by its hash, and whether both directions count."""
         rules = {"prompt": self.prompt.sha}
         if self.both:
             rules["direction"] = "both"
         return rules
 
     def items(self, sample: Sample) -> list[Item]:
+        """The (prompt, output) of a sample; with `both` also the other direction."""
         if not sample.output.strip():
             return []
         slots = {slot: field_of(sample, slot) for slot in self.prompt.variables}
@@ -191,10 +216,15 @@ class UniEval(Metric):
     """UniEval: the probability of Yes against No to a question about the output, 0 to
     1, by the published T5 models.
 
+    task: summarization, dialogue, ... (those of the released evaluator).
+    aspect: one of the task's, such as coherence.
+    model: None is the task's checkpoint; a folder or a hub id.
+    max_tokens: inputs are cut there.
+    batch_size: how many questions are asked at a time.
+    common: `cache` of the base class.
+
     Consistency and fluency of a summary are means over its sentences, engagingness of a
-    response is a sum over them.
-    model: None is the task's checkpoint; a folder or a hub id. Inputs are cut at
-    `max_tokens`.
+    response is a sum over them, which may be above 1.
 
     Source: Zhong et al. (2022), UniEval, section 3; the questions are those of its
     released evaluator.
@@ -224,7 +254,7 @@ class UniEval(Metric):
         self.max_tokens = max_tokens
         self.batch_size = batch_size
         self.needs = list(self.asked["shown"])
-        # Where each sentence is asked about: what their values become.
+        # Where each sentence is asked about: what their values become, "mean" or "sum".
         self.sentences = self.asked.get("sentences")
         self.join = math.fsum if self.sentences == "sum" else statistics.fmean
 
@@ -236,6 +266,7 @@ class UniEval(Metric):
         }
 
     def rules(self) -> dict[str, Any]:
+        """Task, aspect, and whether sentences are asked about one by one."""
         return {
             "task": self.task,
             "aspect": self.aspect,
@@ -243,6 +274,7 @@ class UniEval(Metric):
         }
 
     def items(self, sample: Sample) -> list[Item]:
+        """The questions about a sample: one, or one for each sentence of its output."""
         if not sample.output.strip():
             return []
         texts = [sample.output]
@@ -260,9 +292,11 @@ class UniEval(Metric):
 
     @functools.cached_property
     def _loaded(self) -> tuple[Any, Any]:
+        """Tokenizer and model. Raises: Unavailable."""
         return encoders.pretrained(encoders.locate(self.model), "AutoModelForSeq2SeqLM")
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """p(Yes) / (p(Yes) + p(No)) as the first token of each answer."""
         import torch
 
         tokenizer, model = self._loaded
@@ -272,7 +306,7 @@ class UniEval(Metric):
         for start in range(0, len(items), self.batch_size):
             texts = [text for (text,) in items[start : start + self.batch_size]]
             logits = _first_step(tokenizer, model, texts, self.max_tokens)
-            # p(Yes) / (p(Yes) + p(No))
+            # The same as p(Yes) / (p(Yes) + p(No)) of the softmax.
             probabilities = torch.sigmoid(logits[:, yes] - logits[:, no])
             for probability in probabilities.tolist():
                 values.append((probability,))
@@ -282,7 +316,10 @@ class UniEval(Metric):
 def _first_step(
     tokenizer: Any, model: Any, texts: Sequence[str], max_tokens: int
 ) -> Any:
-    """The logits of a sequence-to-sequence model's first token, `[text, token]`."""
+    """The logits of a sequence-to-sequence model's first token, `[text, token]`.
+
+    max_tokens: longer texts lose their end.
+    """
     import torch
 
     encoded = tokenizer(
@@ -305,11 +342,14 @@ class SteamSHP(Metric):
     """SteamSHP: how likely people find the output a good answer to the instruction, 0
     to 1.
 
+    model: a folder or a hub id.
+    max_tokens: a post that is too long for it loses its end.
+    batch_size: how many questions are asked at a time.
+    common: `cache` of the base class.
+
     The model reads a post and two responses, and writes which is better, A or B. As its
     card says for a single response, the output is A, and B is a full stop; the value is
-    the probability of A. Line breaks become blanks, and a post that is too long for
-    `max_tokens` loses its end.
-    model: a folder or a hub id.
+    the probability of A. Line breaks become blanks.
 
     Source: Ethayarajh et al. (2022), Understanding Dataset Difficulty with V-Usable
     Information; form and reading are those of the model's card.
@@ -341,6 +381,7 @@ class SteamSHP(Metric):
         }
 
     def items(self, sample: Sample) -> list[Item]:
+        """(post, response) of a sample, each in one line."""
         if not sample.output.strip():
             return []
         post = " ".join(sample.instruction.splitlines())
@@ -348,9 +389,11 @@ class SteamSHP(Metric):
 
     @functools.cached_property
     def _loaded(self) -> tuple[Any, Any]:
+        """Tokenizer and model. Raises: Unavailable."""
         return encoders.pretrained(encoders.locate(self.model), "AutoModelForSeq2SeqLM")
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """The probability of "A" as the first token of each answer."""
         tokenizer, model = self._loaded
         better = tokenizer("A")["input_ids"][0]
         values: list[Found] = []
@@ -367,15 +410,16 @@ class SteamSHP(Metric):
         """What the model is asked about a response; the post is cut to the room that
         the rest leaves.
         """
-        rest = (
+        question = (
             f"\n\n RESPONSE A: {response}\n\n RESPONSE B: .\n\n "
             "Which response is better? RESPONSE"
         )
-        room = self.max_tokens - len(tokenizer(f"POST: {rest}")["input_ids"])
+        without_post = tokenizer(f"POST: {question}")["input_ids"]
+        room = self.max_tokens - len(without_post)
         ids = tokenizer(post, add_special_tokens=False)["input_ids"]
         if len(ids) > room:
             post = tokenizer.decode(ids[: max(0, room)])
-        return f"POST: {post}{rest}"
+        return f"POST: {post}{question}"
 
 
 def _sentences(text: str) -> list[str]:
@@ -397,6 +441,9 @@ class Comet(Metric):
 
     model: the path of a checkpoint file, or an id whose folder is in
     `files.state("models")`.
+    reference: whether the model reads a reference.
+    batch_size: how many translations are read at a time.
+    common: `cache` of the base class.
 
     Source: Rei et al. (2020), COMET.
     """
@@ -440,6 +487,9 @@ class Comet(Metric):
         return load_from_checkpoint(str(self.model))
 
     def items(self, sample: Sample) -> list[Item]:
+        """(output, source) of a sample, with its first reference where the model reads
+        one.
+        """
         if not sample.output.strip():
             return []
         references = sample.references[: len(self.needs) - 1]
@@ -462,6 +512,8 @@ class Bleurt(PairMetric):
 
     model: the folder of an unpacked checkpoint, such as BLEURT-20, or its name in
     `files.state("models")`.
+    batch_size: how many pairs are read at a time.
+    common: `multi`, `empty` and `cache` of the base class.
 
     Source: Sellam et al. (2020), BLEURT.
     """
@@ -511,14 +563,24 @@ class Bleurt(PairMetric):
 
 
 def _checkpoint_label(checkpoint: Path, needed: Path, advice: str) -> str:
-    """The label of a checkpoint. Raises: Unavailable without the file that it needs."""
+    """The label of a checkpoint for signatures: its name and a digest.
+
+    checkpoint: the file or folder.
+    needed: the file that must be there.
+    advice: how to get it, for the error.
+
+    Raises: Unavailable where it is not.
+    """
     if not needed.is_file():
         raise Unavailable(f"checkpoint: there is no file {needed}; {advice}")
     return f"{checkpoint.name}@{encoders.digest(checkpoint)}"
 
 
 def _finite(value: float, reason: str = "") -> Found:
-    """A value as an item's only part, or that the model gave no finite one."""
+    """A value as an item's only part; a judgment that the model gave no finite one.
+
+    reason: why there is none, where the model says so.
+    """
     value = float(value)
     if math.isfinite(value):
         return (value,)

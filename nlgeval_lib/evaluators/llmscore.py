@@ -1,5 +1,9 @@
 """LLMScore: one prompt, one score for one aspect, also after a chain of thought; and
 the tasks that can be rated.
+
+A `RatingTask` has the words of a task's prompts, its scale and its `Aspect`s.
+`LLMScore` is the baseline of the CoAScore paper, `LLMScoreCoT` the same with a chain of
+thought; `CoAScore` builds on the first.
 """
 
 from __future__ import annotations
@@ -20,11 +24,12 @@ from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 
-# a task's input -> the field of a sample that holds it, where it has another name (data
-# sets keep the fact as context)
+# Task -> input -> the field of a sample that holds it, where it has another name: data
+# sets keep a dialogue as source, and the fact it is about as context.
 _FIELDS = {"dialogue": {"context": "source", "fact": "context"}}
-# aspect of a data set -> the task's own name for it
+# Aspect of a data set -> the task's own name for it.
 _ALIASES = {"coherence": "context", "engagingness": "interest", "quality": "overall"}
+# The wordings of a task that fill slots of the prompts.
 _WORDS = (
     "task_instruction",
     "task_definition",
@@ -36,7 +41,11 @@ _WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """A quality of a text: its name as a label, and what it asks."""
+    """A quality of a text.
+
+    name: as a label, such as "Coherence".
+    definition: what it asks, such as "Does the summary make sense?".
+    """
 
     name: str
     definition: str
@@ -46,8 +55,8 @@ class Aspect:
 
     @property
     def words(self) -> dict[str, str]:
-        """The variables of the prompts that name it; inside a sentence it is in
-        small letters.
+        """The variables of the prompts that name it: `aspect_name`, `aspect` and
+        `aspect_definition`; inside a sentence it is in small letters.
         """
         return {
             "aspect_name": self.name,
@@ -58,8 +67,13 @@ class Aspect:
 
 @dataclass(frozen=True)
 class RatingTask:
-    """A task: its words in the prompts; inputs, label -> field of a sample; targets,
-    the aspects to rate by key.
+    """A task whose outputs can be rated, with the words of its prompts.
+
+    name: dialogue, summary, story, data_to_text, translation or general.
+    wording: slot of a prompt -> the task's words for it (see `_WORDS`).
+    inputs: label in the prompt -> field of a sample.
+    low, high: the ends of the scale, whole numbers.
+    targets: the aspects to rate, by key.
 
     Source: CoAScore, Tables 8 to 11 (dialogue; the other tasks' words are ours).
     """
@@ -79,11 +93,13 @@ class RatingTask:
         high: int | None = None,
         targets: Mapping[str, str] | None = None,
     ) -> RatingTask:
-        """dialogue, summary, story, data_to_text, translation, or general for anything
-        else.
+        """The task of a name: dialogue, summary, story, data_to_text, translation, or
+        general for anything else.
 
-        low, high replace the scale; targets add aspects: {name: definition}. Raises:
-        ValueError.
+        low, high: replace the ends of the scale; None keeps the task's.
+        targets: aspects to add: {name: definition}.
+
+        Raises: ValueError for another name, or targets that are no texts by name.
         """
         tasks = prompts.load_definitions("coascore_tasks")["tasks"]
         data = tasks[choose("task", name, tasks)]
@@ -109,6 +125,8 @@ class RatingTask:
         """The aspect to rate, by key, name or a data set's name for it; without one the
         overall quality.
 
+        aspect: compared by letters and digits alone, such as "Context" or "context".
+
         Raises: ValueError naming the aspects that the task has.
         """
         name = plain(aspect) or "overall"
@@ -129,8 +147,10 @@ class RatingTask:
         sample: Sample,
         target: Aspect | None = None,
     ) -> dict[str, str | int]:
-        """The variables of the prompts that ask for scores of a sample: Table 10,
-        with a target Tables 8 and 11.
+        """The variables of the prompts that ask for scores of a sample: Table 10, with
+        a target Tables 8 and 11.
+
+        target: the aspect to rate, None in the prompt for many aspects.
         """
         blocks = []
         for label, field in self.inputs.items():
@@ -155,7 +175,12 @@ class LLMScore(Judge):
     """A score for the aspect that each sample names (overall quality where it names
     none), on the task's scale.
 
-    task, low, high, targets: as for `RatingTask.named`.
+    task: dialogue, summary, story, data_to_text, translation, or general for anything
+    else.
+    low, high: the ends of the scale, in place of the task's.
+    targets: aspects to add, {name: definition}.
+    judge: the settings of `Judge`.
+
     Source: CoAScore, section 4.2, Table 8; temperature 0 and one draw of section 4.3.
     The token limit is ours.
     """
@@ -185,9 +210,9 @@ class LLMScore(Judge):
         self.template: Template = prompts.template(self.prompt)
 
     def render(self, sample: Sample) -> str:
-        return self.template.render(
-            **self.task.words(sample, self.task.target(sample.aspect))
-        )
+        """The prompt of Table 8 for the aspect of a sample."""
+        target = self.task.target(sample.aspect)
+        return self.template.render(**self.task.words(sample, target))
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score that the completion gives; one labelled with another aspect than
@@ -196,10 +221,13 @@ class LLMScore(Judge):
         return self.reader(sample)(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `rating` with the task's scale and the name of the sample's
+        aspect.
+        """
         label = None if sample is None else self.task.target(sample.aspect).name
-        return functools.partial(
-            rating, low=self.task.low, high=self.task.high, label=label
-        )
+        low = self.task.low
+        high = self.task.high
+        return functools.partial(rating, low=low, high=high, label=label)
 
     def settings(self) -> dict[str, Any]:
         return {"task": self.task.name, "scale": f"{self.task.low}-{self.task.high}"}
@@ -207,6 +235,8 @@ class LLMScore(Judge):
 
 class LLMScoreCoT(LLMScore):
     """LLMScore that is asked to think step by step and to end with the score.
+
+    Its settings are those of `LLMScore`.
 
     Source: CoAScore, section 4.2 (the trigger sentence); how the score is asked for is
     ours.
@@ -220,13 +250,14 @@ class LLMScoreCoT(LLMScore):
     )
 
     def form(self, stage: str = "score") -> dict[str, Any]:
+        """Raises: ValueError, as a chain of thought is free text."""
         raise ValueError(
             f"{self.name}: a chain of thought has no form to hold it to; "
             "use structured='json', or leave structured off"
         )
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """The chain of thought, then the score."""
+        """The chain of thought as `reasoning`, then the `score`."""
         return schemas.a_reasoned_score(
             self.choices, "reasoning", self.sampling.max_tokens
         )

@@ -1,5 +1,8 @@
-"""METEOR by nltk as it is and as it was, with WordNet 3.0's synonyms from the file
-that `tools/wordnet.py` makes.
+"""METEOR by nltk as it is and as it was, with WordNet 3.0's synonyms from the file that
+`tools/wordnet.py` makes.
+
+`Meteor` is the metric. It calls nltk's function, or `rematching_meteor_score`, which
+counts as nltk did up to 3.6.2. `Synonyms` stands in for nltk's WordNet.
 """
 
 from __future__ import annotations
@@ -18,10 +21,11 @@ from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer
 
-# for each part of speech a block of groups of words that share a meaning, and one of
-# irregular forms with their bases
+# For each part of speech a block of groups of words that share a meaning, a line each,
+# and one of irregular forms with their bases.
 COMPACT = Path(__file__).with_name("wordnet.txt.gz")
-# regular endings and what WordNet's look-up puts in their place
+# Part of speech -> regular endings and what WordNet's look-up puts in their place, as
+# ending:replacement.
 ENDINGS = {
     "noun": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
     "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
@@ -29,7 +33,8 @@ ENDINGS = {
     "adv": "",
 }
 
-# nltk's weights: of precision, and of broken order.
+# nltk's defaults: alpha weighs precision against recall; beta (an exponent) and gamma
+# are those of the penalty for broken order.
 WEIGHTS = {
     "alpha": 0.9,
     "beta": 3.0,
@@ -47,6 +52,7 @@ class Meteor(PairMetric):
     splits at white space.
     rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match
     once more what a stem matched, which can take the value above 1.
+    common: `multi`, `empty` and `cache` of the base class.
     """
 
     name = "meteor"
@@ -65,6 +71,7 @@ class Meteor(PairMetric):
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
 
     def settings(self) -> dict[str, Any]:
+        """WordNet, tokenizer, weights, and the version of nltk."""
         return {
             "wordnet": label() if self.synonyms else "none",
             "tok": self.tokenize,
@@ -75,9 +82,11 @@ class Meteor(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> Any:
+        """The function that scores and the one that tokenizes."""
         from nltk.tokenize import NLTKWordTokenizer
         from nltk.translate.meteor_score import meteor_score
 
+        # Without synonyms: a WordNet that knows no word.
         wordnet: Any = SimpleNamespace(synsets=lambda word: [])
         if self.synonyms:
             wordnet = Synonyms()
@@ -93,6 +102,7 @@ class Meteor(PairMetric):
         return score, functools.lru_cache(maxsize=4096)(tokenize)
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """The METEOR of each (output, reference) pair."""
         meteor, tokens = self._loaded
         values: list[Found] = []
         for output, reference in items:
@@ -112,7 +122,18 @@ def rematching_meteor_score(
     """METEOR of nltk up to 3.6.2, 0 to above 1: what was matched by its stem can be
     matched by WordNet a second time.
 
-    The arguments are those of nltk's.
+    references: a list with the words of one reference.
+    hypothesis: the words of the output.
+    stemmer: has `stem(word)`.
+    wordnet: has `synsets(word)`, as nltk's.
+    gamma: the largest share that broken order takes off.
+
+    With P and R, the matched shares of the output's and the reference's words, it is
+
+      F = P R / (alpha P + (1 - alpha) R)
+      score = F (1 - gamma (chunks / matches)^beta)
+
+    where chunks are the runs of matches that stand side by side in both texts.
     """
     from nltk.translate import meteor_score as nltk_meteor
 
@@ -131,33 +152,48 @@ def rematching_meteor_score(
     if not matched:
         return 0.0
     matched.sort(key=operator.itemgetter(0))
+    # Precision and recall, of which recall counts most (alpha is 0.9).
     precision = len(matched) / len(hypothesis)
     recall = len(matched) / len(reference)
     alpha = WEIGHTS["alpha"]
     mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
+    broken_order = _chunks(matched) / len(matched)
+    return mean * (1 - gamma * broken_order ** WEIGHTS["beta"])
+
+
+def _chunks(matched: Sequence[tuple[int, int]]) -> int:
+    """How many runs of matches stand side by side in both texts.
+
+    matched: (position in the output, in the reference), sorted; at least one.
+    """
     chunks = 1
     for (word, target), (next_word, next_target) in pairwise(matched):
-        if (next_word - word, next_target - target) != (1, 1):
+        steps = (next_word - word, next_target - target)
+        if steps != (1, 1):
             chunks += 1
-    return mean * (1 - gamma * (chunks / len(matched)) ** WEIGHTS["beta"])
+    return chunks
 
 
 @functools.cache
 def label() -> str:
-    """Which WordNet the synonyms come from: a digest of the files of the full
-    database.
+    """Which WordNet the synonyms come from, for the signature: a digest of the files of
+    the full database.
     """
     with gzip.open(COMPACT, "rt", encoding="utf-8") as file:
         return file.readline().split()[-1]
 
 
 class Synonyms:
-    """WordNet as nltk's METEOR calls it, each word looked up once: all one-word
-    lemmas of its synsets stand in one.
+    """WordNet as nltk's METEOR calls it, each word looked up once.
+
+    `synsets(word)` gives one synset, or none; it has all one-word lemmas of the word's
+    synsets.
     """
 
     def __init__(self) -> None:
         _, *blocks = gzip.decompress(COMPACT.read_bytes()).decode().split("\n\n")
+        # For each part of speech: rules of endings, irregular form -> bases, and
+        # word -> the groups of words that it is in.
         self._speeches = []
         for endings, lines, exceptions in zip(
             ENDINGS.values(),
@@ -178,6 +214,9 @@ class Synonyms:
         self.synsets = functools.lru_cache(maxsize=1 << 17)(self._look_up)
 
     def _look_up(self, word: str) -> list[SimpleNamespace]:
+        """The synset of a word in all parts of speech, as a list of one, or an empty
+        list.
+        """
         form = word.lower()
         names = set[str]()
         for rules, irregular, groups in self._speeches:

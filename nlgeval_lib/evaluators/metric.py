@@ -1,5 +1,12 @@
-"""Metrics whose value is a function of some texts, computed once for each: of each
-row, or of output and reference.
+"""Metrics whose value is a function of some texts, computed once for each: of each row,
+or of output and reference.
+
+`Metric` is the base class. A subclass cuts each row into items (tuples of texts) and
+computes the values of items; the base looks items up in a cache on disk, computes those
+that are not there chunk by chunk, and joins the values of a row's items to its score.
+`PairMetric` is the base of metrics that compare an output with references: its items
+are (output, reference) pairs. `version` is for the settings that every metric has in
+its signature.
 """
 
 from __future__ import annotations
@@ -35,12 +42,15 @@ class Metric(abc.ABC):
     """A metric with a disk cache of its values by content, which several processes fill
     together.
 
-    cache: True: `files.state("metrics")`; a path: that file; False: none. After a call,
-    `details` counts the values that were cached and computed.
+    part: which of `parts` is the score; None for the first.
+    cache: True: `files.state("metrics")`; a path: that file; False: none.
+
+    After a call, `details` counts the values that were `cached` and `computed`.
     """
 
     name: ClassVar[str]
-    # What one item yields, cached together: the values to choose from.
+    # What one item yields, cached together: the values to choose from, such as F,
+    # precision and recall.
     parts: ClassVar[tuple[str, ...]] = ("value",)
     # Raised when a change of this project's code changes values.
     revision_of_code: ClassVar[int] = 1
@@ -51,6 +61,7 @@ class Metric(abc.ABC):
     # Whether many items are shared out among processes; torch uses the cores itself.
     parallel: ClassVar[bool] = True
     needs: Sequence[str] = ()  # the columns beside `output`
+    # What the values of a row's items become, where it has several.
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
     def __init__(
@@ -66,23 +77,28 @@ class Metric(abc.ABC):
         self.recalled: dict[str, Any] = {}
 
     def recall(self, settings: dict[str, Any]) -> None:
-        """From now on only read values that were stored under these `settings()`: no
-        weights, nothing computed.
+        """From now on only read values that were stored under these settings: no
+        weights are loaded, nothing is computed.
+
+        settings: what `settings()` gave where the values were computed.
         """
         self.recalled = dict(settings)
 
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What determines an item's values, versions included.
+        """What determines an item's values, versions of packages included; it stands in
+        the signature and in the keys of the cache.
 
-        Raises: Unavailable if that cannot be told here.
+        Raises: Unavailable if that cannot be found out here.
         """
 
     @abc.abstractmethod
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The values of distinct items, in the order of `parts`, or why there are none.
+        """The values of distinct items.
 
-        Raises: Unavailable.
+        Returns: for each item, in their order, a tuple of numbers in the order of
+        `parts`, or the judgment why there are none.
+        Raises: Unavailable where a model or package is not on this machine.
         """
 
     def items(self, sample: Sample) -> list[Item]:
@@ -121,12 +137,14 @@ class Metric(abc.ABC):
         return base.signature(self.name, **settings, v=self.revision_of_code)
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """`value, status, reason` of each row, same index; `attrs` hold `signature` and
-        `details`.
+        """`value, status, reason` of each row of a frame, with the frame's index.
 
+        Returns: `attrs` hold `signature` and `details`. Where something is not on this
+        machine, rows have the status `unavailable`.
         Raises: ValueError naming the column or the row.
         """
         plans = self.plans(frame)
+        # All items at once: the cache is asked once, and chunks are full.
         items: list[Item] = []
         for plan in plans:
             if not isinstance(plan, Judgment):
@@ -134,21 +152,29 @@ class Metric(abc.ABC):
         values = self.values(items)
         judgments = []
         for plan in plans:
-            if not isinstance(plan, Judgment):
-                judgment = self._joined([values[item] for item in plan])
-                if judgment.status is Status.OK and (remark := self.remark(plan)):
-                    judgment = Judgment(judgment.value, reason=remark)
-                plan = judgment
-            judgments.append(plan)
+            if isinstance(plan, Judgment):
+                judgments.append(plan)
+                continue
+            judgment = self._joined([values[item] for item in plan])
+            remark = ""
+            if judgment.status is Status.OK:
+                remark = self.remark(plan)
+            if remark:
+                judgment = Judgment(judgment.value, reason=remark)
+            judgments.append(judgment)
         return base.score_frame(frame.index, judgments, self.signature(), self.details)
 
     def remark(self, items: Sequence[Item]) -> str:
-        """What a reader of a row's score should know; "" where there is nothing."""
+        """What a reader of a row's score should know, as the reason of a score that is
+        ok; "" where there is nothing.
+
+        items: those of the row.
+        """
         return ""
 
     def _joined(self, outcomes: Sequence[Found]) -> Judgment:
-        """The score of a row from its items' values; the first that is missing counts
-        for all.
+        """The score of a row from its items' values; the first item without values
+        counts for all.
         """
         position = self.parts.index(self.part)
         numbers = []
@@ -165,6 +191,9 @@ class Metric(abc.ABC):
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         """The items whose values make each row's score, or the score where none is
         needed.
+
+        Returns: for each row a list of items, or a judgment, such as EMPTY for an
+        output without text.
         """
         samples = base.samples(frame, self.needs, self.name)
         empty = Judgment.missing(Status.EMPTY, "output is empty")
@@ -177,7 +206,7 @@ class Metric(abc.ABC):
         """The values of all `items`: from the cache, else computed and stored chunk by
         chunk.
 
-        Sets `details`.
+        Sets `details`. An item without values has the judgment why.
         """
         items = list(dict.fromkeys(items))
         values: dict[Item, Found] = {}
@@ -201,6 +230,7 @@ class Metric(abc.ABC):
 
         signature = self._signature_of_values()
         keys = {item: key(signature, *item) for item in items}
+        # From the cache, then from the saved numbers of texts that are not here.
         values |= self._stored(keys)
         values |= self._saved(signature, [item for item in items if item not in values])
         absent = [item for item in items if item not in values]
@@ -211,6 +241,7 @@ class Metric(abc.ABC):
         # Neighbours share their last text, and long ones stand together: less to
         # tokenise and to pad.
         absent.sort(key=lambda item: (len(item[-1]), item[::-1]))
+        # One process, unless there is enough to do for one a core.
         jobs = 1
         if self.parallel and len(absent) >= _PARALLEL_FROM:
             jobs = os.cpu_count() or 1
@@ -233,7 +264,10 @@ class Metric(abc.ABC):
                         bar.update(len(computed))
 
     def _saved(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
-        """What `data/numbers` has of those items whose texts are not here.
+        """What `data/numbers` has of those items whose texts are not here, only their
+        hashes.
+
+        signature: that of the values (see `_signature_of_values`).
 
         Raises: TextNotHere where it lacks one.
         """
@@ -252,14 +286,22 @@ class Metric(abc.ABC):
         return values
 
     def _as_found(self, value: float, reason: str) -> Found:
-        """A saved value as one of `parts`, or why there is none."""
+        """A saved value as each of `parts`, or why there is none.
+
+        reason: "" for a value, else `status: text`, as `_collect` wrote it.
+        """
         if reason:
             status, _, text = reason.partition(": ")
             return Judgment.missing(Status(status), text)
+        # The one that was asked for was saved; no other part will be read.
         return (value,) * len(self.parts)
 
     def _collect(self, values: dict[Item, Found]) -> None:
-        """Write down what was asked, for `nlgeval numbers`."""
+        """Write down the scores of all items by the texts' digests, for `nlgeval
+        numbers`.
+
+        Nothing is written where one is unavailable.
+        """
         signature = self._signature_of_values()
         position = self.parts.index(self.part)
         scores: dict[tuple[bytes, ...], tuple[float, str]] = {}
@@ -275,7 +317,10 @@ class Metric(abc.ABC):
         collected.add(f"{signature}#{self.part}", scores)
 
     def _stored(self, keys: dict[Item, bytes]) -> dict[Item, Found]:
-        """What the cache has of these items."""
+        """What the cache has of these items; counts them in `details`.
+
+        keys: item -> its key in the cache.
+        """
         cached: dict[Item, Found] = {}
         if self.cache is not None:
             stored = self.cache.get(keys.values())
@@ -292,8 +337,14 @@ class Metric(abc.ABC):
         jobs: int,
         wait: bool,
     ) -> dict[Item, Found]:
-        """Computes and stores what is not there; nothing where another process is at
-        it and `wait` is off.
+        """Computes and stores what is not in the cache yet.
+
+        keys: item -> its key in the cache.
+        jobs: how many processes compute.
+        wait: wait for another process that is at one of the items.
+
+        Returns: the values of all these items; nothing where another process is at one
+        and `wait` is off.
         """
         claim: contextlib.AbstractContextManager[bool] = contextlib.nullcontext(True)
         if self.cache is not None:
@@ -301,10 +352,12 @@ class Metric(abc.ABC):
         with claim as alone:
             if not alone:
                 return {}
+            # Another process may have stored some since they were looked up.
             stored = self._stored(keys)
             absent = [item for item in keys if item not in stored]
             outcomes = self._computed(absent, jobs)
             computed = dict(zip(absent, outcomes, strict=True))
+            # Values alone are stored; an item without one is computed again next time.
             fresh = {}
             for item, values in computed.items():
                 if isinstance(values, tuple):
@@ -315,7 +368,9 @@ class Metric(abc.ABC):
         return stored | computed
 
     def _computed(self, items: Sequence[Item], jobs: int) -> list[Found]:
-        """The values of items, computed chunk by chunk in so many processes."""
+        """The values of items, in their order, computed chunk by chunk in so many
+        processes.
+        """
         chunks = _slices(items, self.chunk)
         if jobs > 1:
             import joblib
@@ -340,12 +395,14 @@ class PairMetric(Metric):
     for empty texts.
 
     multi: what several references become. None: several are an error, and `reference`
-    is read before `references`; `"first"`; `"max"` and `"mean"` of the pairwise values;
-    `"joint"`: the metric's own way, where it has one.
+    is read before `references`; `"first"`: the first alone; `"max"` and `"mean"` of the
+    pairwise values; `"joint"`: the metric's own way, where it has one.
     empty: what a text without a word gives. `"nan"`: no value but a reason; `"zero"`:
     0, as some published code has.
+    common: `part` and `cache` of `Metric`.
     """
 
+    # The values that `multi` and `empty` may have.
     multi_rules: ClassVar[tuple[str, ...]] = ("first", "max", "mean")
     empty_rules: ClassVar[tuple[str, ...]] = ("nan", "zero")
 
@@ -364,7 +421,8 @@ class PairMetric(Metric):
         self.join = max if multi == "max" else statistics.fmean
 
     def blank(self, text: str) -> str:
-        """Why `text` has nothing that the metric can compare, or "" if it has.
+        """Why `text` has nothing that the metric can compare, such as "is empty"; "" if
+        it has.
 
         Such texts do not reach `compute`.
         """
@@ -389,6 +447,10 @@ class PairMetric(Metric):
         """`value, status, reason` of each row of a frame; or of a list of outputs, each
         with its reference or several.
 
+        frame: a frame with columns of outputs and references, or the list of outputs.
+        references: for a list of outputs, as many: a text each, or a list of texts.
+
+        Returns: as `Metric.score`; for lists the index counts from 0.
         Raises: ValueError naming the column or the row. Warns for lists if what is
         needed is not on this machine.
         """
@@ -417,6 +479,7 @@ class PairMetric(Metric):
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         outputs = base.cells(frame, ("output",), self.name)
         groups = base.cells(frame, self.reference_columns(), self.name)
+        # Without a rule no row may have several.
         for position, references in enumerate(groups):
             if self.multi is None and len(references) > 1:
                 raise ValueError(
@@ -432,11 +495,16 @@ class PairMetric(Metric):
     def _plan(self, output: str, references: Sequence[str]) -> list[Item] | Judgment:
         """The pairs whose values make a row's score, or the score where no pair is
         needed.
+
+        Returns: (output, reference) for each reference that has a word, with
+        `multi="joint"` one item of the output and all of these; or a judgment where a
+        text is empty.
         """
         if not references:
             return Judgment.missing(Status.EMPTY, "no reference")
         if self.multi == "first":
             references = references[:1]
+        # An `outline` answers for a text that is not here.
         comparable = []
         for reference in references:
             if not self.blank(numbers.outline(reference)):
@@ -457,6 +525,10 @@ class PairMetric(Metric):
 
 def version(package: str, install: str = "") -> str:
     """The installed version of `package`.
+
+    package: its name for pip.
+    install: the command that installs it; "" where an extra of this package or plain
+    pip does.
 
     Raises: Unavailable, with how to install it, if it is not there.
     """

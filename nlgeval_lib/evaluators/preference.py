@@ -1,13 +1,19 @@
 """A judge of pairs: which of two outputs is better, asked in both orders by any prompt
 with `{output_1}` and `{output_2}`.
 
-judge = Preference("my_prompt.txt", engine=engine)
-scores = judge.score(datasets.load_pairs("llmbar"))
-order_effect(scores)
+  judge = Preference("my_prompt.txt", engine=engine)
+  scores = judge.score(datasets.load_pairs("llmbar"))
+  order_effect(scores)
+
+`Preference` is the judge and `read_verdict` its parser. A completion says which output
+it prefers of those as they are shown; `Preference._of_pair` turns that into the pair's
+own output 1 and 2 and makes one verdict of both orders. `by_order` and `order_effect`
+say what the order of showing did.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import re
@@ -29,21 +35,24 @@ from nlgeval_lib.prompts import Template, prompt_files
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 NAN = float("nan")
-ORDERS = ("given", "swapped")
+ORDERS = ("given", "swapped")  # output 1 shown first, output 2 shown first
 _SECOND = "output_2"
+# Placeholder of a prompt -> the column that fills it, where it has another name.
 _COLUMN = {"reference": "references"}
+# Verdict of the parser -> the score: the output shown first, the second, neither.
 _CODES = {
     "A": 1.0,
     "B": 2.0,
     "TIE": 0.0,
 }
-# the last sentence of an answer that argues first: "Therefore, Output (b) is better."
+# The last sentence of an answer that argues first: "Therefore, Output (b) is better."
 _CONCLUSION = re.compile(
     r"\b(?:therefore|thus|hence|overall|in conclusion)\b[,:]?\s+"
     r"(?:output|response|answer|option|assistant|model|summary)\s*"
     r"[\[(\"']*(?P<which>a|b|1|2)[\])\"']*\s+is\s+(?:the\s+)?better(?:\s+one)?\W*$",
     re.IGNORECASE,
 )
+# What that sentence calls an output -> the verdict of the parser.
 _CONCLUDED = {
     "a": "A",
     "1": "A",
@@ -59,10 +68,18 @@ def read_verdict(
 ) -> Parsed:
     """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
 
-    labels: the words that the prompt asks for, first, second and (a third) a tie; an
-    answer that is one of them is it. Else the conclusion that ends the answer
-    ("Therefore, Output (b) is better."), and what `parsers.preference` reads.
+    labels: the words that the prompt asks for: first, second and (a third) a tie; an
+    answer that is one of them is it.
+    tie: whether a tie may be read.
+
+    Else the conclusion that ends the answer counts ("Therefore, Output (b) is
+    better."), and then what `parsers.preference` reads.
+
+    Example:
+    >>> read_verdict("Therefore, Output (b) is better.").value
+    'B'
     """
+    # The label may stand in quotes, brackets or bold type.
     answer = text.strip().strip(".*\"'[]() ").casefold()
     for label, value in zip(labels, _CODES, strict=False):
         if answer and answer == label.casefold():
@@ -83,6 +100,8 @@ class Preference(Judge):
     labels: the words that the prompt asks for, for the output shown first, the second
     and, where there are three, a tie; `structured` holds the answer to them.
     tie: whether a judge may say that neither is better.
+    judge: the settings of `Judge`.
+
     Of several draws in one order the verdict with most votes counts, else a tie.
     Details: `given` and `swapped`, the verdicts in both orders about the pair's own
     outputs (NaN where none could be read), with `reasons`.
@@ -112,8 +131,8 @@ class Preference(Judge):
         self.prompt = prompt_files.read(prompt)
         if not self.prompt.of_pairs:
             raise ValueError(
-                f"prompt {self.prompt.name} rates one output; {self.name} compares two, "
-                "{output_1} and {output_2}"
+                f"prompt {self.prompt.name} rates one output; {self.name} compares "
+                "two, {output_1} and {output_2}"
             )
         self.labels = tuple(labels)
         if len(set(self.labels)) not in (2, 3) or len(self.labels) > 3:
@@ -122,15 +141,20 @@ class Preference(Judge):
                 "the first output, the second, and a tie"
             )
         self.tie = tie
-        named = [_COLUMN.get(name, name) for name in self.prompt.placeholders]
-        others = [name for name in named if name not in prompt_files.PAIR]
-        self.needs = tuple(dict.fromkeys((*prompt_files.PAIR, *others)))
+        # The pair first, then what else the prompt names: `given` counts on this order.
+        columns = [_COLUMN.get(name, name) for name in self.prompt.placeholders]
+        self.needs = tuple(dict.fromkeys((*prompt_files.PAIR, *columns)))
         self.choices = self.labels
         self.stand_in = self.labels[0]
 
     def given(self, data: Any) -> list[Sample]:
         """The pairs of a frame, one a row: `output` is output 1, and `extra` has output
-        2. Raises: ValueError where a needed text is missing.
+        2.
+
+        data: a frame with the columns `output_1` and `output_2`, or samples of that
+        form.
+
+        Raises: ValueError where a needed column or text is missing.
         """
         needs = ("output", _SECOND, *self.needs[2:])
         if not isinstance(data, pd.DataFrame):
@@ -138,14 +162,14 @@ class Preference(Judge):
         lacking = [name for name in prompt_files.PAIR if name not in data]
         if lacking:
             raise ValueError(
-                f"{self.name} needs a column {lacking[0]!r}; a frame of ratings becomes "
-                "one of pairs by datasets.pairs.from_ratings"
+                f"{self.name} needs a column {lacking[0]!r}; a frame of ratings "
+                "becomes one of pairs by datasets.pairs.from_ratings"
             )
         rows = data.assign(output=data["output_1"])
         if "pair_id" in rows:
-            rows = rows.assign(system_id=rows["pair_id"]).drop(
-                columns="input_id", errors="ignore"
-            )
+            # A sample's id is then the pair's alone.
+            rows = rows.assign(system_id=rows["pair_id"])
+            rows = rows.drop(columns="input_id", errors="ignore")
         return samples(rows, needs, self.name)
 
     def in_order(
@@ -153,15 +177,16 @@ class Preference(Judge):
         sample: Sample,
         order: str,
     ) -> Request:
-        """What is asked about a pair in one order."""
+        """What is asked about a pair in one order.
+
+        order: "given" or "swapped".
+        """
         shown = (sample.output, str(sample.extra[_SECOND]))
         if order == "swapped":
             shown = shown[::-1]
         texts = dict(zip(prompt_files.PAIR, shown, strict=True))
         chat = self.chat
         if self.prompt.system.body:
-            import dataclasses
-
             system = _filled(self.prompt.system, sample, texts)
             chat = dataclasses.replace(chat, system=system)
         user = _filled(self.prompt.user, sample, texts)
@@ -191,47 +216,53 @@ class Preference(Judge):
         swapped: Sequence[Completion],
         sample: Sample,
     ) -> Judgment:
-        """The verdict of both orders' draws."""
-        one, missing = self._of_order(given, sample)
-        other, more_missing = self._of_order(swapped, sample)
-        two = 3 - other if other in (1, 2) else other
-        value = float(verdicts.combined([one], [two], self.rule)[0])
+        """The verdict of both orders' draws.
+
+        given, swapped: the draws with output 1 shown first, and with output 2 shown
+        first.
+        """
+        in_given, missing = self._of_order(given, sample)
+        as_shown, more_missing = self._of_order(swapped, sample)
+        # Swapped, what is shown first is output 2; a tie and NaN stay.
+        in_swapped = as_shown
+        if as_shown in (1, 2):
+            in_swapped = 3 - as_shown
+        value = float(verdicts.combined([in_given], [in_swapped], self.rule)[0])
         without = [*missing, *more_missing]
         details = {
-            "given": one,
-            "swapped": two,
+            "given": in_given,
+            "swapped": in_swapped,
             "reasons": tuple(judgment.reason for judgment in without),
         }
         if not math.isnan(value):
             return Judgment(value, details=MappingProxyType(details))
         status, reason = most_frequent(without)
-        return Judgment(
-            NAN,
-            status,
-            reason,
-            MappingProxyType(details),
-        )
+        return Judgment(NAN, status, reason, MappingProxyType(details))
 
     def _of_order(
         self,
         draws: Sequence[Completion],
         sample: Sample,
     ) -> tuple[float, list[Judgment]]:
-        """What the draws of one order say of the outputs as shown, and the draws that
-        say nothing.
+        """What the draws of one order say of the outputs as shown: 1, 2, 0 for a tie,
+        NaN where none says anything; and the draws that say nothing.
         """
         judgments = [self.read(draw, sample) for draw in draws]
-        said = [
-            judgment.value for judgment in judgments if judgment.status is Status.OK
-        ]
-        without = [
-            judgment for judgment in judgments if judgment.status is not Status.OK
-        ]
-        if not said:
+        codes = []
+        without = []
+        for judgment in judgments:
+            if judgment.status is Status.OK:
+                codes.append(judgment.value)
+            else:
+                without.append(judgment)
+        if not codes:
             return NAN, without
-        votes = [said.count(code) for code in (0.0, 1.0, 2.0)]
-        alone = votes.count(max(votes)) == 1
-        return float(votes.index(max(votes))) if alone else 0.0, without
+        # votes[code]: how many draws say so.
+        votes = [codes.count(code) for code in (0.0, 1.0, 2.0)]
+        most = max(votes)
+        if votes.count(most) > 1:
+            return 0.0, without
+        return float(votes.index(most)), without
 
     def parse(
         self,
@@ -246,6 +277,7 @@ class Preference(Judge):
         return Judgment(code, details=MappingProxyType({"rule": verdict.rule}))
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `read_verdict` with this judge's labels and rule for ties."""
         return functools.partial(read_verdict, labels=self.labels, tie=self.tie)
 
     def templates(self) -> tuple[Template, ...]:
@@ -265,28 +297,37 @@ def _filled(
     sample: Sample,
     shown: Mapping[str, str],
 ) -> str:
-    """The template with the pair's texts in the order of showing."""
-    texts = {name: field_of(sample, name) for name in template.variables}
-    return template.render(
-        **{
-            **texts,
-            **{k: shown[k] for k in shown if k in texts},
-        }
-    )
+    """The template with the pair's texts in the order of showing.
+
+    shown: `output_1` and `output_2` as the judge sees them; they replace the sample's.
+    """
+    texts = {}
+    for name in template.variables:
+        texts[name] = field_of(sample, name)
+        if name in shown:
+            texts[name] = shown[name]
+    return template.render(**texts)
 
 
 def by_order(scores: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts `given` and `swapped` of a score frame, one row a pair."""
-    rows = [
-        [details.get(order, NAN) for order in ORDERS] for details in scores["details"]
-    ]
+    """The verdicts `given` and `swapped` of a score frame, one row a pair.
+
+    scores: as `Preference.score` gives them.
+
+    Returns: two columns of 1, 2, 0 (a tie) or NaN (no verdict), about the pair's own
+    outputs.
+    """
+    rows = []
+    for details in scores["details"]:
+        rows.append([details.get(order, NAN) for order in ORDERS])
     return pd.DataFrame(np.array(rows, dtype=float), scores.index, list(ORDERS))
 
 
 def order_effect(scores: pd.DataFrame, groups: Any = None) -> verdicts.OrderEffect:
     """How far the order of showing moved the judge: consistency, kappa, position bias.
 
-    groups: labels of what is drawn together, such as the pairs' inputs.
+    scores: as `Preference.score` gives them.
+    groups: labels of what is drawn together, such as the pairs' inputs; one a pair.
     """
     table = by_order(scores)
     return verdicts.order_effect(table["given"], table["swapped"], groups)

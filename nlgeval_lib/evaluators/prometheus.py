@@ -1,5 +1,10 @@
 """Prometheus: feedback and a score for one response, by a rubric and a reference
 answer.
+
+The paper's four inputs (section 3) are an instruction, a response, a score rubric and a
+reference answer; its two outputs a feedback and a score, with `[RESULT]` between them.
+`Rubric` is the third input, with readers for files and texts of prompts. `Prometheus`
+is the judge; `family` says how a prompt is wrapped for its checkpoints.
 """
 
 from __future__ import annotations
@@ -26,20 +31,24 @@ from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample
 
-# the v1 checkpoints are Llama-2-Chat tuned on the paper's prompt; those of the second
-# paper are Mistral-Instruct
+# Pattern of a model's name -> its chat format. The v1 checkpoints are Llama-2-Chat,
+# tuned on the paper's prompt; those of the second paper are Mistral-Instruct.
 _FAMILIES = {
     r"prometheus-\d+b-v1": "prometheus-v1",
     r"prometheus-\d+x?\d*b-v2|prometheus-bgb": "mistral",
     r"llama-?2-.*chat": "llama2",
 }
+# The key of a score's description in a rubric file: 1, score1, score1_description.
 _SCORE = re.compile(r"(?:score[ _]?)?(-?\d{1,6})(?:_description)?", re.I)
+# How the text of a rubric begins: its criterion, and the lowest score.
 _HEAD = re.compile(r"\[(?P<criteria>.*?)\]\nScore (?P<low>-?\d{1,6}): ", re.S)
 
 
 def family(model: str) -> ChatFormat:
     """The wrapping that the checkpoint called `model` was trained with; chat messages
     for a model not known.
+
+    model: a name of a hub or a server, in any case.
 
     Source: Prometheus, appendix J (Llama-2's conversation template).
     """
@@ -53,6 +62,11 @@ def family(model: str) -> ChatFormat:
 class Rubric:
     """A criterion and one description for each score from `low` upwards, two or more.
 
+    criteria: the question that the scores answer.
+    descriptions: what a response of each score is like, from the lowest score up.
+    low: the lowest score.
+
+    Raises: ValueError for fewer than two descriptions.
     Source: Prometheus, section 3 (customized score rubric), appendix J (its place in
     the prompt).
     """
@@ -87,7 +101,14 @@ class Rubric:
         return "\n".join(lines)
 
     def text(self) -> str:
-        """The rubric as it stands in the prompt: `[criteria]`, then the score lines."""
+        """The rubric as it stands in the prompt: `[criteria]`, then the score lines.
+
+        Example:
+        >>> print(Rubric("Is it true?", ("No.", "Yes.")).text())
+        [Is it true?]
+        Score 1: No.
+        Score 2: Yes.
+        """
         return f"[{self.criteria}]\n{self.score_lines}"
 
     @classmethod
@@ -95,8 +116,9 @@ class Rubric:
         """The rubric of a text such as `[criteria]\\nScore 1: ...\\nScore 2: ...`;
         `parse(text).text() == text`.
 
-        Scores begin anywhere and go up by one. Raises: ValueError for a text of another
-        form, or a rubric of one score.
+        Scores begin anywhere and go up by one.
+
+        Raises: ValueError for a text of another form, or a rubric of one score.
         """
         head = _HEAD.match(text)
         if head is None:
@@ -106,16 +128,19 @@ class Rubric:
             )
         low = int(head["low"])
         descriptions = [text[head.end() :]]
-        # The last description so far ends where the line of the next score begins.
+        # The last description so far ends where the line of the next score begins. A
+        # description may have several lines, and name other scores.
         while (mark := f"\nScore {low + len(descriptions)}: ") in descriptions[-1]:
             descriptions += descriptions.pop().split(mark, 1)
         return cls(head["criteria"], tuple(descriptions), low)
 
     @classmethod
     def read(cls, path: str | Path) -> Rubric:
-        """The rubric of a file: TOML, JSON or YAML with `criteria` and a text a score
-        (`1`, `score1`, `score1_description`, also below `scores`), or the text of a
-        prompt.
+        """The rubric of a file.
+
+        path: TOML, JSON or YAML with `criteria` and a text a score (`1`, `score1`,
+        `score1_description`, also below `scores`); or, by any other ending, the text of
+        a prompt (see `parse`).
 
         Raises: ValueError naming the file and what it lacks.
         """
@@ -134,6 +159,7 @@ class Rubric:
                 f"rubric {path}: no {kind[1:].upper()}: {reason}"
             ) from None
         entries = loaded if isinstance(loaded, dict) else {}
+        # The scores must follow each other, and each must have a text.
         texts = _descriptions(entries, f"rubric {path}")
         criteria = entries.get("criteria")
         low = min(texts, default=1)
@@ -196,7 +222,10 @@ def _check_once(names: Sequence[str]) -> None:
 
 
 def _descriptions(entries: Mapping[Any, Any], place: str) -> dict[int, Any]:
-    """What stands for each score in a rubric file, at its top or below `scores`.
+    """What stands for each score in a rubric file, at its top or below `scores`: score
+    -> text, or whatever is there in place of one.
+
+    place: how the error calls the file.
 
     Raises: ValueError where a score is there twice, such as `1` and `score1`.
     """
@@ -228,10 +257,10 @@ class Prometheus(Judge):
     """Absolute grading: a feedback, then an integer score on the rubric's scale; the
     mean of three draws.
 
-    reference, feedback: whether the prompt shows a reference answer and asks for a
-    feedback before the score.
+    reference: whether the prompt shows a reference answer.
     rubric: True for the rubric of each row; False for none; a `Rubric` or its text for
     all rows.
+    feedback: whether the prompt asks for a feedback before the score.
     low, high: the scale where there is no rubric (1 to 5 unless given); with rubrics,
     the scale they must have.
     wording: `released`, the prompt of the public evaluation data, or `appendix`, as the
@@ -240,6 +269,8 @@ class Prometheus(Judge):
     5".
     chat: `auto` wraps the prompt as the engine's checkpoint was trained (see `family`);
     or a style or `ChatFormat`.
+    common: the other settings of `Judge`.
+
     Details of a draw: `feedback`, `rule`.
 
     Source: Kim et al. (2024), Prometheus, section 3, appendix J; ablation: Table 6;
@@ -247,6 +278,7 @@ class Prometheus(Judge):
     """
 
     name = "prometheus"
+    # Table 9; three draws as the scores of Tables 2 and 3.
     defaults = MappingProxyType(
         {
             "temperature": 1.0,
@@ -291,9 +323,10 @@ class Prometheus(Judge):
         self.common_scale = self.asked or (1, 5)
 
     def _template_name(self, wording: str) -> str:
-        """The prompt of a wording, without what is switched off.
+        """The prompt of a wording, without what is switched off (the ablations of Table
+        6).
 
-        Raises: ValueError.
+        Raises: ValueError for another wording, or an ablation of `appendix`.
         """
         name = "prometheus/absolute_scale"
         if not self.reference:
@@ -317,9 +350,10 @@ class Prometheus(Judge):
         high: int | None,
         wording: str,
     ) -> tuple[int, int] | None:
-        """The scale that low and high, the rubric or the wording ask for, if any does.
+        """The scale that low and high, the rubric or the wording ask for, as (low,
+        high); None where none does.
 
-        Raises: ValueError where these differ.
+        Raises: ValueError where these differ, or only one end is given.
         """
         scales = []
         if low is not None and high is not None and low < high:
@@ -366,7 +400,14 @@ class Prometheus(Judge):
         rubric = self.rubric_of(sample)
         return self.common_scale if rubric is None else rubric.scale
 
+    def _scale_of(self, sample: Sample | None) -> tuple[int, int]:
+        """The scale of a sample, or without one the common scale."""
+        return self.common_scale if sample is None else self.scale(sample)
+
     def render(self, sample: Sample) -> str:
+        """The prompt of one sample: instruction, response, and (unless switched off)
+        rubric and reference answer.
+        """
         rubric = self.rubric_of(sample)
         low, high = self.scale(sample)
         texts = [sample.instruction]
@@ -387,18 +428,23 @@ class Prometheus(Judge):
             values["score_descriptions"] = rubric.score_lines
             for score, text in rubric.levels.items():
                 values[f"score{score}"] = text
-        return self.template.render(
-            **{name: values[name] for name in self.template.variables}
-        )
+        # Each wording has some of these slots.
+        slots = {name: values[name] for name in self.template.variables}
+        return self.template.render(**slots)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        low, high = self.common_scale if sample is None else self.scale(sample)
+        """The parser of a feedback with `[RESULT]` and a score; where there is no
+        feedback, or JSON is asked for, `rating`.
+        """
+        low, high = self._scale_of(sample)
         if not self.feedback or self.structured == "json":
             return functools.partial(rating, low=low, high=high)
         return functools.partial(read_feedback, low=low, high=high, mode=self.parser)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score after the feedback, on the sample's scale."""
+        """The score after the feedback, on the sample's scale; the feedback is in the
+        details.
+        """
         verdict = self.reader(sample)(completion.text)
         if isinstance(verdict, Feedback):
             return verdict.judgment(feedback=verdict.feedback)
@@ -409,12 +455,11 @@ class Prometheus(Judge):
 
     def verdicts(self, sample: Sample | None = None) -> dict[str, float]:
         """The scores of a sample's rubric, or of the common scale."""
-        low, high = self.common_scale if sample is None else self.scale(sample)
-        return {name: float(name) for name in numbers(low, high)}
+        return {name: float(name) for name in numbers(*self._scale_of(sample))}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """A feedback that leaves room for the verdict, then a score of the common
-        scale.
+        """A pattern: a feedback that leaves room for the verdict, then `[RESULT]` and a
+        score of the common scale.
         """
         scores = numbers(*self.common_scale)
         pattern = rf"\[RESULT\] ({'|'.join(map(re.escape, scores))})"
@@ -425,7 +470,7 @@ class Prometheus(Judge):
         return {"regex": pattern}
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """A feedback, then a score of the common scale."""
+        """A `feedback`, then a `score` of the common scale."""
         scores = numbers(*self.common_scale)
         if not self.feedback:
             return schemas.a_score(scores)
@@ -435,6 +480,8 @@ class Prometheus(Judge):
     def for_engine(self, engine: Engine | None = None) -> Prometheus:
         """This evaluator with the wrapping of the engine's checkpoint; itself where
         `chat` was given.
+
+        engine: None for the evaluator's own.
         """
         if not self.auto_chat:
             return self
@@ -445,6 +492,9 @@ class Prometheus(Judge):
         return bound
 
     def settings(self) -> dict[str, Any]:
+        """What the prompt shows, the scale and the parser; a rubric for all rows by a
+        hash of its text.
+        """
         rubric: bool | str = self.with_rubric
         if self.rubric is not None:
             rubric = short_hash(self.rubric.text())

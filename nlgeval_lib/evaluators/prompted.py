@@ -1,4 +1,7 @@
-"""A judge by a prompt of one's own, from a text file."""
+"""A judge by a prompt of one's own, from a text file.
+
+PromptedJudge("my_prompt.txt", low=1, high=10, engine=engine).score(frame)
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,9 @@ from nlgeval_lib.parsers.text import Parsed, check_scale
 from nlgeval_lib.prompts import Template, prompt_files
 from nlgeval_lib.records import Completion, Judgment, Sample
 
+# Placeholder of a prompt -> the column that fills it, where it has another name.
 _COLUMN = {"reference": "references"}
-SCALE = (1, 5)
+SCALE = (1, 5)  # where neither the caller nor a task names one
 
 
 class PromptedJudge(Judge):
@@ -28,11 +32,15 @@ class PromptedJudge(Judge):
 
     prompt: the path of a text file, or a text, with `{output}` and more of the
     placeholders (see `prompts.prompt_files`); rows must have what it names.
-    `{definition}` is the column of that name, else the aspect's in `definitions`
-    ({aspect: text}) or in a `task` (summary, dialogue, ...).
-    low, high: the scale; by default the task's, else 1 to 5.
+    `{definition}` is the column of that name, else the aspect's in `definitions` or in
+    a `task`.
+    low, high: the ends of the scale; by default the task's, else 1 to 5.
     field: the JSON field that holds the score; without it the score is read from the
-    text. label: the name under which a text gives it, where it gives several.
+    text.
+    label: the name under which a text gives the score, where it gives several.
+    definitions: {aspect: text}, for `{definition}`.
+    task: a task with definitions of aspects: summary, dialogue, ... (see `RatingTask`).
+    judge: the settings of `Judge`.
     """
 
     name = "prompted"
@@ -61,16 +69,18 @@ class PromptedJudge(Judge):
             )
         self.definitions = dict(definitions or {})
         self.task = task
+        # Where `{definition}` is looked up, if anywhere.
         self._defined: RatingTask | None = None
         if self.definitions or task:
             self._defined = RatingTask.named(
                 task or "general", targets=self.definitions
             )
-        ends = SCALE
+        lowest, highest = SCALE
         if task and self._defined:
-            ends = (self._defined.low, self._defined.high)
-        self.low = ends[0] if low is None else low
-        self.high = ends[1] if high is None else high
+            lowest = self._defined.low
+            highest = self._defined.high
+        self.low = lowest if low is None else low
+        self.high = highest if high is None else high
         check_scale(self.low, self.high)
         self.field = field
         self.label = label
@@ -84,9 +94,13 @@ class PromptedJudge(Judge):
             self.stand_in = json.dumps({field: self.low})
 
     def render(self, sample: Sample) -> str:
+        """The prompt of one sample, without the system text."""
         return self._filled(self.prompt.user, sample)
 
     def request(self, sample: Sample) -> Request:
+        """What is asked for one sample: the prompt, and its system text where it has
+        one.
+        """
         chat = self.chat
         if self.prompt.system.body:
             system = self._filled(self.prompt.system, sample)
@@ -94,17 +108,24 @@ class PromptedJudge(Judge):
         return chat.request(self.render(sample), sample.id)
 
     def _filled(self, template: Template, sample: Sample) -> str:
-        """The template with the sample's texts."""
+        """The template with the sample's texts, and the aspect's definition."""
         texts = {name: field_of(sample, name) for name in template.variables}
-        if self._defined and not texts.get("definition", "filled"):
+        # A definition of the row itself counts before that of its aspect.
+        is_open = "definition" in texts and not texts["definition"]
+        if self._defined and is_open:
             texts["definition"] = self._defined.target(sample.aspect).definition
         return template.render(**texts)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score that the completion gives."""
+        """The score that the completion gives, in its field, under its label or by
+        itself.
+        """
         return self.reader(sample)(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser: `json_field` where a field is named, else `rating` with the
+        label, which is the aspect's name where the prompt names the aspect.
+        """
         scale: dict[str, Any] = {"low": self.low, "high": self.high}
         if self.field:
             return functools.partial(json_field, field=self.field, **scale)
@@ -118,6 +139,7 @@ class PromptedJudge(Judge):
 
         Raises: ValueError for a scale that is not of whole numbers.
         """
+        # Also where a field is named: it refuses a scale that is not of whole numbers.
         choices = numbers(self.low, self.high)  # type: ignore[arg-type]
         if not self.field:
             return {"choice": choices}

@@ -1,8 +1,14 @@
-"""BLEU and ROUGE of one output, through the packages that define them."""
+"""BLEU and ROUGE of one output, through the packages that define them.
+
+`Bleu` is sacrebleu's. `Rouge` is one of two packages whose numbers differ.
+`unicode_words` cuts texts of any script into words for ROUGE; `RememberingStemmer` is
+for ROUGE and METEOR.
+"""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -12,12 +18,13 @@ from nlgeval_lib.evaluators.base import Unavailable, choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
-# What package rouge calls them.
-# Scripts without spaces between words: each letter stands alone, as in sacrebleu's `zh`.
+# Scripts without spaces between words: each letter stands alone, as in sacrebleu's
+# tokenizer `zh`.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+# Type of ROUGE -> what package rouge calls it.
 _PYPI = {
     "rouge1": "rouge-1",
     "rouge2": "rouge-2",
@@ -28,10 +35,14 @@ _PYPI = {
 class Bleu(PairMetric):
     """Sentence-level BLEU by sacrebleu, 0 to 100, with its defaults.
 
-    multi: `"joint"` clips n-grams against all references at once, as BLEU is defined.
-    smooth: `"exp"`, `"floor"`, `"add-k"` or `"none"`; smooth_value: for `floor` and
-    `add-k`. effective_order: leave out n-gram orders that the output is too short for.
-    tokenize: a tokenizer of sacrebleu; lowercase: ignore case.
+    smooth: what becomes of an n-gram order without a match: `"exp"`, `"floor"`,
+    `"add-k"` or `"none"`.
+    smooth_value: the number for `floor` and `add-k`; None for sacrebleu's default.
+    effective_order: leave out n-gram orders that the output is too short for.
+    tokenize: a tokenizer of sacrebleu.
+    lowercase: ignore case.
+    common: `multi`, `empty` and `cache` of the base class; `multi` may also be
+    `"joint"`, which clips n-grams against all references at once, as BLEU is defined.
     """
 
     name = "bleu"
@@ -57,6 +68,9 @@ class Bleu(PairMetric):
         self.lowercase = lowercase
 
     def settings(self) -> dict[str, Any]:
+        """The settings by the names that sacrebleu's own signatures have, and its
+        version.
+        """
         value = "" if self.smooth_value is None else f"[{self.smooth_value!r}]"
         return {
             "case": "lc" if self.lowercase else "mixed",
@@ -68,6 +82,10 @@ class Bleu(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> Any:
+        """sacrebleu's metric.
+
+        Raises: Unavailable where the tokenizer needs something that is not here.
+        """
         import logging
 
         from sacrebleu.metrics import BLEU
@@ -92,6 +110,7 @@ class Bleu(PairMetric):
             ) from error
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """The BLEU of each (output, reference, ...)."""
         values: list[Found] = []
         for output, *references in items:
             value = self._loaded.sentence_score(output, references).score
@@ -105,14 +124,19 @@ class Rouge(PairMetric):
     type: `"rouge1"`, `"rouge2"`, `"rougeL"`; package rouge_score also has `"rougeLsum"`
     (one sentence a line).
     package: `"rouge_score"` lower-cases, keeps only a-z and 0-9, counts repeated
-    n-grams, and stems words of more than three letters if asked (`stemmer`). `"rouge"`
-    (PyPI, 1.0) keeps case and punctuation, splits sentences at every full stop, counts
-    each distinct n-gram once, and its ROUGE-L is the summary-level one over distinct
-    words; a sentence with more words than Python recurses has no value. value: `"f"`,
-    `"p"` or `"r"`.
+    n-grams, and stems if asked. `"rouge"` (PyPI, 1.0) keeps case and punctuation,
+    splits sentences at every full stop, counts each distinct n-gram once, and its
+    ROUGE-L is the summary-level one over distinct words; a sentence with more words
+    than Python recurses has no value.
+    stemmer: of package rouge_score: stem words of more than three letters.
+    value: `"f"`, `"p"` or `"r"`: F, precision or recall.
     tokenize: of package rouge_score: `"ascii"`, its own, which drops all letters but
     a-z; a row with such letters says so. `"unicode"` keeps the letters and digits of
     every script, and takes those of scripts without spaces one by one.
+    common: `multi`, `empty` and `cache` of the base class.
+
+    Source: SemScore, section 3.1, uses ROUGE-L of package rouge_score (Google
+    Research).
     """
 
     name = "rouge"
@@ -147,6 +171,7 @@ class Rouge(PairMetric):
             )
 
     def settings(self) -> dict[str, Any]:
+        """What changes values: package, type, stemmer and tokenizer."""
         settings: dict[str, Any] = {"type": self.type}
         if self.package == "rouge_score":
             settings["stemmer"] = self.stemmer
@@ -158,6 +183,7 @@ class Rouge(PairMetric):
         return settings
 
     def blank(self, text: str) -> str:
+        """Why the package finds no word in `text`; "" where it finds one."""
         if not text.strip():
             return "is empty"
         if self.package == "rouge" and not text.replace(".", "").strip():
@@ -172,11 +198,16 @@ class Rouge(PairMetric):
         return ""
 
     def remark(self, items: Sequence[Item]) -> str:
+        """Which letters package rouge_score drops from the row's texts, the first of
+        them.
+        """
         if self.package != "rouge_score" or self.tokenize != "ascii":
             return ""
-        for item in items:
-            for text in item:
-                if isinstance(text, str) and (dropped := _not_ascii(text)):
+        for text in itertools.chain.from_iterable(items):
+            # A text that is not here has nothing but a hash.
+            if isinstance(text, str):
+                dropped = _not_ascii(text)
+                if dropped:
                     return (
                         f"package rouge_score drops letters ({dropped}); "
                         "-s tokenize=unicode keeps them"
@@ -185,6 +216,7 @@ class Rouge(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> Any:
+        """The scorer of the package, with what is done with each text remembered."""
         if self.package == "rouge":
             from rouge import Rouge as PypiRouge
 
@@ -197,11 +229,12 @@ class Rouge(PairMetric):
         words = functools.partial(tokenize, stemmer=stemmer)
         if self.tokenize == "unicode":
             words = functools.partial(unicode_words, stemmer=stemmer)
-        # It runs once a text: one reference is compared with many outputs.
+        # It runs once for each text: one reference is compared with many outputs.
         scorer._tokenizer.tokenize = functools.lru_cache(maxsize=256)(words)
         return scorer
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
+        """(F, P, R) of each (output, reference) pair."""
         values: list[Found] = []
         for output, reference in items:
             if self.package == "rouge_score":
@@ -219,8 +252,16 @@ class Rouge(PairMetric):
 
 
 def unicode_words(text: str, stemmer: Any = None) -> list[str]:
-    """The words of a text in any script, in small letters, composed (NFC): letters,
-    marks and digits; each letter of a script without spaces is a word.
+    """The words of a text in any script, in small letters, composed (NFC).
+
+    Words are letters, marks and digits; each letter of a script without spaces is a
+    word.
+    stemmer: stems words of more than three letters, as package rouge_score does; None
+    leaves them.
+
+    Example:
+    >>> unicode_words("Größe: 4 米")
+    ['größe', '4', '米']
     """
     words: list[str] = []
     is_open = False  # whether the next letter goes on with the last word
@@ -245,7 +286,7 @@ def unicode_words(text: str, stemmer: Any = None) -> list[str]:
 
 
 def _not_ascii(text: str) -> str:
-    """The first letters or digits of a text that are not of a-z and 0-9."""
+    """The first five letters or digits of a text that are not of a-z and 0-9."""
     if text.isascii():
         return ""
     others = [letter for letter in text if not letter.isascii() and letter.isalnum()]
@@ -253,7 +294,7 @@ def _not_ascii(text: str) -> str:
 
 
 class RememberingStemmer:
-    """Porter's stemmer, which stems each word form once."""
+    """Porter's stemmer (nltk's), which stems each word form once."""
 
     def __init__(self) -> None:
         from nltk.stem.porter import PorterStemmer

@@ -3,6 +3,10 @@
 Each is an object whose keys are all required and come in the order of the alphabet,
 `feedback` and `reasoning` before `score`. Texts are bounded in length, so that the
 verdict is within the token limit even where each letter is a token.
+
+`an_object`, `a_list`, `a_text` and `a_number` are the building blocks; `a_score`,
+`a_reasoned_score`, `named_texts` and `error_list` are the forms that evaluators ask
+for. `is_whole` and `text_of` read the answers.
 """
 
 from __future__ import annotations
@@ -12,13 +16,17 @@ from typing import Any
 
 from nlgeval_lib import files
 
-# `{"reasoning": "...", "score": 4}` without its text, and names about as long
+# The letters of `{"reasoning": "...", "score": 4}` without its text, and of other names
+# about as long.
 _FRAME = 48
-_MOST = 4000  # letters of one text
+_MOST = 4000  # letters of one text, whatever the room
 
 
 def an_object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """An object with exactly these keys."""
+    """An object with exactly these keys, all of them required.
+
+    properties: key -> the schema of its value.
+    """
     return {
         "type": "object",
         "properties": dict(properties),
@@ -28,47 +36,70 @@ def an_object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def a_list(of: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
-    """A list of `least` to `most` such things."""
+    """A list of `least` to `most` such things.
+
+    of: the schema of one of them.
+    """
     return {"type": "array", "items": dict(of), "minItems": least, "maxItems": most}
 
 
 def a_text(room: int) -> dict[str, Any]:
-    """A text of one to `room` letters."""
-    return {"type": "string", "minLength": 1, "maxLength": max(1, min(room, _MOST))}
+    """A text of one to `room` letters; one letter where there is no room."""
+    longest = max(1, min(room, _MOST))
+    return {"type": "string", "minLength": 1, "maxLength": longest}
 
 
 def a_number(names: Sequence[str]) -> dict[str, Any]:
-    """One of the whole numbers that a scale has, as they are written."""
+    """One of the whole numbers that a scale has.
+
+    names: the numbers as they are written, such as ("1", "2", "3").
+    """
     return {"type": "integer", "enum": [int(name) for name in names]}
 
 
 def a_score(names: Sequence[str]) -> dict[str, Any]:
-    """`{"score": 4}`."""
+    """`{"score": 4}`.
+
+    names: the scores of the scale, as for `a_number`.
+    """
     return an_object({"score": a_number(names)})
 
 
 def a_reasoned_score(names: Sequence[str], lead: str, room: int) -> dict[str, Any]:
     """`{"reasoning": "...", "score": 4}` within `room` tokens.
 
-    lead: the key of the text.
+    names: the scores of the scale, as for `a_number`.
+    lead: the key of the text, before "score" in the alphabet.
+    room: the token limit of the completion.
     """
     text = a_text(room - _FRAME)
     return an_object({lead: text, "score": a_number(names)})
 
 
 def named_texts(key: str, least: int, most: int, room: int) -> dict[str, Any]:
-    """`{key: [{"name": "...", "definition": "..."}, ...]}` within `room` tokens."""
-    share = room // most - _FRAME
+    """`{key: [{"name": "...", "definition": "..."}, ...]}` within `room` tokens.
+
+    least, most: how many entries the list may have.
+    room: the token limit of the completion; the entries share it equally.
+    """
+    share = room // most - _FRAME  # letters of one entry's two texts
     entry = an_object({"name": a_text(24), "definition": a_text(share - 24)})
     return an_object({key: a_list(entry, least, most)})
 
 
 def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
-    """`{"errors": [...]}` with up to five errors within `room` tokens.
+    """`{"errors": [...]}` with up to five errors within `room` tokens, as `TigerScore`
+    reads them.
 
     aspects: those that an error can have; any where there are none.
+    room: the token limit of the completion; where it is small, fewer errors are
+    allowed.
+
+    Source: TIGERScore, Table 17 (the keys); section 2.2 and appendix A.1 (penalties of
+    0.5 to 5).
     """
-    # keys and marks of an error take about 130 letters
+    # An error with short texts takes 200 letters, 130 of them keys and marks; location,
+    # aspect and explanation share the others.
     most = max(1, min(5, room // 200))
     share = (room - 16) // most - 130
     aspect: dict[str, Any] = a_text(share // 3)
@@ -88,7 +119,12 @@ def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
 
 
 def is_whole(answer: str) -> bool:
-    """Whether an answer is JSON to its end."""
+    """Whether an answer is JSON to its end.
+
+    Example:
+    >>> is_whole('{"score": 4}'), is_whole('{"score": 4')
+    (True, False)
+    """
     try:
         files.from_json(answer)
     except ValueError:
@@ -97,7 +133,9 @@ def is_whole(answer: str) -> bool:
 
 
 def text_of(answer: str, key: str) -> str:
-    """The text under a key of an answer in JSON; empty where there is none."""
+    """The text under a key of an answer in JSON; "" where the answer is no JSON object
+    or has no such key.
+    """
     try:
         value = files.from_json(answer)
     except ValueError:

@@ -1,5 +1,9 @@
 """Numbers kept on disk by what determines them: look up many, add many, work on some
 alone.
+
+`key` makes a 32-byte key of texts. A `ValueCache` maps keys to tuples of numbers. Its
+method `alone` is how several processes share out the work: each takes the keys that no
+other one is at.
 """
 
 from __future__ import annotations
@@ -28,6 +32,9 @@ class CacheError(OSError):
 def key(*parts: str | HashedText) -> bytes:
     """The 32-byte key of some texts: sha256 over the sha256 of each, so that it is the
     same where only their hashes are here.
+
+    parts: the texts, or what stands for one that is not on this machine; their order
+    counts.
     """
     return hashlib.sha256(b"".join(map(digest_of, parts))).digest()
 
@@ -35,6 +42,8 @@ def key(*parts: str | HashedText) -> bytes:
 class ValueCache:
     """A map from 32-byte keys to short tuples of float64, in one SQLite file that
     several processes may use.
+
+    path: the file; it and its folder are made when they are first needed.
 
     Each `put` is one transaction: a process killed at any moment leaves what was
     stored, and nothing half written.
@@ -44,7 +53,10 @@ class ValueCache:
         self.path = Path(path)
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Values]:
-        """The stored values of those `keys` that are there. Raises: CacheError."""
+        """The stored values of those `keys` that are there.
+
+        Raises: CacheError.
+        """
         distinct = list(dict.fromkeys(keys))
         stored: dict[bytes, Values] = {}
         if not distinct or not self.path.exists():
@@ -55,12 +67,15 @@ class ValueCache:
                 marks = ",".join("?" * len(block))
                 query = f"SELECT key, value FROM scores WHERE key IN ({marks})"
                 for key, blob in connection.execute(query, block):
-                    stored[key] = struct.unpack(f"<{len(blob) // 8}d", blob)
+                    length = len(blob) // 8  # bytes of a float64
+                    stored[key] = struct.unpack(f"<{length}d", blob)
         return stored
 
     def put(self, values: Mapping[bytes, Sequence[float]]) -> None:
-        """Store `values`, all or none of them; a key that is there already is
+        """Store values, all or none of them; a key that is there already is
         overwritten.
+
+        values: key -> its numbers.
 
         Raises: CacheError.
         """
@@ -72,8 +87,10 @@ class ValueCache:
 
     @contextlib.contextmanager
     def alone(self, keys: Iterable[bytes], wait: bool) -> Iterator[bool]:
-        """Whether this process alone is at these keys until the block ends; with
-        `wait`, once no other one is.
+        """Whether this process alone is at these keys until the block ends.
+
+        keys: what it wants to compute.
+        wait: wait until no other process is at any of them; off, give False at once.
 
         Each key is locked as a byte of a file beside the cache: free when the process
         ends, however it ends.

@@ -1,5 +1,10 @@
-"""Questions to a judge in stages: one generator says what is asked; with an engine
-it scores, without one it plans.
+"""Questions to a judge in stages: one generator says what is asked; with an engine it
+scores, without one it plans.
+
+A judge's generator yields a `Stage` (requests that can be asked together) and is sent
+the answers; what it returns in the end is its result. `run` answers with an engine,
+`plan` with what a store has and else with stand-ins, and `drive` with any function. So
+a plan and a run of the same judge cannot differ.
 """
 
 from __future__ import annotations
@@ -25,11 +30,17 @@ Draws = Sequence[Completion]
 class Stage:
     """Requests that can be asked together, as none waits for another's answer.
 
+    name: what the stage is called in plans and errors, such as "score".
+    requests: what is asked, in the order in which answers come back.
+    sampling: its `n` is how many draws each request gets.
     stand_in: a completion as the judge might write it, for all requests or one for
-    each, to plan the stages after this one. last: no stage comes after this one, so
-    that a plan ends here and no stand-in is read. exact, keys (in plans): whether these
-    requests will be asked, else they hang on answers to come, and are estimates; and
-    the keys of each request's draws, where they were looked for in a store.
+    each, to plan the stages after this one.
+    exact: in plans: whether these requests will be asked; False: they hang on answers
+    to come, and are estimates.
+    last: no stage comes after this one, so that a plan ends here and no stand-in is
+    read.
+    keys: in plans: the keys of each request's draws, where they were looked for in a
+    store.
     """
 
     name: str
@@ -48,13 +59,16 @@ class Stage:
         return len(self.requests) * self.sampling.n
 
 
+# What yields stages, is sent a list of draws for each request, and returns a result.
 Stages = Generator[Stage, Sequence[Draws], T]
 
 
 def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
-    """Run the generator to its result, each stage answered by `answer`.
+    """Run the generator to its result.
 
-    Raises: ValueError for too few or many.
+    answer: gives a list of draws for each request of a stage.
+
+    Raises: ValueError where it gives too few or too many.
     """
     try:
         stage = next(stages)
@@ -76,8 +90,11 @@ def run(
     store: Store | None = None,
     progress: Any = None,
 ) -> T:
-    """Run the generator with an engine, through a store if there is one; an empty
-    stage asks nothing.
+    """Run the generator to its result with an engine; an empty stage asks nothing.
+
+    engine: what is asked.
+    store: what has earlier completions and keeps new ones; None for none.
+    progress: what shows how far a stage is; None for nothing.
     """
     from nlgeval_lib.engines import complete
 
@@ -94,8 +111,13 @@ def plan(
     engine: Engine | None = None,
     store: Store | None = None,
 ) -> list[Stage]:
-    """The stages that would be asked, none of them asked; after an answer that is
-    not stored they are not `exact`.
+    """The stages that would be asked, none of them asked.
+
+    engine, store: whose stored completions answer a stage, so that the next one is
+    exact; without both, stand-ins answer.
+
+    Returns: the stages in their order; after an answer that is not stored they are not
+    `exact`. The generator is closed.
     """
     planned: list[Stage] = []
     exact = True
@@ -107,6 +129,7 @@ def plan(
             planned.append(replace(stage, requests=requests, exact=exact, keys=keys))
             if stage.last:
                 break
+            # After an estimated stage nothing is looked up: its requests are guesses.
             stored: Sequence[Draws | None] = [None] * len(requests)
             if exact:
                 stored = _stored(keys, store) if keys else stored
@@ -116,7 +139,10 @@ def plan(
 
 
 def _next_stage(stages: Stages[Any], answers: Any) -> Stage | None:
-    """The stage that comes after these answers; None after the last one."""
+    """The stage that comes after these answers; None after the last one.
+
+    answers: None to start the generator.
+    """
     try:
         return stages.send(answers)
     except StopIteration:
@@ -146,7 +172,10 @@ def has_completions(engine: Engine | None, store: Store | None) -> bool:
 def _keys(
     stage: Stage, engine: Engine | None, store: Store | None
 ) -> Sequence[Sequence[str]]:
-    """The keys of each request's draws; none where nothing of the model is stored."""
+    """The keys of each request's draws; none where nothing of the model is stored.
+
+    Without any completion of the model there is nothing to look up, and no key is made.
+    """
     if engine is None or not has_completions(engine, store):
         return ()
     return [request.keys(engine, stage.sampling) for request in stage.requests]

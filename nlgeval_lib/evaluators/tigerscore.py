@@ -1,5 +1,12 @@
 """TIGERScore: the penalties of an output's errors; the two turns behind its training
 data; a judge of analyses.
+
+`TigerScore` is the metric: a judge without a reference lists errors, and the score is
+the sum of their penalties (section 2.2). `TigerScoreReferenceBased` is how the paper
+made training data with GPT-4: errors named with the reference in view, then written as
+JSON (section 3.2). `AnalysisCheck` asks whether an analysis is right (sections 3.3 and
+4.5). `read_analysis` reads what the first two get; `gold_shares` is the count of Table
+6. A `Task` has the aspects by which errors are sorted (Table 10).
 """
 
 from __future__ import annotations
@@ -34,10 +41,11 @@ from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
+# The analysis of an output without errors.
 PERFECT = (
     "The model-generated output contains 0 errors, with a total score reduction of 0."
 )
-# task -> the prompt of its first step
+# Task -> the prompt of its first turn (Tables 11 to 16).
 FIRST_STEP = {
     "Summ": "reference_summarization",
     "Trans": "reference_translation",
@@ -46,10 +54,12 @@ FIRST_STEP = {
     "LF-QA": "reference_long_form_qa",
     "Instruct": "reference_instruction_following",
 }
+# What a plan takes for the analysis of the first turn.
 _STAND_IN = (
     "The output leaves out a detail of the reference (minor) and changes a date "
     "(major)."
 )
+# What `AnalysisCheck` asks for, as judges call it in a sentence.
 _FAULTS = r"""
     (?: factual\s+ (?: errors? | inaccurac\w+ | mistakes? )
       | hallucinat\w+
@@ -82,8 +92,11 @@ _HAS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task: its label in the paper's tables, its name in prompts, and its aspects,
-    name -> definition.
+    """A text generation task whose errors are sorted by aspects.
+
+    label: in the paper's tables, such as "Summ".
+    name: in prompts, such as "summarization".
+    aspects: name -> definition.
 
     Source: TIGERScore, Table 10.
     """
@@ -93,8 +106,10 @@ class Task:
     aspects: dict[str, str]
 
     def aspect(self, label: str) -> str:
-        """The aspect that a judge wrote, as the paper spells it whatever its case
-        and hyphens; empty for another.
+        """The aspect that a judge wrote, as the paper spells it whatever its case and
+        hyphens; "" for another.
+
+        label: what the judge wrote.
         """
         for name in self.aspects:
             if plain(name) == plain(label):
@@ -115,7 +130,7 @@ def tasks() -> dict[str, Task]:
 
 
 def find_task(name: str) -> Task:
-    """A task by its label or its name in prompts.
+    """A task by its label or its name in prompts, whatever its case and marks.
 
     Raises: ValueError with the labels there are.
     """
@@ -130,15 +145,22 @@ class TigerScore(Judge):
     """The sum of the penalties that the judge gives, 0 or less; 0 is an output without
     errors.
 
-    instruction: what outputs were to do, for rows that do not say. task: one of Table
-    10 (`Summ`, `Trans`, ...), by whose aspects errors are counted. decoder: `sum` adds
-    up the penalties, as the paper defines the score; `authors` takes the whole part of
-    the total that the first line announces, as the published decoder does.
+    instruction: what outputs were to do, for rows that do not say.
+    task: one of Table 10 (`Summ`, `Trans`, ...), by whose aspects errors are counted;
+    None counts them by no aspect.
+    decoder: `sum` adds up the penalties, as the paper defines the score; `authors`
+    takes the whole part of the total that the first line announces, as the published
+    decoder does.
     chat: the checkpoints were trained on the bare prompt, hence `raw`.
+    common: the other settings of `Judge`.
 
     Details: `errors`, each with location, aspect, explanation, severity and penalty;
-    `header_errors`, `header_total`, what the first line says; `agrees`, whether that is
-    what the errors add up to; with a task, `aspects`, name -> sum.
+    `n_errors`; `header_errors`, `header_total`, what the first line says; `agrees`,
+    whether that is what the errors add up to; with a task, `aspects`, name -> sum.
+
+    The judge maps (instruction I, input x, output y') to errors (location l_i, aspect
+    a_i, explanation e_i, penalty s_i), s_i in [-5, -0.5]; the score is sum_i s_i.
+
     Source: Jiang et al. (2024), TIGERScore, section 2.2, equation 1; prompt: Table 9;
     aspects: Table 10.
     """
@@ -164,6 +186,7 @@ class TigerScore(Judge):
         self.needs = ("output",) if instruction else ("output", "instruction")
 
     def render(self, sample: Sample) -> str:
+        """The prompt of Table 9; source and context are its input."""
         return self.template.render(
             generation_instruction=sample.instruction or self.instruction,
             input_context=_lines(sample.source, sample.context),
@@ -171,15 +194,21 @@ class TigerScore(Judge):
         )
 
     def settings(self) -> dict[str, Any]:
+        """The decoder, and an instruction for all rows by its hash."""
         return {
             "decoder": self.decoder,
             "instruction": _instruction_hash(self.instruction),
         }
 
     def form(self, stage: str = "score") -> dict[str, Any]:
+        """A pattern of whole analyses within the token limit (see `analysis_form`)."""
         return {"regex": analysis_form(self.sampling.max_tokens)}
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
+        """A list of errors, with the task's aspects.
+
+        Raises: ValueError for the decoder `authors`.
+        """
         if self.decoder == "authors":
             raise ValueError(
                 "decoder 'authors' reads the first line of an analysis, which JSON "
@@ -189,11 +218,12 @@ class TigerScore(Judge):
         return schemas.error_list(aspects, self.sampling.max_tokens)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser of the decoder: `error_analysis` or `tigerscore_authors`."""
         return error_analysis if self.decoder == "sum" else tigerscore_authors
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The penalties' sum. An analysis that cannot be read is missing, not
-        perfect.
+        """The penalties' sum; missing, and not perfect, where an analysis cannot be
+        read.
         """
         return read_analysis(completion.text, self.task, self.decoder)
 
@@ -203,7 +233,13 @@ def read_analysis(
     task: Task | None = None,
     decoder: str = "sum",
 ) -> Judgment:
-    """An error analysis as a judgment, with the details that `TigerScore` names."""
+    """An error analysis as a judgment, with the details that `TigerScore` names.
+
+    text: an analysis in lines, or as JSON.
+    task: by whose aspects penalties are summed; an aspect that it does not have counts
+    as "other". None for no sums.
+    decoder: `sum` or `authors`, as for `TigerScore`.
+    """
     analysis = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
     details: dict[str, Any] = {
         "errors": analysis.errors,
@@ -222,13 +258,16 @@ def read_analysis(
 
 
 def _is_whole(draw: Completion) -> bool:
-    """Whether there is a text in a completion, and all of it."""
-    whole = draw.finish_reason != "length"
-    return whole and bool(draw.text.strip()) and not failed(draw)
+    """Whether there is a text in a completion, and all of it: only then is it rewritten
+    in the second turn.
+    """
+    if draw.finish_reason == "length" or failed(draw):
+        return False
+    return bool(draw.text.strip())
 
 
 def _without_analysis(draw: Completion) -> Judgment:
-    """Why the first turn gives nothing to rewrite."""
+    """Why the first turn gives nothing to rewrite: FAILED, TRUNCATED or EMPTY."""
     missing = failed(draw)
     if missing is None:
         missing = cut(draw, Judgment.missing(Status.EMPTY, "no whole analysis"))
@@ -236,7 +275,7 @@ def _without_analysis(draw: Completion) -> Judgment:
 
 
 def _instruction_hash(instruction: str) -> str | None:
-    """How a signature names an instruction for all rows, if there is one."""
+    """How a signature names an instruction for all rows; None where there is none."""
     return short_hash(instruction) if instruction else None
 
 
@@ -246,12 +285,18 @@ def _lines(*texts: str) -> str:
 
 
 def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
-    """How often the references come out as perfect, and nearly so: per cent with score
-    `zero` and `above_minus_2`.
+    """How often the references come out as perfect, and nearly so.
 
-    `n`: how many have a score, of which both are shares; `n_missing`: how many have
-    none. NaN without any.
+    scores: a score frame of references, or their scores; NaN for none.
+
+    Returns: `zero` and `above_minus_2`, per cent with that score; `n`: how many have a
+    score, of which both are shares; `n_missing`: how many have none. The shares are NaN
+    without any score.
     Source: TIGERScore, Table 6.
+
+    Example:
+    >>> float(gold_shares([0.0, 0.0, -1.0, -4.0])["zero"])
+    50.0
     """
     if isinstance(scores, pd.DataFrame):
         scores = scores["value"]
@@ -266,8 +311,13 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
 
 
 def analysis_form(room: int) -> str:
-    """A pattern of whole analyses that end within `room` tokens of a letter or more;
-    up to five errors.
+    """A pattern of whole analyses that end within `room` tokens of a letter or more; up
+    to five errors.
+
+    room: the token limit. Where it is small, fewer errors and shorter texts are
+    allowed.
+
+    Source: TIGERScore, Table 9 (what is said of each error).
     """
     # The first line takes at most 80 letters, the words of each error 100; three free
     # texts an error share what remains.
@@ -289,7 +339,10 @@ def analysis_form(room: int) -> str:
 
 
 def _header_form(errors: str, reduction: str) -> str:
-    """A pattern of an analysis's first line."""
+    """A pattern of an analysis's first line.
+
+    errors, reduction: what may stand for the two numbers, as patterns.
+    """
     return (
         rf"The model-generated output contains {errors} errors, "
         rf"with a total score reduction of {reduction}\."
@@ -300,11 +353,15 @@ class TigerScoreReferenceBased(Judge):
     """Two turns of a conversation: the judge names the errors with the reference in
     view, then writes them as JSON.
 
-    task: which of the six prompts, and whose aspects. instruction: what outputs were to
-    do, for rows that do not say.
+    task: which of the six prompts, and whose aspects.
+    instruction: what outputs were to do, for rows that do not say.
     label: what stands before the reference in the four prompts that print it without
-    one. Score and details are those of `TigerScore`, and `analysis`, the text of the
-    first turn.
+    one.
+    chat: must be of the style `messages`.
+    common: the other settings of `Judge`.
+
+    Score and details are those of `TigerScore`, and `analysis`, the text of the first
+    turn.
 
     Source: TIGERScore, section 3.2, appendix A.1; prompts: Tables 11 to 16, then 17.
     """
@@ -339,7 +396,7 @@ class TigerScoreReferenceBased(Judge):
             self.needs += ("instruction",)
 
     def render(self, sample: Sample) -> str:
-        """The first turn."""
+        """The prompt of the first turn, with the reference and the task's aspects."""
         instruction = sample.instruction or self.instruction
         source = _lines(sample.source, sample.context)
         reference = sample.references[0]
@@ -358,12 +415,15 @@ class TigerScoreReferenceBased(Judge):
             "aspects_list": ", ".join(aspects),
             "aspects_descriptions": "\n".join(descriptions),
         }
-        return self.first.render(
-            **{name: values[name] for name in self.first.variables}
-        )
+        # Each of the six prompts has some of these slots.
+        slots = {name: values[name] for name in self.first.variables}
+        return self.first.render(**slots)
 
     def second(self, sample: Sample, analysis: str) -> Request:
-        """The second turn, after the judge's analysis."""
+        """The second turn: the conversation so far, and the prompt of Table 17.
+
+        analysis: what the judge wrote in the first turn.
+        """
         first = self.request(sample).messages or ()
         ask = prompts.render(
             "tigerscore/format_json", aspects_list=", ".join(self.task.aspects)
@@ -373,8 +433,10 @@ class TigerScoreReferenceBased(Judge):
         return Request(messages=(*first, answer, follow_up), id=sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """The analyses of all samples, then each written as JSON; a failed analysis
-        is not asked to be rewritten.
+        """The analyses of all samples, then each written as JSON; a failed analysis is
+        not asked to be rewritten.
+
+        Every draw of an analysis is rewritten once; the draws' scores are combined.
         """
         requests = [self.request(sample) for sample in samples]
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
@@ -385,6 +447,7 @@ class TigerScoreReferenceBased(Judge):
         single = dataclasses.replace(self.sampling, n=1)
         sampling = self.shaped("format", single)
         formatted = yield Stage("format", rewritten, sampling, self.stand_in, last=True)
+        # The rewritten answers come in the order of the whole analyses.
         answers = iter(formatted)
         combined = []
         for sample, draws in zip(samples, analyses, strict=True):
@@ -400,6 +463,7 @@ class TigerScoreReferenceBased(Judge):
         return combined
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `error_analysis`, which reads JSON as well."""
         return error_analysis
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
@@ -415,9 +479,11 @@ class TigerScoreReferenceBased(Judge):
         return super().shaped(stage, sampling)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
+        """A list of errors with the task's aspects, for the second turn."""
         return schemas.error_list(tuple(self.task.aspects), self.sampling.max_tokens)
 
     def form(self, stage: str = "score") -> dict[str, Any]:
+        """A pattern of the second turn: the JSON of Table 17 with no error or one."""
         # The keys take at most 170 letters; location and explanation share the others.
         length = max(1, (self.sampling.max_tokens - 170) // 2)
         free = rf"[A-Za-z ]{{1,{length}}}"
@@ -437,6 +503,7 @@ class TigerScoreReferenceBased(Judge):
         }
 
     def templates(self) -> Sequence[Template]:
+        """The prompts of both turns."""
         return (self.first, prompts.template("tigerscore/format_json"))
 
 
@@ -447,6 +514,7 @@ class AnalysisCheck(Judge):
     question: `hallucination` asks, with the reference in view, whether the analysis has
     factual errors or hallucinations (a yes is 0); `reasonable` asks for a yes or no
     whether it is reasonable (a yes is 1).
+    common: the settings of `Judge`.
 
     Source: TIGERScore, section 4.5, Tables 7 and 22 (hallucination); section 3.3, Table
     20 (reasonable).
@@ -466,6 +534,7 @@ class AnalysisCheck(Judge):
         self.template: Template = prompts.template(f"tigerscore/check_{question}")
 
     def render(self, sample: Sample) -> str:
+        """The prompt of Table 22, with the reference, or of Table 20."""
         values = {
             "instruction": sample.instruction,
             "input": _lines(sample.source, sample.context),
@@ -479,17 +548,21 @@ class AnalysisCheck(Judge):
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """Whether the answer speaks for the analysis.
 
-        A yes or no that a sentence contradicts is missing.
+        A yes or no that a sentence contradicts is missing. Of `hallucination`,
+        sentences such as "does not contain any factual errors" count where there is no
+        yes or no.
         """
         answer = yes_no(completion.text)
         if self.question == "reasonable":
             return answer.judgment()
+        # Do sentences say that there are no faults, or that there are?
         text = completion.text.lower().replace("’", "'")
         denied = bool(_FREE.search(text))
         affirmed = bool(_HAS.search(text))
         if answer.rule == "none" and denied and affirmed:
             reason = "the text says both that there are and that there are none"
             return Parsed(math.nan, Status.UNPARSED, reason, "phrase").judgment()
+        # Without a yes or no the sentence is the answer.
         if answer.rule == "none" and (denied or affirmed):
             return Parsed(float(denied), Status.OK, "", "phrase").judgment()
         if not answer.ok:
@@ -500,17 +573,20 @@ class AnalysisCheck(Judge):
                 Status.UNPARSED,
                 "the answer and a sentence after it contradict each other",
             )
+        # The question is about faults: a yes speaks against the analysis.
         return dataclasses.replace(answer, value=1.0 - answer.value).judgment()
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
+        """`{"answer": "Yes"}` or `{"answer": "No"}`."""
         answer = {"type": "string", "enum": list(self.choices)}
         return schemas.an_object({"answer": answer})
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `yes_no`."""
         return yes_no
 
     def verdicts(self, sample: Sample | None = None) -> dict[str, float]:
-        """Yes and No with what they say of the analysis."""
+        """Yes and No with what they say of the analysis: 1 for it, 0 against it."""
         good = float(self.question == "reasonable")
         return {"Yes": good, "No": 1.0 - good}
 

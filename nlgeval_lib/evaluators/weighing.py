@@ -10,6 +10,11 @@ from types import MappingProxyType
 
 from nlgeval_lib.records import Completion, Judgment, Status
 
+_NO_LOGPROBS = (
+    "the completion has no log-probabilities: use an engine that gives them, "
+    "or leave the score unweighted"
+)
+
 
 def weigh(
     completion: Completion,
@@ -20,35 +25,37 @@ def weigh(
     """The mean of the declared verdicts, weighted by their probabilities at the token
     that states the one that was read.
 
-    place: where the completion's text has it. values: the verdicts of one token each,
-    and the score that each stands for. Tokens that are none of them (blanks and
-    capitals aside) do not count. Details: `probabilities`, verdict -> probability as
-    the judge gave it; `mass`, their sum; `outside`, what the judge gave to other
+    score = sum(p(s) * s) / sum(p(s)), over the declared verdicts s
+
+    completion: with `logprobs`: for each token the log-probabilities of the likeliest
+    tokens.
+    stated: the judgment that the text states.
+    place: (start, end) of the verdict in the completion's text; None where it is not
+    known.
+    values: the verdicts of one token each, and the score that each stands for. Tokens
+    that are none of them (blanks and capitals aside) do not count.
+
+    Returns: details are those of `stated` and `probabilities`, verdict -> probability
+    as the judge gave it; `mass`, their sum; `outside`, what the judge gave to other
     tokens, or what the listed ones lack; `stated`, the score as written. Missing where
     log-probabilities do not show it.
 
     Source: Liu et al. (2023), G-Eval, section 2.
     """
     if not completion.logprobs:
-        return Judgment.missing(
-            Status.UNAVAILABLE,
-            "the completion has no log-probabilities: use an engine that gives them, "
-            "or leave the score unweighted",
-        )
+        return Judgment.missing(Status.UNAVAILABLE, _NO_LOGPROBS)
     position = _token_position(completion, place)
     if position is None:
-        return Judgment.missing(
-            Status.UNPARSED,
-            "the log-probabilities do not show where the score was written",
-        )
+        reason = "the log-probabilities do not show where the score was written"
+        return Judgment.missing(Status.UNPARSED, reason)
     probabilities = _probabilities(completion.logprobs[position], values)
     mass = math.fsum(probabilities.values())
     if not mass > 0:
-        return Judgment.missing(
-            Status.UNPARSED,
-            "no declared score has a probability where the score was written",
-        )
+        reason = "no declared score has a probability where the score was written"
+        return Judgment.missing(Status.UNPARSED, reason)
     weighted = [values[name] * p for name, p in probabilities.items()]
+    # Over the mass, as the verdicts' probabilities need not add up to 1.
+    value = math.fsum(weighted) / mass
     details = {
         **stated.details,
         "probabilities": probabilities,
@@ -56,7 +63,6 @@ def weigh(
         "outside": max(0.0, 1.0 - mass),
         "stated": stated.value,
     }
-    value = math.fsum(weighted) / mass
     return Judgment(value, Status.OK, "", MappingProxyType(details))
 
 
@@ -66,6 +72,7 @@ def _probabilities(
     """The probability of each verdict that has one, summed over its spellings.
 
     row: the log-probabilities by token at one place.
+    values: verdict -> score.
     """
     names = {name.casefold(): name for name in values}
     summed = dict.fromkeys(values, 0.0)
@@ -81,6 +88,8 @@ def _token_position(
 ) -> int | None:
     """The index of the token that is the verdict at a place of the text; blanks do not
     count.
+
+    place: (start, end) in the text. None where it is not known or no token fits.
     """
     if place is None or completion.logprobs is None:
         return None
@@ -90,13 +99,13 @@ def _token_position(
     goal = len(_without_blanks(completion.text[:start]))
     first = 0
     if completion.reasoning:
-        # the tokens of the reasoning come before those of the text
-        written = [next(iter(row), "") for row in completion.logprobs]
-        whole = _without_blanks("".join(written))
-        first = whole.rfind(text)
+        # The tokens of the reasoning come before those of the text.
+        chosen = [next(iter(row), "") for row in completion.logprobs]
+        all_text = _without_blanks("".join(chosen))
+        first = all_text.rfind(text)
         if first < 0:
             return None
-        text = whole
+        text = all_text
         goal += first
     # The engine does not say which of a position's tokens was chosen. So all that fit
     # the text are followed: the lengths of text that the tokens so far can have.
@@ -115,4 +124,5 @@ def _token_position(
 
 
 def _without_blanks(text: str) -> str:
+    """The text without any white space."""
     return "".join(text.split())

@@ -1,5 +1,9 @@
 """One look for every figure: colour-blind safe, readable at column width, the same
 bytes at every run.
+
+`style` has the common look: `use` sets it, `new` makes a figure in it, `color` gives a
+colour by what it stands for, `cut` marks axes that do not begin at zero, `render` and
+`show` make files and pictures. `charts` has the figures that several notebooks share.
 """
 
 from __future__ import annotations

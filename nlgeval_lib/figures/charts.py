@@ -1,5 +1,9 @@
 """Figures that notebooks share: printed beside ours, bars with intervals, numbers as
 coloured cells, the scoreboard.
+
+Each public function takes a frame and returns a matplotlib figure in the common style;
+nothing is saved here. Numbers in the code are inches, or shares of a line, unless a
+comment says otherwise.
 """
 
 from __future__ import annotations
@@ -16,18 +20,25 @@ import pandas as pd
 from nlgeval_lib import papers
 from nlgeval_lib.figures.style import PALETTE, WIDE, color, cut, new
 
-_MAX_HEADS = 8
+_MAX_HEADS = 8  # columns that get a panel each
 
 
 class _Mark(NamedTuple):
-    """How a cell of ours is drawn."""
+    """How a cell of ours is drawn.
 
-    label: str  # in the legend
+    label: in the legend.
+    marker: its form, as matplotlib calls it.
+    color: a name that `color` takes.
+    led: whether a line leads to the printed number.
+    """
+
+    label: str
     marker: str
     color: str
-    led: bool  # whether a line leads to the printed number
+    led: bool
 
 
+# what a cell is, as `_kinds` says it -> its mark, in the order of drawing
 _MARKS = {
     "recomputed": _Mark("ours, equal", "o", "equal", False),
     "consistent": _Mark("equal, from other printed numbers", "s", "sky", False),
@@ -40,6 +51,7 @@ _MARKS = {
     "orientation": _Mark("for orientation", "x", "purple", True),
     "construction": _Mark("equal by construction", "+", "grey", False),
 }
+# the order of the legend
 _LEGEND = ("printed", *(mark.label for mark in _MARKS.values()), "95 % interval")
 # One scale, so that panels can be read against each other.
 _CORRELATIONS = {"pearson", "spearman", "kendall"}
@@ -52,21 +64,20 @@ def paper_vs_ours(
     statistic, a line a row.
 
     cells: as `papers.compare` returns them; those without a printed number or without
-    ours are left out, and the title says how many. Returns the figure. Raises:
-    ValueError where no cell has both numbers.
+    ours are left out.
+    title: of the figure; what was tested and became of it is said after it.
+    xlabel: empty: what was measured.
+    width: in inches.
+    Returns: the figure.
+    Raises: ValueError where no cell has both numbers.
     """
-    both = cells[cells["ours"].notna() & (cells["verdict"] != "extra")].copy()
-    if both.empty:
-        raise ValueError(
-            "no cell has a printed number and one of ours; there is nothing to draw"
-        )
-    both["number"] = [float(papers.parse(text)) for text in both["printed"]]
-    both["label"], both["head"] = _arranged(both)
+    both = _with_both_numbers(cells)
     labels = list(dict.fromkeys(both["label"]))
     statistics = list(dict.fromkeys(both["statistic"]))
     panels = list(itertools.product(dict.fromkeys(both["head"]), statistics))
     columns = _panels_across(len(panels), len(statistics), width)
     rows = math.ceil(len(panels) / columns)
+    # The figure grows with the lines of its title and the labels of its panels.
     text = textwrap.fill(_outcome(cells, title), int(width * 13))
     title_height = 0.16 * (text.count("\n") + 1)
     height = 0.8 + title_height + rows * (0.6 + 0.18 * len(labels))
@@ -75,9 +86,9 @@ def paper_vs_ours(
     fig, axes = new(
         width, height, rows, columns, squeeze=False, sharey=True, sharex=sharex
     )
+    # The first label is the highest line.
     heights = {label: y for y, label in enumerate(reversed(labels))}
-    label_width = 0.06 * max(len(_short(label)) for label in labels)
-    letters = max(10, int((width - label_width) / columns / 0.085))
+    letters = _letters_of_a_title(labels, width, columns)
     for ax, (head, statistic) in zip(axes.flat, panels, strict=False):
         in_panel = (both["head"] == head) & (both["statistic"] == statistic)
         _panel(ax, both[in_panel], heights)
@@ -85,9 +96,7 @@ def paper_vs_ours(
         if len(statistics) > 1 or not head:
             names.append(statistic)
         ax.set_title(textwrap.fill(", ".join(names), letters))
-    for ax in axes[:, 0]:
-        ax.set_yticks(list(heights.values()), [_short(label) for label in heights])
-        ax.set_ylim(-0.7, len(labels) - 0.3)
+    _name_lines(axes[:, 0], heights)
     cut(*axes.flat[: len(panels)], axis="x")
     measured = "correlation" if correlations else " and ".join(statistics)
     _finish_panels(axes, len(panels), xlabel or measured)
@@ -96,9 +105,45 @@ def paper_vs_ours(
     return fig
 
 
+def _with_both_numbers(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells that are drawn, with `number` (the printed one), `label` (of the line)
+    and `head` (of the panel).
+
+    Raises: ValueError where there is none.
+    """
+    both = cells[cells["ours"].notna() & (cells["verdict"] != "extra")].copy()
+    if both.empty:
+        raise ValueError(
+            "no cell has a printed number and one of ours; there is nothing to draw"
+        )
+    both["number"] = [float(papers.parse(text)) for text in both["printed"]]
+    both["label"], both["head"] = _arranged(both)
+    return both
+
+
+def _name_lines(axes: Iterable[Any], heights: Mapping[str, int]) -> None:
+    """Name the lines at the left of these axes.
+
+    heights: where the line of each label is.
+    """
+    labels = [_short(label) for label in heights]
+    for ax in axes:
+        ax.set_yticks(list(heights.values()), labels)
+        ax.set_ylim(-0.7, len(heights) - 0.3)
+
+
+def _letters_of_a_title(labels: Iterable[str], width: float, columns: int) -> int:
+    """How many letters a line of a panel's title holds, by the usual width of one."""
+    label_width = 0.06 * max(len(_short(label)) for label in labels)
+    panel_width = (width - label_width) / columns
+    return max(10, int(panel_width / 0.085))
+
+
 def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """The line of each cell, and the head of its panel: columns are heads where few,
-    else part of the line's label.
+    """The line of each cell, and the head of its panel.
+
+    Columns are heads where they are few, else part of the line's label; heads are then
+    empty.
     """
     rows = both["row"]
     columns = both["column"]
@@ -106,12 +151,17 @@ def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
         return rows, columns.str.replace(" | ", ", ", regex=False)
     if columns.nunique() > 1:
         rows = rows + ", " + columns
-    return rows, columns.map(lambda _: "")
+    no_heads = columns.map(lambda _: "")
+    return rows, no_heads
 
 
 def _panels_across(panels: int, statistics: int, width: float) -> int:
     """How many panels stand beside each other: the statistics of one head, where they
     fit.
+
+    panels: how many there are.
+    statistics: how many of them belong to one head.
+    width: of the figure, in inches.
     """
     across = max(1, int(width / 2.2))
     if 1 < statistics <= across:
@@ -122,41 +172,35 @@ def _panels_across(panels: int, statistics: int, width: float) -> int:
 def _panel(ax: Any, part: pd.DataFrame, heights: dict[str, int]) -> None:
     """The cells of one panel; lines without a cell say so where they are few.
 
+    part: the cells of this panel, as `_with_both_numbers` gives them.
     heights: where the line of each label is.
     """
     labels = set(part["label"])
     if part.empty:
-        ax.text(
-            0.5,
-            0.5,
-            "not compared",
-            transform=ax.transAxes,
-            ha="center",
-            color="#555555",
-        )
+        middle = {"transform": ax.transAxes, "ha": "center"}
+        ax.text(0.5, 0.5, "not compared", color="#555555", **middle)
     elif len(labels) >= len(heights) / 2:
         # An empty line would look like a forgotten one.
+        at_left = {"transform": ax.get_yaxis_transform(), "va": "center"}
+        style = {"fontsize": 7, "color": "#777777"}
         for label in reversed(heights):
             if label not in labels:
-                ax.text(
-                    0.02,
-                    heights[label],
-                    "not compared",
-                    transform=ax.get_yaxis_transform(),
-                    va="center",
-                    fontsize=7,
-                    color="#777777",
-                )
+                ax.text(0.02, heights[label], "not compared", **at_left, **style)
     _dots(ax, part["label"].map(heights).to_numpy(dtype=float), part)
     ax.tick_params(labelbottom=True)
 
 
 def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
-    """Printed numbers as rings, ours as marks of their verdict, and intervals."""
+    """Printed numbers as rings, ours as marks of their verdict, and intervals.
+
+    y: the height of each cell's line.
+    part: the cells of a panel, in the same order.
+    """
     ours = part["ours"].to_numpy(float)
     printed = part["number"].to_numpy(float)
     low = part["ci_low"].to_numpy(float)
     high = part["ci_high"].to_numpy(float)
+    # Intervals lie below all marks, the rings of printed numbers above them.
     bounded = ~np.isnan(low) & ~np.isnan(high)
     if bounded.any():
         ax.hlines(
@@ -168,9 +212,7 @@ def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
             label="95 % interval",
             zorder=1,
         )
-    equal = np.where(part["route"] == "published", "consistent", "recomputed")
-    kinds = np.where(part["verdict"] == "equal", equal, part["verdict"])
-    kinds = np.where(part["route"] == "recorded", "orientation", kinds)
+    kinds = _kinds(part)
     for kind, mark in _MARKS.items():
         of_kind = kinds == kind
         if not of_kind.any():
@@ -196,11 +238,22 @@ def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
     ax.grid(axis="y", visible=False)
 
 
+def _kinds(part: pd.DataFrame) -> np.ndarray:
+    """What each cell is, as a key of `_MARKS`: its verdict, or how it is equal."""
+    equal = np.where(part["route"] == "published", "consistent", "recomputed")
+    kinds = np.where(part["verdict"] == "equal", equal, part["verdict"])
+    return np.where(part["route"] == "recorded", "orientation", kinds)
+
+
 def _finish_panels(axes: np.ndarray, panels: int, xlabel: str) -> None:
-    """Hide axes without a panel, label the lowest panels, and draw a line at zero."""
+    """Hide axes without a panel, label the lowest panels, and draw a line at zero.
+
+    axes: `[row, column]`, more than there are panels.
+    """
     columns = axes.shape[1]
     for place, ax in enumerate(axes.flat):
         ax.set_visible(place < panels)
+        # No panel stands below this one.
         if place + columns >= panels:
             ax.set_xlabel(xlabel)
         low, high = ax.get_xlim()
@@ -238,14 +291,18 @@ def _legend_of_marks(fig: Any, axes: Iterable[Any], width: float) -> None:
         drawn.update(zip(labels, handles, strict=True))
     names = [name for name in _LEGEND if name in drawn]
     handles = [drawn[name] for name in names]
-    across = int(width / (0.4 + 0.062 * max(map(len, names))))  # as many as fit
+    entry_width = 0.4 + 0.062 * max(map(len, names))
+    across = int(width / entry_width)  # as many as fit
     columns = max(1, min(4, across))
     fig.legend(handles, names, loc="outside lower left", ncols=columns)
 
 
 def _short(text: str, limit: int = 44) -> str:
+    """A label, without the bars between names of two levels, cut to `limit` letters."""
     text = text.replace(" | ", ", ")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    if len(text) <= limit:
+        return text
+    return text[: limit - 1] + "…"
 
 
 def bars_with_intervals(
@@ -261,17 +318,24 @@ def bars_with_intervals(
     width: float = WIDE,
     reference: float | None = None,
 ) -> Any:
-    """Horizontal bars with intervals, a bar a row of `frame`; with `group`, bars of one
-    label stand together.
+    """Horizontal bars with intervals, a bar a row of the frame.
 
-    label, value, low, high, group: column names; NaN in low or high draws no interval.
-    reference: a dashed line. Returns the figure. Raises: ValueError for a frame without
-    a value.
+    frame: what is drawn, labels in the order in which they come.
+    label: the column with the name of each bar.
+    value, low, high: columns of numbers; NaN in low or high draws no interval.
+    group: a column; bars of one label stand together, each group in its colour. None:
+    no groups.
+    title, xlabel: of the axes.
+    width: in inches.
+    reference: where a dashed line stands; None for none.
+    Returns: the figure.
+    Raises: ValueError for a frame without a value.
     """
     if frame[value].notna().sum() == 0:
         raise ValueError(f"column {value!r} holds no number; there is nothing to draw")
     names = list(dict.fromkeys(frame[label].astype(str)))
     groups = [""] if group is None else list(dict.fromkeys(frame[group].astype(str)))
+    # The bars of a label share 0.8 of its line, the first group above.
     step = 0.8 / len(groups)
     heights = {name: y for y, name in enumerate(reversed(names))}
     bars = len(names) * len(groups)
@@ -281,28 +345,37 @@ def bars_with_intervals(
         lines = part[label].astype(str).map(heights).to_numpy()
         y = lines + 0.4 - step * (number + 0.5)
         values = part[value].to_numpy(float)
+        lows = part[low].to_numpy(float)
+        highs = part[high].to_numpy(float)
         hue = color(number)
         ax.barh(y, values, height=step * 0.86, color=hue, label=name or None, zorder=2)
-        _intervals(
-            ax, y, part[low].to_numpy(float), part[high].to_numpy(float), step * 0.2
-        )
-    if reference is not None:
-        ax.axvline(reference, color="#222222", lw=0.9, ls=(0, (4, 2)), zorder=4)
-    ax.set_yticks(np.arange(len(names)), [_short(name) for name in heights])
-    ax.set_ylim(-0.55, len(names) - 0.45)
-    ax.grid(axis="y", visible=False)
-    ax.axvline(0, color="#555555", lw=0.7, zorder=1)
+        _intervals(ax, y, lows, highs, step * 0.2)
+    _finish_bars(ax, list(heights), reference)
     ax.set(xlabel=xlabel, title=title)
     if group is not None:
         fig.legend(loc="outside lower left", ncols=min(len(groups), 4))
     return fig
 
 
+def _finish_bars(ax: Any, names: list[str], reference: float | None) -> None:
+    """The names of the lines, a line at zero, and a dashed one at the reference.
+
+    names: from the lowest line to the highest.
+    """
+    if reference is not None:
+        ax.axvline(reference, color="#222222", lw=0.9, ls=(0, (4, 2)), zorder=4)
+    ax.set_yticks(np.arange(len(names)), [_short(name) for name in names])
+    ax.set_ylim(-0.55, len(names) - 0.45)
+    ax.grid(axis="y", visible=False)
+    ax.axvline(0, color="#555555", lw=0.7, zorder=1)
+
+
 def _intervals(
     ax: Any, y: np.ndarray, low: np.ndarray, high: np.ndarray, reach: float
 ) -> None:
-    """Intervals with a stroke at both ends, `reach` to each side; none where an end is
-    NaN.
+    """Intervals with a stroke at both ends; none where an end is NaN.
+
+    y: the height of each. reach: how far a stroke goes to each side of it.
     """
     bounded = ~np.isnan(low) & ~np.isnan(high)
     y = y[bounded]
@@ -318,9 +391,13 @@ def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
     """One cell a number, with the number in it: rows are the frame's index, columns its
     columns.
 
-    label: what the numbers are, written beside the colour bar. White at 0, blue below,
-    orange above; NaN stays grey and empty. Returns the figure. Raises: ValueError for a
-    frame without a number.
+    White at 0, blue below, orange above; NaN stays grey and empty.
+
+    frame: numbers.
+    title: of the axes.
+    label: what the numbers are, written beside the colour bar.
+    Returns: the figure.
+    Raises: ValueError for a frame without a finite number.
     """
     import seaborn as sns
 
@@ -328,6 +405,7 @@ def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
     if not np.isfinite(values).any():
         raise ValueError("the frame holds no finite number; there is nothing to draw")
     fig, ax = new(WIDE, 0.9 + 0.26 * len(frame))
+    # The same distance to both sides of 0, so that white is 0.
     reach = float(np.nanmax(np.abs(values)))
     palette = sns.diverging_palette(245, 40, s=85, l=60, as_cmap=True)
     sns.heatmap(
@@ -365,16 +443,20 @@ SHARES = {
 
 
 def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
-    """What became of the numbers of `scoreboard.build()`: a panel a paper, a bar a
-    printed table that has numbers.
+    """What became of the printed numbers: a panel a paper, a bar a printed table that
+    has numbers.
 
-    names: of the papers. Beside a bar: its status, and how many of the
-    paper's own numbers were tested.
+    Beside a bar: its status, and how many of the paper's own numbers were tested.
+
+    frame: as `scoreboard.build()` gives it.
+    names: paper -> its name in the figure.
+    Returns: the figure.
     Raises: ValueError for a frame without a printed number.
     """
     tables = frame[frame["printed"] > 0]
     if tables.empty:
         raise ValueError("nothing to draw: no printed number")
+    # A panel is as high as its paper has tables.
     bands = list(tables.groupby("paper", sort=False))
     rows = [len(part) for _, part in bands]
     height = 0.6 + 0.155 * sum(rows) + 0.3 * len(rows)
@@ -403,12 +485,15 @@ def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
 
 
 def _shared_bars(ax: Any, part: pd.DataFrame) -> None:
-    """A bar for each printed table of a paper, its status and own numbers beside it."""
+    """A bar for each printed table of a paper, its status and own numbers beside it.
+
+    part: the rows of the scoreboard that are of this paper.
+    """
     y = np.arange(len(part))
+    # Each share begins where the one before it ends.
     start = np.zeros(len(part))
-    for share, (name, (fill, hatch)) in zip(
-        _shares(part).T, SHARES.items(), strict=True
-    ):
+    shares = _shares(part).T
+    for share, (name, (fill, hatch)) in zip(shares, SHARES.items(), strict=True):
         ax.barh(
             y,
             share,
@@ -436,9 +521,8 @@ def _shares(part: pd.DataFrame) -> np.ndarray:
     """
     equal = part[["recomputed_equal", "consistent_equal"]]
     unequal = part["recomputed"] + part["consistent"] - equal.sum(axis=1)
-    counts = pd.concat(
-        [equal, unequal, part["orientation"], part["construction"]], axis=1
-    ).to_numpy(float)
+    columns = [equal, unequal, part["orientation"], part["construction"]]
+    counts = pd.concat(columns, axis=1).to_numpy(float)
     nothing = (part["printed"] - counts.sum(axis=1)).clip(lower=0)
     counts = np.column_stack([counts, nothing.to_numpy(float)])
     # A cell of two routes counts in two shares: the sum may exceed what is printed.

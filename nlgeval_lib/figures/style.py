@@ -1,4 +1,8 @@
-"""The common style and how a figure becomes files."""
+"""The common style and how a figure becomes files.
+
+Whoever draws calls `use` once, or `new`, which calls it. A figure is saved by what
+`render` returns, whose bytes are the same at every run, and shown by `show`.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ PALETTE = {
     "black": "#000000",
     "grey": "#999999",
 }
+# what a colour stands for -> its name
 ROLES = {
     "ours": "blue",
     "printed": "black",
@@ -31,15 +36,18 @@ ROLES = {
     "human": "green",
     "baseline": "grey",
 }
+# every name that `color` takes
 COLORS = {
     **{role: PALETTE[name] for role, name in ROLES.items()},
     "missing": "#BDBDBD",
     **PALETTE,
 }
+# the colours of lines and bars that come one after the other
 CYCLE = [
     PALETTE[name]
     for name in ("blue", "vermilion", "green", "orange", "purple", "sky", "grey")
 ]
+# matplotlib's settings
 _RC: Any = {
     # comes with matplotlib, so that a figure is the same everywhere
     "font.family": "DejaVu Sans",
@@ -84,16 +92,22 @@ def use() -> None:
     import matplotlib as mpl
     from cycler import cycler
 
+    # What the user's own file sets and `_RC` does not would change the bytes.
     mpl.rcdefaults()
     mpl.rcParams.update(_RC)
     mpl.rcParams["axes.prop_cycle"] = cycler(color=CYCLE)
 
 
 def color(name: str | int) -> str:
-    """A colour by name, by role (ours, printed, equal, differs, missing, human,
-    baseline) or by place in the cycle.
+    """A colour, as matplotlib takes it.
 
+    name: a colour of `PALETTE`; a role (ours, printed, equal, differs, missing, human,
+    baseline); or a number, the place in the cycle, which begins anew after its end.
     Raises: ValueError for an unknown name.
+
+    Example:
+    >>> color("ours"), color("blue"), color(0)
+    ('#0072B2', '#0072B2', '#0072B2')
     """
     if isinstance(name, int):
         return CYCLE[name % len(CYCLE)]
@@ -112,7 +126,11 @@ def new(
     """A figure in the common style and its axes: `fig, ax = figures.new(figures.COLUMN,
     2.4)`.
 
-    Inches.
+    width, height: in inches.
+    rows, columns: of axes.
+    options: of `matplotlib.pyplot.subplots`.
+    Returns: the figure and what `subplots` gives beside it: one axes, or an array of
+    them.
     """
     use()
     import matplotlib.pyplot as plt
@@ -123,46 +141,50 @@ def new(
 def cut(*axes: Any, axis: str = "y") -> None:
     """Mark those axes that do not reach zero with two strokes at their start.
 
+    axes: matplotlib's.
     axis: "x" or "y".
     """
     for ax in axes:
         low, high = getattr(ax, f"get_{axis}lim")()
-        if low * high > 0:
-            along = [0.02, 0.04]
-            across = [0, 0]
-            is_x = axis == "x"
-            ax.plot(
-                along if is_x else across,
-                across if is_x else along,
-                ls="",
-                marker=[(-1, -2), (1, 2)] if is_x else [(-2, -1), (2, 1)],
-                ms=7,
-                mew=0.9,
-                color="black",
-                transform=ax.transAxes,
-                clip_on=False,
-            )
+        excludes_zero = low * high > 0
+        if not excludes_zero:
+            continue
+        along = [0.02, 0.04]
+        across = [0, 0]
+        is_x = axis == "x"
+        stroke = [(-1, -2), (1, 2)] if is_x else [(-2, -1), (2, 1)]
+        ax.plot(
+            along if is_x else across,
+            across if is_x else along,
+            ls="",
+            marker=stroke,
+            ms=7,
+            mew=0.9,
+            color="black",
+            transform=ax.transAxes,
+            clip_on=False,
+        )
 
 
 def render(fig: Any) -> dict[str, bytes]:
-    """The figure as SVG and PNG, without dates: the same figure gives the same
-    bytes.
+    """The figure as files, without dates: the same figure gives the same bytes.
+
+    Returns: "svg" and "png" -> the bytes.
     """
     import matplotlib as mpl
 
     svg_dpi = _RC["figure.dpi"] if _dots_as_picture(fig) else DPI
+    # Date, creator and software would be other bytes at another run or version.
     forms = {
         "svg": {"dpi": svg_dpi, "metadata": {"Date": None, "Creator": None}},
         "png": {"dpi": DPI, "metadata": {"Software": None}},
     }
+    # What is read when a figure is written, whoever changed it since `use`.
+    settings: Any = {}
+    for name in ("svg.fonttype", "svg.hashsalt", "savefig.dpi"):
+        settings[name] = _RC[name]
     rendered = {}
-    with mpl.rc_context(
-        {
-            "svg.fonttype": _RC["svg.fonttype"],
-            "svg.hashsalt": _RC["svg.hashsalt"],
-            "savefig.dpi": _RC["savefig.dpi"],
-        }
-    ):
+    with mpl.rc_context(settings):
         for form, options in forms.items():
             buffer = io.BytesIO()
             fig.savefig(buffer, format=form, facecolor="white", **options)
@@ -172,10 +194,12 @@ def render(fig: Any) -> dict[str, bytes]:
 
 def _dots_as_picture(fig: Any) -> bool:
     """Let more than `MANY_DOTS` dots be a picture within the SVG: as shapes they make
-    it slow to open. Returns whether there are so many.
+    it slow to open.
 
     The picture has a screen's resolution; at the PNG's it would be as large as the
     shapes are.
+
+    Returns: whether there are so many.
     """
     import numpy as np
     from matplotlib.collections import PathCollection
@@ -195,11 +219,14 @@ def _dots_as_picture(fig: Any) -> bool:
 
 
 def show(fig: Any, png: bytes, name: str) -> None:
-    """Show `png`, the figure as it was rendered, in a notebook; elsewhere nothing.
-    name: its text for who cannot see.
+    """Show a figure in a notebook; elsewhere nothing.
 
     The figure is closed: left to the notebook, it would be laid out and drawn once more
     at the end of the cell.
+
+    fig: the figure.
+    png: its bytes, as `render` gives them.
+    name: its text for who cannot see.
     """
     ipython = sys.modules.get("IPython")
     if ipython is None or not hasattr(ipython.get_ipython(), "kernel"):

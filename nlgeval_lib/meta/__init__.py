@@ -5,6 +5,20 @@ One grammar: `ci=` names an interval and `units=` a paired test, each a method a
 would be drawn anew ("jack-both", "boot-inputs", "perm-systems") or "auto";
 `confidence=` is the interval's. `intervals` says what is taken unasked.
 
+Where to look, by what is asked:
+- Does a judge follow the ratings, and better than another? `correlation`, `comparison`,
+  `many_judges`, `multiplicity`; `classes` and `pairs` for verdicts and ties, `verdicts`
+  and `preference` for judges of pairs, `soft_pairs` for pairs of systems.
+- How sure is that? `intervals`, over `jackknife` and `draws`; `classical` has formulas,
+  `influence` and `questions` say what depends on a few systems, `groups` are families
+  and topics.
+- Do raters agree? `agreement`, `kappas`, `intraclass`, `raters`, `replacement`,
+  `variance`.
+- What follows for the systems? `estimates`, `label_plans`, `rates`, `ranks`.
+- What could mislead? `baselines`: constants, length, use of the scale.
+- The coefficients themselves: `levels`, over `lists`, `long_list` and `_kernels`. Every
+  result is a `result.Result`; `arrays` checks what comes in.
+
 A module is imported when one of its names is asked for, so that a notebook loads, and
 hangs on, what it uses only.
 """
@@ -13,6 +27,7 @@ from __future__ import annotations
 
 from nlgeval_lib.on_use import loaded_on_use
 
+# module -> the names of it that `meta` has as its own
 _NAMES = {
     "agreement": ("Agreement", "krippendorff_alpha"),
     "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "mean_of_samples"),
@@ -68,7 +83,10 @@ _NAMES = {
     ),
 }
 
-__all__ = sorted({"arrays", "baselines", "groups", "intervals"}.union(*_NAMES.values()))
+# modules that callers reach as a whole, such as `meta.baselines.constant`
+_MODULES = {"arrays", "baselines", "groups", "intervals"}
+
+__all__ = sorted(_MODULES.union(*_NAMES.values()))
 
 __getattr__ = loaded_on_use(__name__, _NAMES)
 

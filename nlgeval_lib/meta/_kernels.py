@@ -1,11 +1,22 @@
 """One coefficient of many lists of items under many sets of weights: the loops,
-compiled by numba on first use.
+compiled by numba on first use, or run as plain Python where numba is not installed.
 
 A resample is written as whole-number weights: how often each item was drawn. A pair of
 copies of one item is tied on both sides, which is what the resampled data themselves
 would say. The weight of an item is `base` plus the product of its rows in `a` and `b`,
 as `draws.Draws` says. Each step works on a row of resamples side by side. Sums of whole
 numbers are exact. One thread.
+
+Who calls what:
+- `ranked`, `pearson`: a coefficient of each list in each resample, for `lists.Lists`.
+- `across`: a coefficient over systems, whose means differ by resample, for
+  `levels.Systems`.
+- `lower_before`, `of_counts`: a coefficient without each item in turn (`lists`).
+- `inversions`, `inversions_of_few`: discordant pairs of one long list (`long_list`).
+- `chosen_sums`, `as_high`: permutation p of all pairs of systems (`soft_pairs`).
+
+Words: a cell is the set of items of a list that are tied on both sides. A code is the
+dense rank of a value within its list, from 0. m is the number of resamples.
 """
 
 from __future__ import annotations
@@ -22,8 +33,9 @@ try:
 except ModuleNotFoundError:
     numba = None
 
+# numbers of the coefficients, in the order of `lists.COEFFICIENTS`
 PEARSON, SPEARMAN, KENDALL_A, KENDALL_B, KENDALL_C, ACC_EQ = range(6)
-# a centred sum of squares that is less than this of the raw one has lost digits
+# a centred sum of squares that is less than this share of the raw one has lost digits
 LOST = 1e-6
 # spread below this share of the mean is rounding error (scipy warns at 2e-12)
 NEARLY_CONSTANT = 1e-13
@@ -33,7 +45,11 @@ WARNING = (
     "package numba is not installed, so intervals and tests are slow: "
     "pip install 'nlgeval-lib[stats]' brings it"
 )
+# seconds spent so far in loops that are not compiled
 seconds = 0.0
+
+
+# -- compiling
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,12 +62,15 @@ def inner(function: Callable[..., Any]) -> Callable[..., Any]:
 def kept(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compiled once a machine and kept, where that can be written; without numba as
     it stands, to the same numbers.
+
+    A loop that is not compiled counts its time, and warns once it took `SLOW` seconds.
     """
     if numba is None:
 
         def plain(*args: Any) -> None:
             global seconds
             start = time.perf_counter()
+            # Compiled loops divide by zero in silence.
             with np.errstate(all="ignore"):
                 function(*args)
             seconds += time.perf_counter() - start
@@ -62,17 +81,23 @@ def kept(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         return numba.njit(cache=True, error_model="numpy")(function)
     except RuntimeError:
+        # There is no folder to which numba may write its cache.
         return inner(function)
+
+
+# -- rows of resamples: (m,), added to in place
 
 
 @inner
 def add(to, row):
+    """Add a row to another: (m,) each."""
     for j in range(len(to)):
         to[j] += row[j]
 
 
 @inner
 def add_product(to, a, b):
+    """Add the product of two rows, computed in the type of `to`: (m,) each."""
     kind = to.dtype.type
     for j in range(len(to)):
         to[j] += kind(a[j]) * kind(b[j])
@@ -80,22 +105,31 @@ def add_product(to, a, b):
 
 @inner
 def add_present(to, row):
+    """Add 1 wherever a weight is not 0: (m,) each."""
     for j in range(len(to)):
         to[j] += row[j] > 0
+
+
+# -- a coefficient from its sums
 
 
 @inner
 def from_pairs(coef, n, agree, differ_x, differ_y, differ_both, classes):
     """A Kendall coefficient or acc_eq from counts of pairs; NaN where not defined.
 
-    agree: concordant minus discordant pairs; differ: pairs that differ in x, in y, in
-    both; classes: the smaller number of distinct values. Source: Kendall 1945, Stuart
-    1953 (tau-c), Deutsch, Foster and Freitag 2023 (acc_eq).
+    coef: number of the coefficient, from KENDALL_A on.
+    n: items, copies included.
+    agree: concordant minus discordant pairs.
+    differ_x, differ_y, differ_both: pairs that differ in x, in y, in both.
+    classes: the smaller of the numbers of distinct values of x and of y.
+    Source: Kendall 1945 (tau-a, tau-b), Stuart 1953 (tau-c), Deutsch, Foster and
+    Freitag 2023 (acc_eq).
     """
     total = n * (n - 1) / 2
     if coef == ACC_EQ:
         if total <= 0:
             return np.nan
+        # Pairs that differ in both are concordant or discordant.
         concordant = (differ_both + agree) / 2
         return (concordant + total - differ_x - differ_y + differ_both) / total
     if not (differ_x > 0 and differ_y > 0):
@@ -111,17 +145,24 @@ def from_pairs(coef, n, agree, differ_x, differ_y, differ_both, classes):
 
 @inner
 def from_moments(cross, square_x, square_y):
-    return min(max(cross / np.sqrt(square_x) / np.sqrt(square_y), -1.0), 1.0)
+    """Pearson's coefficient from centred sums of products and squares, in [-1, 1]."""
+    value = cross / np.sqrt(square_x) / np.sqrt(square_y)
+    return min(max(value, -1.0), 1.0)
 
 
 @inner
 def careful_pearson(x, y, w):
-    """In two passes, the accurate way. x, y, w: (items,)."""
+    """Pearson's coefficient in two passes, the accurate way; NaN for fewer than two
+    items, or a side that is constant but for rounding.
+
+    x, y, w: values and weights, (items,).
+    """
     n = mean_x = mean_y = 0.0
     low_x = np.inf
     low_y = np.inf
     high_x = -np.inf
     high_y = -np.inf
+    # First pass: means, and whether each side varies at all.
     for i in range(len(x)):
         if w[i] > 0:
             n += w[i]
@@ -135,6 +176,7 @@ def careful_pearson(x, y, w):
         return np.nan
     mean_x = mean_x / n
     mean_y = mean_y / n
+    # Second pass: sums about the means.
     square_x = square_y = cross = 0.0
     for i in range(len(x)):
         if w[i] > 0:
@@ -148,22 +190,35 @@ def careful_pearson(x, y, w):
     return from_moments(cross, square_x, square_y)
 
 
-@kept
-def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, out):
-    """Any coefficient of ranks of each list: (lists, b), as `lists.Lists` prepares it.
+# -- coefficients of ranks, of each list
 
-    Cells hold the items that are tied on both sides. Where `base` is one half, an item
-    is in or out, and a second row of results, (2 * lists, b), is that of all that the
-    first leaves out. The scratch space comes from the caller, as fresh memory costs
-    more than the arithmetic on it.
+
+@kept
+def ranked(
+    coef, row_of_a, row_of_b, cell, bounds, x, y, turned, a, b, base, scratch, out
+):
+    """Any coefficient of ranks of each list, as `lists.Lists` prepares it.
+
+    row_of_a, row_of_b: (items,), each item's row in `a` and in `b`; items in order of
+    their cells.
+    cell: (cells + 1,), the first item of each cell, and the number of items.
+    bounds: (lists + 1,), the first cell of each list, and the number of cells.
+    x, y: (cells,), codes, in order of x and then y within each list.
+    turned: x and y have changed places, so that y has the fewer values.
+    a, b: `[row, resample]`, the factors of an item's weight.
+    base: 0; or one half, where an item is in (1) or out (0), and a second row of
+    results is that of all that the first leaves out.
+    scratch: room for the weights of cells and values. It comes from the caller, as
+    fresh memory costs more than the arithmetic on it.
+    out: (lists, m); with base one half (2 * lists, m).
     """
     m = a.shape[1]
     lists = len(bounds) - 1
-    most = (bounds[1:] - bounds[:-1]).max()
+    longest = (bounds[1:] - bounds[:-1]).max()
     values = y.max() + 1
-    cells = scratch[: most * m].reshape(most, m)
-    at_value = scratch[most * m : (most + values) * m].reshape(values, m)
-    tree = scratch[(most + values) * m :].reshape(-1, m)
+    cells = scratch[: longest * m].reshape(longest, m)
+    at_value = scratch[longest * m : (longest + values) * m].reshape(values, m)
+    tree = scratch[(longest + values) * m :].reshape(-1, m)
     counts = np.empty((3, m), a.dtype)
     sums = np.empty((6, m))
     cubes = np.empty(m)
@@ -173,7 +228,7 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
         own_x = x[start:stop]
         own_y = y[start:stop]
         edges = cell[start : stop + 1]
-        weigh(left, right, edges, a, b, base, cells)
+        weigh(row_of_a, row_of_b, edges, a, b, base, cells)
         for half in range(1 if base == 0 else 2):
             if half:
                 leave_out(edges, cells)
@@ -192,24 +247,30 @@ def ranked(coef, left, right, cell, bounds, x, y, turned, a, b, base, scratch, o
 
 
 @inner
-def weigh(left, right, edges, a, b, base, cells):
-    """The weights of the cells of one list: the sum over the items of each cell."""
+def weigh(row_of_a, row_of_b, edges, a, b, base, cells):
+    """The weights of the cells of one list, into `cells[cell, resample]`: the sum over
+    the items of each cell.
+
+    edges: (cells of the list + 1,), the first item of each cell. Others as `ranked`.
+    """
     kind = a.dtype.type
     for c in range(len(edges) - 1):
         weight = cells[c]
         start = edges[c]
-        row_a = a[left[start]]
-        row_b = b[right[start]]
+        factor_a = a[row_of_a[start]]
+        factor_b = b[row_of_b[start]]
         base_of_cell = kind(base * (edges[c + 1] - start))
         for j in range(len(weight)):
-            weight[j] = base_of_cell + row_a[j] * row_b[j]
+            weight[j] = base_of_cell + factor_a[j] * factor_b[j]
         for i in range(start + 1, edges[c + 1]):
-            add_product(weight, a[left[i]], b[right[i]])
+            add_product(weight, a[row_of_a[i]], b[row_of_b[i]])
 
 
 @inner
 def leave_out(edges, cells):
-    """From the weights of the items that are in to those of the items that are out."""
+    """From the weights of the items that are in to those of the items that are out, in
+    place: `cells[cell, resample]`.
+    """
     kind = cells.dtype.type
     for c in range(len(edges) - 1):
         weight = cells[c]
@@ -220,7 +281,9 @@ def leave_out(edges, cells):
 
 @inner
 def weigh_values(y, edges, cells, base, at_value):
-    """The weight of each value of y; of exchanged scores, that of half the pool."""
+    """The weight of each value of y, into `at_value[code, resample]`; of exchanged
+    scores, that of half the pool.
+    """
     kind = cells.dtype.type
     at_value[:] = 0
     for c in range(len(y)):
@@ -235,8 +298,12 @@ def weigh_values(y, edges, cells, base, at_value):
 
 @inner
 def doubled(ranks, counts, cubes):
-    """From the weight of each value to twice its mid-rank; the sum of all, and of
-    the third powers, into the last.
+    """From the weight of each value to twice its mid-rank less 1, in place:
+    `ranks[code, resample]`, from the lowest value up.
+
+    That is twice the weight below plus its own: a whole number, with mean n.
+    counts: counts[0] becomes n, the sum of all weights.
+    cubes: (m,), becomes the sum of the third powers of the weights.
     """
     counts[:] = 0
     cubes[:] = 0
@@ -251,10 +318,21 @@ def doubled(ranks, counts, cubes):
 
 
 @inner
+def run_end(codes, first):
+    """Where the run of equal codes that begins at `first` ends."""
+    stop = first + 1
+    while stop < len(codes) and codes[stop] == codes[first]:
+        stop += 1
+    return stop
+
+
+@inner
 def kendall(coef, x, y, cells, at_value, tree, counts, sums, turned, out):
-    """Kendall's coefficients and acc_eq of one list of cells, in order of x: (b,).
+    """Kendall's coefficients and acc_eq of one list of cells, in order of x: (m,).
 
     A Fenwick tree over the values of y counts the earlier cells that stand lower.
+    x, y: codes of the cells. cells: their weights, `[cell, resample]`.
+    at_value, tree, counts, sums: room. turned: as `ranked`.
     Source: Knight 1966; Fenwick 1994.
     """
     top = 0
@@ -263,43 +341,58 @@ def kendall(coef, x, y, cells, at_value, tree, counts, sums, turned, out):
     tree[: top + 1] = 0
     at_value[:top] = 0
     counts[:] = 0
+    # Rows 3 to 5 serve acc_eq and tau-c alone.
     sums[: 6 if coef in (KENDALL_C, ACC_EQ) else 3] = 0
     n = counts[0]
+    lead = counts[2]
     agree = sums[0]
     tied_x = sums[1]
     tied_both = sums[3]
-    c = 0
-    while c < len(x):
-        first = c
-        while c < len(x) and x[c] == x[first]:
-            lead_over_earlier(y[c], at_value, tree, n, counts[2])
-            add_product(agree, cells[c], counts[2])
+    first = 0
+    while first < len(x):
+        stop = run_end(x, first)
+        # Cells that are tied in x are compared with those of smaller x only.
+        for c in range(first, stop):
+            lead_over_earlier(y[c], at_value, tree, n, lead)
+            add_product(agree, cells[c], lead)
             if coef == ACC_EQ:
                 add_product(tied_both, cells[c], cells[c])
-            c += 1
         group = cells[first]
-        if c > first + 1:
+        if stop > first + 1:
             group = counts[1]
             counts[1] = 0
-            for k in range(first, c):
-                add(group, cells[k])
-        for k in range(first, c):
-            insert(y[k], cells[k], at_value, tree, top)
+            for c in range(first, stop):
+                add(group, cells[c])
+        for c in range(first, stop):
+            insert(y[c], cells[c], at_value, tree, top)
         add(n, group)
         add_product(tied_x, group, group)
         if coef == KENDALL_C:
             add_present(sums[4], group)
+        first = stop
+    add_values_of_y(coef, at_value, top, sums)
+    from_sums(coef, n, sums, turned, out)
+
+
+@inner
+def add_values_of_y(coef, at_value, top, sums):
+    """What the final weights of the values of y say: ties (row 2 of sums) and, for
+    tau-c, classes (row 5).
+
+    top: the number of values of y.
+    """
     for k in range(top):
         add_product(sums[2], at_value[k], at_value[k])
         if coef == KENDALL_C:
             add_present(sums[5], at_value[k])
-    from_sums(coef, n, sums, turned, out)
 
 
 @inner
 def lead_over_earlier(value, at_value, tree, n, lead):
     """The weight of the earlier cells that are lower in y than this value, less that of
-    the higher ones: twice the lower, plus the equal, less all.
+    the higher ones: twice the lower, plus the equal, less all. Into `lead`, (m,).
+
+    value: a code of y. n: (m,), the weight of all earlier cells.
     """
     equal = at_value[value]
     for j in range(len(n)):
@@ -309,13 +402,18 @@ def lead_over_earlier(value, at_value, tree, n, lead):
         for j in range(len(n)):
             # Two summands, as the whole number 2 would make a factor float64.
             lead[j] += tree[node, j] + tree[node, j]
+        # Without its lowest bit: the node of the values before those of this node.
         node &= node - 1
 
 
 @inner
 def insert(value, weight, at_value, tree, top):
-    """Count a cell among the earlier ones."""
+    """Count a cell among the earlier ones.
+
+    value: its code of y. weight: (m,). top: the number of values of y.
+    """
     add(at_value[value], weight)
+    # Nodes are numbered from 1. Adding the lowest bit leads to the next that holds it.
     node = value + 1
     while node <= top:
         add(tree[node], weight)
@@ -324,7 +422,11 @@ def insert(value, weight, at_value, tree, top):
 
 @inner
 def from_sums(coef, n, sums, turned, out):
-    """The coefficients from the sums that `kendall` collects: (b,)."""
+    """The coefficients from the sums that `kendall` collects: (m,).
+
+    sums: `[6, resample]`: concordant less discordant pairs; sums of squared weights of
+    the values of x, of y, and of cells; numbers of values of x and of y.
+    """
     agree = sums[0]
     tied_x = sums[1]
     tied_y = sums[2]
@@ -334,6 +436,7 @@ def from_sums(coef, n, sums, turned, out):
     for j in range(len(n)):
         size = np.float64(n[j])
         square = size * size
+        # Squares count each item with itself, too, which goes in the difference.
         differ_x = (square - tied_x[j]) / 2
         differ_y = (square - tied_y[j]) / 2
         both = (square - tied_x[j] - tied_y[j] + tied_both[j]) / 2
@@ -346,9 +449,12 @@ def from_sums(coef, n, sums, turned, out):
 
 @inner
 def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, cubes_y, out):
-    """Spearman's coefficient of one list of cells, in order of x: (b,).
+    """Spearman's coefficient of one list of cells, in order of x: (m,).
 
-    Twice a mid-rank is a whole number: exact.
+    Twice a mid-rank is a whole number, so all sums are exact. The centred sum of its
+    squares is a third of n ** 3 less the third powers of the weights of tied values.
+    x, y: codes of the cells. cells: their weights, `[cell, resample]`.
+    ranks_x: room. ranks_y, cubes_y: of y, as `doubled` makes them.
     """
     values = x[-1] + 1 if len(x) else 0
     ranks_x = ranks_x[:values]
@@ -361,11 +467,11 @@ def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, cubes_y, out):
     doubled(ranks_x, counts, cubes_x)
     cross[:] = 0
     for c in range(len(x)):
-        own = cells[c]
+        weight = cells[c]
         rank_x = ranks_x[x[c]]
         rank_y = ranks_y[y[c]]
         for j in range(len(n)):
-            cross[j] += np.float64(own[j]) * rank_x[j] * rank_y[j]
+            cross[j] += np.float64(weight[j]) * rank_x[j] * rank_y[j]
     for j in range(len(n)):
         cube = np.float64(n[j]) * n[j] * n[j]
         square_x = (cube - cubes_x[j]) / 3
@@ -375,47 +481,52 @@ def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, cubes_y, out):
             out[j] = from_moments(cross[j] - cube, square_x, square_y)
 
 
+# -- Pearson's coefficient of each list
+
+
 @kept
-def pearson(left, right, bounds, x, y, a, b, base, out):
-    """Pearson's coefficient of each list: (lists, m); again in two passes where one
+def pearson(row_of_a, row_of_b, bounds, x, y, a, b, base, out):
+    """Pearson's coefficient of each list, in one pass; again in two passes where one
     loses digits.
 
-    As `ranked`.
+    bounds: (lists + 1,), the first item of each list, and the number of items.
+    x, y: (items,), values. Others as `ranked`.
     """
-    m = a.shape[1]
-    kind = a.dtype.type
     lists = len(bounds) - 1
-    sums = np.empty((6, m))
-    row = np.empty(m, a.dtype)
+    sums = np.empty((6, a.shape[1]))
+    row = np.empty(a.shape[1], a.dtype)
     for place in range(lists):
-        start = bounds[place]
-        stop = bounds[place + 1]
-        own_x = x[start:stop]
-        own_y = y[start:stop]
+        items = slice(bounds[place], bounds[place + 1])
+        own_x = x[items]
+        own_y = y[items]
+        own_a = row_of_a[items]
+        own_b = row_of_b[items]
+        # About the middles of the list, so that the sums lose few digits.
         middle_x = own_x.sum() / max(len(own_x), 1)
         middle_y = own_y.sum() / max(len(own_y), 1)
-        sums[:] = 0
         totals = np.zeros(6)
-        for i in range(start, stop):
-            dx = x[i] - middle_x
-            dy = y[i] - middle_y
-            moments = (1.0, dx, dy, dx * dx, dy * dy, dx * dy)
-            row[:] = kind(base)
-            add_product(row, a[left[i]], b[right[i]])
-            for k in range(6):
-                totals[k] += moments[k]
-                for j in range(m):
-                    sums[k, j] += row[j] * moments[k]
+        sum_moments(
+            own_x,
+            own_y,
+            middle_x,
+            middle_y,
+            own_a,
+            own_b,
+            a,
+            b,
+            base,
+            row,
+            sums,
+            totals,
+        )
         for half in range(1 if base == 0 else 2):
-            for j in range(m):
+            for j in range(a.shape[1]):
                 if half:
                     for k in range(6):
                         sums[k, j] = totals[k] - sums[k, j]
                 value = quick_pearson(sums[:, j], middle_x, middle_y)
                 if np.isnan(value):
-                    weight = np.empty(len(own_x))
-                    for i in range(start, stop):
-                        weight[i - start] = base + a[left[i], j] * b[right[i], j]
+                    weight = weights_of(own_a, own_b, a, b, base, j)
                     if half:
                         weight = 1 - weight
                     value = careful_pearson(own_x, own_y, weight)
@@ -423,10 +534,44 @@ def pearson(left, right, bounds, x, y, a, b, base, out):
 
 
 @inner
-def quick_pearson(sums, middle_x, middle_y):
-    """From sums of products around the middles; NaN where too many digits are lost.
+def sum_moments(
+    x, y, middle_x, middle_y, row_of_a, row_of_b, a, b, base, row, sums, totals
+):
+    """Sums of products about the middles, of one list.
 
-    sums: of the weights and of these times x, y, x squared, y squared, x times y.
+    row: (m,), room for an item's weights.
+    sums: `[6, resample]`: of the weights, and of these times x, y, x squared, y
+    squared, x times y. totals: (6,), the same with each item once.
+    """
+    kind = a.dtype.type
+    sums[:] = 0
+    for i in range(len(x)):
+        dx = x[i] - middle_x
+        dy = y[i] - middle_y
+        moments = (1.0, dx, dy, dx * dx, dy * dy, dx * dy)
+        row[:] = kind(base)
+        add_product(row, a[row_of_a[i]], b[row_of_b[i]])
+        for k in range(6):
+            totals[k] += moments[k]
+            for j in range(len(row)):
+                sums[k, j] += row[j] * moments[k]
+
+
+@inner
+def weights_of(row_of_a, row_of_b, a, b, base, j):
+    """The weight of each item of a list in resample j: (items,)."""
+    weight = np.empty(len(row_of_a))
+    for i in range(len(row_of_a)):
+        weight[i] = base + a[row_of_a[i], j] * b[row_of_b[i], j]
+    return weight
+
+
+@inner
+def quick_pearson(sums, middle_x, middle_y):
+    """Pearson's coefficient from sums of products around the middles; NaN where too
+    many digits are lost.
+
+    sums: (6,), of the weights and of these times x, y, x squared, y squared, x times y.
     """
     n = sums[0]
     sum_x = sums[1]
@@ -447,6 +592,9 @@ def quick_pearson(sums, middle_x, middle_y):
     return from_moments(sum_xy - sum_x * mean_y, square_x, square_y)
 
 
+# -- over systems, whose means differ by resample
+
+
 @inner
 def order(a, b, slack):
     """1 where a is higher, -1 where b is, 0 where they differ by no more than slack."""
@@ -459,11 +607,12 @@ def order(a, b, slack):
 
 @kept
 def across(coef, x, y, slack_x, slack_y, w, out):
-    """Any coefficient of each row of x and y `[b, system]`, which differ by resample:
-    (b,). All pairs are looked at.
+    """Any coefficient of each row of x and y, which differ by resample: (m,). All
+    pairs of systems are looked at.
 
-    slack: (systems,) how far rounding alone can move a value: values no further apart
-    are tied.
+    x, y, w: `[resample, system]`, means of scores and of ratings, and weights.
+    slack_x, slack_y: (systems,), how far rounding alone can move a value: values no
+    further apart are tied.
     """
     for j in range(len(x)):
         if coef == PEARSON:
@@ -481,14 +630,17 @@ def all_pairs(coef, x, y, slack_x, slack_y, w):
     for s in range(len(x)):
         if w[s] == 0:
             continue
+        # Twice the rank less its mean: the weight of the lower less the higher.
         rank_x = rank_y = 0.0
         # A value counts as one more class where no earlier system has it.
         first_x = first_y = 1
         for t in range(len(x)):
             if w[t] == 0:
                 continue
-            up_x = order(x[s], x[t], max(slack_x[s], slack_x[t]))
-            up_y = order(y[s], y[t], max(slack_y[s], slack_y[t]))
+            most_x = max(slack_x[s], slack_x[t])
+            most_y = max(slack_y[s], slack_y[t])
+            up_x = order(x[s], x[t], most_x)
+            up_y = order(y[s], y[t], most_y)
             rank_x += w[t] * up_x
             rank_y += w[t] * up_y
             if t < s:
@@ -513,6 +665,9 @@ def all_pairs(coef, x, y, slack_x, slack_y, w):
     return np.nan
 
 
+# -- counts of pairs of one list
+
+
 @inner
 def below(tree, node):
     """The weight of the values lower than `node` in a Fenwick tree."""
@@ -525,29 +680,36 @@ def below(tree, node):
 
 @kept
 def lower_before(size, x, y, out):
-    """Of each cell, in order of x: items of smaller x that are lower in y, less
-    those that are higher.
+    """Of each cell, in order of x: items of smaller x that are lower in y, less those
+    that are higher.
+
+    size: items of each cell. x, y: its codes. out: the results. All (cells,).
     """
     tree = np.zeros(y.max() + 2)
     n = 0.0
-    c = 0
-    while c < len(x):
-        first = c
+    first = 0
+    while first < len(x):
+        stop = run_end(x, first)
         earlier = n
-        while c < len(x) and x[c] == x[first]:
-            out[c] = below(tree, y[c]) + below(tree, y[c] + 1) - earlier
+        for c in range(first, stop):
+            lower = below(tree, y[c])
+            # Lower or equal, less all: minus the higher.
+            out[c] = lower + below(tree, y[c] + 1) - earlier
             n += size[c]
-            c += 1
-        for k in range(first, c):
-            node = y[k] + 1
+        for c in range(first, stop):
+            node = y[c] + 1
             while node < len(tree):
-                tree[node] += size[k]
+                tree[node] += size[c]
                 node += node & -node
+        first = stop
 
 
 @kept
 def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
-    """`from_pairs` of each entry; NaN below two items."""
+    """`from_pairs` of each entry; NaN below two items.
+
+    All but coef: (entries,), floats.
+    """
     for i in range(len(n)):
         out[i] = np.nan
         if n[i] > 1:
@@ -564,77 +726,100 @@ def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
 
 @kept
 def inversions(values, space, count):
-    """How many pairs stand in falling order: a merge sort of the values, which space
-    is for. The choice of a side is arithmetic, as a branch would be guessed wrongly.
+    """How many pairs stand in falling order: a merge sort of the values.
 
+    values: (n,), floats; their order is lost. space: (n,), floats, room.
     count: (1,), of whole numbers, what is added to.
+    Source: Knight 1966.
     """
     n = len(values)
     source = values
     target = space
-    found = 0
+    falling = 0
     width = 1
     while width < n:
         for start in range(0, n, 2 * width):
             middle = min(start + width, n)
             stop = min(start + 2 * width, n)
-            left = start
-            right = middle
-            k = start
-            while left < middle and right < stop:
-                a = source[left]
-                b = source[right]
-                falls = np.int64(b < a)
-                target[k] = min(a, b)
-                found += falls * (middle - left)
-                right += falls
-                left += 1 - falls
-                k += 1
-            while left < middle:
-                target[k] = source[left]
-                left += 1
-                k += 1
-            while right < stop:
-                target[k] = source[right]
-                right += 1
-                k += 1
+            falling += merge(source, target, start, middle, stop)
         source, target = target, source
         width *= 2
-    count[0] += found
+    count[0] += falling
+
+
+@inner
+def merge(source, target, start, middle, stop):
+    """Merge two sorted neighbours into target; how many pairs stood in falling order.
+
+    The neighbours are source[start:middle] and source[middle:stop]. The choice of a
+    side is arithmetic, as a branch would be guessed wrongly.
+    """
+    falling = 0
+    left_at = start
+    right_at = middle
+    k = start
+    while left_at < middle and right_at < stop:
+        a = source[left_at]
+        b = source[right_at]
+        falls = np.int64(b < a)
+        target[k] = min(a, b)
+        # A b that falls is lower than all that is left of the first neighbour.
+        falling += falls * (middle - left_at)
+        right_at += falls
+        left_at += 1 - falls
+        k += 1
+    while left_at < middle:
+        target[k] = source[left_at]
+        left_at += 1
+        k += 1
+    while right_at < stop:
+        target[k] = source[right_at]
+        right_at += 1
+        k += 1
+    return falling
 
 
 @kept
 def inversions_of_few(codes, higher, count):
     """`inversions` of numbers of few values.
 
-    higher: zeros, one a value; how many earlier codes are higher than each.
+    codes: (n,), codes of the values.
+    higher: (values,), zeros at first: how many earlier codes are higher than each.
+    count: (1,), of whole numbers, what is added to.
     """
-    found = 0
+    falling = 0
     for code in codes:
-        found += higher[code]
+        falling += higher[code]
         for lower in range(code):
             higher[lower] += 1
-    count[0] += found
+    count[0] += falling
+
+
+# -- sums over many choices of units
 
 
 @kept
 def chosen_sums(chosen, values, out):
     """The sum of the chosen units' values, of many choices at once.
 
-    chosen: `[eight units, choice]`, a bit a unit, the lowest first. values: `[unit,
-    column]`, units a multiple of 32. out: `[choice, column]`, zeros. The sums of all
-    256 choices of eight units are written down, and looked up.
+    The sums of all 256 choices of eight units are written down, and looked up.
+    chosen: `[eight units, choice]`, bytes: a bit a unit, the lowest first.
+    values: `[unit, column]`, units a multiple of 32.
+    out: `[choice, column]`, zeros.
     Source: Arlazarov, Dinic, Kronrod and Faradzev 1970 (the four Russians).
     """
     columns = values.shape[1]
     sums = np.zeros((4, 256, columns))
+    # Four tables at a time: 32 units.
     for first in range(0, len(chosen), 4):
         for eight in range(4):
             for unit in range(8):
-                own = values[8 * (first + eight) + unit]
+                row = 8 * (first + eight) + unit
+                of_unit = values[row]
+                # A subset with this unit is one of the lower units, and this unit.
                 for subset in range(1 << unit):
                     for j in range(columns):
-                        larger = sums[eight, subset, j] + own[j]
+                        larger = sums[eight, subset, j] + of_unit[j]
                         sums[eight, subset + (1 << unit), j] = larger
         for choice in range(len(out)):
             a = sums[0, chosen[first, choice]]
@@ -650,7 +835,10 @@ def chosen_sums(chosen, values, out):
 def as_high(sums, first, second, least, out):
     """In how many rows of sums is the first column ahead of the second by as much?
 
-    sums: `[column, row]`. first, second, least, out: (pairs,).
+    sums: `[column, row]`.
+    first, second: (pairs,), two columns each.
+    least: (pairs,), by how much the first has to be ahead.
+    out: (pairs,), the numbers of rows.
     """
     for pair in range(len(first)):
         ahead = sums[first[pair]]

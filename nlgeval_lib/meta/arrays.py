@@ -1,5 +1,10 @@
 """Arrays in: what callers pass, made clean floats or refused; and what becomes of
 items without a score, by name.
+
+Arrays: `floats` checks one, `alike` several of one shape. Settings: `choice`, `whole`,
+`number`, `share` and `scale` check one each. Gaps: `fill` applies a policy of
+`POLICIES`, `common` leaves out what any side lacks, `mean_of_samples` makes one score
+of several draws. An error says what was got, what is allowed, and what to do.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import numpy.typing as npt
 
 from .result import Floats, Result
 
+# what becomes of an item without a score or a rating, by the name of the policy
 POLICIES: dict[str, str] = {
     "drop": "items that lack a score on either side are left out",
     "error": "a missing score on either side is an error",
@@ -26,12 +32,14 @@ POLICIES: dict[str, str] = {
         "and so does kendall-a of constant scores"
     ),
 }
+# policies that put a number in the place of a missing score, from the judge's scores
 FILLS: dict[str, Callable[[Floats], Any]] = {
     "zero": lambda x: 0.0,
     "mean": np.nanmean,
     "min": np.nanmin,
     "max": np.nanmax,
 }
+# how several draws of a judge become one score
 SAMPLE_RULES: dict[str, str] = {
     "nan-mean": "mean of the draws that gave a score; NaN where none did",
     "zero": "a failed draw counts as 0",
@@ -44,6 +52,8 @@ def floats(values: Any, name: str, *forms: str) -> Floats:
     """Values as a fresh float64 array with at least one entry; None, masked entries and
     pandas' NA become NaN.
 
+    values: anything that numpy makes an array of, booleans among it.
+    name: of the argument, for errors.
     forms: names of the axes, "item" or "system, input", where only these numbers of
     dimensions will do.
     Raises: ValueError for another form, text, complex numbers, dates, infinity, ragged
@@ -75,7 +85,8 @@ def floats(values: Any, name: str, *forms: str) -> Floats:
             f"{name}: got an empty array of shape {out.shape}; "
             "at least 3 common items are needed"
         )
-    if forms and out.ndim not in [form.count(",") + 1 for form in forms]:
+    dimensions = [form.count(",") + 1 for form in forms]
+    if forms and out.ndim not in dimensions:
         allowed = " or ".join(f"{name}[{form}]" for form in forms)
         raise ValueError(
             f"{name}: got {out.ndim} dimension(s), shape {out.shape}; pass {allowed}"
@@ -84,7 +95,7 @@ def floats(values: Any, name: str, *forms: str) -> Floats:
 
 
 def _numbers(array: npt.NDArray[Any], name: str) -> Floats:
-    """An array of objects as floats, None and pandas' NA as NaN.
+    """An array of objects as floats of its shape, None and pandas' NA as NaN.
 
     Raises: ValueError for an object that is no number.
     """
@@ -104,8 +115,9 @@ def _numbers(array: npt.NDArray[Any], name: str) -> Floats:
 def alike(**values: Any) -> list[Floats]:
     """Arrays of one shape, flat or `[system, input]`, in the order given.
 
-    Raises: ValueError for unequal shapes, more than two dimensions, and pandas labels
-    that differ.
+    values: arrays by the names that errors call them.
+    Raises: ValueError for unequal shapes, more than two dimensions, pandas labels that
+    differ, and as `floats`.
     """
     same_labels(**values)
     arrays = {
@@ -124,8 +136,10 @@ def alike(**values: Any) -> list[Floats]:
 def same_labels(**values: Any) -> None:
     """Refuse pandas objects that would pair the wrong items.
 
+    values: arrays by name; those without labels are not looked at.
     Raises: ValueError for objects of one length that differ in labels.
     """
+    # From the last axis, as a flat object may stand beside a table: inputs are last.
     for axis in (-1, -2):
         labels_by_name = {}
         for name, value in values.items():
@@ -144,7 +158,8 @@ def same_labels(**values: Any) -> None:
 def choice(value: Any, allowed: Iterable[str], name: str) -> str:
     """The value itself when it is one of the allowed words.
 
-    Raises: ValueError naming them and the nearest.
+    name: of the argument, for errors.
+    Raises: ValueError naming the allowed words and the nearest.
     """
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
@@ -159,6 +174,7 @@ def choice(value: Any, allowed: Iterable[str], name: str) -> str:
 def whole(value: Any, name: str, low: int = 1) -> int:
     """The value as an int of at least `low`.
 
+    name: of the argument, for errors.
     Raises: ValueError for anything else, bool included.
     """
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
@@ -170,14 +186,16 @@ def whole(value: Any, name: str, low: int = 1) -> int:
 
 
 def number(value: Any, name: str, low: float = -np.inf, high: float = np.inf) -> float:
-    """The value as a finite float from `low` to `high`.
+    """The value as a finite float from `low` to `high`, both allowed.
 
+    name: of the argument, for errors.
     Raises: ValueError for anything else, bool included.
     """
     is_number = isinstance(value, (int, float, np.integer, np.floating))
     if isinstance(value, bool):
         is_number = False
-    if not is_number or not np.isfinite(value) or not low <= value <= high:
+    is_allowed = is_number and np.isfinite(value) and low <= value <= high
+    if not is_allowed:
         raise ValueError(
             f"{name}: got {value!r}; pass a finite number from {low:g} to {high:g}"
         )
@@ -187,13 +205,16 @@ def number(value: Any, name: str, low: float = -np.inf, high: float = np.inf) ->
 def share(value: Any, name: str) -> float:
     """The value as a float strictly between 0 and 1.
 
+    name: of the argument, for errors.
     Raises: ValueError for anything else.
     """
-    return number(value, name, np.nextafter(0, 1), np.nextafter(1, 0))
+    least = np.nextafter(0, 1)
+    most = np.nextafter(1, 0)
+    return number(value, name, least, most)
 
 
 def scale(low: Any, high: Any) -> tuple[float, float]:
-    """The two ends of a scale.
+    """The two ends of a scale, as floats.
 
     Raises: ValueError unless both are finite numbers and low is below high.
     """
@@ -209,17 +230,29 @@ def scale(low: Any, high: Any) -> tuple[float, float]:
 def rescaled(values: Floats, axis: int | None = None) -> Floats:
     """Values divided by a power of two near their largest: squares neither overflow
     nor vanish, nothing is rounded.
+
+    axis: along which each slice has its own power; None for one of all values. NaN
+    stays.
+
+    Example:
+        >>> rescaled(np.array([3.0, 8.0]))
+        array([0.1875, 0.5   ])
     """
     with np.errstate(invalid="ignore"):
         largest = np.fmax.reduce(
             np.abs(values), axis=axis, keepdims=axis is not None, initial=0.0
         )
-    return np.ldexp(values, -np.frexp(largest)[1])
+    exponent = np.frexp(largest)[1]
+    return np.ldexp(values, -exponent)
 
 
 def exactly(value: float) -> str:
     """A setting for a signature: the shortest text that tells it from every other
     number.
+
+    Example:
+        >>> exactly(0.95), exactly(0.1234567891)
+        ('0.95', '0.1234567891')
     """
     short = f"{value:g}"
     if float(short) == value:
@@ -229,10 +262,13 @@ def exactly(value: float) -> str:
 
 def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, int]:
     """Scores and ratings after a missing policy, NaN in both where an item takes no
-    part; how many lacked one at first.
+    part.
 
-    x: judge scores, y: human ratings, one shape. Ratings are never invented: an item
-    without one is always left out.
+    x: judge scores.
+    y: human ratings, of the same shape. They are never invented: an item without one
+    is always left out.
+    policy: one of `POLICIES`.
+    Returns: scores, ratings, and how many items lacked either at first.
     Raises: ValueError for an unknown policy, for missing values under "error", and when
     nothing is there to fill from.
     """
@@ -248,19 +284,23 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
         )
     if not lacking:
         return x, y, 0
-    if policy in FILLS and (no_score & ~no_rating).any():
+    needs_fill = no_score & ~no_rating
+    if policy in FILLS and needs_fill.any():
         if policy != "zero" and no_score.all():
             raise ValueError(
                 f"nan={policy!r}: all {x.size} scores are missing, "
                 "there is nothing to fill from"
             )
-        x = np.where(no_score, FILLS[policy](x), x)
+        score = FILLS[policy](x)
+        x = np.where(no_score, score, x)
     absent = np.isnan(x) | no_rating
-    return np.where(absent, np.nan, x), np.where(absent, np.nan, y), lacking
+    scores = np.where(absent, np.nan, x)
+    ratings = np.where(absent, np.nan, y)
+    return scores, ratings, lacking
 
 
 def common(*sides: Floats) -> tuple[Floats, ...]:
-    """The arrays with NaN in all of them wherever any has it.
+    """The arrays, of one shape, with NaN in all of them wherever any has it.
 
     Raises: ValueError when fewer than 3 items are left.
     """
@@ -277,7 +317,12 @@ def common(*sides: Floats) -> tuple[Floats, ...]:
 class Samples(Result):
     """Scores from several draws an item.
 
-    counts: draws that gave a score, one an item; n_empty: items with none.
+    scores: one an item, NaN where the rule gives none.
+    counts: draws that gave a score, of each item.
+    rule: one of `SAMPLE_RULES`.
+    n_draws: draws of each item.
+    n_failed: draws without a score, over all items.
+    n_empty: items of which no draw gave a score.
     """
 
     scores: Floats
@@ -288,6 +333,7 @@ class Samples(Result):
     n_empty: int
 
     def answer(self) -> dict[str, Any]:
+        """The mean over items that have a score, and counts."""
         scored = self.scores[self.counts > 0]
         mean = float(scored.mean()) if scored.size else float("nan")
         return {"mean": mean, "n": self.counts.size, "n_empty": self.n_empty}
@@ -302,7 +348,12 @@ def mean_of_samples(samples: Any, rule: str = "nan-mean") -> Samples:
     """One score an item from several draws, with failed draws handled by a named rule.
 
     samples: `S[draw, ...]`, the rest any shape, NaN for a draw without a score.
+    rule: one of `SAMPLE_RULES`.
     Raises: ValueError for bad arrays or an unknown rule.
+
+    Example:
+        >>> mean_of_samples([[1.0, 4.0], [3.0, np.nan]]).scores
+        array([2., 4.])
     """
     choice(rule, SAMPLE_RULES, "rule")
     draws = floats(samples, "samples")
@@ -320,7 +371,8 @@ def mean_of_samples(samples: Any, rule: str = "nan-mean") -> Samples:
         least = {"zero": 0, "nan-mean": 1, "all": len(draws)}[rule]
         number = len(draws) if rule == "zero" else counts
         divisor = np.where(counts >= least, number, np.nan)
-        scores = np.where(present, draws, 0.0).sum(axis=0) / divisor
+        total = np.where(present, draws, 0.0).sum(axis=0)
+        scores = total / divisor
     return Samples(
         scores=scores,
         counts=counts.astype(float),

@@ -1,5 +1,8 @@
 """Judges that cost nothing, which any real judge has to beat; how far one follows
 length; how it uses its scale.
+
+`constant`, `uniform` and `length` give scores, which take the place of a judge's.
+`length_bias` gives a `LengthBias`, `scale_use` a `ScaleUse`.
 """
 
 from __future__ import annotations
@@ -13,15 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from . import arrays, groups, intervals, levels
+from .draws import Groups
 from .result import NAN, Floats, Interval, Measured, Result
 
+# of the length of a text
 UNITS = ("characters", "words")
 # leverage from which an item's residual is zero whatever its score
 SURE = 1 - 1e-10
-# slope, the ends of its interval, p
+# slope, low and high end of its interval, p
 Slope = tuple[float, float, float, float]
 NO_SLOPE: Slope = (NAN, NAN, NAN, NAN)
-# the axis whose units are the clusters
+# how the slope's errors are estimated: the axis whose units are the clusters, None for
+# independent items
 COVARIANCES = {"HC3": None, "cluster-inputs": 1, "cluster-systems": 0}
 
 
@@ -29,6 +35,7 @@ def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
     """The same score for every item. Correlations with it are not defined; its acc_eq
     is the share of tied ratings.
 
+    shape: of the scores, such as (systems, inputs).
     Raises: ValueError for a value that is not a finite number.
     """
     return np.full(shape, arrays.number(value, "value"))
@@ -39,6 +46,8 @@ def uniform(
 ) -> Floats:
     """Random scores: uniform in [0, 1), or drawn evenly from the values of a scale.
 
+    shape: of the scores, such as (systems, inputs).
+    values: those of the scale; None for [0, 1).
     Raises: ValueError for a negative seed or an empty scale.
     """
     rng = np.random.default_rng(arrays.whole(seed, "seed", low=0))
@@ -49,10 +58,15 @@ def uniform(
 
 
 def length(texts: Sequence[str], unit: str = "characters") -> Floats:
-    """The length of each output: characters, or words between blanks. (items,); NaN
-    where there is no text (None).
+    """The length of each output: (items,).
 
-    Raises: ValueError for anything that is neither text nor None.
+    texts: the outputs, None where there is none, whose length is NaN.
+    unit: characters, or words between blanks.
+    Raises: ValueError for anything that is neither text nor None, and another unit.
+
+    Example:
+        >>> length(["two words", None], "words")
+        array([ 2., nan])
     """
     arrays.choice(unit, UNITS, "unit")
     if isinstance(texts, str):
@@ -78,10 +92,15 @@ def length(texts: Sequence[str], unit: str = "characters") -> Floats:
 class LengthBias(Measured):
     """How far scores follow length where ratings do not.
 
-    score_length, rating_length: plain correlations with length. partial: score with
-    length at equal rating; low, high: its interval. slope: change of the score, in its
-    SDs, for one SD of length at equal rating, with its interval and p from the
-    regression score ~ rating + length.
+    score_length, rating_length: plain correlations with length.
+    partial: correlation of score with length at equal rating; `interval` is its own.
+    slope: change of the score, in its SDs, for one SD of length at equal rating, from
+    the regression score ~ rating + length; NaN with a reason where there is none.
+    slope_low, slope_high, slope_p: 95 % interval of the slope, and p that it is 0.
+    coef: of the correlations, pearson or spearman.
+    covariance: of the slope, one of `COVARIANCES`.
+    n: items that have score, rating and length.
+    n_missing: the other items.
     """
 
     score_length: float
@@ -119,14 +138,16 @@ def length_bias(
     """Do longer outputs get higher scores than their ratings warrant?
 
     x, y, length: scores, ratings and output lengths (any unit), one shape, flat or
-    `X[system, input]`; dataset level.
+    `X[system, input]`; all items are one list (dataset level).
     coef: pearson or spearman (a partial tau does not vanish where score and length are
     independent given the rating).
     covariance: HC3 (independent items of unequal noise), or cluster-inputs,
-    cluster-systems for matrices. ci: of the partial correlation, as `intervals.of`;
-    system_groups, input_groups: of this interval, as `correlate`.
-    Raises: ValueError for bad arrays, unknown words, fewer than 5 common items.
-    Constant sides give NaN and a reason.
+    cluster-systems for matrices.
+    ci, n_boot, seed: the interval of the partial correlation, as `intervals.of` says.
+    system_groups, input_groups: families and topics of this interval, as `correlate`.
+    Returns: NaN and a reason where a side is constant.
+    Raises: ValueError for bad arrays, unknown words, fewer than 5 common items, fewer
+    than 2 clusters, and clusters of flat data.
     Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
     """
     arrays.choice(coef, ("pearson", "spearman"), "coef")
@@ -134,26 +155,35 @@ def length_bias(
     sides = _length_sides(x, y, length, covariance)
     present = ~np.isnan(sides[0])
     clusters = _groups(present, covariance)
-    n = int(present.sum())
-    if n < 5:
-        raise ValueError(
-            f"got {n} common items; at least 5 are needed to hold the rating constant"
-        )
-    together = groups.of(sides[0].shape, system_groups, input_groups)
-    plans = []
-    for a, b in combinations(sides, 2):
-        plans.append(levels.plan(a, b, coef, "dataset", groups=together))
+    n = _enough(present)
+    families = groups.of(sides[0].shape, system_groups, input_groups)
+    plans = _correlations(sides, coef, families)
     score_rating, score_length, rating_length = [plan.value for plan in plans]
     partial = float(_partial(score_rating, score_length, rating_length))
+    # A function of the three, which are computed anew in each resample.
     combined = levels.Combined(_partial, plans)
     ends = intervals.of(combined, partial, ci, "dataset", coef, n_boot, seed)
     slope = NO_SLOPE
     reason = "a side is constant, or two sides agree perfectly"
     if not np.isnan(partial):
-        slope, no_slope = _slope([side[present] for side in sides], clusters)
+        items = [side[present] for side in sides]
+        slope, no_slope = _slope(items, clusters)
         reason = "; ".join(filter(None, (ends.reason, no_slope)))
     values = (score_length, rating_length, partial, *slope)
     return LengthBias(*values, coef, covariance, n, present.size - n, ends, reason)
+
+
+def _correlations(
+    sides: Sequence[Floats], coef: str, families: Groups
+) -> list[levels.Statistic]:
+    """Of score and rating, score and length, rating and length, as statistics.
+
+    sides: scores, ratings and lengths. families: of systems and inputs, as `groups.of`.
+    """
+    plans: list[levels.Statistic] = []
+    for a, b in combinations(sides, 2):
+        plans.append(levels.plan(a, b, coef, "dataset", groups=families))
+    return plans
 
 
 def _length_sides(x: Any, y: Any, length: Any, covariance: str) -> tuple[Floats, ...]:
@@ -170,14 +200,26 @@ def _length_sides(x: Any, y: Any, length: Any, covariance: str) -> tuple[Floats,
     return arrays.common(*[arrays.rescaled(side) for side in sides])
 
 
+def _enough(present: npt.NDArray[np.bool_]) -> int:
+    """How many items take part. Raises: ValueError for fewer than 5."""
+    n = int(present.sum())
+    if n < 5:
+        raise ValueError(
+            f"got {n} common items; at least 5 are needed to hold the rating constant"
+        )
+    return n
+
+
 def _groups(present: npt.NDArray[np.bool_], covariance: str) -> Any:
-    """The cluster of each item that takes part; None for independent items (HC3).
+    """The cluster of each item that takes part, (items,); None for independent items
+    (HC3).
 
     Raises: ValueError for fewer than 2 clusters.
     """
     axis = COVARIANCES[covariance]
     if axis is None:
         return None
+    # Systems or inputs with at least one item.
     number = present.any(axis=1 - axis).sum()
     if number < 2:
         raise ValueError(
@@ -195,6 +237,9 @@ def _is_flat(side: Floats) -> bool:
 def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
     """Score with length at equal rating; NaN where the rating says all about either,
     but for rounding.
+
+    xy, xl, yl: correlations of score (x), rating (y) and length (l), numbers or
+    (resamples,).
     """
     unexplained_x = 1 - xy**2
     unexplained_l = 1 - yl**2
@@ -205,7 +250,7 @@ def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
 
 
 def _slope(items: Sequence[Floats], groups: Any) -> tuple[Slope, str]:
-    """Slope, its interval and p; and why these are none.
+    """Slope, its interval and p; and why these are none, "" where they are there.
 
     items: scores, ratings and lengths, (items,) each. groups: of the items, None for
     independent ones (HC3).
@@ -216,12 +261,15 @@ def _slope(items: Sequence[Floats], groups: Any) -> tuple[Slope, str]:
     from scipy import stats
 
     score, rating, length = [stats.zscore(side) for side in items]
-    model = sm.OLS(score, sm.add_constant(np.column_stack([rating, length])))
+    predictors = sm.add_constant(np.column_stack([rating, length]))
+    model = sm.OLS(score, predictors)
     if groups is None:
         fit = model.fit(cov_type="HC3")
     else:
         fit = model.fit(cov_type="cluster", cov_kwds={"groups": groups})
+    # The coefficients are those of the constant, the rating and the length.
     slope = float(fit.params[2])
+    # HC3 divides by 1 - leverage.
     if groups is None and fit.get_influence().hat_matrix_diag.max() > SURE:
         reason = (
             "no HC3 interval of the slope: "
@@ -229,17 +277,25 @@ def _slope(items: Sequence[Floats], groups: Any) -> tuple[Slope, str]:
         )
         return (slope, NAN, NAN, NAN), reason
     low, high = fit.conf_int()[2]
-    return (slope, float(low), float(high), float(fit.pvalues[2])), ""
+    p = float(fit.pvalues[2])
+    return (slope, float(low), float(high), p), ""
 
 
 @dataclass(frozen=True, repr=False)
 class ScaleUse(Result):
     """Which part of its scale a judge uses.
 
-    entropy: bits; evenness: entropy over that of even use of all `steps` values, in [0,
-    1]; NaN for a continuous scale.
-    ties: share of pairs of items with equal scores. floor, ceiling: share at the ends
-    of the scale.
+    n, n_missing: items with and without a score.
+    distinct: how many different scores there are.
+    mean, sd: of the scores; sd with n - 1.
+    entropy: of the scores, in bits.
+    evenness: entropy over that of even use of all `steps` values, in [0, 1]; NaN for a
+    continuous scale.
+    ties: share of pairs of items with equal scores.
+    floor, ceiling: share of scores at the low and at the high end of the scale.
+    counts: (score, items with it), from the lowest up.
+    scale: its ends.
+    steps: values on the scale, None for a continuous one.
     """
 
     n: int
@@ -257,6 +313,7 @@ class ScaleUse(Result):
     steps: int | None = None
 
     def answer(self) -> dict[str, Any]:
+        """The measures of use, and n."""
         names = ("distinct", "entropy", "evenness", "ties", "floor", "ceiling", "n")
         return {name: getattr(self, name) for name in names}
 
@@ -272,24 +329,24 @@ class ScaleUse(Result):
 def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> ScaleUse:
     """How much of the scale do the scores use?
 
-    x: scores of any shape, NaN missing; low, high: ends of the scale; steps: values on
-    it, None if continuous.
+    x: scores of any shape, NaN missing.
+    low, high: ends of the scale.
+    steps: how many values are on it, at least 2; None if it is continuous.
     Raises: ValueError for low >= high, scores off the scale, more different scores than
-    steps, fewer than 2 scores.
+    steps, fewer than 2 scores, and steps below 2.
+
+    Example:
+        >>> use = scale_use([1, 1, 5, 5], 1, 5, steps=5)
+        >>> use.entropy, round(use.evenness, 3), round(use.ties, 3)
+        (1.0, 0.431, 0.333)
     """
     values = arrays.floats(x, "x").ravel()
     low, high = arrays.scale(low, high)
     if steps is not None:
         arrays.whole(steps, "steps", low=2)
     scores = values[~np.isnan(values)]
+    _check_on_scale(scores, low, high)
     n = len(scores)
-    if n < 2:
-        raise ValueError(f"x: got {n} scores; at least 2 are needed")
-    if scores.min() < low or scores.max() > high:
-        raise ValueError(
-            f"x: got scores from {scores.min():g} to {scores.max():g} "
-            f"on a scale from {low:g} to {high:g}"
-        )
     distinct, counts = np.unique(scores, return_counts=True)
     if steps is not None and len(distinct) > steps:
         raise ValueError(
@@ -297,7 +354,12 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
             "pass steps=None"
         )
     share = counts / n
-    entropy = float(max(-(share * np.log2(share)).sum(), 0.0))
+    information = -(share * np.log2(share)).sum()
+    # One value alone would have -0.
+    entropy = float(max(information, 0.0))
+    evenness = NAN
+    if steps:
+        evenness = float(entropy / np.log2(steps))
     equal_pairs = (counts * (counts - 1.0)).sum()
     return ScaleUse(
         n=n,
@@ -306,7 +368,7 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
         mean=float(scores.mean()),
         sd=float(scores.std(ddof=1)),
         entropy=entropy,
-        evenness=float(entropy / np.log2(steps)) if steps else NAN,
+        evenness=evenness,
         ties=float(equal_pairs / (n * (n - 1.0))),
         floor=float((scores == low).mean()),
         ceiling=float((scores == high).mean()),
@@ -314,3 +376,15 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
         scale=(low, high),
         steps=steps,
     )
+
+
+def _check_on_scale(scores: Floats, low: float, high: float) -> None:
+    """Raises: ValueError for fewer than 2 scores, or scores off the scale."""
+    n = len(scores)
+    if n < 2:
+        raise ValueError(f"x: got {n} scores; at least 2 are needed")
+    if scores.min() < low or scores.max() > high:
+        raise ValueError(
+            f"x: got scores from {scores.min():g} to {scores.max():g} "
+            f"on a scale from {low:g} to {high:g}"
+        )

@@ -1,4 +1,9 @@
-"""Closed-form tests of correlations, for items drawn independently."""
+"""Closed-form tests of correlations, for items drawn independently.
+
+`williams` and `steiger` compare two judges on the same items, `fisher_test` two
+correlations from separate samples; each gives a `Classical`. `special` is scipy's
+module, or the few functions of it that `meta` needs where scipy is not installed.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +23,7 @@ except ModuleNotFoundError:
     # What takes its place is at the end of this file.
     special = None
 
+# "greater": the first correlation is higher
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 
@@ -25,7 +31,13 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 class Classical(Result):
     """One closed-form test, for items that are drawn independently.
 
-    df is NaN for a normal statistic; p is NaN with a reason if undefined.
+    test: its name: williams, steiger or fisher.
+    statistic: t, or z for Steiger's and Fisher's; NaN with a reason if undefined.
+    df: degrees of freedom of t; NaN for a normal statistic.
+    p: that the correlations are equal, by the alternative; NaN with a reason if
+    undefined.
+    alternative: one of `ALTERNATIVES`.
+    n: items, of both samples together.
     """
 
     test: str
@@ -51,17 +63,30 @@ def williams(
     """Do two judges' correlations with the same ratings differ, given how the judges
     correlate with each other?
 
-    r_first, r_second: each judge with the ratings; r_between: the judges with each
-    other; all in [-1, 1]. n: items. Assumes independent items and, in its error,
-    Pearson's coefficient of normal data; ranks of such data come near.
-    coef: a tau is refused: its error is another, and the level at .05 would be .004.
+    It assumes independent items and, in its error, Pearson's coefficient of normal
+    data; ranks of such data come near.
+
+    r_first, r_second: each judge with the ratings, in [-1, 1].
+    r_between: the judges with each other, in [-1, 1].
+    n: items, at least 4.
+    alternative: two-sided, greater (the first is higher) or less.
+    coef: pearson or spearman. A tau is refused: its error is another, and the level at
+    .05 would be .004.
+    Returns: t with n - 3 degrees of freedom.
     Raises: ValueError for a correlation outside [-1, 1], n < 4, another coef or an
     unknown alternative.
     Source: Williams 1959, as recommended by Steiger 1980; for metrics Graham and
     Baldwin 2014.
+
+    Example:
+        >>> result = williams(0.6, 0.5, 0.8, n=100)
+        >>> round(result.statistic, 3), round(result.p, 4)
+        (1.943, 0.0549)
     """
     determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
+    # t = (r1 - r2) sqrt((n - 1)(1 + r12) / divisor), with
+    # divisor = 2 (n - 1) / (n - 3) |R| + mean^2 (1 - r12)^3.
     divisor = 2 * (n - 1) / (n - 3) * determinant
     divisor = divisor + mean**2 * (1 - r_between) ** 3
     t = NAN
@@ -79,27 +104,33 @@ def steiger(
     alternative: str = "two-sided",
     coef: str = "pearson",
 ) -> Classical:
-    """The same question on Fisher's z scale, with the dependence taken at the pooled
-    correlation.
+    """The question of `williams` on Fisher's z scale, with the dependence taken at the
+    pooled correlation.
 
-    Arguments and errors as `williams`. Source: Steiger 1980; Dunn and Clark 1969.
+    Arguments and errors as `williams`.
+    Returns: a normal z; no test (NaN) where a correlation is 1 or -1.
+    Source: Steiger 1980; Dunn and Clark 1969.
     """
     determinant = _determinant(r_first, r_second, r_between, n, coef)
     mean = (r_first + r_second) / 2
+    # z = (z1 - z2) sqrt((n - 3) / (2 - 2 s)), where s is the correlation of the two z.
     with np.errstate(divide="ignore", invalid="ignore"):
         shared = mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
-        joint = r_between * (1 - 2 * mean**2) - shared
-        joint = np.divide(joint, (1 - mean**2) ** 2)
+        covariance = r_between * (1 - 2 * mean**2) - shared
+        joint = np.divide(covariance, (1 - mean**2) ** 2)
         ratio = (n - 3) / np.float64(2 - 2 * joint)
-        z = (np.arctanh(r_first) - np.arctanh(r_second)) * np.sqrt(ratio)
+        gap = np.arctanh(r_first) - np.arctanh(r_second)
+        z = gap * np.sqrt(ratio)
     return _classical("steiger", z, NAN, alternative, n, determinant)
 
 
 def _determinant(
     r_first: float, r_second: float, r_between: float, n: int, coef: str
 ) -> float:
-    """Of the three correlations, checked; below 0, but for rounding, where no three
-    columns can have them together.
+    """The determinant of the matrix of the three correlations, which are checked; below
+    0, but for rounding, where no three columns can have them together.
+
+    Raises: ValueError as `williams`, but for the alternative.
     """
     for r in (r_first, r_second, r_between):
         arrays.number(r, "correlation", -1, 1)
@@ -119,16 +150,25 @@ def fisher_test(
 ) -> Classical:
     """Do two correlations from separate, independent samples differ?
 
+    r_first, r_second: the correlations, in [-1, 1].
+    n_first, n_second: items of each sample, at least 4.
+    alternative: two-sided, greater (the first is higher) or less.
+    Returns: a normal z; no test (NaN) where a correlation is 1 or -1.
     Raises: ValueError for a correlation outside [-1, 1], fewer than 4 items in a sample
     or an unknown alternative.
     Source: Fisher 1921.
+
+    Example:
+        >>> round(fisher_test(0.6, 50, 0.4, 60).p, 4)
+        0.1714
     """
     for r, n in ((r_first, n_first), (r_second, n_second)):
         arrays.number(r, "correlation", -1, 1)
         arrays.whole(n, "n", low=4)
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.arctanh(r_first) - np.arctanh(r_second)
-    z = gap / np.sqrt(1 / (n_first - 3) + 1 / (n_second - 3))
+    variance = 1 / (n_first - 3) + 1 / (n_second - 3)
+    z = gap / np.sqrt(variance)
     return _classical("fisher", z, NAN, alternative, n_first + n_second)
 
 
@@ -140,6 +180,10 @@ def _classical(
     n: int,
     determinant: float = 0.0,
 ) -> Classical:
+    """The test of a statistic, by t or, where df is NaN, by the normal law.
+
+    determinant: of the correlations; below 0 where they cannot be.
+    """
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     reason = ""
     if determinant < -1e-9:
@@ -164,6 +208,7 @@ def _classical(
 
 # -- without scipy: the same to 1e-12
 
+# the nodes of the quadrature, and how far beyond its lower end each stands
 _STEPS = np.linspace(-5, 5, 401)
 _BEYOND = np.exp(np.pi / 2 * np.sinh(_STEPS))
 
@@ -174,9 +219,11 @@ def _above(df: float, t: float) -> float:
     Source: exp-sinh quadrature, Takahasi and Mori 1974.
     """
     weights = _BEYOND * np.cosh(_STEPS)
+    # Constants of the density and of the step cancel in the ratio.
     integrals = []
     for start in (t, 0.0):
-        log_density = -(df + 1) / 2 * np.log1p((start + _BEYOND) ** 2 / df)
+        squares = (start + _BEYOND) ** 2
+        log_density = -(df + 1) / 2 * np.log1p(squares / df)
         integrals.append((np.exp(log_density) * weights).sum())
     above, half = integrals
     return float(above / half / 2)
@@ -197,6 +244,7 @@ def _quantile(df: float, p: float) -> float:
     """
     if not df > 0:
         return NAN
+    # Of the absolute value, by bisection to the last bit.
     low = 0.0
     high = 1.0
     share = min(p, 1 - p)

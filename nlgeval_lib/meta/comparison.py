@@ -11,6 +11,11 @@ a system unlike these may exist.
 
 Measured level at .05 with SummEval's variances: jack-both 0 to .11; perm-systems .02 to
 .19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
+
+`compare` gives a `Comparison`. `_Judges` holds the two judges on their common items and
+tests them: by the jackknife (`by_jackknife`), or by exchanging their scores
+(`by_exchange`), for which `standardised` and `joined` bring both to one scale and
+`p_value` counts the exchanges as extreme as the data.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from .draws import Draws, Weights
 from .jackknife import Spread
 from .result import NAN, NO_INTERVAL, Floats, Interval
 
+# what `units=` may name; a unit alone is "perm-" of it
 TESTS = (
     *draws.UNITS,
     *(f"perm-{unit}" for unit in draws.UNITS),
@@ -44,9 +50,23 @@ MOST_PATTERNS = 10_000
 class Comparison(questions.Questioned):
     """Two judges against the same ratings on their common items.
 
-    difference: first minus second, of the scores as given. p: NaN with a reason
-    where not defined. low, high: of the difference, where asked for. test: its name and
-    settings. spread: of a jackknife test.
+    first, second: the coefficient of each judge.
+    difference: first minus second, of the scores as given.
+    p: NaN with a reason where not defined.
+    coef, level, nan: as in `correlate`.
+    test: its name and settings, such as jack-both|df:7.5.
+    alternative: two-sided, greater (the first is higher) or less.
+    scaling: "z" where the judges were standardised to be exchanged, else "".
+    n: items that took part.
+    n_missing: items that any side lacked at first.
+    total: all items.
+    seed: of random exchanges; None for a test without them.
+    interval: of the difference; its ends are `low` and `high`, NaN where none was asked
+    for.
+    reason: why there is no test or no interval, or what to doubt; "" for nothing.
+    spread: of a jackknife test, else None.
+    basis: what further questions are answered from.
+    null: the difference after each exchange; empty for a jackknife test.
     """
 
     first: float
@@ -88,13 +108,15 @@ class Comparison(questions.Questioned):
         systems: int | None = None,
         inputs: int | None = None,
     ) -> float:
-        """The smallest difference that the two-sided jackknife test at alpha finds with
-        this power.
+        """The smallest difference that the two-sided jackknife test finds.
 
-        systems, inputs: of another design with these variances. NaN where the test was
-        none or not by jackknife.
-        Raises: ValueError for shares outside (0, 1), and for another design of a test
-        that is not over both.
+        power: with this probability. alpha: at this level.
+        systems, inputs: how many another design has, at least 3 each, with the same
+        variances; None for those of the data.
+        Returns: in units of the coefficient; NaN where the test was none or not by
+        jackknife.
+        Raises: ValueError for shares outside (0, 1), fewer than 3 units, and another
+        design of a test that is not over both.
         """
         arrays.share(power, "power")
         arrays.share(alpha, "alpha")
@@ -130,10 +152,14 @@ def compare(
 ) -> Comparison:
     """Does the first judge follow the ratings better than the second?
 
-    first, second, y: one shape, flat or `X[system, input]`; items that any of the three
-    lacks are left out. units: None follows the interval that is asked for, and is
-    `DEFAULT_TEST` without one; "auto" as `intervals.chosen` says; else a test of
-    `TESTS`, as this module's docstring explains them.
+    first, second, y: scores of two judges and ratings, of one shape, flat or
+    `X[system, input]`; items that any of the three lacks are left out.
+    coef, level, nan: as in `correlate`.
+    units: a test of `TESTS`, as this module's docstring explains them; "auto" as
+    `intervals.chosen` says; None follows the interval that is asked for, and is
+    `DEFAULT_TEST` without one.
+    n_perm, seed: random exchanges of a permutation test.
+    alternative: two-sided, greater (the first follows better) or less.
     ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
     system_groups, input_groups: as `correlate`; exchanged as a whole, too.
     Raises: ValueError as `correlate`, and for unknown words.
@@ -144,31 +170,27 @@ def compare(
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     n_perm = arrays.whole(n_perm, "n_perm")
     seed = arrays.whole(seed, "seed", low=0)
-    units_together = system_groups, input_groups
-    units = units or following(ci)
-    judges = _Judges(first, second, y, coef, level, nan, units, units_together)
+    families = system_groups, input_groups
+    test = units or following(ci)
+    judges = _Judges(first, second, y, coef, level, nan, test, families)
     if judges.method in ("jack", "careful"):
         result = judges.by_jackknife(alternative)
     else:
         result = judges.by_exchange(alternative, n_perm, seed)
-    pair = judges.pair
-    value = result.difference
-    if np.isnan(value):
+    if np.isnan(result.difference):
         return result
-    ends = intervals.of(
-        pair, value, ci, level, coef, n_boot, seed, confidence, difference=True
-    )
-    reasons = [judges.note, result.reason, ends.reason]
-    result = replace(result, interval=ends)
-    if ends.name and result.influence is not None:
-        reasons.append(result.influence.warning)
-    reason = "; ".join(dict.fromkeys(filter(None, reasons)))
-    return replace(result, reason=reason)
+    return judges.with_interval(result, ci, n_boot, seed, confidence)
 
 
 def following(ci: str | bool | None) -> str:
     """The test of the population that an interval is about: the jackknife over the
-    same units.
+    same units; `DEFAULT_TEST` where the interval names no units.
+
+    ci: as in `compare`.
+
+    Example:
+        >>> following("boot-inputs"), following("careful-both"), following(True)
+        ('jack-inputs', 'careful-both', 'auto')
     """
     method, _, units = str(ci).partition("-")
     if method == "careful":
@@ -181,9 +203,13 @@ def following(ci: str | bool | None) -> str:
 class _Judges:
     """Two judges on their common items, and the test that is to compare them.
 
-    first, second, ratings: NaN in all three where an item takes no part. method, unit:
-    of the test, such as "jack" and "both". note: what the choice of the test has to
-    say.
+    first, second, ratings: NaN in all three where an item takes no part.
+    present: which items take part.
+    lacking: how many items any side lacked at first.
+    groups, names: of systems and inputs, as the module `groups` has them.
+    method, unit: of the test, such as "jack" and "both"; method "" is that of "perm-".
+    note: what the choice of the test has to say.
+    pair: the difference of the two coefficients, as a statistic.
     """
 
     def __init__(
@@ -194,9 +220,13 @@ class _Judges:
         coef: str,
         level: str,
         nan: str,
-        units: str,
-        units_together: tuple[Any, Any],
+        test: str,
+        families: tuple[Any, Any],
     ) -> None:
+        """Raises: ValueError as `compare`.
+
+        test: one of `TESTS`. families: labels of systems and of inputs, or None.
+        """
         sides = arrays.alike(first=first, second=second, y=y)
         self.lacking = int(np.isnan(sides).any(axis=0).sum())
         x_first = arrays.fill(sides[0], sides[2], nan)[0]
@@ -207,9 +237,9 @@ class _Judges:
         self.coef = coef
         self.level = level
         self.nan = nan
-        self.groups = groups.of(self.ratings.shape, *units_together)
-        self.names = groups.names(self.ratings.shape, y, *units_together)
-        self.test = arrays.choice(units, TESTS, "units")
+        self.groups = groups.of(self.ratings.shape, *families)
+        self.names = groups.names(self.ratings.shape, y, *families)
+        self.test = arrays.choice(test, TESTS, "units")
         self.note = ""
         if self.test == "auto":
             self.test, self.note = intervals.chosen(
@@ -224,6 +254,37 @@ class _Judges:
             plans.append(plan)
         self.pair = levels.Combined(np.subtract, plans)
 
+    def with_interval(
+        self,
+        result: Comparison,
+        ci: str | bool | None,
+        n_boot: int,
+        seed: int,
+        confidence: float,
+    ) -> Comparison:
+        """A tested comparison with the interval of its difference, and all reasons.
+
+        ci, n_boot, seed, confidence: as `intervals.of`.
+        """
+        ends = intervals.of(
+            self.pair,
+            result.difference,
+            ci,
+            self.level,
+            self.coef,
+            n_boot,
+            seed,
+            confidence,
+            difference=True,
+        )
+        reasons = [self.note, result.reason, ends.reason]
+        result = replace(result, interval=ends)
+        if ends.name and result.influence is not None:
+            reasons.append(result.influence.warning)
+        # Test and interval may have one reason in common.
+        reason = "; ".join(dict.fromkeys(filter(None, reasons)))
+        return replace(result, reason=reason)
+
     def _result(self, alternative: str, **settings: Any) -> Comparison:
         """The comparison without a p; with a reason where a coefficient is undefined.
 
@@ -235,7 +296,12 @@ class _Judges:
         if np.isnan(difference):
             reason = _undefined([first, second])
         basis = questions.Basis(
-            self.pair, difference, self.level, self.coef, self.names, True
+            self.pair,
+            difference,
+            self.level,
+            self.coef,
+            self.names,
+            difference=True,
         )
         result = Comparison(
             first=first,
@@ -271,7 +337,8 @@ class _Judges:
     def by_exchange(self, alternative: str, n_perm: int, seed: int) -> Comparison:
         """The comparison with p by exchanging the judges' scores.
 
-        "exact-systems" takes random masks where there are too many patterns.
+        n_perm, seed: of random exchanges, which "exact-systems" takes, too, where there
+        are too many patterns.
         """
         patterns = None
         if self.method == "exact":
@@ -289,7 +356,8 @@ class _Judges:
         if result.reason:
             return result
         observed, null = self._exchanged(masks)
-        p, reason = p_value(null, observed, alternative, patterns is not None)
+        every = patterns is not None
+        p, reason = p_value(null, observed, alternative, every)
         return replace(result, p=p, reason=reason, null=null)
 
     def _grouped(self) -> str:
@@ -300,16 +368,19 @@ class _Judges:
 
     def _exchanged(self, masks: Iterator[Draws]) -> tuple[float, Floats]:
         """The difference without an exchange, on the common scale of both judges, and
-        after each exchange.
+        after each exchange, (exchanges,).
+
+        masks: 1 where the judges' scores change places.
         """
         first = standardised(self.first)
         second = joined(standardised(self.second), first)
         swapped = levels.Swapped(
             first, second, self.ratings, self.coef, self.level, self.nan
         )
-        kind = draws.exact(2 * self.ratings.size)
-        no_exchange = Draws(rows=np.zeros((self.ratings.size, 1), dtype=kind))
-        value_first, value_second = swapped.values(no_exchange)
+        # The data themselves, computed as the exchanges are: nothing changes places.
+        items = self.ratings.size
+        no_mask = np.zeros((items, 1), dtype=draws.exact(2 * items))
+        value_first, value_second = swapped.values(Draws(rows=no_mask))
         observed = float((value_first - value_second)[0])
         differences = []
         for mask in masks:
@@ -319,7 +390,10 @@ class _Judges:
 
 
 def _undefined(values: Sequence[float]) -> str:
-    """Why there is no test where a coefficient of the two judges is not defined."""
+    """Why there is no test where a coefficient of the two judges is not defined.
+
+    values: the first's and the second's.
+    """
     judges = []
     for judge, value in zip(("first", "second"), values, strict=True):
         if np.isnan(value):
@@ -329,7 +403,10 @@ def _undefined(values: Sequence[float]) -> str:
 
 
 def _chunks(patterns: Weights, items: int) -> Iterator[Draws]:
-    """All patterns of exchanged systems, chunk by chunk."""
+    """All patterns of exchanged systems, (systems, patterns), chunk by chunk.
+
+    items: of both judges, which say how large a chunk may be.
+    """
     step = draws.chunk_size(items)
     for start in range(0, patterns.shape[1], step):
         yield Draws(patterns[:, start : start + step])
@@ -342,8 +419,17 @@ def p_value(
     counted in; a reason if some failed.
 
     Permutations without a defined statistic count as extreme: they can only make the
-    test more careful. every: these are all but the mirror images, which exchange what
-    these do not; the data themselves are among them.
+    test more careful.
+    null: the difference in each permutation, NaN where not defined.
+    observed: that of the data.
+    every: these are all but the mirror images, which exchange what these do not; the
+    data themselves are among them. Else they were drawn at random.
+    Returns: p, and what is to be said of it, "" for nothing.
+    Source: Phipson and Smyth 2010, for random permutations.
+
+    Example:
+        >>> p_value(np.array([0.1, -0.3, 0.2]), 0.3)
+        (0.5, '')
     """
     if every:
         null = np.concatenate([null, -null])
@@ -363,6 +449,7 @@ def p_value(
         reason = f"undefined in {lacking} of {number} permutations, counted as extreme"
     if not every:
         return (count + 1) / (number + 1), reason
+    # A pattern and its mirror are as extreme in a two-sided test: 2 of 40 are .05.
     least = 40 if alternative == "two-sided" else 20
     if number < least:
         reason = f"{int(np.log2(number))} systems cannot reach .05"
@@ -370,10 +457,8 @@ def p_value(
 
 
 def standardised(side: Floats) -> Floats:
-    """Scores on the common scale of exchange: mean 0, spread 1; a constant side becomes
-    zero.
-
-    NaN stays.
+    """Scores on the common scale of exchange: mean 0, standard deviation 1; a constant
+    side becomes zero. NaN stays.
     """
     # So that squares neither overflow nor vanish.
     side = arrays.rescaled(side)
@@ -393,14 +478,17 @@ def joined(second: Floats, first: Floats) -> Floats:
     Standardising the same scores in another order, or on another scale, moves their
     last bits; exchanged scores would otherwise tie or not at random. Values of one
     judge are never joined.
+    second, first: of one shape, NaN where an item takes no part.
     """
     present = ~np.isnan(second)
     values = np.unique(second[present])
     targets = np.unique(first[~np.isnan(first)])
     nearest = _nearest(values, targets)
     nearest_back = _nearest(targets, values)
-    slack = 64 * np.finfo(float).eps * np.maximum(1.0, np.abs(values))
+    magnitude = np.maximum(1.0, np.abs(values))
+    slack = 64 * np.finfo(float).eps * magnitude
     close = np.abs(values - targets[nearest]) <= slack
+    # Each is the other's nearest, so no two values take one target.
     mutual = nearest_back[nearest] == np.arange(len(values))
     values_joined = np.where(close & mutual, targets[nearest], values)
     out = second.copy()
@@ -410,6 +498,8 @@ def joined(second: Floats, first: Floats) -> Floats:
 
 
 def _nearest(values: Floats, among: Floats) -> npt.NDArray[np.integer]:
-    """The place of the nearest entry of `among`, which is sorted, for each value."""
+    """The place of the nearest entry of `among`, which is sorted, for each value:
+    (values,).
+    """
     middles = (among[1:] + among[:-1]) / 2
     return np.searchsorted(middles, values)

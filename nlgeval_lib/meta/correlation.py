@@ -1,5 +1,10 @@
 """How well scores follow human ratings: over all items, by input, over systems, by
 stratum; what gaps could change.
+
+`correlate` gives one `Correlation`, with interval and doubts; `coefficients` the bare
+numbers of many judges; `by_stratum` a `Correlation` of each kind of item; `bounds` the
+lowest and highest value that missing scores allow (`Bounds`). The coefficient itself is
+prepared by `levels.plan`, which gives it for any resample.
 """
 
 from __future__ import annotations
@@ -21,12 +26,19 @@ from .result import NAN, NO_INTERVAL, Floats, Interval, Result
 class Correlation(Questioned):
     """One correlation and all that is needed to know what it is.
 
-    value: NaN where the coefficient is not defined; `reason` then says why. n: items
-    that took part. n_units: what the coefficient ran over: items, inputs averaged, or
-    systems. n_missing: items that lacked a score or a rating. n_skipped: inputs without
-    a defined coefficient (input level) or systems without a common item (system level).
-    low, high: ends of the interval asked for, NaN without one. `influence`,
-    `these_systems` and `other_systems` say more.
+    `influence`, `these_systems` and `other_systems` say more.
+
+    value: NaN where the coefficient is not defined; `reason` then says why.
+    coef, level, nan: as in `correlate`.
+    n: items that took part.
+    n_units: what the coefficient ran over: items, inputs averaged, or systems.
+    n_missing: items that lacked a score or a rating.
+    n_skipped: inputs without a defined coefficient (input level) or systems without a
+    common item (system level).
+    total: all items.
+    interval: its ends are `low` and `high`; NaN where none was asked for.
+    reason: why there is no value or no interval, or what to doubt; "" for nothing.
+    basis: what further questions are answered from.
     """
 
     value: float
@@ -67,46 +79,65 @@ def correlate(
 
     x, y: one shape, flat (dataset level only) or `X[system, input]`; NaN is missing.
     coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b),
-    or acc-eq, in [-1, 1]; acc-eq is the share of pairs ordered or tied alike, in [0,
-    1]. nan: a policy of `POLICIES`.
+    in [-1, 1]; or acc-eq, the share of pairs ordered or tied alike, in [0, 1].
     level: dataset, one list of items; input, one coefficient an input, averaged over
     the inputs where it is defined (grouped by system instead: pass x.T and y.T);
-    system, over the systems' means. ci, n_boot, seed, confidence: the interval, as
-    `intervals.of` says. system_groups, input_groups: a label each (the family of a
-    system, the topic of an input; of flat data, `input_groups` a row): what is left out
-    or drawn anew as a whole.
+    system, over the systems' means.
+    nan: a policy of `POLICIES`.
+    ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
+    system_groups, input_groups: a label each (the family of a system, the topic of an
+    input; of flat data, `input_groups` a row): what is left out or drawn anew as a
+    whole.
+    Returns: NaN with a reason where a side is constant.
     Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer
     than 3 common items (or systems, at system level), fewer than 2 systems at input
-    level, and unknown words. A constant side gives NaN with a reason.
+    level, and unknown words.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
+
+    Example:
+        >>> round(correlate([1, 2, 3, 4], [1, 3, 2, 4], "kendall").value, 3)
+        0.667
     """
     coef = levels.named(coef, level)
     a, b = arrays.alike(x=x, y=y)
     a, b, lacking = arrays.fill(a, b, nan)
     levels.check(a, level)
-    units_together = system_groups, input_groups
-    plan = levels.plan(a, b, coef, level, nan, groups.of(a.shape, *units_together))
-    value = plan.value
-    basis = Basis(plan, value, level, coef, groups.names(a.shape, y, *units_together))
-    units, skipped, reason = _units(plan, a, b)
-    if not np.isnan(value):
-        reason = ""
-    ends = intervals.of(plan, value, ci, level, coef, n_boot, seed, confidence)
-    if not reason:
+    families = groups.of(a.shape, system_groups, input_groups)
+    plan = levels.plan(a, b, coef, level, nan, families)
+    names = groups.names(a.shape, y, system_groups, input_groups)
+    basis = Basis(plan, plan.value, level, coef, names)
+    ends = intervals.of(plan, basis.value, ci, level, coef, n_boot, seed, confidence)
+    return _correlation(plan, basis, ends, a, b, n_missing=lacking, nan=nan)
+
+
+def _correlation(
+    plan: levels.Listed | levels.Systems,
+    basis: Basis,
+    ends: Interval,
+    x: Floats,
+    y: Floats,
+    **settings: Any,
+) -> Correlation:
+    """The result, with its counts and a reason.
+
+    x, y: scores and ratings, NaN in both where an item takes no part. settings: fields
+    of `Correlation`.
+    """
+    units, skipped, reason = _units(plan, x, y)
+    if not np.isnan(basis.value):
         reason = _with_influence(basis, ends)
     return Correlation(
-        value=value,
-        coef=coef,
-        level=level,
+        value=basis.value,
+        coef=basis.coef,
+        level=basis.level,
         n=int(plan.present.sum()),
         n_units=units,
-        n_missing=lacking,
         n_skipped=skipped,
-        total=a.size,
-        nan=nan,
+        total=x.size,
         interval=ends,
         reason=reason,
         basis=basis,
+        **settings,
     )
 
 
@@ -123,7 +154,11 @@ def _with_influence(basis: Basis, ends: Interval) -> str:
 def _units(
     plan: levels.Listed | levels.Systems, x: Floats, y: Floats
 ) -> tuple[int, int, str]:
-    """What a coefficient ran over, what it skipped, and why it would be undefined."""
+    """What a coefficient ran over, what it skipped, and why it would be undefined.
+
+    Returns: `n_units` and `n_skipped` of `Correlation`, and the reason, which holds
+    only where the coefficient is NaN.
+    """
     present = plan.present
     all_items = everything(present.shape)
     if isinstance(plan, levels.Systems):
@@ -146,9 +181,11 @@ def coefficients(
     """How strongly does each of many judges follow the same ratings? Numbers only;
     `correlate` explains one.
 
-    x: `X[judge, item]` or `X[judge, system, input]`; y: one judge's shape. Returns
-    (judges,), equal to `correlate` of each; NaN where a coefficient is not defined or a
-    judge has fewer than 3 common items (systems at system level).
+    x: `X[judge, item]` or `X[judge, system, input]`.
+    y: ratings, of one judge's shape.
+    coef, level, nan: as in `correlate`.
+    Returns: (judges,), equal to `correlate` of each; NaN where a coefficient is not
+    defined or a judge has fewer than 3 common items (systems at system level).
     Raises: ValueError for bad arrays, shapes that do not fit, unknown words.
     """
     coef = levels.named(coef, level)
@@ -166,24 +203,31 @@ def coefficients(
     a = np.stack([scores for scores, _, _ in pairs])
     b = np.stack([own_ratings for _, own_ratings, _ in pairs])
     present = ~np.isnan(a)
-    lacks_items = present.reshape(len(a), -1).sum(axis=1) < 3
+    items = present.reshape(len(a), -1).sum(axis=1)
+    lacks_items = items < 3
     if level == "system":
-        lacks_items |= present.any(axis=2).sum(axis=1) < 3
+        systems = present.any(axis=2).sum(axis=1)
+        lacks_items |= systems < 3
     values = levels.stacked(a, b, coef, level, nan)
     return np.where(lacks_items, np.nan, values)
 
 
 def _constant_sides(x: Floats, y: Floats, prefix: str = "") -> str:
-    """Why a coefficient is not defined: which side is constant."""
+    """Why a coefficient is not defined: which side is constant.
+
+    prefix: of the sides' names, such as "mean ".
+    """
     sides = []
-    for name, side in ((f"{prefix}scores", x), (f"{prefix}ratings", y)):
+    named_sides = {f"{prefix}scores": x, f"{prefix}ratings": y}
+    for name, side in named_sides.items():
         low = np.nanmin(side)
         high = np.nanmax(side)
         if low == high:
             sides.append(f"constant {name} (all {low:g})")
         elif high - low <= 1e-12 * max(abs(low), abs(high)):
             sides.append(f"{name} constant but for rounding (all near {low:g})")
-    return f"{' and '.join(sides) or 'constant ranks'}: the coefficient is not defined"
+    cause = " and ".join(sides) or "constant ranks"
+    return f"{cause}: the coefficient is not defined"
 
 
 def by_stratum(
@@ -196,43 +240,63 @@ def by_stratum(
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
+    x, y, coef, level: as in `correlate`.
     strata: a label for each item (shaped like x) or for each input of `X[system,
-    input]`. settings: of the interval, as `correlate`. A stratum with too few items has
-    NaN and says so. The order is that of first appearance.
-    Raises: ValueError as `correlate`, and for labels that do not fit.
+    input]`.
+    settings: of the interval, as `correlate`.
+    Returns: a correlation by label, in order of first appearance. A stratum with too
+    few items has NaN and says so.
+    Raises: ValueError as `correlate`, for labels that do not fit, and for missing ones.
     """
     a, b = arrays.alike(x=x, y=y)
     arrays.same_labels(x=x, strata=strata)
     labels = _labels(strata, a)
-    absent = np.isnan(a) | np.isnan(b)
     by_label: dict[Any, Correlation] = {}
     for label in dict.fromkeys(labels.ravel().tolist()):
         inside = labels == label
-        size = int(inside.sum())
-        lacking = int((inside & absent).sum())
-        columns = inside
-        if a.ndim == 2:
-            columns = inside.any(axis=0)
-        scores = np.where(inside, a, np.nan)[..., columns]
-        ratings = np.where(inside, b, np.nan)[..., columns]
-        try:
-            correlation = correlate(scores, ratings, coef, level, **settings)
-        except ValueError as error:
-            if "common item" not in str(error):
-                raise
-            correlation = Correlation(
-                value=NAN,
-                coef=coef,
-                level=level,
-                n=size - lacking,
-                n_units=0,
-                n_missing=lacking,
-                n_skipped=0,
-                total=size,
-                reason=str(error),
-            )
-        by_label[label] = replace(correlation, n_missing=lacking, total=size)
+        by_label[label] = _of_stratum(a, b, inside, coef, level, settings)
     return by_label
+
+
+def _of_stratum(
+    x: Floats,
+    y: Floats,
+    inside: npt.NDArray[np.bool_],
+    coef: str,
+    level: str,
+    settings: dict[str, Any],
+) -> Correlation:
+    """The correlation of the items of one kind, `inside`; NaN where they are too few.
+
+    Raises: ValueError as `correlate`, but for too few items.
+    """
+    absent = np.isnan(x) | np.isnan(y)
+    size = int(inside.sum())
+    lacking = int((inside & absent).sum())
+    # Only inputs with an item of this kind: the others would count as skipped.
+    columns = inside
+    if x.ndim == 2:
+        columns = np.asarray(inside.any(axis=0))
+    scores = np.where(inside, x, np.nan)[..., columns]
+    ratings = np.where(inside, y, np.nan)[..., columns]
+    try:
+        correlation = correlate(scores, ratings, coef, level, **settings)
+    except ValueError as error:
+        if "common item" not in str(error):
+            raise
+        correlation = Correlation(
+            value=NAN,
+            coef=coef,
+            level=level,
+            n=size - lacking,
+            n_units=0,
+            n_missing=lacking,
+            n_skipped=0,
+            total=size,
+            reason=str(error),
+        )
+    # Items of other strata are no missing ones of this.
+    return replace(correlation, n_missing=lacking, total=size)
 
 
 def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
@@ -248,10 +312,12 @@ def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
             f"strata: got shape {labels.shape} for items {items.shape}; "
             "pass a label for each item or input"
         )
-    missing = sum(label is None or label != label for label in labels.ravel().tolist())
-    if missing:
+    listed = labels.ravel().tolist()
+    # NaN differs from itself.
+    lacking = sum(label is None or label != label for label in listed)
+    if lacking:
         raise ValueError(
-            f"strata: {missing} of {labels.size} labels are missing; "
+            f"strata: {lacking} of {labels.size} labels are missing; "
             "name them, or leave those items out"
         )
     return labels
@@ -265,6 +331,11 @@ class Bounds(Result):
     low, high: the extremes over the fills tried, so the truth may lie further out,
     never further in; for Pearson at dataset level, low is exact where it is at least 0.
     value: the correlation without the missing items.
+    coef, level: as in `correlate`.
+    n_missing: rated items without a score.
+    total: all items.
+    n_fills: how many fills were tried.
+    scale: the ends of the judge's scale.
     """
 
     low: float
@@ -295,10 +366,11 @@ def bounds(
     """Between what limits could the correlation lie if the judge had given the missing
     scores?
 
-    x, y: as `correlate`; items without a rating are left out. low, high: ends of the
-    judge's scale. Fills tried: at every cut between ratings, one end of the scale below
-    it and the other above, and the same with the scores at each end slightly spread in
-    the order of the ratings, or against it.
+    Fills tried: at every cut between ratings, one end of the scale below it and the
+    other above, and the same with the scores at each end slightly spread in the order
+    of the ratings, or against it.
+    x, y, coef, level: as in `correlate`; items without a rating are left out.
+    low, high: ends of the judge's scale.
     Raises: ValueError as `correlate`, for low >= high, and for scores off the scale.
     """
     low, high = arrays.scale(low, high)
@@ -331,16 +403,22 @@ def bounds(
 def _fills(
     ratings: Floats, low: float, high: float, most_cuts: int = 60
 ) -> Iterator[Floats]:
-    """Scores for the missing items: two-valued by a cut in the ratings, and the same
-    with a slight order within.
+    """Scores for the missing items, (missing,): two-valued by a cut in the ratings, and
+    the same with a slight order within.
+
+    ratings: of the missing items. low, high: ends of the scale. most_cuts: of more
+    different ratings, as many quantiles are taken.
     """
     distinct = np.unique(ratings)
     cuts = distinct
     if len(cuts) > most_cuts:
         shares = np.linspace(0, 1, most_cuts)
         cuts = np.unique(np.quantile(ratings, shares, method="nearest"))
+    # A millionth of the scale orders the scores and hardly moves them.
     most = (high - low) * 1e-6
-    slight = most * (np.searchsorted(distinct, ratings) / len(distinct))
+    order = np.searchsorted(distinct, ratings) / len(distinct)
+    slight = most * order
+    # The last cut has all ratings below it.
     for edge in (*cuts, np.inf):
         above = ratings >= edge
         yield np.where(above, high, low)

@@ -1,6 +1,9 @@
 """Which items each resample holds: counts, left-out units, swap masks.
 
-In chunks, which do not change what is drawn.
+All come as `Draws`, in chunks, which do not change what is drawn: `resamples` for the
+bootstrap and for random exchanges, `every_pattern` for all exchanges, `left_out` for
+the jackknife, `everything` for the data themselves. A unit is a row (an item), an
+input or a system; units with a group are drawn, exchanged and left out by the group.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy.typing as npt
 
 from . import arrays
 
+# what may be drawn anew; both are systems and inputs at once
 UNITS = ("rows", "inputs", "systems", "both")
 
 Weights = npt.NDArray[np.floating]
@@ -28,8 +32,9 @@ class Draws:
     """How often each unit enters, for b resamples; None means each once. An item enters
     as often as the product says.
 
-    systems: (systems, b). inputs: (inputs, b). rows: (items, b), items in row-major
-    order of `X[system, input]`.
+    systems: (systems, b).
+    inputs: (inputs, b).
+    rows: (items, b), items in row-major order of `X[system, input]`.
     """
 
     systems: Weights | None = None
@@ -37,7 +42,9 @@ class Draws:
     rows: Weights | None = None
 
     def __len__(self) -> int:
-        return self._first(self.systems, self.inputs, self.rows).shape[1]
+        """How many resamples there are."""
+        weights = self._first(self.systems, self.inputs, self.rows)
+        return weights.shape[1]
 
     @staticmethod
     def _first(*weights: Weights | None) -> Weights:
@@ -45,8 +52,17 @@ class Draws:
         return next(array for array in weights if array is not None)
 
     def factors(self, places: Ints, inputs: int) -> tuple[Ints, Weights, Ints, Weights]:
-        """Rows and weights of both factors of the weights of items, by their places
-        in row-major order.
+        """Both factors of the weights of items: `a[rows_a] * b[rows_b]` are the
+        weights, (items, b).
+
+        places: of the items, in row-major order. inputs: how many the data have.
+        Returns: rows_a, a, rows_b, b: rows (items,), factors `[row, resample]`.
+
+        Example:
+            >>> drawn = Draws(systems=np.array([[2.0], [0.0]]))
+            >>> rows_a, a, rows_b, b = drawn.factors(np.arange(6), inputs=3)
+            >>> (a[rows_a] * b[rows_b]).ravel()
+            array([2., 2., 2., 0., 0., 0.])
         """
         kind = self._first(self.rows, self.systems, self.inputs).dtype
         once = np.ones((1, len(self)), dtype=kind)
@@ -69,6 +85,7 @@ class Draws:
 def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> None:
     """Refuse units that the data do not have.
 
+    units: one of `UNITS`. shape: of the data. name: of the argument, for errors.
     Raises: ValueError for an unknown word, or for anything but "rows" on flat data.
     """
     arrays.choice(units, UNITS, name)
@@ -90,7 +107,9 @@ def exact(bound: int) -> type[np.floating]:
 
 def chunk_size(items: int) -> int:
     """Resamples per chunk, so that one array of a chunk has some million entries."""
-    return int(np.clip(2**22 // max(items, 1), 4, 1024))
+    entries = 2**22
+    number = entries // max(items, 1)
+    return int(np.clip(number, 4, 1024))
 
 
 def resamples(
@@ -104,12 +123,15 @@ def resamples(
     """Bootstrap counts for n resamples, chunk by chunk: units drawn with replacement,
     as many as there are.
 
+    shape: of the data. units: one of `UNITS`, each kind with its own random numbers.
     swap: masks of permutations in their place (1: exchange the two judges' scores
-    here), each with probability 1/2. groups: drawn, or exchanged, as a whole.
+    here), each with probability 1/2.
+    groups: drawn, or exchanged, as a whole.
     """
     items = int(np.prod(shape))
     stream = 0
     if swap:
+        # Two judges' scores; and random numbers that no bootstrap uses.
         items = 2 * items
         stream = 4
     step = chunk_size(items)
@@ -121,13 +143,14 @@ def resamples(
     sizes = _sizes(shape, units, groups)
     rng = {}
     for unit in sizes:
-        rng[unit] = np.random.default_rng([seed, UNITS.index(unit) + stream])
+        number = UNITS.index(unit) + stream
+        rng[unit] = np.random.default_rng([seed, number])
     for start in range(0, n, step):
         b = min(step, n - start)
         drawn = {}
         for unit, size in sizes.items():
             if swap:
-                weights: Ints = rng[unit].integers(0, 2, (b, size), dtype=np.int8)
+                weights = _coins(rng[unit], b, size)
             else:
                 weights = _counts(rng[unit], b, size)
             weights = _of_members(weights.T, groups.get(unit))
@@ -140,7 +163,16 @@ def every_pattern(
 ) -> Weights | None:
     """All ways to exchange some systems' (or families') scores but for mirror images,
     none first: (systems, patterns); None where there are more than `most`.
+
+    present: which items take part, `[system, input]`.
+
+    Example:
+        >>> every_pattern(np.full((3, 2), True), most=100)
+        array([[0., 0., 0., 0.],
+               [0., 1., 0., 1.],
+               [0., 0., 1., 1.]], dtype=float32)
     """
+    # The first system keeps its scores: patterns in which it does not are the mirrors.
     exchanged = taking_part(present, "systems", groups)[1:]
     number = 2 ** len(exchanged)
     if number > most:
@@ -148,17 +180,25 @@ def every_pattern(
     sizes = _sizes(present.shape, "systems", groups)
     kind = exact(2 * present.size)
     patterns = np.zeros((sizes["systems"], number), dtype=kind)
-    bit = np.arange(len(exchanged))[:, None]
-    patterns[exchanged] = np.arange(number) >> bit & 1
+    # The bits of a pattern's number say which systems are exchanged in it.
+    place = np.arange(len(exchanged))[:, None]
+    patterns[exchanged] = np.arange(number) >> place & 1
     return _of_members(patterns, groups.get("systems"))
 
 
 def taking_part(
     present: npt.NDArray[np.bool_], unit: str, groups: Groups = NO_GROUPS
 ) -> Ints:
-    """The numbers of the units, or of their groups, with an item that takes part.
+    """The numbers of the units, or of their groups, with an item that takes part, in
+    ascending order.
 
-    unit: rows, inputs or systems.
+    present: which items take part, shaped like the data.
+    unit: rows, inputs or systems; rows are numbered in row-major order.
+
+    Example:
+        >>> present = np.array([[True, False], [False, False], [True, True]])
+        >>> taking_part(present, "systems"), taking_part(present, "rows")
+        (array([0, 2]), array([0, 4, 5]))
     """
     if unit == "rows":
         members = np.flatnonzero(present)
@@ -176,10 +216,12 @@ def left_out(
     groups: Groups = NO_GROUPS,
     together: Ints | None = None,
 ) -> Iterator[Draws]:
-    """Every sample with one unit left out, rows, inputs or systems, or one group of
-    them: the jackknife.
+    """Every sample with one unit left out, or one group of them: the jackknife.
 
-    together: (samples, units) of what each sample lacks, in place of one alone.
+    shape: of the data. unit: rows, inputs or systems.
+    groups: of units, which are left out as a whole.
+    together: (samples, units), the numbers of the units, or groups, that each sample
+    lacks, in place of one alone.
     """
     items = int(np.prod(shape))
     size = _sizes(shape, unit, groups)[unit]
@@ -194,14 +236,17 @@ def left_out(
 
 
 def _of_members(weights: Any, codes: Ints | None) -> Any:
-    """The weights of groups, (groups, b), as those of their members."""
+    """The weights of groups, (groups, b), as those of their members, (members, b).
+
+    codes: the group of each member; None where members are drawn on their own.
+    """
     if codes is None:
         return weights
     return weights[codes]
 
 
 def everything(shape: tuple[int, ...]) -> Draws:
-    """The data themselves as one resample."""
+    """The data themselves as one resample, for data of this shape."""
     units = "both"
     if len(shape) == 1:
         units = "rows"
@@ -215,7 +260,7 @@ def everything(shape: tuple[int, ...]) -> Draws:
 def _sizes(
     shape: tuple[int, ...], units: str, groups: Groups = NO_GROUPS
 ) -> dict[str, int]:
-    """How many units of each kind are drawn."""
+    """How many units, or groups of them, are drawn, by the kind of unit."""
     if units == "rows":
         sizes = {"rows": int(np.prod(shape))}
     else:
@@ -225,6 +270,11 @@ def _sizes(
     for unit in sizes.keys() & groups.keys():
         sizes[unit] = int(groups[unit].max()) + 1
     return sizes
+
+
+def _coins(rng: np.random.Generator, b: int, size: int) -> Ints:
+    """Coins of 0 or 1: (b, size)."""
+    return rng.integers(0, 2, (b, size), dtype=np.int8)
 
 
 def _counts(rng: np.random.Generator, b: int, size: int) -> Ints:
@@ -238,6 +288,7 @@ def _counts(rng: np.random.Generator, b: int, size: int) -> Ints:
     for start in range(0, b, step):
         rows = out[start : start + step]
         drawn = rng.integers(0, size, rows.shape)
+        # Each row counts in bins of its own, so that one call counts all.
         drawn += size * np.arange(len(rows))[:, None]
         counts = np.bincount(drawn.ravel(), minlength=rows.size)
         rows[:] = counts.reshape(-1, size)

@@ -1,5 +1,7 @@
 """Which systems, inputs or rows belong together (families of one model, topics), and
 what they are called.
+
+`of` gives the groups as numbers, for `draws`; `names` what to call them in words.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import numpy as np
 
 from .draws import Groups
 
+# "systems" or "inputs" -> what each unit, or each group of them, is called
 Names = dict[str, tuple[str, ...]]
 # what a unit is called where nobody named it
 SINGLE = {"systems": "system", "inputs": "input", "rows": "row"}
@@ -18,15 +21,23 @@ SINGLE = {"systems": "system", "inputs": "input", "rows": "row"}
 def of(
     shape: tuple[int, ...], system_groups: Any = None, input_groups: Any = None
 ) -> Groups:
-    """The groups of systems and of inputs, as codes; of flat data `input_groups` has a
-    label a row, and they are groups of rows.
+    """The groups of systems and of inputs: by the kind of unit, the number of each
+    unit's group, from 0 in order of first appearance.
 
-    Labels that all differ are no groups.
-    Raises: ValueError for labels that are missing, or are not one a unit.
+    shape: of the data, (items,) or (systems, inputs).
+    system_groups, input_groups: a label for each; None for no groups. Of flat data
+    `input_groups` has a label a row, and they are groups of rows. Labels that all
+    differ are no groups.
+    Raises: ValueError for labels that are missing, or are not one a unit, and for
+    system_groups of flat data.
+
+    Example:
+        >>> of((3, 2), ["gpt", "llama", "gpt"])
+        {'systems': array([0, 1, 0])}
     """
-    given = {"systems": system_groups, "inputs": input_groups}
+    labels_by_unit = {"systems": system_groups, "inputs": input_groups}
     groups = {}
-    for unit, labels in given.items():
+    for unit, labels in labels_by_unit.items():
         if labels is None:
             continue
         name = f"{SINGLE[unit]}_groups"
@@ -37,27 +48,30 @@ def of(
         if len(np.unique(codes)) == size:
             continue
         groups[unit] = codes
+        # In flat data, and with one system, each row is an input.
         if unit == "inputs" and (len(shape) == 1 or shape[0] == 1):
             groups["rows"] = codes
     return groups
 
 
 def _codes(labels: Any, size: int, name: str) -> Any:
-    """Labels as numbers from 0, in order of first appearance.
+    """Labels as numbers from 0, in order of first appearance: (size,).
 
-    Raises: ValueError.
+    Raises: ValueError for another number of labels, and for missing ones.
     """
     listed = np.asarray(labels, dtype=object).tolist()
     if len(listed) != size:
         raise ValueError(f"{name}: got {len(listed)} labels for {size}; pass one each")
-    missing = sum(label is None or label != label for label in listed)
-    if missing:
+    # NaN differs from itself.
+    lacking = sum(label is None or label != label for label in listed)
+    if lacking:
         raise ValueError(
-            f"{name}: {missing} of {size} labels are missing; "
+            f"{name}: {lacking} of {size} labels are missing; "
             "give what belongs to no group its own name"
         )
-    order = {label: number for number, label in enumerate(dict.fromkeys(listed))}
-    return np.array([order[label] for label in listed])
+    distinct = dict.fromkeys(listed)
+    codes = {label: number for number, label in enumerate(distinct)}
+    return np.array([codes[label] for label in listed])
 
 
 def names(
@@ -67,20 +81,28 @@ def names(
     input_groups: Any = None,
 ) -> Names:
     """What the systems, and groups of inputs, are called: by the groups' labels, the
-    labels of a `DataFrame`, or their numbers.
+    labels of a `DataFrame`, or their numbers. Empty for flat data.
+
+    shape, system_groups, input_groups: as `of`.
+    values: the data, which may be a `DataFrame`.
+
+    Example:
+        >>> names((2, 3), None, input_groups=["news", "sport", "news"])
+        {'systems': ('system 0', 'system 1'), 'inputs': ('news', 'sport')}
     """
-    labels = {"systems": system_groups, "inputs": input_groups}
-    named: Names = {}
-    for axis, unit in enumerate(labels):
+    labels_by_unit = {"systems": system_groups, "inputs": input_groups}
+    names_by_unit: Names = {}
+    for axis, unit in enumerate(labels_by_unit):
         if len(shape) < 2:
             continue
-        given = labels[unit]
-        if given is None and unit == "inputs":
+        labels = labels_by_unit[unit]
+        if labels is None and unit == "inputs":
             # Single inputs are many, and none of them is ever named.
             continue
-        if given is None and hasattr(values, "axes"):
-            given = values.axes[axis]
-        if given is None or len(set(given)) < 2:
-            given = [f"{SINGLE[unit]} {number}" for number in range(shape[axis])]
-        named[unit] = tuple(map(str, dict.fromkeys(given)))
-    return named
+        if labels is None and hasattr(values, "axes"):
+            labels = values.axes[axis]
+        if labels is None or len(set(labels)) < 2:
+            labels = [f"{SINGLE[unit]} {number}" for number in range(shape[axis])]
+        distinct = dict.fromkeys(labels)
+        names_by_unit[unit] = tuple(map(str, distinct))
+    return names_by_unit

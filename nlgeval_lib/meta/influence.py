@@ -1,5 +1,5 @@
 """Which one or two systems, families or topics move an estimate most, and what it is
-without them.
+without them: `of` gives an `Influence`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ TRIED = 8
 class Influence:
     """The estimate without the one or two units that move it most.
 
-    units: their names; kind: "systems" or "inputs", which may be groups of them. value:
-    without them; alone: without the first of them only. share: of the jackknife
-    variance over these units that the first makes, in [0, 1]. outside: the value leaves
-    the interval of all. turns: a difference that was found is not, or is turned round,
-    at the standard error of all.
+    units: their names, the one that alone moves it more first.
+    kind: "systems" or "inputs", which may be groups of them.
+    value: the estimate without them.
+    alone: the estimate without the first of them only.
+    share: of the jackknife variance over these units, the largest that one unit makes,
+    in [0, 1].
+    outside: the value leaves the interval of all.
+    turns: a difference that was found is not, or is turned round, at the standard error
+    of all.
     """
 
     units: tuple[str, ...]
@@ -42,7 +46,9 @@ class Influence:
 
     @property
     def told(self) -> bool:
-        """Is it to be said beside the number?"""
+        """Is it to be said beside the number? So if it changes what the number says, or
+        if one unit makes more than half of the variance.
+        """
         return self.outside or self.turns or self.share > 0.5
 
     def __str__(self) -> str:
@@ -68,11 +74,14 @@ def of(
     """The units that move the statistic's value most; None where there are too few, or
     the data are flat.
 
-    ends: the interval of the value. reach: how far from 0 a difference has to be; NaN
-    where it was not found.
+    statistic: prepared on the data. value: that of all data.
+    names: of systems and of groups of inputs, as `groups.names`.
+    ends: the interval of the value.
+    reach: how far from 0 a difference has to be; NaN where it was not found.
     """
     if statistic.present.ndim < 2 or np.isnan(value):
         return None
+    # Single inputs are never named; groups of them are.
     strongest = None
     for kind in ("systems", "inputs"):
         if kind == "inputs" and kind not in statistic.groups:
@@ -103,18 +112,27 @@ def of(
 def _of_kind(
     statistic: Statistic, value: float, kind: str, names: Names
 ) -> Influence | None:
-    """The one or two units of a kind that move the value most."""
+    """The one or two units of a kind that move the value most; None for fewer than
+    `FEWEST`, or where nothing is defined without them.
+
+    kind: systems or inputs, or groups of them.
+    """
     units = draws.taking_part(statistic.present, kind, statistic.groups)
     if len(units) < FEWEST:
         return None
+    # The value without each unit, and the units by how far they move it.
     single = statistic.without(kind)[units]
     if np.isnan(single).all():
         return None
-    order = np.argsort(-np.nan_to_num(np.abs(single - value)))
-    sets = units[order[:1]][:, None]
-    values = single[order[:1]]
+    moves = np.nan_to_num(np.abs(single - value))
+    order = np.argsort(-moves)
+    # Sets of units to leave out: the strongest alone, or pairs of the strong ones.
+    strongest = order[:1]
+    sets = units[strongest][:, None]
+    values = single[strongest]
     if len(units) >= MANY:
-        sets = np.array(list(combinations(units[order[:TRIED]], 2)))
+        strong = units[order[:TRIED]]
+        sets = np.array(list(combinations(strong, 2)))
         values = statistic.without_these(kind, sets)
     if np.isnan(values).all():
         return None
@@ -132,7 +150,10 @@ def _of_kind(
 
 
 def _share(single: Floats) -> float:
-    """The share of the jackknife variance that one unit makes, the largest."""
+    """The share of the jackknife variance that one unit makes, the largest.
+
+    single: the value without each unit.
+    """
     squares = (single - np.nanmean(single)) ** 2
     total = np.nansum(squares)
     if total == 0:
@@ -141,7 +162,7 @@ def _share(single: Floats) -> float:
 
 
 def _name(kind: str, unit: int, names: Names) -> str:
-    """What a unit is called."""
+    """What a unit, or a group, is called by its number."""
     if kind in names:
         return names[kind][unit]
     return f"{SINGLE[kind]} {unit}"

@@ -1,5 +1,11 @@
 """How far a value would move with other inputs, systems or splits; which interval
 and test are taken unasked.
+
+`of` gives the `Interval` of a statistic by any method; `resolved` says which method a
+`ci=` means, `chosen` what "auto" stands for. `of_mean` and `of_difference` join the
+intervals of several parts. `percentile` and `fisher_interval` are the formulas of two
+methods; that of the jackknife is in `jackknife`. `resampled_t` is for repeated splits
+(`Resampled`).
 """
 
 from __future__ import annotations
@@ -19,15 +25,18 @@ from .result import NAN, Floats, Interval, Result
 # the jackknife, and permutation of systems at system level
 DEFAULT_TEST = "auto"
 DEFAULT_CI = "auto"
+# each with the units that are drawn anew or left out
 METHODS = ("boot", "wide", "jack")
 # by degrees of freedom that count the systems which carry the variance
 CAREFUL = ("careful-both", "careful-systems")
+# what `ci=` may name
 NAMES = (
     *(f"{method}-{unit}" for method in METHODS for unit in draws.UNITS),
     *CAREFUL,
     "fisher",
     "auto",
 )
+# the reason beside a jackknife over inputs of ranks of systems
 STANDS_STILL = (
     "ranks of systems hardly move with one input: too narrow (.27 to .96 held the "
     "truth), 'wide-inputs' holds"
@@ -50,17 +59,24 @@ def of(
     """Within what limits would a statistic fall for other inputs, other systems, or
     both?
 
+    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A
+    unit that a bootstrap draws twice is tied with its copy, which shifts kendall-a,
+    kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
+
+    statistic: prepared on the data. value: that of the data.
     ci: None or False for no interval; True for `DEFAULT_CI`; "auto", as `chosen` says;
     "fisher"; or a method and what is drawn anew (rows, inputs, systems or both):
     "boot-" percentile bootstrap (measured coverage of 95 % .65 to .90 where systems are
     few), "wide-" the same with tails widened for few units, "jack-" jackknife and t,
     "careful-" the same, and holds where a system unlike these may exist.
-    value: the statistic of the data. difference: it is a difference of two
-    coefficients. Rows are drawn i.i.d., which is too narrow where items share inputs or
-    systems. A unit that a bootstrap draws twice is tied with its copy, which shifts
-    kendall-a, kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
-    Raises: ValueError for an unknown `ci`, units that flat data do not have, n_boot <
-    1, a negative seed.
+    level, coef: of the statistic, as in `correlate`.
+    n_boot, seed: random resamples of "boot-" and "wide-".
+    confidence: share of data sets whose interval is to hold the truth, in (0, 1).
+    difference: the statistic is a difference of two coefficients.
+    Returns: ends NaN with a reason where no interval can be given.
+    Raises: ValueError for an unknown `ci`, units that flat data do not have, "fisher"
+    for a difference or a coefficient that has none, n_boot < 1, a negative seed, and a
+    confidence outside (0, 1).
     Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Hesterberg 2015
     (expanded percentile).
     """
@@ -78,17 +94,24 @@ def of(
         ends = _jackknife(statistic, value, name, level, coef, confidence, difference)
     else:
         ends = _bootstrap(statistic, value, name, n_boot, seed, confidence)
-    how = ends.how
+    return _noted(ends, note, confidence)
+
+
+def _noted(ends: Interval, note: str, confidence: float) -> Interval:
+    """The interval with its confidence, and the note on how it was chosen."""
+    settings = ends.how
     if confidence != 0.95:
-        how = f"{how}|conf:{arrays.exactly(confidence)}"
+        settings = f"{settings}|conf:{arrays.exactly(confidence)}"
     reason = "; ".join(filter(None, (note, ends.reason)))
-    return replace(ends, how=how, reason=reason, confidence=confidence)
+    return replace(ends, how=settings, reason=reason, confidence=confidence)
 
 
 def _fisher(
     statistic: Statistic, value: float, level: str, coef: str, confidence: float
 ) -> Interval:
-    """The interval of one coefficient on Fisher's z scale."""
+    """The interval of one coefficient on Fisher's z scale; its n is that of systems at
+    system level, else of items.
+    """
     units = statistic.present
     if level == "system":
         units = np.asarray(units.any(axis=1))
@@ -120,8 +143,10 @@ def _jackknife(
     elif coef == "acc-eq":
         limits = (0, 1)
     one_coefficient = not difference
+    # Fisher's scale for one coefficient over rows, where its z is finite.
     bounded = coef != "acc-eq" and abs(value) < 1 - jackknife.NOTHING
     fisher = units == "rows" and one_coefficient and bounded
+    # V_systems + V_inputs for one coefficient at dataset level: `jackknife.Spread`.
     added = level == "dataset" and one_coefficient
     careful = name in CAREFUL
     spread = jackknife.spread(statistic, units, added, fisher, careful)
@@ -147,23 +172,28 @@ def _bootstrap(
     seed: int,
     confidence: float,
 ) -> Interval:
-    """The percentile interval, "boot-" or "wide-", from resampled units."""
+    """The percentile interval, "boot-" or "wide-", from resampled units.
+
+    name: method and units, such as boot-both.
+    """
     method, _, units = name.partition("-")
     present = statistic.present
     groups = statistic.groups
     chunks = draws.resamples(present.shape, units, n_boot, seed, groups=groups)
-    replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
+    values = [statistic.values(chunk) for chunk in chunks]
+    replicates = np.concatenate(values)
     if method == "wide":
         tail = _widened(statistic, units, confidence)
         ends = percentile(replicates, value, tail, confidence)
     else:
+        # Rounded: .95 has .025 and not a number just beside it.
         tail = round((1 - confidence) / 2, 15)
         ends = percentile(replicates, value, tail, confidence)
         ends = replace(ends, replicates=replicates)
-    how = f"/{n_boot}|seed:{seed}"
+    settings = f"/{n_boot}|seed:{seed}"
     if groups:
-        how += f"|groups:{'+'.join(groups)}"
-    return replace(ends, name=name, how=how)
+        settings += f"|groups:{'+'.join(groups)}"
+    return replace(ends, name=name, how=settings)
 
 
 def resolved(
@@ -173,14 +203,24 @@ def resolved(
     statistic: Statistic,
     kind: str,
 ) -> tuple[str, str]:
-    """The name of the interval that is meant, or none ("") with a reason. As `of`."""
+    """The name of the interval that `ci` means, or none ("") with a reason.
+
+    ci, level, coef, statistic: as in `of`.
+    kind: what the statistic is, "value" or "difference".
+    Returns: the name, and a reason, "" for none.
+    Raises: ValueError for an unknown `ci`, units that the data do not have, and
+    "fisher" where it is none.
+    """
     if ci is None or ci is False:
         return "", ""
-    name = arrays.choice(DEFAULT_CI if ci is True else ci, NAMES, "ci")
+    if ci is True:
+        ci = DEFAULT_CI
+    name = arrays.choice(ci, NAMES, "ci")
     if name == "auto":
         return chosen(kind, level, coef, statistic.present, statistic.groups)
     if name != "fisher":
-        draws.check_units(name.split("-")[1], statistic.present.shape, "ci")
+        units = name.partition("-")[2]
+        draws.check_units(units, statistic.present.shape, "ci")
         return name, ""
     arrays.choice(coef, FISHER, "coef of ci='fisher'")
     if kind == "difference":
@@ -195,11 +235,20 @@ def chosen(
     present: npt.NDArray[np.bool_],
     groups: draws.Groups = draws.NO_GROUPS,
 ) -> tuple[str, str]:
-    """What "auto" stands for: the name of the test or of the interval of a "value" or
-    "difference", or "" and why.
+    """What "auto" stands for, for data of this shape.
 
-    present: which items take part. groups: families and topics count as one each.
+    kind: "test" for a test of a difference; "value" or "difference" for its interval.
+    level, coef: as in `correlate`.
+    present: which items take part, shaped like the data.
+    groups: families and topics, which count as one each.
+    Returns: the name of the test or interval, "" for none; and what is to be said of
+    it, or why there is none.
+
+    Example:
+        >>> chosen("test", "dataset", "pearson", np.full((8, 20), True))
+        ('jack-both', '')
     """
+    # Units that take part; flat data are one system.
     systems = 1
     inputs = present.size
     if present.ndim == 2:
@@ -207,6 +256,7 @@ def chosen(
         inputs = len(draws.taking_part(present, "inputs", groups))
     if level == "system":
         return _chosen_over_systems(kind, coef, systems, groups)
+    # One system, or one input, leaves a list of rows. One group of several does not.
     if present.ndim == 1 or 1 in present.shape:
         return "jack-rows", ""
     if systems == 1 and "systems" not in groups:
@@ -221,7 +271,9 @@ def chosen(
 
 
 def _these_only(number: int, unit: str, groups: draws.Groups) -> str:
-    """What one or two systems (or inputs, or groups of them) can be asked about."""
+    """What one or two systems (or inputs, or groups of them) can be asked about, in
+    words.
+    """
     if unit in groups:
         return f"{number} group(s) of {unit}: what is said holds for these {unit} only"
     return f"{number} {unit}: what is said holds for these two only"
@@ -230,7 +282,10 @@ def _these_only(number: int, unit: str, groups: draws.Groups) -> str:
 def _chosen_over_systems(
     kind: str, coef: str, systems: int, groups: draws.Groups
 ) -> tuple[str, str]:
-    """What "auto" stands for at system level."""
+    """What "auto" stands for at system level; arguments and result as `chosen`.
+
+    systems: how many take part, or groups of them.
+    """
     if kind == "test":
         return "exact-systems", ""
     if groups:
@@ -242,18 +297,17 @@ def _chosen_over_systems(
         least = 4
     if systems >= least:
         return name, ""
-    reason = (
+    return "", (
         f"no interval: {systems} systems at system level, at least {least} are needed"
     )
-    return "", reason
 
 
 def of_mean(parts: Sequence[Any], value: float) -> Interval:
-    """The interval of a mean, as one statistic, from the `replicates` of its parts'
-    intervals.
+    """The 95 % interval of a mean, as one statistic, from its parts' intervals.
 
-    NaN with a reason where the parts' are not of one kind, or have none (system level
-    by default).
+    parts: the `replicates` of each part's interval. value: the mean.
+    Returns: NaN with a reason where the parts' are not of one kind, or have none
+    (system level by default).
     """
     if not parts:
         return Interval()
@@ -277,20 +331,27 @@ def of_mean(parts: Sequence[Any], value: float) -> Interval:
 def of_difference(
     first: Sequence[Any], second: Sequence[Any], value: float
 ) -> Interval:
-    """The interval of the difference of two means of as many parts, as one statistic.
+    """The 95 % interval of the difference of two means of as many parts, as one
+    statistic.
 
-    first, second: as `of_mean`.
+    first, second: the `replicates` of the parts' intervals, as in `of_mean`.
+    value: the difference.
     """
+    # The mean of 2 n values of twice the size, the second's turned, is the difference.
     parts = [times(part, 2) for part in first]
     parts += [times(part, -2) for part in second]
     if all(isinstance(part, tuple) for part in parts):
+        # A difference is no coefficient: its variance is not V_systems + V_inputs.
         for place, (statistic, spread, limits) in enumerate(parts):
             parts[place] = statistic, replace(spread, added=False), limits
     return of_mean(parts, value)
 
 
 def times(replicates: Any, factor: float) -> Any:
-    """The `replicates` of an interval where the value is multiplied by a factor."""
+    """The `replicates` of an interval where the value is multiplied by a factor.
+
+    replicates: values of resamples, or statistic, spread and limits of a jackknife.
+    """
     if not isinstance(replicates, tuple):
         return replicates * factor
     statistic, spread, limits = replicates
@@ -304,6 +365,18 @@ def percentile(
 ) -> Interval:
     """Within what limits do the replicates put the value, with this share of them
     cut off at either end?
+
+    replicates: the statistic in each resample, NaN where not defined.
+    value: that of the data.
+    tail: share that is cut off at each end.
+    confidence: of the interval, for the words of its reason.
+    Returns: NaN with a reason where the value is NaN, more than half of the replicates
+    are, or fewer than 2 are defined.
+
+    Example:
+        >>> ends = percentile(np.arange(101.0), value=50.0)
+        >>> ends.low, ends.high
+        (2.5, 97.5)
     """
     values = replicates[~np.isnan(replicates)]
     undefined = len(replicates) - len(values)
@@ -333,7 +406,11 @@ def percentile(
 
 def _widened(statistic: Statistic, units: str, confidence: float) -> float:
     """The tail that makes the percentile interval of a mean of few units as wide as
-    its t interval.
+    its t interval: Phi(-sqrt(k / (k - 1)) t), with k units and t with k - 1 degrees of
+    freedom.
+
+    units: one of `draws.UNITS`; of both, k is the smaller number.
+    Source: Hesterberg 2015 (expanded percentile).
     """
     kinds = ("systems", "inputs") if units == "both" else (units,)
     numbers = []
@@ -354,15 +431,22 @@ def fisher_interval(
     """Ends of the interval of one correlation from n i.i.d. items; NaN where n is too
     small or |r| is 1.
 
+    r: the correlation. n: items.
     coef: pearson, spearman or kendall-b, each with its own standard error.
-    Raises: ValueError for r outside [-1, 1], an unknown coefficient or a confidence
-    outside (0, 1).
+    Raises: ValueError for r outside [-1, 1], n below 1, an unknown coefficient or a
+    confidence outside (0, 1).
     Source: Bonett and Wright 2000.
+
+    Example:
+        >>> low, high = fisher_interval(0.5, 30)
+        >>> round(low, 3), round(high, 3)
+        (0.17, 0.729)
     """
     arrays.choice(coef, FISHER, "coef")
     arrays.share(confidence, "confidence")
     arrays.number(r, "correlation", -1, 1)
     arrays.whole(n, "n")
+    # The standard error of z is sqrt(scale^2 / (n - less)).
     less = 3
     scale = 1.0
     if coef == "spearman":
@@ -384,8 +468,13 @@ def fisher_interval(
 class Resampled(Result):
     """The mean over splits, its interval, and a two-sided p-value that it is `null`.
 
-    value, low, high: in the unit of the values; p: in [0, 1]; NaN with a reason where
-    not defined.
+    value: the mean, in the unit of the values.
+    low, high: its 95 % interval; NaN with a reason where not defined.
+    p: that the mean is `null`; NaN with a reason where not defined.
+    sd: standard deviation of the values, with splits - 1.
+    n_splits: how many values there are.
+    n_train, n_test: rows (or documents) on each side of a split.
+    null: the mean that is tested.
     """
 
     value: float
@@ -413,13 +502,21 @@ def resampled_t(
     """What do values on repeated train-test splits say, where the splits share their
     data?
 
-    values: one a split, of a quality or of a difference between two models. The splits
-    overlap, so their spread is too small for an ordinary t-test: the variance of the
-    mean is taken as (1 / splits + n_test / n_train) s^2.
+    The splits overlap, so their spread is too small for an ordinary t-test: the
+    variance of the mean is taken as (1 / splits + n_test / n_train) s^2.
+
+    values: one a split, of a quality or of a difference between two models.
     n_train, n_test: rows (or documents) on each side of a split.
-    Raises: ValueError for no value or NaN among them, and sizes below 1 and what is no
+    null: the mean that is tested.
+    Returns: a 95 % interval by t with splits - 1 degrees of freedom.
+    Raises: ValueError for no value or NaN among them, sizes below 1, and what is no
     finite number.
     Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
+
+    Example:
+        >>> result = resampled_t([0.1, 0.3, 0.2, 0.2], n_train=80, n_test=20)
+        >>> round(result.low, 3), round(result.high, 3), round(result.p, 3)
+        (0.016, 0.384, 0.041)
     """
     qualities = arrays.floats(values, "values", "split")
     number = len(qualities)
@@ -442,7 +539,9 @@ def resampled_t(
     )
     if number < 2:
         return result
-    largest = max(float(np.abs(qualities).max()), abs(result.null))
+    # Values that differ by rounding only have no spread.
+    magnitude = float(np.abs(qualities).max())
+    largest = max(magnitude, abs(result.null))
     rounding = 8 * np.finfo(float).eps * largest
     if np.ptp(qualities) <= rounding:
         return _without_spread(result, rounding)
@@ -450,7 +549,10 @@ def resampled_t(
 
 
 def _without_spread(result: Resampled, rounding: float) -> Resampled:
-    """The result of splits that all gave one value."""
+    """The result of splits that all gave one value: p is 1 if it is `null`, else NaN.
+
+    rounding: what counts as no difference.
+    """
     p = NAN
     if abs(result.value - result.null) <= rounding:
         p = 1.0

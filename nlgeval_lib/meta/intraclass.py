@@ -1,4 +1,10 @@
-"""What share of the variance of ratings is between items: intraclass correlations."""
+"""What share of the variance of ratings is between items: intraclass correlations.
+
+`icc` checks the ratings and drops incomplete items. `_mean_squares` is the analysis of
+variance of what is left; `_icc` makes the coefficient and its F interval from the mean
+squares. For other intervals (jackknife, bootstrap) `_OfComplete` computes the
+coefficient anew from items that are left out or counted twice.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from . import arrays, groups
 from .agreement import Agreement, interval_of
 from .result import NAN, Floats, Interval
 
+# design (1, 2, 3), then what is rated: by one rater (1) or by the mean of all (k)
 ICC_KINDS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 
 
@@ -24,52 +32,83 @@ def icc(
     system_groups: Any = None,
     input_groups: Any = None,
 ) -> Agreement:
-    """What share of the variance of ratings is between items, not between raters or
-    noise?
+    """What share of the variance of ratings is between items, not raters or noise?
 
-    ratings: `R[rater, item]` or `R[rater, system, input]`; items that a rater left out
-    are dropped and counted.
+    ratings: `R[rater, item]` or `R[rater, system, input]`, NaN missing; items that a
+        rater left out are dropped and counted.
     kind: "1,1" raters differ by item, "2,1" raters are a sample (absolute agreement),
-    "3,1" these raters only (consistency); "1,k", "2,k", "3,k" the same for the mean of
-    all raters. ci: "f", for independent items; else as in `correlate`; "auto" is "f"
-    for a flat list.
-    Raises: ValueError for fewer than 2 raters or 2 complete items, an unknown kind or
-    interval.
+        "3,1" these raters only (consistency); "1,k", "2,k", "3,k" the same for the mean
+        of all raters.
+    ci: "f", the interval from the F distribution, for independent items; else as in
+        `correlate`; "auto" is "f" for a flat list without groups.
+    n_boot, seed, confidence: of the interval, as in `correlate`.
+    system_groups, input_groups: labels of what is drawn as a whole, as in `correlate`.
+    Returns: at most 1; NaN with a reason where all ratings are equal, or the variance
+        to be shared out is estimated as 0 or less.
+    Raises: ValueError for bad arrays or groups, fewer than 2 raters or 2 complete
+        items, an unknown kind or interval.
     Source: Shrout and Fleiss 1979; intervals as in McGraw and Wong 1996.
+
+    Example:
+        >>> ratings = [[1, 2, 3, 4], [2, 3, 4, 5]]  # the second rates one higher
+        >>> round(float(icc(ratings, "2,1")), 2), round(float(icc(ratings, "3,1")), 2)
+        (0.77, 1.0)
     """
     arrays.choice(kind, ICC_KINDS, "kind")
     arrays.share(confidence, "confidence")
-    given = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
-    table = arrays.rescaled(given)
-    complete = np.asarray(~np.isnan(table).any(axis=0))
+    table, complete = _complete_items(ratings)
     data = table[:, complete].T
     n, k = data.shape
-    if k < 2 or n < 2:
-        raise ValueError(
-            f"ratings: got {k} rater(s) and {n} complete item(s); "
-            "at least 2 of each are needed"
-        )
-    result = Agreement(
-        NAN,
-        f"icc({kind})",
-        n,
-        k,
-        int((~complete).sum()),
-    )
-    variances = _mean_squares(data)
-    if variances.total <= 1e-24 * max((data**2).sum(), 1e-300):
-        return replace(result, reason="all ratings are equal: no variance to share out")
-    value, low, high = map(float, _icc(kind, variances, n, k, confidence))
-    if not value <= 1 + 1e-9 or value == -np.inf:
-        reason = "the variance that is to be shared out is estimated as 0 or less"
+    result = Agreement(NAN, f"icc({kind})", n, k, int((~complete).sum()))
+    value, low, high, reason = _estimate(data, kind, confidence)
+    if reason:
         return replace(result, reason=reason)
+    # The F interval treats items as independent, so unasked it serves flat lists only.
     grouped = groups.of(complete.shape, system_groups, input_groups)
-    if ci == "f" or (ci in ("auto", True) and table.ndim == 2 and not grouped):
+    independent = table.ndim == 2 and not grouped
+    if ci == "f" or (ci in ("auto", True) and independent):
         ends = _from_f_distribution(low, high, confidence)
     else:
         settings = (ci, n_boot, seed, confidence, grouped)
         ends = interval_of(_OfComplete(data, kind), complete, value, *settings)
     return replace(result, value=value, interval=ends, reason=ends.reason)
+
+
+def _complete_items(ratings: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The ratings, divided by a power of two, and which items every rater rated.
+
+    Returns: `[rater, ...]` and, shaped like one rater's ratings, a mask.
+    Raises: ValueError for bad arrays, fewer than 2 raters or 2 complete items.
+    """
+    checked = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
+    table = arrays.rescaled(checked)
+    complete = np.asarray(~np.isnan(table).any(axis=0))
+    k = len(table)
+    n = int(complete.sum())
+    if k < 2 or n < 2:
+        raise ValueError(
+            f"ratings: got {k} rater(s) and {n} complete item(s); "
+            "at least 2 of each are needed"
+        )
+    return table, complete
+
+
+def _estimate(
+    data: Floats, kind: str, confidence: float
+) -> tuple[float, float, float, str]:
+    """The coefficient of complete `data[item, rater]` and the ends of its F interval,
+    or three NaN and the reason.
+    """
+    n, k = data.shape
+    variances = _mean_squares(data)
+    # Ratings that differ by rounding only have nothing to share out.
+    if variances.total <= 1e-24 * max((data**2).sum(), 1e-300):
+        return NAN, NAN, NAN, "all ratings are equal: no variance to share out"
+    value, low, high = map(float, _icc(kind, variances, n, k, confidence))
+    if not value <= 1 + 1e-9 or value == -np.inf:
+        reason = "the variance that is to be shared out is estimated as 0 or less"
+        return NAN, NAN, NAN, reason
+    return value, low, high, ""
 
 
 def _from_f_distribution(low: float, high: float, confidence: float) -> Interval:
@@ -84,8 +123,12 @@ def _from_f_distribution(low: float, high: float, confidence: float) -> Interval
 
 
 class _OfComplete:
-    """The coefficient as a function of how often each item counts, `data[item, rater]`;
-    NaN where it is not defined.
+    """The coefficient as a function of how often each item counts.
+
+    data: `[item, rater]`, complete.
+    kind: of `ICC_KINDS`.
+    Called with counts, whole numbers (items,); NaN where fewer than two items count, or
+    where all ratings of those that do are equal.
     """
 
     def __init__(self, data: Floats, kind: str) -> None:
@@ -107,8 +150,11 @@ class _OfComplete:
 class _MeanSquares(NamedTuple):
     """The analysis of variance of `data[item, rater]`.
 
-    rows: between items. columns: between raters. within: within items. error: what
-    items and raters leave over. total: sum of squares around the mean.
+    rows: mean square between items.
+    columns: mean square between raters.
+    within: mean square within items.
+    error: mean square of what items and raters leave over.
+    total: sum of squares around the mean of all.
     """
 
     rows: float
@@ -119,7 +165,7 @@ class _MeanSquares(NamedTuple):
 
 
 def _mean_squares(data: Floats) -> _MeanSquares:
-    """The mean squares of complete data; what is only rounding is 0."""
+    """The mean squares of complete data `[item, rater]`; what is only rounding is 0."""
     n, k = data.shape
     # Large ratings lose digits otherwise.
     data = data - data[:1, :1]
@@ -128,6 +174,7 @@ def _mean_squares(data: Floats) -> _MeanSquares:
     raters = data.mean(axis=0) - grand
     rows = k * (items**2).sum() / (n - 1)
     columns = n * (raters**2).sum() / (k - 1)
+    # What the items leave over is within them; less the raters' part it is error.
     total = ((data - grand) ** 2).sum()
     within = (total - rows * (n - 1)) / (n * (k - 1))
     residual = total - rows * (n - 1) - columns * (k - 1)
@@ -147,22 +194,29 @@ def _icc(
     k: int,
     confidence: float,
 ) -> tuple[float, float, float]:
-    """The coefficient of a kind and the ends of its interval; of n items and k raters."""
+    """The coefficient of a kind, of n items and k raters, and the ends of its interval.
+
+    Returns: (value, low, high); an end is not finite where its F statistic is not
+    defined.
+    """
+    design, _, unit = kind.partition(",")
     tail = round((1 + confidence) / 2, 15)
+    rows = variances.rows
+    # Where the noise is 0 the ratios are infinite or NaN, and so are the ends.
     with np.errstate(divide="ignore", invalid="ignore"):
-        if kind[0] == "2":
+        if design == "2":
             single = _icc_of_sampled_raters(variances, n, k, tail)
-        elif kind[0] == "1":
-            single = _icc_from_f(
-                variances.rows, variances.within, n, n * (k - 1), k, tail
-            )
+        elif design == "1":
+            df = n * (k - 1)
+            single = _icc_from_f(rows, variances.within, n, df, k, tail)
         else:
             df = (n - 1) * (k - 1)
-            single = _icc_from_f(variances.rows, variances.error, n, df, k, tail)
-        if kind[2] == "1":
+            single = _icc_from_f(rows, variances.error, n, df, k, tail)
+        if unit == "1":
             return single
         value, low, high = [_of_mean(coefficient, k) for coefficient in single]
-        if kind[0] == "2":
+        if design == "2":
+            # The same number by McGraw and Wong's own formula for the mean.
             between_raters = variances.columns - variances.error
             signal = variances.rows - variances.error
             value = signal / (variances.rows + between_raters / n)
@@ -179,8 +233,11 @@ def _icc_from_f(
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater, and its ends from the F statistic.
 
-    rows: mean square between n items; noise: that of the noise, with df degrees of
-    freedom.
+    rows: mean square between n items.
+    noise: mean square of the noise, with df degrees of freedom.
+    k: raters.
+    tail: the quantile of the upper end, .975 for 95 %.
+    Returns: (value, low, high).
     """
     from scipy import special
 
@@ -199,6 +256,8 @@ def _icc_of_sampled_raters(
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater who is one of a sample, and its ends.
 
+    tail: the quantile of the upper end, .975 for 95 %.
+    Returns: (value, low, high).
     Source: McGraw and Wong 1996, with Satterthwaite's degrees of freedom.
     """
     from scipy import special
@@ -206,8 +265,10 @@ def _icc_of_sampled_raters(
     rows = variances.rows
     columns = variances.columns
     error = variances.error
+    # The noise is that of raters and error: k (MSC - MSE) / n in the divisor.
     noise = k * (columns - error) / n
     value = (rows - error) / (rows + (k - 1) * error + noise)
+    # Degrees of freedom of the noise, which joins raters and error.
     ratio = np.float64(columns) / error
     spread = n * (1 + (k - 1) * value) - k * value
     of_raters = k * value * ratio
@@ -218,6 +279,7 @@ def _icc_of_sampled_raters(
         df = k - 1
     upper = special.fdtri(n - 1, df, tail)
     lower = special.fdtri(df, n - 1, tail)
+    # The coefficient's formula, with the mean square of items at either F limit.
     raters_share = k * columns + (k * n - k - n) * error
     low = n * (rows - upper * error)
     low = low / (upper * raters_share + n * rows)
@@ -234,5 +296,7 @@ def _from_f(f: float, k: int) -> float:
 
 
 def _of_mean(value: float, k: int) -> float:
-    """The coefficient of the mean of k raters from that of a single one."""
+    """The coefficient of the mean of k raters from that of a single one
+    (Spearman and Brown).
+    """
     return k * value / (1 + (k - 1) * value)

@@ -1,5 +1,10 @@
 """How much more two raters, or a judge and the ratings, agree than by chance, for
 classes and ordered values.
+
+`kappa` covers nine coefficients: three kinds of distance between two ratings (equal or
+not, linear, quadratic) times three ideas of what chance would give (Cohen, Scott,
+Gwet). `weighted_kappa` is the common one for scales. `_Kappa` computes any of them from
+how often each item counts, so that intervals can resample items.
 """
 
 from __future__ import annotations
@@ -8,11 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import arrays, groups
 from .agreement import EQUAL, Agreement, chance_distance, distances, interval_of
 from .result import NAN, Floats
 
+# how far two different ratings are apart: 1, their difference, or its square
 WEIGHTS = ("none", "linear", "quadratic")
 # how each would rate by chance: by own habits, by habits that both share, or at random
 # for those items that are hard
@@ -34,46 +41,71 @@ def kappa(
 ) -> Agreement:
     """How much more do two raters agree than by chance?
 
-    first, second: flat or `[system, input]`, classes as numbers, NaN missing. weights:
-    none (equal or not), linear, quadratic distances. chance: cohen (kappa), scott (pi),
-    gwet (AC1, with weights AC2). scale: all values that could be given, which counts
-    for gwet; those that occur when None. ci and what follows: as in `correlate`.
-    Raises: ValueError for unequal shapes, values off the scale, no common item, an
-    unknown word.
+    first, second: classes or scale values as numbers, flat or `[system, input]`, NaN
+        missing; items that either lacks are left out and counted.
+    weights: "none" (equal or not), "linear" or "quadratic" distances.
+    chance: "cohen" (kappa; each rater's own habits), "scott" (pi; the habits of both
+        together), "gwet" (AC1, with weights AC2; at random on hard items only).
+    scale: all values that could be given, which counts for gwet; those that occur when
+        None.
+    ci: as in `correlate`; None for no interval.
+    n_boot, seed, confidence: of the interval, as in `correlate`.
+    system_groups, input_groups: labels of what is drawn as a whole, as in `correlate`.
+    Returns: 1 for perfect agreement, 0 for as much as chance gives; NaN with a reason
+        where chance leaves no disagreement.
+    Raises: ValueError for unequal shapes, values off the scale, no common item, groups
+        that do not fit, an unknown word.
     Source: Cohen 1960, 1968; Scott 1955; Gwet 2008, equations 4 and 17.
+
+    Example:
+        >>> float(kappa([1, 1, 2, 2, 3, 3], [1, 1, 2, 3, 3, 3]))
+        0.75
     """
     arrays.choice(weights, WEIGHTS, "weights")
     arrays.choice(chance, CHANCE, "chance")
+    both, present = _common_items(first, second)
+    allowed, name = _allowed(both, scale, weights, chance)
+    coefficient = _Kappa(both, allowed, weights, chance)
+    n = both.shape[1]
+    value = coefficient(np.ones(n))
+    grouped = groups.of(present.shape, system_groups, input_groups)
+    settings = (ci, n_boot, seed, confidence, grouped)
+    ends = interval_of(coefficient, present, value, *settings)
+    reason = ends.reason
+    if np.isnan(value):
+        reason = EQUAL
+    return Agreement(value, name, n, 2, present.size - n, ends, reason)
+
+
+def _common_items(first: Any, second: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The ratings of the items that both rated, `[rater, item]`, and which items these
+    are, shaped like the data.
+
+    Raises: ValueError for unequal shapes and no common item.
+    """
     a, b = arrays.alike(first=first, second=second)
     present = ~(np.isnan(a) | np.isnan(b))
     if not present.any():
         raise ValueError(
             f"got no common item of {a.size}; both raters must have rated at least one"
         )
-    both = np.stack([a[present], b[present]])
+    return np.stack([a[present], b[present]]), present
+
+
+def _allowed(
+    both: Floats, scale: Sequence[float] | None, weights: str, chance: str
+) -> tuple[Floats, str]:
+    """All values that could be given, ascending, and the coefficient's name.
+
+    Raises: ValueError for ratings, `both[rater, item]`, that are not on the scale.
+    """
     name = _name(weights, chance)
-    allowed = np.unique(both)
-    if scale is not None:
-        allowed = np.unique(arrays.floats(scale, "scale", "value"))
-        _check_on_scale(both, allowed)
-        name += f"({','.join(map(arrays.exactly, allowed))})"
-    coefficient = _Kappa(both, allowed, weights, chance)
-    n = both.shape[1]
-    value = coefficient(np.ones(n))
-    grouped = groups.of(present.shape, system_groups, input_groups)
-    ends = interval_of(
-        coefficient, present, value, ci, n_boot, seed, confidence, grouped
-    )
-    reason = EQUAL if np.isnan(value) else ends.reason
-    return Agreement(
-        value,
-        name,
-        n,
-        2,
-        a.size - n,
-        ends,
-        reason,
-    )
+    if scale is None:
+        return np.unique(both), name
+    allowed = np.unique(arrays.floats(scale, "scale", "value"))
+    _check_on_scale(both, allowed)
+    listed = ",".join(map(arrays.exactly, allowed))
+    return allowed, f"{name}({listed})"
 
 
 def weighted_kappa(
@@ -82,35 +114,45 @@ def weighted_kappa(
     """How much more do two raters agree than their own habits would give by chance,
     distances squared?
 
-    As `kappa` with quadratic weights; interval: its `ci` and what follows.
+    first, second: as in `kappa`, whose weights are quadratic here.
+    scale: as in `kappa`; it changes nothing but what is refused and the signature.
+    interval: the arguments of `kappa` from `ci` on.
     """
     return kappa(first, second, "quadratic", scale=scale, **interval)
 
 
 def _name(weights: str, chance: str) -> str:
-    """What a signature says."""
+    """What a signature says: "kappa-quadratic", "pi", "ac1"."""
+    unweighted = weights == "none"
     name = CHANCE[chance]
     if chance == "gwet":
-        name += "1" if weights == "none" else "2"
-    return name if weights == "none" else f"{name}-{weights}"
+        name += "1" if unweighted else "2"
+    if unweighted:
+        return name
+    return f"{name}-{weights}"
 
 
 def _check_on_scale(ratings: Floats, allowed: Floats) -> None:
     """Refuse ratings that are not on the scale.
 
-    Raises: ValueError naming the first.
+    Raises: ValueError naming the lowest of them.
     """
-    off = np.setdiff1d(ratings, allowed)
-    if len(off):
+    off_scale = np.setdiff1d(ratings, allowed)
+    if len(off_scale):
         values_on_scale = ", ".join(f"{value:g}" for value in allowed)
-        raise ValueError(f"got {off[0]:g}, which is not on the scale {values_on_scale}")
+        raise ValueError(
+            f"got {off_scale[0]:g}, which is not on the scale {values_on_scale}"
+        )
 
 
 class _Kappa:
     """The coefficient as a function of how often each item counts; NaN where chance
     leaves no disagreement.
 
-    both: `[rater, item]`. allowed: all values in ascending order.
+    both: `[rater, item]`, the ratings of the two raters.
+    allowed: all values in ascending order.
+    weights: of `WEIGHTS`.
+    chance: a key of `CHANCE`.
     """
 
     def __init__(
@@ -132,6 +174,7 @@ class _Kappa:
         n = counts.sum()
         classes = len(self.values)
         first, second = self.codes
+        # p, q: how often the first and the second rater give each value.
         p = np.bincount(first, counts, classes).astype(float)
         q = np.bincount(second, counts, classes).astype(float)
         if self.chance == "gwet":
@@ -143,10 +186,16 @@ class _Kappa:
             expected = chance_distance(self.values, p, q, self.metric)
         if not expected > 0:
             return NAN
-        return float(1 - n * (counts @ self.gaps) / expected)
+        # One less the observed disagreement over the expected one; the expected one
+        # is of n * n pairs of ratings, so it is set against n times the observed sum.
+        observed = counts @ self.gaps
+        return float(1 - n * observed / expected)
 
     def _at_random(self, shared: Floats) -> float:
-        """Gwet's disagreement by chance, times the squared number of items."""
+        """Gwet's disagreement by chance, times the squared number of items.
+
+        shared: how often each value is given, the mean of both raters.
+        """
         n = shared.sum()
         classes = len(self.values)
         if classes < 2 or n == 0:
@@ -154,6 +203,7 @@ class _Kappa:
         by_row = self.values[:, None]
         gaps = distances(by_row, self.values, self.metric)
         largest = gaps.max()
+        # Weights from 1 for equal values to 0 for the values farthest apart.
         similar = (1 - gaps / largest).sum()
         share = shared / n
         hard = (share * (1 - share)).sum() * similar

@@ -17,8 +17,14 @@ class LabelPlan(Result):
     """Labels a system for an interval of a wanted width; NaN with a reason where no
     number of these inputs is enough.
 
+    width: of the interval that is wanted, from end to end, in units of the ratings.
+    labels: outputs of a system that people must rate, at least 2.
     alone: labels without a judge, more than there are inputs where so many would be
-    needed. narrowest: the width with every input labelled.
+        needed; infinity where no number is enough.
+    narrowest: the width with every input labelled.
+    inputs: that the judge scores.
+    confidence: of the interval, in (0, 1).
+    reason: why `labels` is NaN; else "".
     """
 
     width: float
@@ -48,11 +54,21 @@ def plan_labels(
 ) -> LabelPlan:
     """How many of a system's outputs must people rate, before any are rated?
 
-    width: of the interval, from end to end. sd: of ratings of one system. correlation:
-    of the judge with ratings within a system, in [-1, 1]. inputs: that the judge
-    scores.
-    Raises: ValueError for numbers outside these ranges.
+    The judge scores every input, and its scores stand in for ratings by regression.
+
+    width: of the interval for the system's mean rating, from end to end.
+    sd: standard deviation of the ratings of one system.
+    correlation: of the judge with the ratings within a system, in [-1, 1].
+    inputs: that the judge scores, at least 2.
+    confidence: of the interval, in (0, 1).
+    Raises: ValueError for numbers outside these ranges, and for a width or an sd that
+        is not above 0.
     Source: Cochran 1977, equation 12.67 (double sampling with regression).
+
+    Example:
+        >>> plan = plan_labels(width=0.4, sd=1.0, correlation=0.8, inputs=500)
+        >>> plan.labels, plan.alone
+        (43.0, 99.0)
     """
     variance = arrays.number(sd, "sd", np.nextafter(0, 1)) ** 2
     explained = arrays.number(correlation, "correlation", -1, 1) ** 2
@@ -78,7 +94,16 @@ def fewest_labels(
 ) -> LabelPlan:
     """The fewest labels of a system for an interval of a width.
 
-    The variance is residual / labels + shared with a judge, alone / labels without.
+    The variance of the system's mean is `residual / labels + shared` with a judge,
+    `alone / labels` without.
+
+    width: of the interval, from end to end.
+    residual: variance of a rating that the judge does not explain.
+    shared: variance that more labels do not lower: that of the judge's mean over the
+        inputs.
+    alone: variance of a rating.
+    inputs: that the judge scores.
+    confidence: of the interval, in (0, 1).
     Raises: ValueError for a width that is not above 0, a confidence outside (0, 1).
     """
     arrays.number(width, "width", np.nextafter(0, 1))
@@ -112,7 +137,9 @@ def _width(
     shared: float,
     confidence: float,
 ) -> float:
-    """The width of the interval with so many labels."""
+    """The width of the interval with so many labels, by t with labels - 1 degrees of
+    freedom.
+    """
     quantile = special.stdtrit(labels - 1, (1 + confidence) / 2)
     variance = max(residual / labels + shared, 0.0)
     return float(2 * quantile * np.sqrt(variance))
@@ -127,6 +154,7 @@ def _fewest(
     """The fewest labels, at least 2, whose interval is no wider; infinity where none
     is.
     """
+    # Double until a number is enough, then halve the range in which the fewest lies.
     low = 2
     high = 2
     while _width(high, residual, shared, confidence) > width:

@@ -1,5 +1,11 @@
 """A coefficient at one level as a function of the resample: prepared once, evaluated
 for many resamples at once.
+
+A `Statistic` gives its value for the data, for each resample (`values`), and without
+each unit in turn (`without`). `plan` makes one from scores and ratings: `Listed` at
+dataset and input level, `Systems` at system level. `Combined` joins several, such as
+the difference of two judges. `Swapped` exchanges two judges' scores for permutation
+tests. `stacked` is the short way to many judges' values without resamples.
 """
 
 from __future__ import annotations
@@ -17,13 +23,16 @@ from .draws import NO_GROUPS, Draws, Groups, Ints, Weights
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
 
+# one list of all items; one coefficient an input, averaged; one over system means
 LEVELS = ("dataset", "input", "system")
 
 
 def named(coef: str, level: str) -> str:
     """The coefficient's full name; "kendall" alone is kendall-b.
 
-    Raises: ValueError for an unknown one, or level.
+    coef: "kendall" or one of `lists.COEFFICIENTS`.
+    level: of `LEVELS`.
+    Raises: ValueError for an unknown coefficient or level.
     """
     arrays.choice(level, LEVELS, "level")
     coef = arrays.choice(coef, ("kendall", *COEFFICIENTS), "coef")
@@ -33,8 +42,10 @@ def named(coef: str, level: str) -> str:
 def check(side: Floats, level: str) -> None:
     """Refuse data on which a coefficient cannot be computed at this level.
 
+    side: scores or ratings, flat or `[system, input]`, NaN where an item takes no part.
+    level: of `LEVELS`.
     Raises: ValueError for fewer than 3 common items, flat data at input or system
-    level, too few systems.
+        level, fewer than 2 systems at input level or 3 with items at system level.
     """
     present = ~np.isnan(side)
     n = int(present.sum())
@@ -67,8 +78,8 @@ def check(side: Floats, level: str) -> None:
 class Statistic:
     """A number as a function of the resample.
 
-    present: which items take part, shaped like the data. groups: what is left out, or
-    drawn anew, as a whole.
+    present: which items take part, shaped like the data, (items,) or `[system, input]`.
+    groups: which systems, inputs or rows are left out, or drawn anew, as a whole.
     """
 
     present: npt.NDArray[np.bool_]
@@ -76,21 +87,34 @@ class Statistic:
 
     @property
     def value(self) -> float:
-        """That of the data themselves."""
+        """That of the data themselves; NaN where not defined."""
         return float(self.values(draws.everything(self.present.shape))[0])
 
     def values(self, drawn: Draws) -> Floats:
-        """That of each resample: (b,); NaN where not defined."""
+        """That of each resample; a subclass says how.
+
+        drawn: how often each unit counts in each of b resamples.
+        Returns: (b,); NaN where not defined.
+        """
         raise NotImplementedError
 
     def without(self, unit: str) -> Floats:
-        """That without each system, input, or cell (row-major; of flat data, item):
-        (units,), unchanged if absent. Of grouped units, without each group.
+        """That without each unit in turn: the jackknife.
+
+        unit: "systems", "inputs", "rows", or "cells" (in row-major order; of flat data,
+            items). Of grouped units, each group is left out as a whole.
+        Returns: (units,); without a unit that has no item it is the value of all.
         """
         return self.without_these(unit, None)
 
     def without_these(self, unit: str, together: Ints | None) -> Floats:
-        """That without each of these sets of units or groups: (sets, units)."""
+        """That without each of these sets of units or groups.
+
+        unit: the kind of unit.
+        together: (sets, units), the numbers of the units that are left out together;
+            None for each unit alone.
+        Returns: (sets,).
+        """
         chunks = draws.left_out(self.present.shape, unit, self.groups, together)
         return np.concatenate([self.values(chunk) for chunk in chunks])
 
@@ -98,6 +122,9 @@ class Statistic:
 class Combined(Statistic):
     """A function of several statistics of the same data, such as their difference or
     their mean.
+
+    function: from one array a statistic, all of one length, to such an array.
+    parts: the statistics, with the same groups.
     """
 
     def __init__(
@@ -129,9 +156,15 @@ def plan(
     nan: str = "drop",
     groups: Groups = NO_GROUPS,
 ) -> Listed | Systems:
-    """The prepared coefficient.
+    """The prepared coefficient of one judge.
 
-    x, y: flat or `[system, input]`, NaN in both where an item takes no part.
+    x, y: scores and ratings, flat or `[system, input]`, NaN in both where an item takes
+        no part.
+    coef: of `lists.COEFFICIENTS`.
+    level: of `LEVELS`.
+    nan: the missing policy; it is applied already, and only "constant-zero" still
+        counts, for constant sides.
+    groups: of systems, inputs or rows.
     """
     kind = Systems if level == "system" else Listed
     prepared = kind(x, y, coef, level, nan)
@@ -140,8 +173,12 @@ def plan(
 
 
 def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Floats:
-    """The coefficient of each of many judges: x, y `[judge, item]` or `[judge,
-    system, input]` to (judges,).
+    """The coefficient of each of many judges, without resamples.
+
+    x, y: `[judge, item]` or `[judge, system, input]`, NaN in both where an item takes
+        no part.
+    coef, level, nan: as `plan`.
+    Returns: (judges,); NaN where not defined.
     """
     if level == "system":
         values = []
@@ -154,8 +191,10 @@ def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> F
 
 
 def zero_for_constant(coef: str, level: str, nan: str) -> bool:
-    """Does a constant side give 0? No pair is ordered alike or otherwise: kendall-a
-    is 0 then, the others are not.
+    """Does a constant side give 0, instead of no coefficient?
+
+    Only under the policy "constant-zero": at input level any coefficient, elsewhere
+    kendall-a, for which no pair is ordered alike or otherwise, which is 0.
     """
     return nan == "constant-zero" and (level == "input" or coef == "kendall-a")
 
@@ -163,6 +202,12 @@ def zero_for_constant(coef: str, level: str, nan: str) -> bool:
 class Listed(Statistic):
     """All items in one list; or one coefficient an input, over the systems, and the
     mean of those that are defined.
+
+    x, y: scores and ratings, flat or `[system, input]`, NaN where an item takes no
+        part.
+    coef: of `lists.COEFFICIENTS`.
+    level: "dataset" or "input".
+    nan: "constant-zero" makes constant sides count as 0, as `zero_for_constant` says.
     """
 
     def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
@@ -180,6 +225,7 @@ class Listed(Statistic):
 
     @property
     def value(self) -> float:
+        # Once, without resamples, a long list has a faster way to the same number.
         if self.level == "dataset" and self.present.size >= long_list.LONG:
             return self._of_long_list()
         return super().value
@@ -196,10 +242,14 @@ class Listed(Statistic):
         return value
 
     def by_list(self, drawn: Draws) -> Floats:
-        """The coefficient of each list and resample: (lists, b), or (inputs, 1)
-        where no system was redrawn.
+        """The coefficient of each list and resample, before any mean over the lists.
+
+        Returns: (lists, b), a list being an input or the whole data set; (inputs, 1)
+            where no system was redrawn.
         """
         if self.level == "input":
+            # An input that is drawn twice has the same coefficient: inputs are only
+            # weights of the mean, and one resample is enough where nothing else is.
             drawn = replace(drawn, inputs=None)
             if drawn.rows is None and drawn.systems is None:
                 once = np.ones((len(self.present), 1), dtype=np.float32)
@@ -219,15 +269,20 @@ class Listed(Statistic):
             return super().without("rows")
         if self.level == "dataset":
             return self.lists.without_each(self.value, self.present.size)
+        return self._mean_without_cells()
+
+    def _mean_without_cells(self) -> Floats:
+        """The mean over inputs without each cell in turn: (cells,), row-major."""
         shape = self.present.shape
         full = self.by_list(draws.everything(shape))
         chunks = draws.left_out(shape, "systems")
         reduced = np.hstack([self.by_list(chunk) for chunk in chunks])
-        # A cell is part of one input: the input's reduced coefficient takes the place
-        # of its full one in the mean over the inputs.
+        # full: the coefficient of each input, (inputs, 1); reduced: that without each
+        # system, (inputs, systems). A cell is part of one input: the input's reduced
+        # coefficient takes the place of its full one in the mean over the inputs.
         undefined = np.isnan(full)
-        total = np.nansum(full) - np.nan_to_num(full)
-        total = total + np.nan_to_num(reduced)
+        total_of_others = np.nansum(full) - np.nan_to_num(full)
+        total = total_of_others + np.nan_to_num(reduced)
         number = len(full) - undefined.sum() + undefined - np.isnan(reduced)
         number = np.where(number > 0, number, np.nan)
         with np.errstate(invalid="ignore"):
@@ -235,8 +290,16 @@ class Listed(Statistic):
 
 
 class Systems(Statistic):
-    """One mean an output system, over its common items; then one coefficient over
-    the systems.
+    """One mean an output system, over its common items; then one coefficient over the
+    systems.
+
+    x, y: scores and ratings, `[system, input]`, NaN where an item takes no part.
+    coef, level, nan: as `plan`; level is "system".
+
+    What it keeps:
+    sides: scores and ratings, 0 where an item takes no part, so that sums need no mask.
+    slack: for either side, how far rounding alone can move each system's mean:
+        (systems,).
     """
 
     def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
@@ -244,7 +307,6 @@ class Systems(Statistic):
         self.coef = coef
         self.zero = zero_for_constant(coef, level, nan)
         self.sides = []
-        # How far rounding alone can move each system's mean.
         self.slack = []
         for side in (x, y):
             side = np.where(self.present, side, 0.0)
@@ -256,11 +318,16 @@ class Systems(Statistic):
             self.slack.append(16 * np.finfo(float).eps * largest)
 
     def means(self, drawn: Draws) -> tuple[Floats, Floats, Floats]:
-        """System means of scores and of ratings, and the number of items behind
-        them: three times (systems, b).
+        """System means of scores and of ratings, and the number of items behind them.
+
+        Returns: three arrays (systems, b); a mean of no item is NaN. Means do not
+            depend on how often a system is drawn, so b is 1 where inputs and rows are
+            as in the data.
         """
         if drawn.rows is not None:
+            # weights: [system, input, resample]
             weights = drawn.rows.reshape(*self.present.shape, -1)
+            # What takes no part counts neither in the sums nor in the numbers.
             weights = weights * self.present[:, :, None]
             n = weights.sum(axis=1)
             sums = [np.einsum("sib,si->sb", weights, side) for side in self.sides]
@@ -274,16 +341,20 @@ class Systems(Statistic):
             return sums[0] / n, sums[1] / n, n
 
     def across(self, x: Floats, y: Floats, weights: Weights) -> Floats:
-        """The coefficient over systems, whose means differ by resample: x, y, weights
-        (systems, b) to (b,).
+        """The coefficient over systems, whose means differ by resample.
 
         Means no further apart than rounding are tied: sums of thirds in another order
         differ in the last bit.
+
+        x, y: means of scores and of ratings, (systems, b).
+        weights: how often each system counts, (systems, b); 0 leaves it out.
+        Returns: (b,); NaN where not defined.
         """
         from . import _kernels
 
         x = np.where(weights > 0, x, np.nan)
         y = np.where(weights > 0, y, np.nan)
+        # Squares neither overflow nor vanish then; ranks have no squares.
         if self.coef == "pearson":
             x = arrays.rescaled(x, axis=0)
             y = arrays.rescaled(y, axis=0)
@@ -302,6 +373,7 @@ class Systems(Statistic):
 
     def values(self, drawn: Draws) -> Floats:
         x, y, n = self.means(drawn)
+        # A system counts as often as it is drawn, if it has an item.
         weights = (n > 0).astype(float)
         if drawn.systems is not None:
             weights = weights * drawn.systems
@@ -310,12 +382,19 @@ class Systems(Statistic):
     def without(self, unit: str) -> Floats:
         if unit != "cells":
             return super().without(unit)
+        return self._without_cells()
+
+    def _without_cells(self) -> Floats:
+        """That without each cell in turn: (cells,), row-major.
+
+        A cell changes its own system's mean only: it is taken off that system's sums.
+        """
         cells = np.arange(self.present.size)
         systems = cells // self.present.shape[1]
         reduced = []
         for values in (*self.sides, self.present):
-            sums = values.sum(axis=1)[:, None]
-            sums = np.repeat(sums, len(cells), axis=1)
+            total = values.sum(axis=1)[:, None]
+            sums = np.repeat(total, len(cells), axis=1)
             sums[systems, cells] -= values.ravel()
             reduced.append(sums)
         sum_x, sum_y, n = reduced
@@ -328,8 +407,15 @@ class Swapped:
     """Two judges' coefficients after exchanges: their scores are pooled, and each holds
     the half that a mask gives it.
 
-    first, second, y: flat or `[system, input]`, NaN in all three where an item takes no
-    part.
+    first, second: scores of the two judges.
+    y: ratings; all three flat or `[system, input]`, NaN in all where an item takes no
+        part.
+    coef, level, nan: as `plan`.
+
+    What it keeps:
+    pool: at dataset and input level, the items of both judges in common lists.
+    systems: at system level, the plan of the first judge, for its ratings.
+    lead, total: at system level, the judges' scores, the difference and the sum.
     """
 
     def __init__(
@@ -353,39 +439,57 @@ class Swapped:
         opponent = Systems(second, y, coef, level, nan)
         slack = np.maximum(self.systems.slack[0], opponent.slack[0])
         self.systems.slack[0] = slack
+        # With these, each judge's scores are (total +- lead) / 2, and an exchange turns
+        # the sign of the lead.
         self.lead = self.systems.sides[0] - opponent.sides[0]
         self.total = self.systems.sides[0] + opponent.sides[0]
 
     def values(self, masks: Draws) -> tuple[Floats, Floats]:
-        """Both coefficients after each exchange: (b,) and (b,)."""
+        """Both coefficients after each exchange.
+
+        masks: 1 where the two judges exchange their scores, 0 where each keeps its own;
+            of systems, inputs, both (exchanged where the two differ) or rows.
+        Returns: (b,) of the first judge and (b,) of the second.
+        """
         # Coins of 1 or -1: a judge has its own score, or the opponent's.
         coins = Draws(_coins(masks.systems), _coins(masks.inputs), _coins(masks.rows))
         if self.level == "system":
             return self._of_means(coins)
-        inputs = coins.inputs
-        if coins.rows is not None:
-            drawn = Draws(rows=_halves(coins.rows))
-        else:
-            own = coins.systems
-            if own is None:
-                assert inputs is not None
-                number = 1 if self.level == "input" else len(masks)
-                own = np.ones((self.shape[0], number), inputs.dtype)
-            drawn = Draws(systems=_halves(own))
-            if self.level == "dataset":
-                drawn = replace(drawn, inputs=inputs)
+        drawn = self._pooled_draws(coins)
         first, second = np.split(self.pool.values(drawn, pooled=True), 2)
         if self.level == "dataset":
             return first[0], second[0]
-        if inputs is not None:
-            swap = inputs < 0
-            swapped = np.where(swap, second, first)
+        if coins.inputs is not None:
+            # Where an input is exchanged for all systems its coefficients are, too.
+            swap = coins.inputs < 0
+            exchanged = np.where(swap, second, first)
             second = np.where(swap, first, second)
-            first = swapped
+            first = exchanged
         return mean_of_defined(first), mean_of_defined(second)
 
+    def _pooled_draws(self, coins: Draws) -> Draws:
+        """The coins as draws of the pooled scores, as `Lists.values` takes them.
+
+        At input level coins of inputs are left to the caller: one coefficient an input
+        serves both ways of an exchange.
+        """
+        if coins.rows is not None:
+            return Draws(rows=_halves(coins.rows))
+        own = coins.systems
+        if own is None:
+            assert coins.inputs is not None
+            number = 1 if self.level == "input" else len(coins)
+            own = np.ones((self.shape[0], number), coins.inputs.dtype)
+        drawn = Draws(systems=_halves(own))
+        if self.level == "dataset":
+            drawn = replace(drawn, inputs=coins.inputs)
+        return drawn
+
     def _of_means(self, coins: Draws) -> tuple[Floats, Floats]:
-        """Both coefficients over the systems' means after each exchange."""
+        """Both coefficients over the systems' means after each exchange.
+
+        coins: 1 for a judge's own scores, -1 for the opponent's.
+        """
         if coins.rows is not None:
             rows = coins.rows.reshape(*self.shape, -1).astype(float)
             lead = np.einsum("si,sib->sb", self.lead, rows)
@@ -418,8 +522,15 @@ def _halves(coins: Weights) -> Weights:
 
 
 def mean_of_defined(values: Floats, weights: Weights | None = None) -> Floats:
-    """Weighted mean down the first axis over what is not NaN; NaN where nothing is
-    left.
+    """Weighted mean down the first axis over what is not NaN.
+
+    values: (lists, b), or (lists, 1) for one value in all resamples.
+    weights: how often each list counts, (lists, b); None for once each.
+    Returns: (b,); NaN where nothing is left.
+
+    Example:
+        >>> mean_of_defined(np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 5.0]]))
+        array([1.5, 5. ])
     """
     if weights is None:
         weights = np.ones((len(values), 1))

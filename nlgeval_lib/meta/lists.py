@@ -1,5 +1,11 @@
-"""A coefficient of many lists of items as a function of the items' weights; that of
-one without each item in turn.
+"""A coefficient of many lists of items as a function of the items' weights; that of one
+without each item in turn.
+
+A list is what one coefficient is computed over: all items of a judge, or the outputs
+for one input. `Lists` sorts the items of every list once. `Lists.values` evaluates all
+lists for many resamples at once, by the compiled loops of `_kernels`;
+`Lists.without_each` is the closed form of leaving out one item after the other, for a
+single list.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ COEFFICIENTS = (
     "kendall-c",
     "acc-eq",
 )
+# resamples that the compiled loops take at a time
 LANES = 256
 
 
@@ -29,8 +36,22 @@ class Lists:
     each input's systems.
 
     x, y: `[judge, item]` or `[judge, system, input]`; an entry with NaN on either side
-    takes no part. zero: a coefficient that is not defined is 0, where the list has two
-    items of a judge.
+        takes no part.
+    coef: of `COEFFICIENTS`.
+    level: "input" for one list an input; else one a judge.
+    zero: a coefficient that is not defined is 0, where the list has two items of a
+        judge.
+
+    What it keeps:
+    inputs: inputs of a judge's data (of flat data, items).
+    sizes: items of each list.
+    places: of all items that take part, list by list and sorted within, the number in
+        the judge's row-major order.
+    turned: whether x and y have changed places among the ranks.
+    prepared: what the compiled loops read. For Pearson the first item of each list, x
+        and y; else the first item of each cell, the first cell of each list, and the
+        ranks of the cells in x and in y.
+    space: memory of the loops, kept from block to block.
     """
 
     def __init__(
@@ -44,6 +65,7 @@ class Lists:
         self.coef = coef
         self.zero = zero
         self.inputs = x.shape[-1]
+        # Where each entry stands among its judge's, arranged as the scores are.
         positions = np.arange(x[0].size).reshape(x.shape[1:])
         places = _as_lists(np.broadcast_to(positions, x.shape), level)
         x = _as_lists(x, level)
@@ -70,6 +92,11 @@ class Lists:
     ) -> None:
         """Put the items in order of their ranks, and those that are tied on both sides
         into one cell.
+
+        x, y: scores and ratings, `[list, item]`.
+        places: the number of each entry in its judge's order, `[list, item]`.
+        present: which entries take part, `[list, item]`.
+        edges: the first item of each list, and the number of all items.
         """
         a = _codes(np.where(present, x, np.nan))
         b = _codes(np.where(present, y, np.nan))
@@ -79,16 +106,18 @@ class Lists:
         self.turned = self.coef != "spearman" and fewer_in_x
         if self.turned:
             a, b = b, a
+        # In order of the first side, then of the second; what takes no part comes last.
         width = x.shape[1]
         rank = np.where(present, a * width + b, width**2)
         order = np.argsort(rank, axis=1)
         present = np.take_along_axis(present, order, axis=1)
-        number = np.nonzero(present)[0]
+        of_list = np.nonzero(present)[0]
         a = np.take_along_axis(a, order, axis=1)[present]
         b = np.take_along_axis(b, order, axis=1)[present]
         self.places = np.take_along_axis(places, order, axis=1)[present]
+        # A cell opens where either rank, or the list, differs from the item before.
         differs = np.zeros(len(a) - 1, dtype=bool)
-        for column in (a, b, number):
+        for column in (a, b, of_list):
             differs |= column[1:] != column[:-1]
         opens = np.append(True, differs)
         cells = np.append(np.flatnonzero(opens), len(opens))
@@ -96,31 +125,32 @@ class Lists:
         self.prepared = cells, bounds, a[opens], b[opens]
 
     def values(self, drawn: Draws, pooled: bool = False) -> Floats:
-        """The coefficient of each list in each resample: (lists, b); NaN where not
-        defined.
+        """The coefficient of each list in each resample.
 
-        pooled: the items are two judges', and draws are coins of one half up or down:
-        an item is in (1) or out (0). (2 * lists, b): then of those that are out.
+        drawn: how often each item counts in each of b resamples.
+        pooled: the items are those of two judges, and the draws are coins of one half
+            up or down: an item is in (1) or out (0).
+        Returns: (lists, b); pooled, (2 * lists, b), where the second half is of the
+            items that are out. NaN where not defined.
         """
-        judges = 2 if pooled else 1
+        judges = 1
+        base = 0.0
+        if pooled:
+            judges = 2
+            base = 0.5
         out = np.full((len(self.sizes) * judges, len(drawn)), np.nan)
         if not len(self.places):
             return out
-        base = 0.5 if pooled else 0.0
+        # The weight of an item is a product: a by system, b by input, or a by row.
         rows_a, a, rows_b, b = drawn.factors(self.places, self.inputs)
         for start in range(0, len(drawn), LANES):
             block = slice(start, start + LANES)
             block_a = np.ascontiguousarray(a[:, block])
             block_b = np.ascontiguousarray(b[:, block])
-            out[:, block] = self._block(
-                rows_a,
-                block_a,
-                rows_b,
-                block_b,
-                base,
-                len(out),
-            )
+            factors = rows_a, block_a, rows_b, block_b
+            out[:, block] = self._block(*factors, base, len(out))
         if self.zero:
+            # Pooled lists hold two items for each one of a judge.
             enough = np.resize(self.sizes > judges, len(out))
             out[np.isnan(out) & enough[:, None]] = 0.0
         return out
@@ -134,7 +164,14 @@ class Lists:
         base: float,
         lists: int,
     ) -> Floats:
-        """The coefficients of a block of resamples, by the compiled loops."""
+        """The coefficients of a block of resamples, by the compiled loops.
+
+        rows_a, rows_b: the row of `a` and of `b` that weighs each item.
+        a, b: factors of the weights, (rows, block).
+        base: what is added to the product of the factors: one half for coins.
+        lists: rows of the result.
+        Returns: (lists, block).
+        """
         from . import _kernels
 
         out = np.empty((lists, a.shape[1]))
@@ -155,22 +192,28 @@ class Lists:
         return out
 
     def _scratch(self, a: Weights) -> Weights:
-        """Room for the weights of all cells of a list and of all values of either
-        side.
+        """Room for the weights of all cells of a list and of all values of either side.
+
+        It is kept from block to block, as fresh memory costs more than the arithmetic.
         """
         _, bounds, x, y = self.prepared
+        most_cells = np.diff(bounds).max()
+        # Kendall keeps a tree over the values of y, Spearman the ranks of x.
         in_tree = y.max()
         if self.coef == "spearman":
             in_tree = x.max()
-        rows = int(np.diff(bounds).max() + y.max() + in_tree + 3)
+        rows = int(most_cells + y.max() + in_tree + 3)
         size = a.shape[1] * rows
         if len(self.space) < size or self.space.dtype != a.dtype:
             self.space = np.empty(size, dtype=a.dtype)
         return self.space[:size]
 
     def without_each(self, value: float, size: int) -> Floats:
-        """The coefficient of a single list without each of `size` items; of an
-        absent one `value`, that of all.
+        """The coefficient of a single list without each of `size` items in turn.
+
+        value: the coefficient of all, which stands for an item that takes no part.
+        size: entries of the data, missing ones included.
+        Returns: (size,), row-major.
         """
         out = np.full(size, value)
         if self.coef == "pearson":
@@ -185,23 +228,28 @@ class Lists:
         return out
 
     def _pearson_without(self, size: int) -> Floats:
-        """Each item's share leaves the centred sums.
+        """Pearson's coefficient without each item that takes part, in the order of
+        places.
 
-        Weighted anew where that loses digits.
+        Each item's share leaves the centred sums; it is weighted anew where that loses
+        digits.
         """
         _, x, y = self.prepared
         rounding_x = 1e-12 * abs(x.mean())
         rounding_y = 1e-12 * abs(y.mean())
         x = x - x.mean()
         y = y - y.mean()
+        # Without item i the mean moves, too: n / (n - 1) of its product leaves the sum.
         share = len(x) / (len(x) - 1)
         cross = x @ y - x * y * share
         square_x = x @ x - x**2 * share
         square_y = y @ y - y**2 * share
         out = _quotient(cross, square_x, square_y)
+        # Where almost all of a side's spread is the item's own, few digits are left.
         sure = square_x > max(1e-9 * (x @ x), rounding_x**2)
         sure &= square_y > max(1e-9 * (y @ y), rounding_y**2)
         if not sure.all():
+            # One resample an unsure item, in which it alone has the weight 0.
             unsure = self.places[~sure]
             weights = np.ones((size, len(unsure)), dtype=exact(size))
             weights[unsure, np.arange(len(unsure))] = 0
@@ -210,7 +258,10 @@ class Lists:
 
 
 def _as_lists(values: Any, level: str) -> Any:
-    """One row a list: of all items of a judge, or of an input's systems."""
+    """One row a list: of all items of a judge, or of an input's systems.
+
+    values: `[judge, item]` or `[judge, system, input]`, to `[list, item]`.
+    """
     if level != "input":
         return values.reshape(len(values), -1)
     by_input = np.ascontiguousarray(values.transpose(0, 2, 1))
@@ -218,7 +269,13 @@ def _as_lists(values: Any, level: str) -> Any:
 
 
 def _codes(values: Floats) -> Ints:
-    """Dense ranks from 0 of the values of each row; NaN comes after all."""
+    """Dense ranks from 0 of the values of each row; NaN comes after all.
+
+    Example:
+        >>> _codes(np.array([[0.5, 0.1, 0.5, np.nan]]))
+        array([[1, 0, 1, 2]])
+    """
+    # In ascending order the rank rises by 1 with each new value; then back in place.
     order = np.argsort(values, axis=1)
     ordered = np.take_along_axis(values, order, axis=1)
     rises = ordered[:, 1:] != ordered[:, :-1]
@@ -230,21 +287,26 @@ def _codes(values: Floats) -> Ints:
 
 
 def _counts(lists: Lists) -> tuple[Floats, ...]:
-    """Of each cell: its items; concordant less discordant ones; ones tied in x, in
-    y, itself too.
+    """What each cell of a single list is compared with: four numbers a cell.
+
+    Returns: four arrays (cells,): its items; concordant less discordant items of other
+        cells; items tied in x, and in y, itself too. x and y are those of the caller.
     """
     from . import _kernels
 
     cell, _, x, y = lists.prepared
     size = np.diff(cell).astype(float)
-    lower = np.empty(len(size))
     until = np.cumsum(size)
+    # Of the earlier cells: the lower in y less the higher.
+    lower = np.empty(len(size))
     _kernels.lower_before(size, x, y, lower)
     in_x = np.bincount(x, size)
     tied_x = in_x[x]
     tied_y = np.bincount(y, size)[y]
     # Of those tied in x: the lower less the higher.
     within = 2 * (until - np.cumsum(in_x)[x]) - size + tied_x
+    # `_above` has the higher less the lower in y, of all cells. Of those of smaller x
+    # the sign is to turn, hence twice `lower`; those tied in x are to go.
     agree = 2 * lower + within + _above(y, size)
     if lists.turned:
         return size, agree, tied_y, tied_x
@@ -252,21 +314,25 @@ def _counts(lists: Lists) -> tuple[Floats, ...]:
 
 
 def _pairs_without(lists: Lists) -> Floats:
-    """A coefficient of counts of pairs without each item, whose own pairs are gone."""
+    """A coefficient of counts of pairs without each item, whose own pairs are gone: one
+    number an item, in the order of places.
+    """
     from . import _kernels
 
     size, agree, *tied = _counts(lists)
     # An item counts as tied with itself.
     itself = [[0.0], [1.0], [1.0], [1.0]]
     of_item = np.array([agree, *tied, size]) - itself
-    left_over = (of_item @ size)[:, None] / 2 - of_item
-    agree, same_x, same_y, same_both = left_over
+    # All pairs, each of which two items have, less those of the item that is left out.
+    all_pairs = (of_item @ size)[:, None] / 2
+    agree, same_x, same_y, same_both = all_pairs - of_item
     n = np.full(len(size), size.sum() - 1)
     every = n * (n - 1) / 2
     classes = []
     for ties in tied:
+        different_values = np.round((size / ties).sum())
         # A value that only one item has goes with it.
-        classes.append(np.round((size / ties).sum()) - (ties == 1))
+        classes.append(different_values - (ties == 1))
     out = np.empty(len(n))
     _kernels.of_counts(
         COEFFICIENTS.index(lists.coef),
@@ -282,13 +348,17 @@ def _pairs_without(lists: Lists) -> Floats:
 
 
 def _spearman_without(lists: Lists) -> Floats:
-    """Those above each item come down by one rank, those tied with it by half a
-    rank.
+    """Spearman's coefficient without each item, in the order of places.
+
+    Those above the item that is left out come down by one rank, those tied with it by
+    half a rank.
     """
     size, agree, *tied = _counts(lists)
     codes = lists.prepared[2:]
     # Twice the mid-rank, less its mean.
-    rank_x, rank_y = ranks = [-_above(code, size) for code in codes]
+    ranks = [-_above(code, size) for code in codes]
+    rank_x, rank_y = ranks
+    # The sum of products of all, less the item's own, with the ranks that move.
     cross = size * rank_x @ rank_y - rank_x * rank_y + agree
     moved = _above(codes[0], size * rank_y)
     moved = moved + _above(codes[1], size * rank_x)
@@ -302,14 +372,20 @@ def _spearman_without(lists: Lists) -> Floats:
 
 
 def _above(code: Ints, values: Floats) -> Floats:
-    """For each cell: the values of those above it less the values of those below it."""
+    """For each cell: the values of those above it less the values of those below it.
+
+    code: the rank of each cell on one side, (cells,).
+    values: one a cell.
+    """
     sums = np.bincount(code, values)
     below = np.cumsum(sums) - sums
     return (values.sum() - 2 * below - sums)[code]
 
 
 def _quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
-    """Of centred sums of products; NaN where a side does not vary."""
+    """Pearson's coefficient from centred sums of products; NaN where a side does not
+    vary.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         value = cross / np.sqrt(square_x) / np.sqrt(square_y)
     value = np.clip(value, -1, 1)

@@ -1,5 +1,9 @@
-"""A coefficient of one long list of items, once, where it need not be a function of
-the items' weights. To the same numbers as `lists`.
+"""A coefficient of one long list of items, once, where it need not be a function of the
+items' weights. To the same numbers as `lists`.
+
+`coefficient` is the entry. Pearson is sums of products, Spearman the same of centred
+ranks. Kendall and acc-eq count discordant pairs: inversions of y in order of x (Knight
+1966), or, where both sides have few different values, sums over a table of counts.
 """
 
 from __future__ import annotations
@@ -26,42 +30,55 @@ MODERATE = (1e-100, 1e100)
 
 
 def coefficient(coef: str, x: Floats, y: Floats) -> float:
-    """Any coefficient of x and y, (items,) without NaN; NaN where it is not defined."""
+    """Any coefficient of two long sides, in n log n time or less.
+
+    coef: of `lists.COEFFICIENTS`.
+    x, y: (items,), without NaN.
+    Returns: the number; NaN where it is not defined.
+    """
     if coef == "pearson":
         return _pearson(x, y)
-    ranked = _Ranked(x), _Ranked(y)
+    ranked_x = _Ranked(x)
+    ranked_y = _Ranked(y)
     if coef == "spearman":
-        ranks_x, ranks_y = [side.centred_ranks() for side in ranked]
+        ranks_x = ranked_x.centred_ranks()
+        ranks_y = ranked_y.centred_ranks()
         # Zero is the mean of centred ranks already.
         return _of_products(ranks_x, ranks_y, 0.0, 0.0)
-    return _of_pairs(coef, *ranked)
+    return _of_pairs(coef, ranked_x, ranked_y)
 
 
 def _pearson(x: Floats, y: Floats) -> float:
-    """Pearson's coefficient in two passes."""
+    """Pearson's coefficient in two passes: means first, then products about them; NaN
+    where a side is constant.
+    """
     sides = []
     for side in (x, y):
         low = side.min()
         high = side.max()
         if not high > low:
             return NAN
-        if not MODERATE[0] < max(abs(low), abs(high)) < MODERATE[1]:
+        largest = max(abs(low), abs(high))
+        if not MODERATE[0] < largest < MODERATE[1]:
             side = arrays.rescaled(side)
         sides.append(side)
-    first, second = sides
-    return _of_products(first, second, float(first.mean()), float(second.mean()))
+    x, y = sides
+    mean_x = float(x.mean())
+    mean_y = float(y.mean())
+    return _of_products(x, y, mean_x, mean_y)
 
 
 def _of_products(x: Floats, y: Floats, mean_x: float, mean_y: float) -> float:
-    """From sums of products about the means; NaN where a side varies by rounding only
-    or not at all.
+    """Pearson's coefficient from sums of products about the means; NaN where a side
+    varies by rounding only or not at all.
     """
     from . import _kernels
 
     sums = []
     for start in range(0, len(x), BLOCK):
-        gap_x = x[start : start + BLOCK] - mean_x
-        gap_y = y[start : start + BLOCK] - mean_y
+        block = slice(start, start + BLOCK)
+        gap_x = x[block] - mean_x
+        gap_y = y[block] - mean_y
         sums.append((gap_x @ gap_y, gap_x @ gap_x, gap_y @ gap_y))
     cross, square_x, square_y = np.sum(sums, axis=0)
     spread_x = np.sqrt(square_x)
@@ -77,13 +94,18 @@ def _of_products(x: Floats, y: Floats, mean_x: float, mean_y: float) -> float:
 class _Ranked:
     """One side's values in order.
 
-    counts: items of each different value, from the lowest up. Of few values, codes: the
-    number of each item's value; else order: the places of the items from the lowest up.
+    values: (items,).
+    counts: items of each different value, from the lowest up.
+    few: whether the different values are at most `FEW_VALUES`.
+    few_codes: of few values, the number of each item's value.
+    order: of many values, the places of the items from the lowest up.
     """
 
     def __init__(self, values: Floats) -> None:
         self.values = values
-        sample = np.unique(values[:: max(1, len(values) // SAMPLE)])
+        # A sample with many different values makes a look at all of them needless.
+        step = max(1, len(values) // SAMPLE)
+        sample = np.unique(values[::step])
         distinct = sample
         if len(sample) <= FEW_VALUES:
             distinct = np.unique(values)
@@ -96,7 +118,9 @@ class _Ranked:
         self.counts = _runs(values[self.order])
 
     def of_items(self, by_value: Any) -> Any:
-        """What each item has, from what each value has."""
+        """What each item has, (items,), from what each different value has, lowest
+        first.
+        """
         if self.few:
             return by_value[self.few_codes]
         out = np.empty(len(self.values), dtype=by_value.dtype)
@@ -104,13 +128,15 @@ class _Ranked:
         return out
 
     def codes(self) -> Ints:
-        """The number of each item's value."""
+        """The number of each item's value among the different ones, from 0."""
         return self.of_items(np.arange(len(self.counts)))
 
     def centred_ranks(self) -> Floats:
         """The mid-rank of each item less the mean of all."""
         upto = np.cumsum(self.counts)
-        return self.of_items(upto - (self.counts + len(self.values)) / 2)
+        # mid-rank: upto - (counts - 1) / 2; mean of all: (n + 1) / 2
+        centred = upto - (self.counts + len(self.values)) / 2
+        return self.of_items(centred)
 
     def inversions(self, order: Ints) -> int:
         """How many pairs of the items, in this order, stand in falling order."""
@@ -129,7 +155,12 @@ class _Ranked:
 
 
 def _runs(ordered: Any) -> Ints:
-    """How often each value comes, of values in order."""
+    """How often each value comes, of values in order.
+
+    Example:
+        >>> _runs(np.array([2, 2, 3, 5, 5, 5]))
+        array([2, 1, 3])
+    """
     opens = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     return np.diff(opens, prepend=0, append=len(ordered))
 
@@ -137,7 +168,7 @@ def _runs(ordered: Any) -> Ints:
 def _of_pairs(coef: str, x: _Ranked, y: _Ranked) -> float:
     """A Kendall coefficient or acc-eq, from counts of pairs.
 
-    Source: Knight 1966.
+    Source: Knight 1966, who counts the discordant pairs by sorting.
     """
     from . import _kernels
 
@@ -147,9 +178,11 @@ def _of_pairs(coef: str, x: _Ranked, y: _Ranked) -> float:
     tied_x = _pairs_within(x.counts)
     tied_y = _pairs_within(y.counts)
     differ_both = every - tied_x - tied_y + tied_both
+    # Pairs that differ on both sides are concordant or discordant.
+    agree = differ_both - 2 * discordant
     numbers = (
         n,
-        differ_both - 2 * discordant,
+        agree,
         every - tied_x,
         every - tied_y,
         differ_both,
@@ -164,11 +197,15 @@ def _of_pairs(coef: str, x: _Ranked, y: _Ranked) -> float:
 def _discordant(x: _Ranked, y: _Ranked) -> tuple[int, int]:
     """Pairs of items that the two sides order differently, and pairs that are tied on
     both.
+
+    Returns: (discordant, tied on both).
     """
+    # With no ties on a side the other in its order has one inversion a discordant pair.
     if x.all_differ():
         return y.inversions(x.order), 0
     if y.all_differ():
         return x.inversions(y.order), 0
+    # A key a pair of values; a table of all keys where it is no longer than the list.
     values_y = len(y.counts)
     cells = len(x.counts) * values_y
     key = x.codes() * values_y + y.codes()
@@ -187,7 +224,7 @@ def _pairs_within(counts: Ints) -> int:
 
 
 def _inversions(values: Any) -> int:
-    """How many pairs of a sequence stand in falling order."""
+    """How many pairs of a sequence stand in falling order, by a merge sort."""
     from . import _kernels
 
     count = np.zeros(1, dtype=np.int64)
@@ -196,8 +233,16 @@ def _inversions(values: Any) -> int:
 
 
 def _discordant_in(table: Ints) -> int:
-    """Pairs of items of which one is higher in x and lower in y: `[x, y]` counts."""
+    """Pairs of items of which one is higher in x and lower in y.
+
+    table: `[x, y]`, how many items have each value of x and of y, both ascending.
+
+    Example:
+        >>> _discordant_in(np.array([[0, 2], [3, 0]]))
+        6
+    """
     # Of each cell: the items of a lower x that are higher in y.
-    below = np.cumsum(table, axis=0) - table
-    higher = below.sum(axis=1, keepdims=True) - np.cumsum(below, axis=1)
+    of_lower_x = np.cumsum(table, axis=0) - table
+    upto_y = np.cumsum(of_lower_x, axis=1)
+    higher = of_lower_x.sum(axis=1, keepdims=True) - upto_y
     return int((table * higher).sum())

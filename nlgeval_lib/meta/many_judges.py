@@ -1,5 +1,8 @@
 """Which ranks can each of many judges have? All pairs are tested from what each judge's
 coefficient is without each system and input, which is reckoned once a judge.
+
+`league` in `multiplicity` answers the same for a few judges, by a full comparison of
+every two.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 from . import arrays, draws, groups, intervals, jackknife, levels
 from .draws import Ints
 from .levels import Combined, Statistic
-from .multiplicity import common_scores
+from .multiplicity import common_scores, open_policy
 from .ranks import RankSets, rank_sets, stepdown_p
 from .result import Floats
 
@@ -33,13 +36,22 @@ def rank_judges(
 ) -> RankSets:
     """Between which ranks does each of many judges lie, for all judges at once?
 
-    judges: name to scores shaped like y; all are ranked on the items that every judge
-    scored. units: what the jackknife leaves out, systems, inputs, both or rows; None as
-    `compare` does unasked. Every two judges are tested, and the p-values corrected step
-    by step with what the differences share, as `stepdown_p` does: with many judges far
+    Every two judges are tested by the jackknife, and the p-values corrected step by
+    step with what the differences share, as `stepdown_p` does: with many judges far
     less careful than Holm's correction in `league`, and in a time that hardly grows
     with the number of pairs.
-    Raises: ValueError as `league`, and at system level, whose test exchanges scores.
+
+    judges: name to scores shaped like y; all are ranked on the items that every judge
+        scored.
+    y, coef, nan: ratings and settings, as in `correlate`.
+    level: "dataset" or "input".
+    alpha: the probability, at most, that any true rank lies outside its set, in (0, 1).
+    n_draws, seed: normal draws of the correction, and their seed.
+    units: what the jackknife leaves out: "systems", "inputs", "both" or "rows"; None
+        for what `compare` does unasked.
+    system_groups, input_groups: labels of what is left out as a whole, as in `compare`.
+    Raises: ValueError as `league`, for unknown units, and at system level, whose test
+        exchanges scores.
     Source: Romano and Wolf 2005; Mogstad, Romano, Shaikh and Wilhelm 2024.
     """
     coef = levels.named(coef, level)
@@ -48,28 +60,45 @@ def rank_judges(
     scores, ratings, _ = common_scores(judges, y, nan)
     levels.check(ratings, level)
     together = groups.of(ratings.shape, system_groups, input_groups)
-    policy = nan if nan == "constant-zero" else "drop"
-    single = []
-    for side in scores.values():
-        plan = levels.plan(side, ratings, coef, level, policy, together)
-        single.append(_Remembered(plan))
+    settings = coef, level, open_policy(nan), together
+    plans = [levels.plan(own, ratings, *settings) for own in scores.values()]
+    single = [_Remembered(plan) for plan in plans]
     if units is None:
-        test, _ = intervals.chosen("test", level, coef, ~np.isnan(ratings), together)
-        units = test.removeprefix("jack-")
+        units = _units_unasked(level, coef, ratings, together)
     arrays.choice(units, jackknife.KINDS, "units")
     draws.check_units(units, ratings.shape)
     values = np.array([judge.value for judge in single])
     p, parts = _tests(single, values, units)
     adjusted = stepdown_p(p, parts, n_draws, seed)
-    first, second = np.triu_indices(len(single), 1)
-    matrix = np.full((len(single), len(single)), np.nan)
-    matrix[first, second] = adjusted
-    matrix[second, first] = adjusted
-    return rank_sets(values, matrix, alpha, list(scores))
+    return rank_sets(values, _both_ways(adjusted, len(single)), alpha, list(scores))
+
+
+def _units_unasked(
+    level: str, coef: str, ratings: Floats, together: draws.Groups
+) -> str:
+    """What the jackknife leaves out where nobody says it, as in `compare`."""
+    present = ~np.isnan(ratings)
+    test, _ = intervals.chosen("test", level, coef, present, together)
+    return test.removeprefix("jack-")
+
+
+def _both_ways(of_pairs: Floats, number: int) -> Floats:
+    """One value a pair as a symmetric matrix `[judge, judge]`, NaN on the diagonal.
+
+    of_pairs: in the order of `itertools.combinations`.
+    number: of judges.
+    """
+    first, second = np.triu_indices(number, 1)
+    matrix = np.full((number, number), np.nan)
+    matrix[first, second] = of_pairs
+    matrix[second, first] = of_pairs
+    return matrix
 
 
 class _Remembered(Statistic):
-    """A statistic whose values without each unit are reckoned once."""
+    """A statistic whose value, and values without each unit, are reckoned once for all
+    the pairs in which it is.
+    """
 
     def __init__(self, statistic: Statistic) -> None:
         self.statistic = statistic
@@ -92,27 +121,38 @@ def _tests(
     judges: list[_Remembered], values: Floats, units: str
 ) -> tuple[Floats, Floats]:
     """p of the difference of every two judges, and what each unit contributes to its
-    error: `[pair, unit]`. The cells of both, which only correct the variance, are left
-    out of these.
+    error.
+
+    values: the coefficient of each judge.
+    units: a key of `jackknife.KINDS`.
+    Returns: (pairs,) and `[pair, unit]`, pairs in the order of `combinations`. The
+        cells of "both", which only correct the variance, are no units here.
     """
-    kinds = jackknife.KINDS[units][:2]
-    numbers = {kind: _units(judges[0], kind) for kind in kinds}
+    # How far a judge's coefficient moves without a unit, from its mean over the units;
+    # a coefficient that is not defined without it counts as unmoved.
     by_kind = []
-    for kind in kinds:
-        without = np.array([judge.without(kind)[numbers[kind]] for judge in judges])
-        by_kind.append(np.nan_to_num(without - np.nanmean(without, axis=1)[:, None]))
+    for kind in jackknife.KINDS[units][:2]:
+        numbers = _units(judges[0], kind)
+        without = np.array([judge.without(kind)[numbers] for judge in judges])
+        mean = np.nanmean(without, axis=1)
+        by_kind.append(np.nan_to_num(without - mean[:, None]))
     moves = np.hstack(by_kind)
     pairs = list(combinations(range(len(judges)), 2))
     p = np.empty(len(pairs))
     for place, (first, second) in enumerate(pairs):
         pair = Combined(np.subtract, [judges[first], judges[second]])
         spread = jackknife.spread(pair, units)
-        p[place], _ = jackknife.p_value(values[first] - values[second], spread)
-    one, other = np.array(pairs).T
-    return p, moves[one] - moves[other]
+        difference = values[first] - values[second]
+        p[place], _ = jackknife.p_value(difference, spread)
+    firsts, seconds = np.array(pairs).T
+    return p, moves[firsts] - moves[seconds]
 
 
 def _units(judge: Statistic, kind: str) -> Ints:
-    """The numbers of the units that take part."""
-    drawn = "rows" if kind == "cells" else kind
-    return draws.taking_part(judge.present, drawn, judge.groups)
+    """The numbers of the units, or groups, that take part.
+
+    kind: "systems", "inputs" or "cells".
+    """
+    if kind == "cells":
+        kind = "rows"
+    return draws.taking_part(judge.present, kind, judge.groups)

@@ -1,4 +1,10 @@
-"""On how many pairs of outputs do judge and raters agree, with which tie threshold?"""
+"""On how many pairs of outputs do judge and raters agree, with which tie threshold?
+
+A judge with fine scores hardly ever ties two outputs, raters often do. So scores no
+further apart than a threshold epsilon count as tied. It is given (`acc_eq`), chosen on
+the same data (`calibrate_ties`), or learned on other inputs (`held_out_acc_eq`). All
+three build `Pairs` and return a `TieAccuracy`.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +12,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import arrays, levels
 from .result import NAN, Floats, Result
 
+# there is no system level here
 LEVELS = ("dataset", "input")
+# pairs that one call holds in memory at most
 MOST_PAIRS = 20_000_000
 
 
 class Pairs:
     """Pairs of items that are compared: one group for the data set, or one an input.
 
-    x, y: NaN in both or in none.
+    x, y: scores and ratings, flat or `[system, input]`; NaN in both or in none.
+    level: "dataset" or "input".
+    Raises: ValueError for more than `MOST_PAIRS` pairs.
+
+    What it keeps of each pair, (pairs,), and of each group:
+    group: its group, from 0.
+    gap: how far its scores are apart.
+    tied: whether its ratings are equal.
+    alike: whether scores and ratings order it alike.
+    size: how many pairs each group has.
     """
 
     def __init__(self, x: Floats, y: Floats, level: str) -> None:
@@ -32,6 +50,7 @@ class Pairs:
                 f"got {number} pairs, more than {MOST_PAIRS}; "
                 "take level 'input', or the coefficient 'acc-eq', which needs no pairs"
             )
+        # Every two rows of a column; a group is a column.
         first, second = np.triu_indices(n, 1)
         gap_x = x[first] - x[second]
         gap_y = y[first] - y[second]
@@ -41,9 +60,9 @@ class Pairs:
         gap_y = gap_y[present]
         self.gap = np.abs(gap_x)
         self.tied = gap_y == 0
-        # Pairs that are ordered alike, and tied on neither side.
-        self.alike = (np.sign(gap_x) == np.sign(gap_y)) & ~self.tied
-        # How many pairs each group has.
+        # A pair that is tied on either side is not ordered alike.
+        same_sign = np.sign(gap_x) == np.sign(gap_y)
+        self.alike = same_sign & ~self.tied
         self.size = np.bincount(self.group, minlength=groups).astype(float)
 
     def filled_groups(self) -> int:
@@ -51,8 +70,10 @@ class Pairs:
         return int((self.size > 0).sum())
 
     def accuracy(self, epsilon: float) -> float:
-        """The share of pairs ordered or tied alike with this threshold, mean over
-        the groups; NaN without a pair.
+        """The share of pairs ordered or tied alike with this threshold, mean over the
+        groups that have a pair; NaN without a pair.
+
+        epsilon: scores no further apart are tied.
         """
         agrees = np.where(self.gap <= epsilon, self.tied, self.alike)
         filled = self.size > 0
@@ -63,15 +84,20 @@ class Pairs:
         return float(shares.mean())
 
     def best(self) -> float:
-        """The best threshold: with pairs sorted by gap, each that becomes a tie
-        moves the accuracy by a known step.
+        """The best threshold: 0 or a gap between two scores, the smallest of equally
+        good ones; NaN without a pair.
+
+        With pairs sorted by gap, each that becomes a tie moves the accuracy by a known
+        step.
+        Source: Deutsch, Foster and Freitag 2023 (tie calibration).
         """
         if not len(self.gap):
             return NAN
         order = np.argsort(self.gap, kind="stable")
         gap = self.gap[order]
-        size = self.size[self.group[order]]
-        step = (self.tied[order].astype(float) - self.alike[order]) / size
+        # A tie is right where the ratings are tied, and loses a pair ordered alike.
+        right = self.tied[order].astype(float) - self.alike[order]
+        step = right / self.size[self.group[order]]
         gain = np.concatenate([[0.0], np.cumsum(step)])
         gain_at_zero = gain[np.searchsorted(gap, 0.0, side="right")]
         # Pairs of one gap become ties together.
@@ -88,9 +114,18 @@ class TieAccuracy(Result):
     """Share of pairs ordered alike or tied alike, scores within epsilon of each other
     counting as tied.
 
-    value: in [0, 1], mean over groups; NaN with a reason where there is no pair. folds:
-    number of held-out parts (0: the threshold was given, or chosen on the same data, as
-    `calibration` says). epsilons: each fold's threshold.
+    value: in [0, 1], mean over groups; NaN with a reason where there is no pair.
+    epsilon: the threshold, in units of the scores; the mean of `epsilons` where held
+        out.
+    level: "dataset" or "input".
+    calibration: where the threshold is from: "given", "in-sample" or "held-out".
+    n_pairs, n_groups: pairs, and groups that have a pair.
+    n_missing, total: items that lacked a score or a rating, of how many.
+    nan: the missing policy.
+    folds: number of held-out parts; 0 where the threshold was given, or chosen on the
+        same data.
+    epsilons: each fold's threshold.
+    seed: of the split into folds.
     """
 
     value: float
@@ -124,12 +159,23 @@ def acc_eq(
     """On how many pairs of items do scores and ratings say the same, ties included,
     with a given tie threshold?
 
-    x, y: flat (level dataset) or `X[system, input]`; level input averages the share
-    over inputs. epsilon >= 0, in units of x. A constant judge is not undefined here: it
-    scores the share of tied ratings.
-    Raises: ValueError as `correlate`, for a negative epsilon, and beyond 20 million
-    pairs.
+    A constant judge is not undefined here: it scores the share of tied ratings.
+
+    x, y: scores and ratings, flat (level dataset) or `X[system, input]`, NaN missing.
+    epsilon: scores no further apart are tied; at least 0, in units of x.
+    level: "input" averages the share over inputs; "dataset" takes all pairs together.
+    nan: the missing policy, of `arrays.POLICIES`.
+    Raises: ValueError as `correlate`, for system level, a negative epsilon, and beyond
+        20 million pairs.
     Source: Deutsch, Foster and Freitag 2023 (Ties Matter).
+
+    Example:
+        >>> judge = [0.9, 0.8, 0.3]
+        >>> human = [5, 5, 1]
+        >>> round(float(acc_eq(judge, human, level="dataset")), 3)
+        0.667
+        >>> float(acc_eq(judge, human, epsilon=0.2, level="dataset"))
+        1.0
     """
     epsilon = arrays.number(epsilon, "epsilon", 0)
     pairs, blank, *_ = _prepare(x, y, level, nan, "given")
@@ -143,8 +189,10 @@ def calibrate_ties(
     then judged by?
 
     Every gap between two scores is tried; of equally good thresholds the smallest is
-    taken. The value is optimistic: see `held_out_acc_eq`. Arguments and errors as
-    `acc_eq`.
+    taken. The value is optimistic: see `held_out_acc_eq`.
+
+    x, y, level, nan: as in `acc_eq`.
+    Raises: ValueError as `acc_eq`.
     Source: Deutsch, Foster and Freitag 2023 (tie calibration).
     """
     pairs, blank, *_ = _prepare(x, y, level, nan, "in-sample")
@@ -165,9 +213,13 @@ def held_out_acc_eq(
 
     Inputs `X[system, input]` (items, for flat data) are split at random into folds;
     each is judged by the threshold that is best on the others, and the folds' values
-    are averaged by their number of groups (dataset level: of pairs). epsilon of the
-    result is the mean. Arguments and errors as `acc_eq`; ValueError for more folds than
-    inputs.
+    are averaged by their number of groups (dataset level: of pairs). A fold without a
+    pair on either side is left out.
+
+    x, y, level, nan: as in `acc_eq`.
+    folds: at least 2, at most as many as there are inputs.
+    seed: of the split.
+    Raises: ValueError as `acc_eq`, and for more folds than inputs.
     """
     _, blank, a, b = _prepare(x, y, level, nan, "held-out")
     inputs = a.shape[-1]
@@ -178,18 +230,15 @@ def held_out_acc_eq(
         )
     rng = np.random.default_rng(arrays.whole(seed, "seed", low=0))
     fold_of_input = rng.permutation(inputs) % folds
-    values = []
     epsilons = []
+    values = []
     weights = []
     for fold in range(folds):
-        inside = fold_of_input == fold
-        train = Pairs(a[..., ~inside], b[..., ~inside], level)
-        test = Pairs(a[..., inside], b[..., inside], level)
-        if not len(train.gap) or not len(test.gap):
-            continue
-        epsilons.append(train.best())
-        values.append(test.accuracy(epsilons[-1]))
-        weights.append(len(test.gap) if level == "dataset" else test.filled_groups())
+        judged = _of_fold(a, b, level, fold_of_input == fold)
+        if judged is not None:
+            epsilons.append(judged[0])
+            values.append(judged[1])
+            weights.append(judged[2])
     if not values:
         return replace(blank, reason=NO_PAIR)
     return replace(
@@ -202,18 +251,46 @@ def held_out_acc_eq(
     )
 
 
+def _of_fold(
+    a: Floats, b: Floats, level: str, inside: npt.NDArray[np.bool_]
+) -> tuple[float, float, int] | None:
+    """The threshold that is best outside a fold, the accuracy that it has inside, and
+    the weight of the fold in the mean; None where either part has no pair.
+
+    a, b: scores and ratings, as `Pairs`.
+    inside: which inputs are in the fold.
+    """
+    train = Pairs(a[..., ~inside], b[..., ~inside], level)
+    test = Pairs(a[..., inside], b[..., inside], level)
+    if not len(train.gap) or not len(test.gap):
+        return None
+    epsilon = train.best()
+    weight = test.filled_groups()
+    if level == "dataset":
+        weight = len(test.gap)
+    return epsilon, test.accuracy(epsilon), weight
+
+
 NO_PAIR = "no pair of items with both a score and a rating"
 
 
 def _prepare(
     x: Any, y: Any, level: str, nan: str, calibration: str
 ) -> tuple[Pairs, TieAccuracy, Floats, Floats]:
-    """The pairs, a result that lacks value and threshold, and both sides."""
+    """What all three functions begin with.
+
+    Returns: the pairs, a result that lacks value and threshold, and both sides after
+        the missing policy.
+    Raises: ValueError as `acc_eq`, but for epsilon.
+    """
     arrays.choice(level, LEVELS, "level")
     a, b = arrays.alike(x=x, y=y)
     a, b, lacking = arrays.fill(a, b, nan)
     levels.check(a, level)
     pairs = Pairs(a, b, level)
+    reason = NO_PAIR
+    if len(pairs.gap):
+        reason = ""
     blank = TieAccuracy(
         value=NAN,
         epsilon=NAN,
@@ -224,6 +301,6 @@ def _prepare(
         n_missing=lacking,
         total=a.size,
         nan=nan,
-        reason="" if len(pairs.gap) else NO_PAIR,
+        reason=reason,
     )
     return pairs, blank, a, b

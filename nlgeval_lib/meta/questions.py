@@ -1,5 +1,10 @@
 """Two questions to one estimate: does it hold for these systems, judged on other
 inputs, and does it hold for other systems like them?
+
+A result that is `Questioned` (`Correlation`, `Comparison`, `Ceiling`) keeps its
+`Basis`: the statistic that it was made from. From this its properties `these_systems`
+and `other_systems` make an `Answer`, and `influence` names the systems that move it
+most; all three are computed when they are read.
 """
 
 from __future__ import annotations
@@ -15,9 +20,11 @@ from .groups import Names
 from .levels import Statistic
 from .result import NAN, Interval, Measured
 
+# the populations that an answer can be about, in words
 THESE = "these systems, other inputs"
 OTHERS = "other systems and inputs that spread as these do"
 ITEMS = "other items like these"
+# said of every interval for these systems from ranks of systems
 NEARLY_EQUAL = (
     "where systems are nearly equal their ranks say little, and this is too narrow "
     "(as few as .79 held the truth)"
@@ -28,11 +35,15 @@ NEARLY_EQUAL = (
 class Answer:
     """What an estimate says about one population.
 
-    holds_for: the population, in words. low, high: the interval. p: of a difference of
-    0; NaN of one coefficient. detectable: the smallest difference that the test finds
-    with power .8; NaN without a jackknife. how: of interval and test, as signatures
-    have it. careful_low, careful_high, careful_p: over systems and inputs, for systems
-    unlike these, too ("careful-both"); else NaN.
+    holds_for: the population, in words.
+    low, high: the interval; NaN with a reason where there is none.
+    p: of a difference of 0; NaN of one coefficient.
+    detectable: the smallest difference that the test finds with power .8; NaN without a
+        jackknife.
+    how: name and settings of the interval and test, as signatures have them.
+    reason: why numbers are NaN, or what to be careful about.
+    careful_low, careful_high, careful_p: over systems and inputs, for systems unlike
+        these, too ("careful-both"); else NaN.
     """
 
     holds_for: str
@@ -49,7 +60,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a result was made from, so that it can be asked further questions."""
+    """What a result was made from, so that it can be asked further questions.
+
+    statistic: the coefficient, or the difference, as a function of the resample.
+    value: that of the data.
+    level, coef: as in `correlate`.
+    names: of systems and groups of inputs, for `influence`.
+    difference: the value is a difference of two judges.
+    """
 
     statistic: Statistic
     value: float
@@ -59,20 +77,14 @@ class Basis:
     difference: bool = False
 
     def answer(self, units: str, confidence: float, p: float | None = None) -> Answer:
-        """The answer by the jackknife over "inputs" or "both", or by what "auto"
-        stands for.
+        """The answer by the jackknife over "inputs" or "both", or by what "auto" stands
+        for.
 
-        p: of a test that was made by other means.
+        units: "inputs" for these systems, "both" for others. Flat data have rows only.
+        confidence: of the interval, in (0, 1).
+        p: of a test that was made by other means; None to test by this jackknife.
         """
-        holds_for = THESE if units == "inputs" else OTHERS
-        ci = f"jack-{units}"
-        if units == "inputs" and intervals.stands_still(self.level, self.coef):
-            ci = "wide-inputs"
-        if self.statistic.present.ndim == 1:
-            ci = "jack-rows"
-            holds_for = ITEMS
-        elif units == "both":
-            ci = "auto"
+        ci, holds_for = self._asked_of(units)
         ends = intervals.of(
             self.statistic,
             self.value,
@@ -82,12 +94,14 @@ class Basis:
             confidence=confidence,
             difference=self.difference,
         )
+        # With one or two systems "auto" is about inputs, whatever was asked.
         if ends.name.endswith("-inputs"):
             holds_for = THESE
         detectable = NAN
         reason = ends.reason
         if ci == "wide-inputs":
             reason = "; ".join(filter(None, (NEARLY_EQUAL, reason)))
+        # A jackknife keeps the statistic and its spread as the interval's replicates.
         if self.difference and isinstance(ends.replicates, tuple):
             spread = ends.replicates[1]
             detectable = smallest(spread)
@@ -101,8 +115,22 @@ class Basis:
             return answer
         return self._with_careful(answer, ends)
 
+    def _asked_of(self, units: str) -> tuple[str, str]:
+        """The interval that answers for these units, and whom it holds for."""
+        if self.statistic.present.ndim == 1:
+            return "jack-rows", ITEMS
+        if units == "both":
+            return "auto", OTHERS
+        if intervals.stands_still(self.level, self.coef):
+            return "wide-inputs", THESE
+        return "jack-inputs", THESE
+
     def _with_careful(self, answer: Answer, ends: Interval) -> Answer:
-        """The answer with what holds for systems unlike these, too."""
+        """The answer with what holds for systems unlike these, too.
+
+        ends: the interval "jack-both", whose spread is taken with fewer degrees of
+            freedom.
+        """
         _, spread, limits = ends.replicates
         careful = replace(spread, careful=True)
         wider = jackknife.interval(self.value, careful, ends.confidence, limits)
@@ -114,7 +142,11 @@ class Basis:
         )
 
     def influence(self, ends: Interval, p: float = NAN) -> influence.Influence | None:
-        """The units that move the estimate most. ends, p: those of the result."""
+        """The units that move the estimate most; None where there are too few.
+
+        ends, p: the interval and the p-value of the result; NaN for one coefficient.
+        """
+        # How far from 0 a difference must be to be significant, where it was.
         reach = NAN
         if p <= 0.05:
             if np.isnan(ends.low):
@@ -128,7 +160,10 @@ class Basis:
 
 
 class Questioned(Measured):
-    """A result that answers further questions, by what it was made from."""
+    """A result that answers further questions, by what it was made from.
+
+    basis: None for a result that was made without one, and answers nothing.
+    """
 
     basis: Basis | None
 
@@ -166,8 +201,13 @@ class Questioned(Measured):
 def smallest(
     spread: jackknife.Spread | None, power: float = 0.8, alpha: float = 0.05
 ) -> float:
-    """The smallest difference that the two-sided jackknife test finds with this power;
-    NaN without a spread.
+    """The smallest difference that the two-sided jackknife test finds with this power.
+
+    spread: of the difference, from the jackknife.
+    power: probability that the test finds it, in (0, 1).
+    alpha: level of the test, in (0, 1).
+    Returns: on the scale of the difference; NaN without a spread, or where it is
+        undefined or 0.
     """
     if spread is None or spread.undefined or not spread.variance > 0:
         return NAN

@@ -1,5 +1,8 @@
 """Which ranks could each system, or judge, have? Sets of ranks that hold for all of
 them at once, where an order of estimates says nothing of chance.
+
+`stepdown_p` corrects the p-values of many differences together; `rank_sets` turns
+corrected p-values of all pairs into a `RankSets`.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# normal draws that `stepdown_p` holds in memory
 DRAWS_AT_ONCE = 1000
 
 
@@ -26,6 +30,11 @@ class RankSets(Result):
     """The ranks from best to worst that each can have, 1 being the highest value.
 
     With probability 1 - alpha the true ranks of all lie in their sets.
+
+    names: of the systems or judges.
+    values: the estimates by which they are ranked, higher is better.
+    best, worst: the ends of each one's set of ranks, from 1 to their number.
+    alpha: in (0, 1).
     """
 
     names: tuple[str, ...]
@@ -35,7 +44,10 @@ class RankSets(Result):
     alpha: float
 
     def __getitem__(self, name: str) -> range:
-        """The ranks that one can have, by name."""
+        """The ranks that one can have, by name.
+
+        Raises: ValueError for an unknown name.
+        """
         place = self.names.index(name)
         return range(self.best[place], self.worst[place] + 1)
 
@@ -44,7 +56,9 @@ class RankSets(Result):
         possible = self[name]
         best = possible[0]
         worst = possible[-1]
-        return f"{best}" if best == worst else f"{best} to {worst}"
+        if best == worst:
+            return f"{best}"
+        return f"{best} to {worst}"
 
     def to_frame(self) -> pd.DataFrame:
         """A row a system or judge, highest value first."""
@@ -71,28 +85,32 @@ def rank_sets(
 ) -> RankSets:
     """Between which ranks does each lie, when every two were tested?
 
-    values: one each, higher is better. p: `[each, each]`, symmetric, two-sided and
-    corrected so that no false rejection at all is likely (holm, bonferroni,
-    `stepdown_p`); NaN is no rejection. A rank is one more than the number that are
-    significantly higher at least, and the number that are not significantly lower at
-    most. A value that is NaN can have any rank.
+    A rank is one more than the number that are significantly higher at least, and the
+    number that are not significantly lower at most.
+
+    values: one each, higher is better; one that is NaN can have any rank.
+    p: `[each, each]`, symmetric, two-sided and corrected so that no false rejection at
+        all is likely ("holm", "bonferroni", `stepdown_p`); NaN is no rejection.
+    alpha: the highest p that is a rejection, in (0, 1).
+    names: one each; numbers from 1 when None.
     Raises: ValueError for shapes that do not fit or p that is not symmetric.
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, section 3.
+
+    Example:
+        >>> p = [[1, 0.2, 0.01], [0.2, 1, 0.3], [0.01, 0.3, 1]]
+        >>> sets = rank_sets([0.9, 0.8, 0.5], p, names=["a", "b", "c"])
+        >>> sets.in_words("a"), sets.in_words("b")
+        ('1 to 2', '1 to 3')
     """
     arrays.share(alpha, "alpha")
     values = arrays.floats(values, "values", "each")
     number = len(values)
-    p = arrays.floats(p, "p", "each, each")
-    square = p.shape == (number, number)
-    if not square or not np.array_equal(p, p.T, equal_nan=True):
-        raise ValueError(
-            f"p: got shape {p.shape} for {number} values; "
-            "pass p[each, each], alike both ways"
-        )
+    p = _of_pairs(p, number)
     if names is None:
         names = range(1, number + 1)
     if len(names) != number:
         raise ValueError(f"names: got {len(names)} for {number} values")
+    # [row, column]: the column is significantly higher, or lower, than the row.
     differ = p <= alpha
     by_row = values[:, None]
     higher = differ & (values > by_row)
@@ -108,6 +126,21 @@ def rank_sets(
     )
 
 
+def _of_pairs(p: Any, number: int) -> Floats:
+    """The p-values of all pairs, `[each, each]`.
+
+    Raises: ValueError for another shape or p that is not symmetric.
+    """
+    p = arrays.floats(p, "p", "each, each")
+    square = p.shape == (number, number)
+    if not square or not np.array_equal(p, p.T, equal_nan=True):
+        raise ValueError(
+            f"p: got shape {p.shape} for {number} values; "
+            "pass p[each, each], alike both ways"
+        )
+    return p
+
+
 def stepdown_p(
     p: Any,
     parts: Any,
@@ -116,10 +149,15 @@ def stepdown_p(
 ) -> Floats:
     """p-values of many contrasts of the same data, corrected with what they share.
 
-    p: two-sided, (contrast,), NaN where there is none. parts: `[contrast, unit]`, what
-    each unit contributes to a contrast's error. Of normal draws with the contrasts'
-    correlations, the share whose largest is as far out; contrasts that were rejected
-    before do not count (step-down).
+    The corrected p is the share of normal draws, with the contrasts' correlations,
+    whose largest is as far out; contrasts that were rejected before do not count
+    (step-down).
+
+    p: two-sided, (contrast,), NaN where there is none.
+    parts: `[contrast, unit]`, what each unit contributes to a contrast's error.
+    n_draws: normal draws.
+    seed: of the draws.
+    Returns: (contrast,), none below its p; NaN where p is.
     Raises: ValueError for shapes that do not fit.
     Source: Romano and Wolf 2005, algorithm 4.1, with normal multipliers of units.
     """
@@ -133,22 +171,41 @@ def stepdown_p(
     tested = np.flatnonzero(~np.isnan(p))
     if not len(tested):
         return adjusted
+    # From the highest p down, so that a running maximum over the contrasts is the
+    # largest among those that are not rejected before.
     order = tested[np.argsort(-p[tested], kind="stable")]
-    errors = np.sqrt((parts[order] ** 2).sum(axis=1, keepdims=True))
-    scaled = parts[order] / np.where(errors > 0, errors, 1)
+    ordered_p = p[order]
+    ordered_parts = parts[order]
+    squares = (ordered_parts**2).sum(axis=1, keepdims=True)
+    errors = np.sqrt(squares)
+    scaled = ordered_parts / np.where(errors > 0, errors, 1)
     # Units beyond the rank of the contrasts say nothing more of their correlations.
-    mixing = np.linalg.qr(scaled.T, mode="r")
+    mixing = np.asarray(np.linalg.qr(scaled.T, mode="r"))
+    # The normal quantile that has the same p as the contrast.
+    reached = -special.ndtri(np.maximum(ordered_p, 1e-300) / 2)
+    share = _share_as_far(mixing, reached, n_draws, seed)
+    share = np.maximum(share, ordered_p)
+    # From the smallest p up, none is below the one before.
+    from_smallest = np.maximum.accumulate(share[::-1])
+    adjusted[order] = from_smallest[::-1]
+    return adjusted
+
+
+def _share_as_far(mixing: Floats, reached: Floats, n_draws: int, seed: int) -> Floats:
+    """The share of draws, the data among them, whose largest is as far out, one a
+    contrast.
+
+    mixing: `[normal, contrast]`, from independent normals to contrasts, highest p
+        first: the largest is among a contrast and those before it.
+    reached: how far out each contrast is, (contrast,).
+    """
     rng = np.random.default_rng(seed)
-    reached = -special.ndtri(np.maximum(p[order], 1e-300) / 2)
-    as_far = np.zeros(len(order))
-    # In parts, as many contrasts need much room.
+    as_far = np.zeros(len(reached))
+    # A block at a time, as many contrasts need much room.
     for start in range(0, n_draws, DRAWS_AT_ONCE):
         rows = min(DRAWS_AT_ONCE, n_draws - start)
         draws = rng.normal(size=(rows, len(mixing)))
-        largest = np.maximum.accumulate(np.abs(draws @ mixing), axis=1)
+        statistics = np.abs(draws @ mixing)
+        largest = np.maximum.accumulate(statistics, axis=1)
         as_far += (largest >= reached).sum(axis=0)
-    share = (1 + as_far) / (1 + n_draws)
-    share = np.maximum(share, p[order])
-    # From the smallest p up, none is below the one before.
-    adjusted[order] = np.maximum.accumulate(share[::-1])[::-1]
-    return adjusted
+    return (1 + as_far) / (1 + n_draws)

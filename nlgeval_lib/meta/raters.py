@@ -1,5 +1,8 @@
 """How well a person follows the others, and a judge beside them: what a judge can be
 expected to reach.
+
+`human_ceiling` sets each rater against the mean of the others; `against_leave_one_out`
+sets a judge against the same means. Both give a `Ceiling`, and the two can be compared.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays, groups, intervals, levels
-from .correlation import correlate
+from .correlation import Correlation, correlate
 from .questions import Basis, Questioned
 from .result import NO_INTERVAL, Floats, Interval
 
@@ -19,9 +22,18 @@ from .result import NO_INTERVAL, Floats, Interval
 class Ceiling(Questioned):
     """Mean correlation with the leave-one-out means of the raters.
 
-    value: mean over raters of `each`, NaN with a reason where one is not defined. who:
-    "raters" (each rater against the others) or "judge" (the judge against the same
-    means, to be set beside them).
+    value: mean over raters of `each`, in [-1, 1]; NaN with a reason where one of them
+        is not defined.
+    each: the correlation with the mean of all raters but one, in the order of raters.
+    who: "raters" (each rater against the others) or "judge" (the judge against the same
+        means, to be set beside them).
+    coef, level: as in `correlate`.
+    n: common items of the rater with the fewest.
+    n_raters: raters.
+    total: items of the data, missing ones included.
+    interval: of the value, over other inputs and systems, with these raters.
+    reason: why a number is NaN, or what to be careful about.
+    basis: what the value was made from.
     """
 
     value: float
@@ -58,10 +70,16 @@ def human_ceiling(
 ) -> Ceiling:
     """How well does each rater follow the mean of the others, on average?
 
+    An item counts for a rater who rated it and whom at least one other joined.
+
     ratings: `R[rater, item]` (dataset level) or `R[rater, system, input]`, NaN missing;
-    at least two raters, of one kind (experts, or crowd workers). An item counts for a
-    rater who rated it and whom at least one other joined. ci and groups as in
-    `correlate`, one set of resamples for all raters.
+        at least two raters, of one kind (experts, or crowd workers).
+    coef: of `levels.COEFFICIENTS`, or "kendall" for kendall-b.
+    level: of `levels.LEVELS`.
+    ci: the interval, as in `correlate`, with one set of resamples for all raters.
+    n_boot, seed, confidence: of the interval, as in `correlate`.
+    system_groups, input_groups: a label a system and a label an input, as in
+        `correlate`.
     Raises: ValueError as `correlate`, and for fewer than two raters.
     """
     together = system_groups, input_groups
@@ -84,9 +102,12 @@ def against_leave_one_out(
     """How well does a judge follow the same leave-one-out means as the raters of
     `human_ceiling`?
 
-    judge: shaped like one rater's ratings. The mean of all raters is less noisy than
-    that of all but one, so a judge's plain correlation is not comparable with the
-    ceiling; this one is. Each mean is used on the items that the left-out rater rated.
+    The mean of all raters is less noisy than that of all but one, so a judge's plain
+    correlation is not comparable with the ceiling; this one is. Each mean is used on
+    the items that the left-out rater rated.
+
+    judge: scores shaped like one rater's ratings, NaN missing.
+    ratings: as in `human_ceiling`, and so are the other parameters.
     Raises: ValueError as `human_ceiling`, and for unequal shapes.
     """
     together = system_groups, input_groups
@@ -104,15 +125,11 @@ def _leave_one_out(
 ) -> Ceiling:
     """The raters, or a judge in the place of each, against the others' means.
 
-    judge: None for the raters themselves. together: groups of systems and of inputs.
-    interval: arguments of `intervals.of`.
+    judge: None for the raters themselves.
+    together: labels of systems and of inputs.
+    interval: the arguments of `intervals.of` from `ci` on.
     """
-    arrays.same_labels(judge=judge, ratings=ratings)
-    stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
-    if len(stack) < 2:
-        raise ValueError(
-            f"ratings: got shape {stack.shape}; at least 2 raters are needed"
-        )
+    stack = _of_raters(ratings, judge)
     x = None
     if judge is not None:
         x = arrays.alike(judge=judge, rating=stack[0])[0]
@@ -120,25 +137,21 @@ def _leave_one_out(
     grouped = groups.of(stack[0].shape, *together)
     results = []
     plans = []
-    for rater, side in enumerate(stack):
+    for rater, own in enumerate(stack):
         mean = _mean_of_peers(stack, rater)
+        scores = own
         if x is not None:
-            side = np.where(np.isnan(side), np.nan, x)
-        results.append(correlate(side, mean, coef, level))
-        side, mean = arrays.common(side, mean)
-        plans.append(levels.plan(side, mean, coef, level, groups=grouped))
+            scores = np.where(np.isnan(own), np.nan, x)
+        results.append(correlate(scores, mean, coef, level))
+        scores, mean = arrays.common(scores, mean)
+        plans.append(levels.plan(scores, mean, coef, level, groups=grouped))
     values = tuple(result.value for result in results)
     value = float(np.mean(values))
+    # One statistic of all raters, so that they share the resamples.
     combined = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
     names = groups.names(stack[0].shape, judge, *together)
-    basis = Basis(combined, value, level, coef, names)
     ci, *settings = interval
     ends = intervals.of(combined, value, ci, level, coef, *settings)
-    reason = ends.reason
-    for rater, result in enumerate(results):
-        if result.reason:
-            reason = f"rater {rater}: {result.reason}"
-            break
     return Ceiling(
         value=value,
         each=values,
@@ -149,9 +162,32 @@ def _leave_one_out(
         n_raters=len(stack),
         total=stack[0].size,
         interval=ends,
-        reason=reason,
-        basis=basis,
+        reason=_first_reason(results) or ends.reason,
+        basis=Basis(combined, value, level, coef, names),
     )
+
+
+def _of_raters(ratings: Any, judge: Any) -> Floats:
+    """The ratings, `[rater, ...]`.
+
+    Raises: ValueError for bad arrays, fewer than two raters, and pandas labels that
+        differ from the judge's.
+    """
+    arrays.same_labels(judge=judge, ratings=ratings)
+    stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
+    if len(stack) < 2:
+        raise ValueError(
+            f"ratings: got shape {stack.shape}; at least 2 raters are needed"
+        )
+    return stack
+
+
+def _first_reason(results: list[Correlation]) -> str:
+    """The first reason among the raters' results, with the rater's number, or ""."""
+    for rater, result in enumerate(results):
+        if result.reason:
+            return f"rater {rater}: {result.reason}"
+    return ""
 
 
 def _mean_of_peers(stack: Floats, rater: int) -> Floats:

@@ -1,6 +1,10 @@
 """May a judge take a person's place among the raters? The alternative annotator test,
 with a constant judge and output length beside it: where they pass, too, the test says
 nothing for the judge.
+
+`alt_test` checks the arrays and builds one `_Test` of the raters. `_Test.of` tests any
+judge against them: the judge itself, constant judges (`_beside_constants`) and output
+length (`_beside_length`). `_MeanLead` lets the jackknife leave out systems and inputs.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import arrays, groups, jackknife
 from .agreement import item_counts
@@ -17,9 +22,11 @@ from .levels import Statistic
 from .multiplicity import correct
 from .result import NAN, Floats, Result
 
+# how close a judgment is to the other raters': for scales, and for labels as numbers
 SCORES = ("rmse", "accuracy")
+# what is taken as independent: items, or systems and inputs
 UNITS = ("auto", "items", "jack-both", "jack-inputs", "jack-systems")
-# constants that are tried, of all ratings that occur
+# constant judges that are tried at most, of all ratings that occur
 MOST_CONSTANTS = 25
 
 
@@ -27,12 +34,21 @@ MOST_CONSTANTS = 25
 class AltTest(Result):
     """The alternative annotator test of one judge.
 
-    winning_rate: share of raters whom the judge beats significantly, in [0, 1];
+    winning_rate: share of raters whom the judge beats significantly, in [0, 1]; NaN
+        with a reason where no rater has enough items.
     advantage: mean over raters of the probability that the judge is as close to the
-    others as the rater or closer; passed: winning_rate >= 0.5.
-    p, won: one a rater, in order; NaN and False for a rater left out. constant,
-    constant_rate: the constant judge that fares best, and its winning rate;
-    length_rate: that of output length, put on the raters' scale; NaN where unknown.
+        others as the rater or closer, in [0, 1].
+    passed: whether winning_rate is at least 0.5.
+    p: one a rater, in order, before correction; NaN for a rater left out.
+    won: one a rater, whether the corrected p is at most q; False for a rater left out.
+    epsilon, score, q, min_items: as in `alt_test`.
+    n_items, n_left_out: items with a judgment and at least 2 ratings, and the others.
+    raters_left_out: numbers, from 0, of the raters with too few items.
+    units: what was taken as independent, of `UNITS`, never "auto".
+    reason: why there is no rate, or why passing says nothing.
+    constant, constant_rate: the constant judge that fares best, and its winning rate.
+    length_rate: the winning rate of output length, put on the raters' scale; NaN where
+        unknown.
     """
 
     winning_rate: float
@@ -90,20 +106,25 @@ def alt_test(
     """Does the judge represent the raters better than a rater left out represents the
     rest?
 
-    judge: (items,) or `[system, input]`; ratings: `R[rater, item]` or `R[rater, system,
-    input]`, NaN missing. score: closeness to the other raters: "rmse" (scales) or
-    "accuracy" (labels as numbers). epsilon: what a person costs, as advantage given to
-    the judge: 0.2 for experts, 0.15 skilled, 0.1 crowd. Items with fewer than 2 ratings
-    or no judgment, and raters with fewer than `min_items` such items, are left out and
-    counted. length: of the outputs, shaped like the judge, for the length judge.
+    Items with fewer than 2 ratings or no judgment, and raters with fewer than
+    `min_items` such items, are left out and counted.
+
+    judge: (items,) or `[system, input]`, NaN missing.
+    ratings: `R[rater, item]` or `R[rater, system, input]`, NaN missing.
+    score: closeness to the others: "rmse" (scales) or "accuracy" (labels as numbers).
+    epsilon: what a person costs, as advantage given to the judge, in [0, 1): 0.2 for
+        experts, 0.15 skilled, 0.1 crowd.
+    q: the share of false rejections that the correction over raters allows, in (0, 1).
+    min_items: items that a rater must have, at least 2.
+    length: of the outputs, shaped like the judge, for the length judge; None for none.
     units: "items", the authors' t-test over independent items; "jack-both" and the like
-    over systems and inputs, which is meant where raters prefer systems; "auto" is over
-    both where systems and inputs are there.
+        over systems and inputs, which is meant where raters prefer systems; "auto" is
+        over both where there are at least 3 systems and 3 inputs.
+    system_groups, input_groups: labels of what the jackknife leaves out as a whole.
     Raises: ValueError for bad arrays, unknown words, epsilon outside [0, 1), fewer than
-    2 raters, units that flat data do not have. No rater with enough items gives NaN and
-    a reason.
+        2 raters, units that flat data do not have.
     Source: Calderon, Reichart and Dror 2025, section 3 (alt-test, winning rate,
-    advantage probability).
+        advantage probability).
     """
     arrays.choice(score, SCORES, "score")
     arrays.choice(units, UNITS, "units")
@@ -111,12 +132,7 @@ def alt_test(
     arrays.share(q, "q")
     arrays.whole(min_items, "min_items", low=2)
     x, stack, usable = _usable_items(judge, ratings)
-    if units == "auto":
-        units = "jack-both" if min(_sizes(usable)) >= 3 else "items"
-    if units != "items" and usable.ndim < 2:
-        raise ValueError(
-            f"units: got {units!r}; pass ratings R[rater, system, input] for it"
-        )
+    units = _resolved(units, usable)
     grouped = groups.of(x.shape, system_groups, input_groups)
     test = _Test(stack, usable, score, epsilon, q, min_items, units, grouped)
     result = test.of(x)
@@ -127,18 +143,41 @@ def alt_test(
     return result
 
 
+def _resolved(units: str, usable: npt.NDArray[np.bool_]) -> str:
+    """What is taken as independent, "auto" replaced by what it stands for.
+
+    Raises: ValueError for units that flat data do not have.
+    """
+    if units == "auto":
+        units = "items"
+        if min(_sizes(usable)) >= 3:
+            units = "jack-both"
+    if units != "items" and usable.ndim < 2:
+        raise ValueError(
+            f"units: got {units!r}; pass ratings R[rater, system, input] for it"
+        )
+    return units
+
+
 def _sizes(usable: Any) -> tuple[int, ...]:
-    """Systems and inputs that take part; 1 each for flat data."""
+    """How many systems and how many inputs take part; 1 each for flat data."""
     if usable.ndim < 2:
         return 1, 1
-    return int(usable.any(axis=1).sum()), int(usable.any(axis=0).sum())
+    systems = usable.any(axis=1).sum()
+    inputs = usable.any(axis=0).sum()
+    return int(systems), int(inputs)
 
 
 def _beside_constants(result: AltTest, test: _Test, ratings: Floats) -> AltTest:
-    """The result with the constant judge that fares best."""
+    """The result with the constant judge that fares best.
+
+    ratings: `[rater, item]`, of the usable items.
+    """
     values = np.unique(ratings[~np.isnan(ratings)])
     if len(values) > MOST_CONSTANTS:
         values = np.quantile(values, np.linspace(0, 1, MOST_CONSTANTS))
+    # The quick t-test over items finds the best constant, which is then tested as the
+    # judge was.
     shape = test.usable.shape
     fares = []
     for value in values:
@@ -167,14 +206,21 @@ def _beside_length(
     x: Floats,
     ratings: Floats,
 ) -> AltTest:
-    """The result with the judge that gives the longest outputs the highest ratings."""
+    """The result with the judge that gives the longest outputs the highest ratings.
+
+    length: of the outputs, shaped like the judge.
+    x: the judge's scores.
+    ratings: `[rater, item]`, of the usable items.
+    """
     lengths, _ = arrays.alike(length=length, judge=x)
     present = test.usable & ~np.isnan(lengths)
-    order = np.argsort(np.argsort(lengths[present], kind="stable"))
-    given = ratings[~np.isnan(ratings)]
+    # The output whose length has a rank gets the rating that has this rank.
+    by_length = np.argsort(lengths[present], kind="stable")
+    rank = np.argsort(by_length)
+    share = (rank + 0.5) / max(len(rank), 1)
+    all_ratings = ratings[~np.isnan(ratings)]
     scores = np.full(x.shape, np.nan)
-    share = (order + 0.5) / max(len(order), 1)
-    scores[present] = np.quantile(given, share, method="inverted_cdf")
+    scores[present] = np.quantile(all_ratings, share, method="inverted_cdf")
     of_length = test.of(scores)
     reason = result.reason
     if of_length.passed:
@@ -186,7 +232,11 @@ def _beside_length(
 class _Test:
     """The test of any judge against the same raters.
 
-    stack: `[rater, ...]`; usable: which items count, of the judge that is asked about.
+    stack: ratings, `[rater, ...]`, NaN missing.
+    usable: which items count, of the judge that is asked about; shaped like one rater's
+        ratings.
+    score, epsilon, q, min_items, units: as in `alt_test`, without "auto".
+    grouped: of systems, inputs or rows.
     """
 
     def __init__(
@@ -210,14 +260,19 @@ class _Test:
         self.groups = grouped
 
     def of(self, x: Floats, units: str = "") -> AltTest:
-        """The test of one judge, its scores shaped like the usable items. units: in
-        place of the test's own.
+        """The test of one judge.
+
+        x: its scores, shaped like the usable items.
+        units: in place of the test's own; "" for these.
         """
         units = units or self.units
-        leads = self._leads(x)
-        p = [self._p(lead, places, units) for _, lead, places in leads]
-        advantages = [advantage for advantage, _, _ in leads]
+        advantages = []
+        p = []
+        for advantage, lead, places in self._leads(x):
+            advantages.append(advantage)
+            p.append(self._p(lead, places, units))
         tested = ~np.isnan(p)
+        # Raters share items, so the correction is the one for any dependence.
         won = correct(p, "by", alpha=self.q).rejected
         rate = NAN
         mean_advantage = NAN
@@ -225,7 +280,8 @@ class _Test:
         reason = f"no rater has {least} items with another rater and a judgment"
         if tested.any():
             rate = sum(won) / int(tested.sum())
-            mean_advantage = float(np.mean(np.array(advantages)[tested]))
+            of_tested = np.array(advantages)[tested]
+            mean_advantage = float(np.mean(of_tested))
             reason = ""
         return AltTest(
             winning_rate=rate,
@@ -245,8 +301,11 @@ class _Test:
         )
 
     def _leads(self, x: Floats) -> list[tuple[float, Floats, Any]]:
-        """Of each rater: the judge's advantage, by how much the rater leads on each
-        item that counts, and which items these are. No item where they are too few.
+        """How the judge and each rater compare, item by item.
+
+        Returns: of each rater the judge's advantage, in [0, 1]; the rater's lead on
+            each item that counts (1, 0 where both are as close, -1); and which items
+            these are, shaped like the data. NaN and no item for a rater with too few.
         """
         usable = self.usable & ~np.isnan(x)
         columns = np.vstack([x[None, usable], self.stack[:, usable]])
@@ -263,8 +322,10 @@ class _Test:
             peers = np.delete(columns[1:], rater, axis=0)[:, rated]
             of_judge = _closeness(columns[0, rated], peers, self.score)
             of_rater = _closeness(own[rated], peers, self.score)
+            # Who is as close as the other wins, too: a tie is a win of both.
             judge_wins = (of_judge >= of_rater - 1e-12).astype(float)
-            lead = (of_rater >= of_judge - 1e-12).astype(float) - judge_wins
+            rater_wins = (of_rater >= of_judge - 1e-12).astype(float)
+            lead = rater_wins - judge_wins
             places = usable.copy()
             places[usable] = rated
             leads.append((float(judge_wins.mean()), lead, places))
@@ -276,8 +337,11 @@ class _Test:
         places: Any,
         units: str,
     ) -> float:
-        """p of "the rater's mean lead over the judge is epsilon or more"; places: which
-        items the leads are of.
+        """p of "the rater's mean lead over the judge is epsilon or more"; NaN without
+        an item.
+
+        lead: of the rater on each item that counts.
+        places: which items these are, shaped like the data.
         """
         if not len(lead):
             return NAN
@@ -296,7 +360,10 @@ class _Test:
 
 
 class _MeanLead(Statistic):
-    """The mean of values over the items that are present, row-major."""
+    """The mean of values over the items that are present, as a statistic.
+
+    values: one an item that is present, row-major.
+    """
 
     def __init__(
         self,
@@ -319,9 +386,10 @@ class _MeanLead(Statistic):
 
 
 def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Any]:
-    """The judge's scores, the raters', and which items have a judgment and at least 2
-    ratings.
+    """The arrays, checked, and which items count.
 
+    Returns: the judge's scores, the raters', and where there is a judgment and at least
+        2 ratings, shaped like the judge.
     Raises: ValueError for bad arrays and fewer than 2 raters.
     """
     arrays.same_labels(judge=judge, ratings=ratings)
@@ -337,8 +405,12 @@ def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Any]:
 
 
 def _closeness(values: Floats, peers: Floats, score: str) -> Floats:
-    """How close each value is to the others' (`[rater, item]`, NaN missing):
-    (items,), higher is closer.
+    """How close each value is to the others': (items,), higher is closer.
+
+    values: (items,).
+    peers: `[rater, item]`, NaN missing.
+    score: of `SCORES`: less the root mean square distance, or the share of equal
+        labels.
     """
     if score == "rmse":
         return -np.sqrt(np.nanmean((peers - values) ** 2, axis=0))

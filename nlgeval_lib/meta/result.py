@@ -1,5 +1,9 @@
 """What every statistic returns: a frozen record that says in one line what was
 computed, with its interval.
+
+`Result` is the base: `float(result)`, `answer()`, `signature()`, `row()`, `to_frame()`.
+`Interval` holds the ends of an interval and how it was made. `Measured` is a `Result`
+that has one.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 NAN = float("nan")
+# the fields that `answer` gives, in the order in which they are read
 FIRST = (
     "value",
     "first",
@@ -30,18 +35,24 @@ FIRST = (
 
 
 class Result:
-    """Base of the records. One with a `value` is that number for `float`."""
+    """Base of the records, which are frozen dataclasses.
+
+    One with a `value` is that number for `float`. Its `repr` is the answer, the
+    signature and, where there is one, the reason.
+    """
 
     def signature(self) -> str:
-        """What was computed, in one line."""
+        """What was computed, in one line of `key:setting` joined by "|"."""
         raise NotImplementedError
 
     def __float__(self) -> float:
         return float(getattr(self, "value"))  # noqa: B009
 
     def row(self) -> dict[str, Any]:
-        """Numbers and words by name, the ends of the interval and the signature
-        last; arrays and tables left out.
+        """The result as one row of a table.
+
+        Returns: numbers and words by field name, then the ends of the interval, then
+            the signature; arrays and tables are left out.
         """
         row = {}
         interval = None
@@ -59,7 +70,7 @@ class Result:
 
     def answer(self) -> dict[str, Any]:
         """What the result says, by name, in the order in which it is read: estimate,
-        statistic, interval, p, n.
+        statistic, interval, p, n; what is NaN or None is left out.
         """
         row = self.row()
         return {name: row[name] for name in FIRST if _is_there(row.get(name))}
@@ -73,9 +84,12 @@ class Result:
     def to_markdown(self) -> str:
         """The table of `to_frame` as Markdown, numbers with four digits."""
         table = self.to_frame()
-        lines = [list(map(str, table.columns)), ["---"] * len(table.columns)]
+        header = list(map(str, table.columns))
+        lines = [header, ["---"] * len(header)]
         for row in table.itertuples(index=False):
-            lines.append([_in_words(value).replace("|", r"\|") for value in row])
+            # A bar would open another column; signatures have many.
+            cells = [_in_words(value).replace("|", r"\|") for value in row]
+            lines.append(cells)
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def __repr__(self) -> str:
@@ -91,21 +105,29 @@ class Result:
 
 
 def _is_there(value: Any) -> bool:
+    """Whether a value is neither None nor NaN."""
     return value is not None and value == value
 
 
 def _in_words(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    """A number with four digits; anything else as `str` has it."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Ends of an interval; NaN with a reason where there is none, "" as the name where
-    none was asked for.
+    """Ends of an interval; NaN with a reason where there is none.
 
-    how: what the name leaves open, as a signature says it. n_undefined: replicates
-    without a value. replicates: values of the resamples; of a jackknife the statistic
-    and its spread; none of a formula or of widened tails.
+    low, high: the ends.
+    name: the method and its units, such as "jack-both"; "" where none was asked for.
+    how: what the name leaves open, as a signature says it.
+    n_undefined: replicates without a value.
+    reason: why there are no ends, or what to be careful about.
+    confidence: in (0, 1).
+    replicates: values of the resamples; of a jackknife the statistic, its spread and
+        its limits; none of a formula or of widened tails.
     """
 
     low: float = NAN
@@ -120,7 +142,9 @@ class Interval:
     )
 
     def signature(self) -> str:
-        """The part of a signature; nothing without an interval."""
+        """The interval's part of a signature, "|ci:jack-both|df:7.5"; "" without a
+        name.
+        """
         return f"|ci:{self.name}{self.how}" if self.name else ""
 
 
@@ -136,10 +160,12 @@ class Measured(Result):
 
     @property
     def low(self) -> float:
+        """The lower end of the interval."""
         return self.interval.low
 
     @property
     def high(self) -> float:
+        """The upper end of the interval."""
         return self.interval.high
 
     @property

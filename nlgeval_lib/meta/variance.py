@@ -4,6 +4,11 @@ they do together; and how reliable other designs would be.
 Random effects, crossed, with any cells missing. A component is estimated from the
 products of cells that share some facets and no others: unbiased without an assumption
 of normality, and the same as analysis of variance where no cell is missing.
+
+A facet is what scores differ by, such as "system" or "rater"; its levels are the single
+systems or raters; a cell has one level of each facet and one score.
+`variance_components` gives `Components`; their method `decision` says how reliable a
+design with other numbers of levels would be, as a `Decision`.
 """
 
 from __future__ import annotations
@@ -23,7 +28,9 @@ from .result import NAN, Floats, Result
 if TYPE_CHECKING:
     import pandas as pd
 
+# names of facets, in the order of the data
 Facets = tuple[str, ...]
+# by facet, the level of each cell, numbered from 0
 Codes = Mapping[str, npt.NDArray[np.intp]]
 # facets whose levels are left out for the intervals
 SAMPLED = ("system", "input")
@@ -34,9 +41,14 @@ class Components(Result):
     """Variance of each facet and of each set of facets together, by name
     ("system:input"); the set of all is the residual, noise included.
 
-    An estimate below 0 stands as it is and counts as 0 elsewhere; NaN with a reason
-    where no two cells tell it from another. low, high: by leaving out systems and
-    inputs, at `confidence`; NaN where the facets have other names.
+    facets, levels: names of the facets, and how many levels each has.
+    values: estimates by component; one below 0 stands as it is here and counts as 0
+        elsewhere; NaN with a reason where no two cells tell it from another.
+    low, high: by component, by leaving out systems and inputs; NaN where the facets
+        have other names.
+    n: cells with a score.
+    confidence: of low and high, in (0, 1).
+    reason: which components could not be estimated.
     """
 
     facets: Facets
@@ -51,14 +63,21 @@ class Components(Result):
     def __getitem__(self, name: str) -> float:
         """A component by its name, 0 where its estimate is below.
 
-        Raises: ValueError for an unknown one.
+        Raises: ValueError for an unknown name.
         """
         return max(self.values[arrays.choice(name, self.values, "component")], 0.0)
 
     def share(self, name: str) -> float:
-        """The part of the variance of a single score that is a component's."""
+        """The part of the variance of a single score that is a component's, in [0, 1].
+
+        name: of the component.
+        Returns: NaN where any component is NaN, or all are 0.
+        Raises: ValueError for an unknown name.
+        """
         total = sum(self[component] for component in self.values)
-        return self[name] / total if total > 0 else NAN
+        if not total > 0:
+            return NAN
+        return self[name] / total
 
     def to_frame(self) -> pd.DataFrame:
         """A row a component."""
@@ -66,12 +85,18 @@ class Components(Result):
 
         rows = []
         for name, value in self.values.items():
-            row: dict[str, Any] = {"component": name, "variance": value}
-            row |= {"low": self.low[name], "high": self.high[name]}
-            rows.append({**row, "share": self.share(name)})
+            row = {
+                "component": name,
+                "variance": value,
+                "low": self.low[name],
+                "high": self.high[name],
+                "share": self.share(name),
+            }
+            rows.append(row)
         return pd.DataFrame(rows)
 
     def answer(self) -> dict[str, Any]:
+        """The share of each component, and n."""
         shares = {name: self.share(name) for name in self.values}
         return {**shares, "n": self.n}
 
@@ -84,32 +109,36 @@ class Components(Result):
         """How reliably would a design with other numbers of inputs, raters or repeats
         measure this?
 
-        of: the facet, or facets, that is measured, such as "system". over: how many
-        levels of every other facet are averaged.
+        of: the facet, or facets, that is measured, such as "system".
+        over: how many levels of every other facet are averaged.
         Raises: ValueError for facets that are not there or numbers that are lacking.
         Source: Brennan 2001, sections 1.2 and 4.1.
         """
-        measured = {of} if isinstance(of, str) else set(of)
+        if isinstance(of, str):
+            of = [of]
+        measured = set(of)
         others = [facet for facet in self.facets if facet not in measured]
         for facet in (*measured, *over):
             arrays.choice(facet, self.facets, "facet")
         if set(others) != set(over):
             raise ValueError(f"over: pass a number for each of {', '.join(others)}")
         numbers = {facet: arrays.whole(over[facet], facet) for facet in others}
+        # What the measured facets make is signal. All else is error of the value, and
+        # error of the order where it differs by what is measured.
         universe = 0.0
         relative = 0.0
         absolute = 0.0
         for name in self.values:
-            part = set(self.facets)
+            within = set(self.facets)
             if name != "residual":
-                part = set(name.split(":"))
-            averaged = [numbers[facet] for facet in part - measured]
+                within = set(name.split(":"))
+            averaged = [numbers[facet] for facet in within - measured]
             variance = self[name] / float(np.prod(averaged))
-            if part <= measured:
+            if within <= measured:
                 universe += variance
                 continue
             absolute += variance
-            if part & measured:
+            if within & measured:
                 relative += variance
         return Decision(
             of=":".join(sorted(measured)),
@@ -125,9 +154,14 @@ class Components(Result):
 class Decision(Result):
     """How reliable a design is.
 
-    relative: generalisability coefficient, for the order of what is measured; absolute:
-    dependability (phi), for its value; both in [0, 1]. error: standard error of one
-    value; error_of_difference: of two on the same inputs with the same raters.
+    of: the facets that are measured, joined by ":".
+    over: by other facet, how many of its levels are averaged.
+    relative: generalisability coefficient, for the order of what is measured, in [0,
+        1].
+    absolute: dependability (phi), for its value, in [0, 1].
+    error: standard error of one value, in units of the scores.
+    error_of_difference: that of the difference of two on the same inputs with the same
+        raters.
     """
 
     of: str
@@ -147,8 +181,11 @@ class Decision(Result):
 
 
 def _reliability(universe: float, error: float) -> float:
+    """The share of the variance that is signal; NaN where there is none."""
     total = universe + error
-    return universe / total if total > 0 else NAN
+    if not total > 0:
+        return NAN
+    return universe / total
 
 
 def variance_components(
@@ -159,11 +196,13 @@ def variance_components(
     """How much of the variance is between systems, inputs, raters, repeats, and in what
     they do together?
 
-    values: an array with an axis a facet, NaN missing, and facets the axes' names in
-    order, such as ("rater", "system", "input"); or a flat list of scores, and facets
-    the labels of each by facet. A judge that is asked again has a facet "repeat".
+    values: an array with an axis a facet, NaN missing; or a flat list of scores.
+    facets: for an array, the names of its axes in order, such as ("rater", "system",
+        "input"); for a flat list, the labels of each score by facet. A judge that is
+        asked again has a facet "repeat".
+    confidence: of the intervals, in (0, 1).
     Raises: ValueError for facets that do not fit, a facet with one level only, two
-    scores in one cell.
+        scores in one cell.
     Source: Koch 1968, Technometrics 10 (symmetric sums of squares).
     """
     arrays.share(confidence, "confidence")
@@ -171,18 +210,19 @@ def variance_components(
     names = tuple(codes)
     estimates = _estimates(scores, codes)
     sets = list(estimates)
-    labels = [_name(part, names) for part in sets]
+    labels = [_name(subset, names) for subset in sets]
     errors, df = _spread(scores, codes, sets)
     quantile = special.stdtrit(df, (1 + confidence) / 2)
-    values = {}
+    variances = {}
     low = {}
     high = {}
     unknown = []
-    for label, part, error in zip(labels, sets, errors, strict=True):
-        value = estimates[part]
-        values[label] = value
-        low[label] = float(value - quantile * error)
-        high[label] = float(value + quantile * error)
+    for label, subset, error in zip(labels, sets, errors, strict=True):
+        value = estimates[subset]
+        reach = quantile * error
+        variances[label] = value
+        low[label] = float(value - reach)
+        high[label] = float(value + reach)
         if np.isnan(value):
             unknown.append(label)
     reason = ""
@@ -190,8 +230,8 @@ def variance_components(
         reason = f"not told from others: {', '.join(unknown)}"
     return Components(
         facets=names,
-        levels=tuple(int(code.max()) + 1 for code in codes.values()),
-        values=values,
+        levels=tuple(map(_n_levels, codes.values())),
+        values=variances,
         low=low,
         high=high,
         n=len(scores),
@@ -200,48 +240,64 @@ def variance_components(
     )
 
 
-def _name(part: Facets, facets: Facets) -> str:
-    return "residual" if part == facets else ":".join(part)
+def _name(subset: Facets, facets: Facets) -> str:
+    """What a component is called: "system", "system:input", "residual"."""
+    if subset == facets:
+        return "residual"
+    return ":".join(subset)
+
+
+def _n_levels(code: npt.NDArray[np.intp]) -> int:
+    """How many levels a facet has."""
+    return int(code.max()) + 1
 
 
 def _cells(
     values: Any, facets: Sequence[str] | Mapping[str, Sequence[Any]]
 ) -> tuple[Floats, dict[str, npt.NDArray[np.intp]]]:
-    """The scores that are there, and the level of each facet that they have.
+    """The scores that are there, (cells,), and by facet the level of each, from 0.
 
-    Raises: ValueError.
+    Raises: ValueError as `variance_components`.
     """
     scores = arrays.floats(values, "values")
     if isinstance(facets, Mapping):
         if scores.ndim != 1:
             raise ValueError("values: pass a flat list with labels by facet")
         labels = {name: np.asarray(facets[name], dtype=object) for name in facets}
-        for name, given in labels.items():
-            if len(given) != len(scores):
-                raise ValueError(f"{name}: {len(given)} labels, {len(scores)} values")
+        for name, column in labels.items():
+            if len(column) != len(scores):
+                raise ValueError(f"{name}: {len(column)} labels, {len(scores)} values")
     else:
         if len(facets) != scores.ndim:
             raise ValueError(
                 f"facets: got {len(facets)} for values of shape {scores.shape}; "
                 "pass one for each axis"
             )
+        # The labels of an axis are its positions.
         grid = np.indices(scores.shape).reshape(scores.ndim, -1)
         labels = dict(zip(facets, grid, strict=True))
         scores = scores.ravel()
     present = ~np.isnan(scores)
     codes = {}
-    for name, given in labels.items():
-        levels, codes[name] = np.unique(given[present].astype(str), return_inverse=True)
+    for name, column in labels.items():
+        words = column[present].astype(str)
+        levels, codes[name] = np.unique(words, return_inverse=True)
         if len(levels) < 2:
             raise ValueError(f"{name}: got {len(levels)} level(s); 2 are needed")
     keys = np.stack(list(codes.values()))
-    if len(np.unique(keys, axis=1).T) < keys.shape[1]:
+    different_cells = np.unique(keys, axis=1).shape[1]
+    if different_cells < keys.shape[1]:
         raise ValueError("two values have the same facets; name what tells them apart")
     return scores[present], codes
 
 
 def _subsets(facets: Facets) -> Iterator[Facets]:
-    """All sets of facets, small ones first, the empty one among them."""
+    """All sets of facets, small ones first, the empty one among them.
+
+    Example:
+        >>> list(_subsets(("system", "input")))
+        [(), ('system',), ('input',), ('system', 'input')]
+    """
     for size in range(len(facets) + 1):
         yield from combinations(facets, size)
 
@@ -251,14 +307,21 @@ def _estimates(scores: Floats, codes: Codes) -> dict[Facets, float]:
 
     Half the squared difference of two cells that share exactly a set of facets is on
     average the sum of the components of all sets that are not within it.
+
+    scores: (cells,).
+    codes: by facet, the level of each cell.
+    Returns: by set of facets; NaN where no two cells tell a component from another.
     """
     facets = tuple(codes)
+    # Sums over the pairs of cells that share at least a set.
     centred = scores - scores.mean()
     sums = {}
     pairs = {}
     for shared in _subsets(facets):
         levels = [codes[name] for name in shared]
         sums[shared], pairs[shared] = _within(centred, levels)
+    # The covariance of cells that share exactly a set: the sum of the components
+    # within it. The empty set comes first, whose cells have nothing in common.
     covariance = {}
     apart = NAN
     for shared in _subsets(facets):
@@ -266,15 +329,17 @@ def _estimates(scores: Floats, codes: Codes) -> dict[Facets, float]:
         if not shared:
             apart = half_square
         covariance[shared] = apart - half_square
+    # A component is its set's covariance less those of the sets within (inclusion
+    # and exclusion).
     components = {}
-    for part in _subsets(facets):
-        if not part:
+    for subset in _subsets(facets):
+        if not subset:
             continue
         total = 0.0
-        for within in _subsets(part):
-            sign = (-1) ** (len(part) - len(within))
+        for within in _subsets(subset):
+            sign = (-1) ** (len(subset) - len(within))
             total += sign * covariance[within]
-        components[part] = float(total)
+        components[subset] = float(total)
     return components
 
 
@@ -287,10 +352,14 @@ def _half_square(
     """Half the mean squared difference of the pairs of cells that share exactly these
     facets; NaN without such a pair, 0 of a cell with itself.
 
-    sums, pairs: of the pairs that share at least these.
+    shared: the facets of which the cells have the same level.
+    facets: all.
+    sums, pairs: squared differences, and numbers of pairs, by set of facets, of the
+        pairs that share at least these.
     """
     if shared == facets:
         return 0.0
+    # From "at least these" to "exactly these", by inclusion and exclusion.
     exact_sum = 0.0
     exact_pairs = 0.0
     for wider in _subsets(facets):
@@ -310,14 +379,19 @@ def _within(
 ) -> tuple[float, float]:
     """Squared differences, summed over the pairs of cells that share these levels, and
     how many pairs there are.
+
+    scores: (cells,).
+    shared: of each facet that is shared, the level of each cell.
     """
+    # One number a combination of levels.
     group = np.zeros(len(scores), dtype=np.intp)
     for code in shared:
-        group = group * (int(code.max()) + 1) + code
+        group = group * _n_levels(code) + code
     _, group = np.unique(group, return_inverse=True)
     sizes = np.bincount(group).astype(float)
     totals = np.bincount(group, scores)
     squares = np.bincount(group, scores**2)
+    # Over the pairs of a group: n * (sum of squares) - (sum)^2.
     differences = sizes * squares - totals**2
     pairs = sizes * (sizes - 1) / 2
     return float(differences.sum()), float(pairs.sum())
@@ -326,8 +400,12 @@ def _within(
 def _spread(
     scores: Floats, codes: Codes, sets: Sequence[Facets]
 ) -> tuple[Floats, float]:
-    """The standard error of each component by leaving out each system and each input,
-    and its degrees of freedom; NaN without such facets.
+    """The standard error of each component, by leaving out each system and each input,
+    and its degrees of freedom.
+
+    sets: the components, in the order of the result.
+    Returns: (components,) and a number; NaN and 1 without such facets. With both, half
+        of the fewer levels less one, as `jackknife.Spread` has it.
     """
     sampled = [name for name in SAMPLED if name in codes]
     if not sampled:
@@ -335,17 +413,19 @@ def _spread(
     variance = np.zeros(len(sets))
     fewest = len(scores)
     for name in sampled:
-        levels = int(codes[name].max()) + 1
+        levels = _n_levels(codes[name])
         without = []
         for level in range(levels):
-            kept = codes[name] != level
-            rest = {facet: code[kept] for facet, code in codes.items()}
-            estimates = _estimates(scores[kept], rest)
-            without.append([estimates[part] for part in sets])
+            stays = codes[name] != level
+            remaining = {facet: code[stays] for facet, code in codes.items()}
+            estimates = _estimates(scores[stays], remaining)
+            without.append([estimates[subset] for subset in sets])
         table = np.array(without)
         distances = table - table.mean(axis=0)
         squares = (distances**2).sum(axis=0)
         variance += squares * (levels - 1) / levels
         fewest = min(fewest, levels)
-    df = (fewest - 1) / 2 if len(sampled) == len(SAMPLED) else fewest - 1.0
+    df = fewest - 1.0
+    if len(sampled) == len(SAMPLED):
+        df = (fewest - 1) / 2
     return np.sqrt(variance), df

@@ -5,6 +5,19 @@ cell, the value exactly as printed; `text_claims.csv` numbers and words of the r
 text (column: the table they speak of); `marks.csv` cells in bold or underlined;
 `relations.toml` what numbers and sentences must obey; `index.csv` every table and
 figure.
+
+- `printed_tables` reads these files; `numbers` says what a printed text is worth.
+- `comparison` sets our numbers beside the printed ones and gives each a verdict;
+`spread` is the yardstick for a judge's run; `differing`, `published` and `gaps` say why
+a number differs or is missing; `kinds` what it is evidence of.
+- `counting` counts the verdicts, `shuffling` what chance would reach, `agreement` how
+near the numbers are.
+- `auditing` holds printed numbers against each other, `claims` (with `inference` and
+`claim_sentences`) the papers' headline sentences against them, `printed_lead` the own
+method against the best other.
+- `witnesses` keeps where in a paper's text each number stands.
+
+The names below are loaded when they are first used.
 """
 
 from __future__ import annotations

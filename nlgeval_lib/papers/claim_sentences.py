@@ -1,5 +1,8 @@
 """The evidence of a claim as a reader meets it: one short paragraph instead of every
 cell.
+
+It reads the evidence that `claims` writes, as text: findings between semicolons, each
+perhaps with a verdict before it, and what a test says after `SIGNIFICANT`.
 """
 
 from __future__ import annotations
@@ -7,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-SIGNIFICANT = "; said to be significant: "
+SIGNIFICANT = "; said to be significant: "  # between findings and what a test says
 LONGEST = 240  # characters of a finding
 # "READING, 3 of 5, 1 more within rounding; closest: CELLS", as `claims` writes it
 _COUNTED = re.compile(
@@ -24,15 +27,25 @@ _CELL = re.compile(r".*? (?:against|by) -?[\d.,]*\d(?: \([^)]*\))?")
 
 
 def sentence(evidence: str, verdicts: Sequence[str]) -> str:
-    """The first finding of `evidence` in words, how the sentence fares in another
-    reading, and what a test says where the paper calls a difference significant.
+    """The evidence of a claim in one short paragraph.
 
+    It says the first finding in words, how the sentence fares in another reading, and
+    what a test says where the paper calls a difference significant.
+
+    evidence: as `claims.judge` writes it.
     verdicts: the words with which the findings of an evidence begin where they are not
     all alike.
+
+    Example:
+    >>> evidence = "2 of 3; not: BLEU / average 0.2 against 0.3"
+    >>> sentence(evidence, ("holds", "does not hold"))
+    'It is so in 2 of 3 cells, but not in BLEU, average 0.2 against 0.3.'
     """
     findings, _, inference = evidence.partition(SIGNIFICANT)
+    # "holds in part" is to be read before "holds".
     longest_first = sorted(verdicts, key=len, reverse=True)
     begins = "|".join(map(re.escape, longest_first))
+    # A finding holds semicolons of its own: only one before a verdict parts findings.
     first, *more = re.split(f"; (?=(?:{begins}): )", findings)
     verdict, text = _split_verdict(first, begins)
     sentences = [_first_finding(verdict, text)]
@@ -56,6 +69,10 @@ def _first_finding(verdict: str, text: str) -> str:
 
 
 def _split_verdict(finding: str, begins: str) -> tuple[str, str]:
+    """The verdict of a finding and its text; the verdict is empty where it has none.
+
+    begins: a pattern of all verdicts.
+    """
     match = re.match(f"({begins}): (.*)", finding, re.DOTALL)
     if match is None:
         return "", finding
@@ -63,12 +80,16 @@ def _split_verdict(finding: str, begins: str) -> tuple[str, str]:
 
 
 def _as_verb(verdict: str) -> str:
+    """A verdict as the verb of a sentence: "cannot be told yet" without its "yet"."""
     return verdict.removesuffix(" yet")
 
 
 def _counted(text: str) -> tuple[str, str] | None:
-    """The reading that a count of cells is of, and the count in words, with the cell
-    that is closest or the first that is not so; None for another kind of finding.
+    """A count of cells in words, with the cell that is closest or the first that is not
+    so.
+
+    Returns: the reading that the count is of, and the words; None for another kind of
+    finding.
     """
     count = _COUNTED.fullmatch(text)
     if not count:
@@ -77,25 +98,30 @@ def _counted(text: str) -> tuple[str, str] | None:
     first_cell = match[0] if match else count["cells"]
     first_cell = first_cell.replace(" / ", ", ")
     within = int(count["within"] or 0)
-    whole = int(count["all"])
+    cells = int(count["all"])
     ahead = int(count["ahead"])
     reading = count["reading"] or ""
-    if whole == 1:
+    if cells == 1:
         return reading, first_cell
-    words = f"it is so in {ahead or 'none'} of {whole} cells"
+    words = f"it is so in {ahead or 'none'} of {cells} cells"
     if within:
         words += f" ({within} more within rounding)"
     if count["kind"] == "closest":
         return reading, f"{words}, the closest being {first_cell}"
-    words += f", but not in {first_cell}" if ahead or within else f": {first_cell}"
-    further = whole - ahead - within - 1
+    if ahead or within:
+        words += f", but not in {first_cell}"
+    else:
+        words += f": {first_cell}"
+    further = cells - ahead - within - 1
     if further > 0:
         words += f" and {further} more"
     return reading, words
 
 
 def _short(text: str) -> str:
-    """A finding up to its first semicolon outside brackets."""
+    """A finding up to its first semicolon outside brackets, and to `LONGEST`
+    characters.
+    """
     depth = 0
     for position, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")

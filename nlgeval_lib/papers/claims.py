@@ -9,6 +9,10 @@ may be from one that the text calls approximate, `significant` that the text say
 the difference, `axis = 'column'` that columns are compared instead of rows. `proxy`
 names an output whose recorded judges inform the reader; it decides nothing. `lacking`
 says what would tell where no number at hand does.
+
+`judge` goes claim by claim: `_relations` makes relations of it, `_answers` asks each of
+them for answers (a verdict and its evidence), `_together` joins the answers, and
+`_inferred` asks the test. `counts` tallies the verdicts.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ from nlgeval_lib.papers.printed_tables import load, marks, nearest, strings
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told yet")
 HOLDS, IN_PART, FAILS, UNTOLD = VERDICTS
 Answer = tuple[str, str]  # a verdict and its evidence
+# of data/paper_claims.csv
 COLUMNS = (
     "id",
     "paper",
@@ -46,6 +51,7 @@ COLUMNS = (
     "proxy",
     "lacking",
 )
+# of what `judge` returns
 RESULT = (
     "id",
     "paper",
@@ -74,10 +80,11 @@ KINDS = {
     "run": "the judge's own run",
     "nothing": "nothing that is printed or public",
 }
-UNDECIDABLE = ("run", "nothing")
+UNDECIDABLE = ("run", "nothing")  # kinds of claims that no number at hand decides
 SHOWN = 4  # cells that a sentence of evidence names
 OWN = ("audit", "significant", "within")  # what a check says of the whole claim
 SMALL = 0.1  # a correlation below it counts as none where no test tells it from none
+# options of a test that say which cells it is of, as `leads` takes them
 PICKS = ("rows", "best", "over", "falling", "columns", "statistics", "minus")
 # options of a sentence that `leads` does not take
 _NO_LEADS = (
@@ -96,8 +103,8 @@ _OWN_RELATION = {"of", "table", "how_many"}
 
 
 def claims() -> pd.DataFrame:
-    """The claims as they stand in `data/paper_claims.csv`, a row each, all columns
-    text.
+    """The claims as they stand in `data/paper_claims.csv`: a row each, columns
+    `COLUMNS`, all text.
     """
     return strings(files.data() / "paper_claims.csv", COLUMNS)
 
@@ -108,22 +115,28 @@ def judge(
     computed: Mapping[str, Mapping[str, Any]] | None = None,
     read: Callable[[str, str], pd.DataFrame] = load,
 ) -> pd.DataFrame:
-    """The verdict on each claim, with its arithmetic: a row a claim, columns `RESULT`.
+    """Does each claim hold? A row a claim, with its arithmetic, columns `RESULT`.
 
-    rows: claims as `claims()` gives them (None: all). data: public data sets by name,
-    as for `audit`. computed: for claims of kind "public data", id -> label -> the
-    `meta.Comparison` of a judge with its reverse. read: gives a printed table.
-    `inference`: yes, no, what it needs, or cannot be told; about the stated comparison,
-    not its verdict.
+    rows: claims as `claims()` gives them (None: all).
+    data: public data sets by name, as for `audit`.
+    computed: for claims of kind "public data", id -> label -> the `meta.Comparison` of
+    a judge with its reverse.
+    read: (paper, table) -> the printed table, as `load` gives it.
+    Returns: `verdict` is one of `VERDICTS`, `evidence` names cells and numbers,
+    `sentence` says the same in short. `inference` begins with yes, no, what it needs,
+    or cannot be told; it is about the stated comparison, not its verdict, and empty
+    where a claim names no test.
     Raises: ValueError naming the claim whose cells or check are not there.
     """
     if rows is None:
         rows = claims()
+    computed = computed or {}
     judged = []
     for paper, claims_of_paper in rows.groupby("paper", sort=False):
+        # Each table of a paper is read once for all of its claims.
         tables = Tables(functools.partial(read, paper), marks(paper))
         for claim in claims_of_paper.to_dict("records"):
-            comparisons = (computed or {}).get(claim["id"], {})
+            comparisons = computed.get(claim["id"], {})
             try:
                 verdict, evidence = _decided(claim, tables, data, comparisons)
                 inferred = _inferred(claim, tables)
@@ -143,8 +156,11 @@ def judge(
 
 
 def counts(judged: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each paper have which verdict: a row a paper in the order
-    of `judged`, and the sum.
+    """How many claims of each paper have which verdict.
+
+    judged: as `judge` returns them.
+    Returns: a row a paper in the order of `judged` and a row "all"; a column a verdict
+    and a column "all".
     """
     table = pd.crosstab(judged["paper"], judged["verdict"])
     table = table.reindex(columns=list(VERDICTS), fill_value=0)
@@ -154,7 +170,9 @@ def counts(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def _options(claim: Mapping[str, str], *columns: str) -> dict[str, Any]:
-    """What the named columns of a claim hold, the paper's names written out."""
+    """What the named columns of a claim hold, read as TOML, the paper's names written
+    out.
+    """
     text = "\n".join(claim[column] for column in columns).replace("; ", "\n")
     return written_out(tomllib.loads(text), claim["paper"])
 
@@ -162,7 +180,11 @@ def _options(claim: Mapping[str, str], *columns: str) -> dict[str, Any]:
 def _decided(
     claim: Mapping[str, str], tables: Tables, data: Any, computed: Mapping[str, Any]
 ) -> Answer:
-    """The verdict on a claim, and the evidence for it."""
+    """The verdict on a claim, and the evidence for it.
+
+    computed: label -> comparison, of this claim.
+    Raises: ValueError for a kind that is none of `KINDS`.
+    """
     kind = claim["kind"]
     if kind not in KINDS:
         raise ValueError(f"no kind {kind!r}; nearest: {nearest(kind, KINDS)}")
@@ -192,6 +214,8 @@ def _answers(
             reading = relation.pop("reading", "")
             for finding in findings(relation, tables, data):
                 checked.append((reading, finding))
+    # A text of the check may be a place (one finding), or only a text that the relation
+    # holds (all of its findings).
     place = check.get("audit", "")
     at_place = [pair for pair in checked if pair[1].place == place]
     for reading, finding in at_place or checked:
@@ -200,8 +224,10 @@ def _answers(
 
 
 def _checked(reading: str, finding: Finding, room: float) -> Answer:
-    """The verdict on a finding of the audit, and its arithmetic; `room`: how far the
-    number may be from a printed one that the text calls approximate.
+    """The verdict on a finding of the audit, and its arithmetic.
+
+    reading: the name of the reading that it is of; empty for the only one.
+    room: how far the number may be from a printed one that the text calls approximate.
     """
     text = finding.place
     if finding.printed:
@@ -218,20 +244,29 @@ def _checked(reading: str, finding: Finding, room: float) -> Answer:
 
 
 def _verdict_on(finding: Finding, room: float) -> str:
+    """The verdict on a claim by one finding of the audit; `room` as for `_checked`."""
     if finding.verdict == audit_cells.UNTOLD:
         return UNTOLD
     if finding.verdict != audit_cells.CONTRADICTS:
         return HOLDS
+    # What the text calls approximate may be off by `room`.
     if finding.value is not None and room:
         printed = audit_cells.Quantity.printed(finding.printed)
-        if abs(float(finding.value.face - printed.face)) <= room:
+        distance = abs(float(finding.value.face - printed.face))
+        if distance <= room:
             return HOLDS
-    return IN_PART if "cut off" in finding.note else FAILS
+    # A number that was cut off instead of rounded is right as far as it goes.
+    if "cut off" in finding.note:
+        return IN_PART
+    return FAILS
 
 
 def _as_significant(verdict: str, evidence: str, inference: str) -> tuple[str, str]:
-    """The verdict on a difference that a paper calls significant: one that is there
-    holds in part where no test finds it, or only one that takes the rows as independent.
+    """The verdict on a difference that a paper calls significant, and the evidence with
+    the test's answer.
+
+    A difference that is there holds in part where no test finds it, or only one that
+    takes the rows as independent.
     """
     is_found = inference.startswith("yes") and "if rows were" not in inference
     if verdict == HOLDS and not is_found:
@@ -246,8 +281,11 @@ def _relations(claim: Mapping[str, str]) -> list[dict[str, Any]]:
         return _of_audit(claim["paper"], claim["table"], options["audit"])
     for name in OWN:
         options.pop(name, None)
+    # Readings that differ in columns or rows stay in one relation, which looks for the
+    # best; those with a table or rule of their own become a relation each.
     readings = options.get("readings", {})
-    if not any(_OWN_RELATION & set(reading) for reading in readings.values()):
+    own_relations = any(_OWN_RELATION & set(reading) for reading in readings.values())
+    if not own_relations:
         return [_relation(claim["table"], options)]
     del options["readings"]
     relations_of_claim = []
@@ -258,7 +296,10 @@ def _relations(claim: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _of_audit(paper: str, table: str, text: str) -> list[dict[str, Any]]:
-    """The relations of a table that hold a text. Raises: ValueError where none does."""
+    """The relations of a table that hold a text.
+
+    Raises: ValueError where none does, naming the nearest texts.
+    """
     of_table = [relation for relation in relations(paper) if relation["table"] == table]
     naming = [relation for relation in of_table if text in _texts(relation)]
     if not naming:
@@ -268,7 +309,7 @@ def _of_audit(paper: str, table: str, text: str) -> list[dict[str, Any]]:
 
 
 def _relation(table: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """A relation of a claim's own."""
+    """A relation of a claim's own, by the rule that its options are for."""
     rule = "value" if "of" in options else "sentence"
     return {"rule": rule, "table": table} | dict(options)
 
@@ -281,17 +322,21 @@ def _texts(node: Any) -> list[str]:
         node = list(node.values())
     if not isinstance(node, list):
         return []
-    return [text for item in node for text in _texts(item)]
+    texts = []
+    for item in node:
+        texts += _texts(item)
+    return texts
 
 
 def _together(answers: list[Answer]) -> Answer:
-    """One verdict of several: the one that all share, else in part; the evidence
-    begins with those that fail.
+    """One verdict of several: the one that all share, else in part; the evidence begins
+    with those that fail, and names at most `SHOWN`.
     """
-    verdict = answers[0][0]
+    verdict, _ = answers[0]
     if all(answer[0] == verdict for answer in answers):
         lines = [text for _, text in answers]
     else:
+        # Each line says its own verdict; VERDICTS stand from good to bad.
         verdict = IN_PART
         worst_first = sorted(answers, key=lambda answer: -VERDICTS.index(answer[0]))
         lines = [": ".join(answer) for answer in worst_first]
@@ -302,31 +347,42 @@ def _together(answers: list[Answer]) -> Answer:
 
 
 def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[Answer]:
-    """Of each reading of a sentence, whether it holds, in which cells not, and by
-    how little it does.
+    """Of each reading of a sentence, whether it holds, in which cells not, and by how
+    little it does.
+
+    relation: of the rule "sentence", with the options of `leads`.
     """
-    shared = {
-        name: option for name, option in relation.items() if name not in _NO_LEADS
-    }
+    shared = dict(relation)
+    for name in _NO_LEADS:
+        shared.pop(name, None)
     cells = tables[relation["table"]]
     if relation.get("axis") == "column":
         cells = cells.turned()
     readings = relation.get("readings") or {relation.get("reading", ""): {}}
     for reading, own_options in readings.items():
         options = shared | own_options
-        ordered = sorted(leads(cells, **options), key=lambda lead: lead.gap.face)
-        verdict = _how_many_ahead(ordered, relation.get("how_many", "all"), tables)
-        text = _counted(ordered, options)
+        smallest_first = sorted(leads(cells, **options), key=lambda lead: lead.gap.face)
+        how_many = relation.get("how_many", "all")
+        verdict = _how_many_ahead(smallest_first, how_many, tables)
+        text = _counted(smallest_first, options)
+        # What rests on something that is not printed cannot fail by printed numbers.
         if relation.get("assumes") and verdict != HOLDS:
             verdict = UNTOLD
             text = f"{text}; {relation['assumes']}"
-        yield verdict, f"{reading}, {text}" if reading else text
+        if reading:
+            text = f"{reading}, {text}"
+        yield verdict, text
 
 
 def _how_many_ahead(leads: list[Lead], how_many: Any, tables: Tables) -> str:
-    """The verdict on "ahead in all cells", in most, or in as many as a cell says."""
+    """The verdict on "ahead in all cells", in most, or in as many as a cell says.
+
+    leads: of one reading, a cell each.
+    how_many: "all", "most", or the pick of a printed number.
+    """
     ahead = sum(lead.gap.face > 0 for lead in leads)
     if how_many == "all":
+        # Equal printed numbers may have differed before they were rounded.
         if all(lead.gap.high > 0 for lead in leads):
             return HOLDS
         return IN_PART if ahead else FAILS
@@ -349,17 +405,24 @@ def _counted(leads: list[Lead], options: Mapping[str, Any]) -> str:
     within = len(leads) - ahead - len(behind)
     if within:
         text += f", {within} more within rounding"
-    cells = []
-    for lead in (behind or leads[:1])[:SHOWN]:
-        cells.append(f"{lead.where} {_against(lead, options)}")
-    text += f"; {'not' if behind else 'closest'}: {', '.join(cells)}"
+    kind = "closest"
+    named_leads = leads[:1]
+    if behind:
+        kind = "not"
+        named_leads = behind[:SHOWN]
+    cells = [f"{lead.where} {_against(lead, options)}" for lead in named_leads]
+    text += f"; {kind}: {', '.join(cells)}"
     if len(behind) > SHOWN:
         text += f" and {len(behind) - SHOWN} more"
     return text
 
 
 def _against(lead: Lead, options: Mapping[str, Any]) -> str:
-    """The two numbers of a lead, in words."""
+    """The two numbers of a lead, in words.
+
+    options: of the relation; they say whether the second number is another row's, 0 or
+    the least that is asked for.
+    """
     if options.get("mean"):
         return f"by {float(lead.gap.face):.5g}"
     least = options.get("least", 0)
@@ -367,14 +430,20 @@ def _against(lead: Lead, options: Mapping[str, Any]) -> str:
     if not options.get("over") and not options.get("falling"):
         return f"{ours} against {least:.5g}"
     text = f"{ours} against {float(lead.theirs.face):.5g}"
+    # A negative least lets ours be behind by so much.
     if least:
-        text += f" ({'allowed' if least < 0 else 'needed'}: {least:+g})"
+        word = "allowed" if least < 0 else "needed"
+        text += f" ({word}: {least:+g})"
     return text
 
 
 def _public(computed: Mapping[str, Any], lacking: str) -> Answer:
-    """Whether there is no correlation, as a claim says: a small one that no test
-    tells from none.
+    """Whether there is no correlation, as a claim says: a small one that no test tells
+    from none.
+
+    computed: label -> the comparison of a judge with its reverse; Holm over all of
+    them.
+    lacking: what is needed where nothing was computed.
     """
     if not computed:
         return UNTOLD, f"not computed here: {lacking}"
@@ -406,18 +475,23 @@ def _inferred(claim: Mapping[str, str], tables: Tables) -> str:
     cells = tables[test.pop("table", claim["table"])]
     if name == "models":
         return inference.models(cells, **test)
+    # The cells are those of the claim, in its first reading, where the test names none.
     relation = _relations(claim)[0]
     readings: dict[str, dict[str, Any]] = relation.get("readings", {})
     first_reading = next(iter(readings.values()), {})
     relation = relation | first_reading | test
     picks = {pick: relation[pick] for pick in PICKS if pick in relation}
+    # `rival` names a column: the test is against the one row that is best there, where
+    # the claim itself is against the best of each column.
     rival = test.pop("rival", None)
     if rival:
         statistics = relation["statistics"]
-        best_of_row = {
-            row: cells.best(row, rival, statistics).face for row in picks["over"]
-        }
+        best_of_row = {}
+        for row in picks["over"]:
+            best_of_row[row] = cells.best(row, rival, statistics).face
         picks["over"] = [max(best_of_row, key=best_of_row.__getitem__)]
     arguments = {key: value for key, value in test.items() if key not in PICKS}
     answer = inference.TESTS[name](leads(cells, **picks), **arguments)
-    return f"{answer}, against {picks['over'][0]}" if rival else answer
+    if rival:
+        answer += f", against {picks['over'][0]}"
+    return answer

@@ -1,11 +1,15 @@
 """Our numbers beside the printed ones, the verdict on each, and a paper's rounding
 habits.
 
-A habit is a named property of a paper with its evidence, where it does not round once
-to the printed digits (`data/paper_tables/rounding.csv`). A
-cell that is equal by construction, whatever was measured, is named in
-`data/paper_tables/by_construction.csv` with its reason. What is counted is in
-`counting`, how far a judge's own draws move a number in `spread`.
+`compare` is what notebooks call: it makes one row of a printed number and each route by
+which we have it. `verdict` judges a single number and can be asked again of a saved
+row. A habit is a named property of a paper with its evidence, where it does not round
+once to the printed digits (`data/paper_tables/rounding.csv`); `explains` says whether a
+number is equal by one, `tried` how the habits were found. A cell that is equal by
+construction, whatever was measured, is named in `data/paper_tables/by_construction.csv`
+with its reason.
+
+What is counted is in `counting`, how far a judge's own draws move a number in `spread`.
 """
 
 from __future__ import annotations
@@ -33,8 +37,9 @@ from nlgeval_lib.papers.printed_tables import (
 from nlgeval_lib.papers.spread import reach
 
 Key = tuple[str, ...]  # row, column, statistic
-OPTIONAL = ("route", "reason", "n", "ci_low", "ci_high", "signature")
+OPTIONAL = ("route", "reason", "n", "ci_low", "ci_high", "signature")  # columns of ours
 OWN_SPREAD = ("own_sd", "draws")  # of the judge's draws; missing where not known
+# columns of what `compare` returns
 RESULT = (
     "paper",
     "table",
@@ -51,6 +56,7 @@ RESULT = (
     *OWN_SPREAD,
     "gap",
 )
+# verdicts; `verdict` says when each is given
 EQUAL = "equal"
 SPREAD = "within the judge's own spread"
 APART = "apart"
@@ -60,15 +66,17 @@ ORIENTATION = "orientation"
 CONSTRUCTION = "construction"
 MISSING = "missing"
 EXTRA = "extra"
-COMPARED = (EQUAL, SPREAD, APART, DIFFERS, UNKNOWN)
+COMPARED = (EQUAL, SPREAD, APART, DIFFERS, UNKNOWN)  # of numbers that can be equal
 VERDICTS = (*COMPARED, ORIENTATION, CONSTRUCTION, MISSING, EXTRA)
 _DECIDED = (EQUAL, CONSTRUCTION, MISSING, EXTRA)  # of a run: needs no spread
+# reasons that the comparison itself gives
 NOT_COMPUTED = "not computed"
 NO_REASON = "the value is NaN and no reason was given"
 NO_SPREAD = "how far the judge's own draws move this number is not known: repeat it"
-COEFFICIENTS = ("pearson", "spearman", "kendall")
-AVERAGE = "average"
+COEFFICIENTS = ("pearson", "spearman", "kendall")  # statistics that habits are about
+AVERAGE = "average"  # the column that is the mean of its row's others
 BY_HABIT = "equal by the paper's rounding: "
+# the habits that there are
 TWICE = "rounded to one decimal more, then to the printed ones, half up"
 MEAN_HABIT = "an average is the mean of rounded cells"
 
@@ -82,18 +90,19 @@ def compare(
     lacking: Mapping[Any, str] | None = None,
     route: str = "",
 ) -> pd.DataFrame:
-    """Our numbers beside the printed ones, a row a printed number and route, in the
-    printed order; extras at the end.
+    """Our numbers beside the printed ones, a row a printed number and route.
 
-    `ours` has the columns `row, column, statistic, value` in printed units (percent
-    where percent is printed), and where wanted `n, ci_low, ci_high, signature, route,
-    reason`, of a judge's run `own_sd` and `draws` (`spread.own_sd`), and `extra` (bool:
-    a row that has no printed counterpart and is meant so). `route` stands for numbers
-    that name none. The verdicts are those of `verdict`; `extra` is a row without a
-    printed number. Where ours has no such row, the reason is what `lacking` has under
-    (row, column), the column or the row, in this order, else `reason`; what
-    `data/published.csv` knows of the cell stands before it; `gap` is the kind of this
-    reason. Cells without a number take no part.
+    ours: the columns `row, column, statistic, value` in printed units (percent where
+    percent is printed); where wanted `n, ci_low, ci_high, signature, route, reason`; of
+    a judge's run `own_sd` and `draws` (`spread.own_sd`); and `extra` (bool: a row that
+    has no printed counterpart and is meant so).
+    reason: why a cell is empty where nothing better is known.
+    lacking: reasons under (row, column), the column or the row, in this order.
+    route: stands for numbers that name none.
+    Returns: columns `RESULT`, in the printed order; extras, verdict `extra`, at the
+    end. Verdicts are those of `verdict`. What `data/published.csv` knows of an empty
+    cell stands before its reason; `gap` is the kind of this reason. Printed cells
+    without a number take no part.
     Raises: ValueError for unknown or repeated keys, unknown columns, infinite or
     non-numeric values, a printed cell without a kind.
     """
@@ -101,25 +110,48 @@ def compare(
     rows = _by_key(_checked(ours, paper, table), route)
     reasons = lacking or {}
     _refuse_misfits(f"{paper} {table}", texts, rows, reasons)
-    constructed = by_construction()
-    habits = habits_of(paper)
-    values = _values_by_route(rows)
-    cells: list[dict[str, Any]] = []
+    # Every printed number has a row, whether we have one or not.
+    beside = {}
     for key, text in texts.items():
-        if parse(text).value is None:
-            continue
-        place = (paper, table, *key)
-        for row in _beside(rows.get(key, []), key, reasons, reason):
-            habit = ""
-            if row["value"] is not None and not agrees(row["value"], text):
-                habit = explains(habits, values[row["route"]], key, text)
-            fixed = constructed.get((*place, row["route"]), "")
-            cells.append(_with_reason(place, _judged(row, text, habit, fixed)))
+        if parse(text).value is not None:
+            beside[key] = _beside(rows.get(key, []), key, reasons, reason)
+    # An average is judged by the other values of its own route.
+    values = _values_by_route(rows)
+    cells = _judged_cells(paper, table, texts, beside, values)
+    # What we have beside the printed numbers stands at the end.
     for key, rows_of_cell in rows.items():
         text = texts.get(key, "")
         if parse(text).value is None:
             cells += [_extra(row, text) for row in rows_of_cell]
     return _framed(cells, paper, table)
+
+
+def _judged_cells(
+    paper: str,
+    table: str,
+    texts: Mapping[Key, str],
+    beside: Mapping[Key, list[dict[str, Any]]],
+    values: Mapping[str, Mapping[Key, Decimal]],
+) -> list[dict[str, Any]]:
+    """Each row beside its printed number, with verdict and reason.
+
+    texts: printed, by key. beside: our rows, or one without a value, by key.
+    values: all of ours, as `_values_by_route` gives them.
+    """
+    constructed = by_construction()
+    habits = habits_of(paper)
+    cells = []
+    for key, rows_of_cell in beside.items():
+        text = texts[key]
+        place = (paper, table, *key)
+        for row in rows_of_cell:
+            habit = ""
+            if row["value"] is not None and not agrees(row["value"], text):
+                habit = explains(habits, values[row["route"]], key, text)
+            fixed = constructed.get((*place, row["route"]), "")
+            judged = _judged(row, text, habit, fixed)
+            cells.append(_with_reason(place, judged))
+    return cells
 
 
 def _by_key(ours: pd.DataFrame, route: str) -> dict[Key, list[dict[str, Any]]]:
@@ -128,13 +160,15 @@ def _by_key(ours: pd.DataFrame, route: str) -> dict[Key, list[dict[str, Any]]]:
     for row in ours.to_dict("records"):
         if row["value"] is not None:
             row["route"] = row["route"] or route
-        rows.setdefault(tuple(row[name] for name in KEY), []).append(row)
+        key = tuple(row[name] for name in KEY)
+        rows.setdefault(key, []).append(row)
     return rows
 
 
 def _values_by_route(
     rows: Mapping[Key, list[dict[str, Any]]],
 ) -> dict[str, dict[Key, Decimal]]:
+    """Our values, route -> (row, column, statistic) -> value."""
     values: dict[str, dict[Key, Decimal]] = {}
     for key, rows_of_cell in rows.items():
         for row in rows_of_cell:
@@ -154,13 +188,25 @@ def verdict(
 ) -> str:
     """The verdict on one number: what a saved row says can be worked out again by it.
 
-    `missing`: there is no number. `orientation`: another judge, prompt or run (route
-    recorded); its distance is shown, and no verdict. `equal`: within 0.51 steps of the
-    last printed digit, or by a rounding `habit` of the paper; `construction` where it
-    is so whatever was measured. Else `differs`; of a run of the paper's judge, `within
-    the judge's own spread` where the two numbers are no farther apart than two runs of
-    one judge (`spread.reach`) and half a step of the last printed digit, else `apart`;
-    `spread unknown` where `own_sd` is missing.
+    - `missing`: there is no number.
+    - `orientation`: another judge, prompt or run (route recorded); its distance is
+    shown, and no verdict.
+    - `equal`: within 0.51 steps of the last printed digit, or by a rounding habit of
+    the paper.
+    - `construction`: the same, where it is so whatever was measured.
+    - `within the judge's own spread`: a run of the paper's judge, where the two numbers
+    are no farther apart than two runs of one judge (`spread.reach`) and half a step of
+    the last printed digit.
+    - `apart`: such a run, and they are farther apart.
+    - `spread unknown`: such a run, and `own_sd` is missing.
+    - `differs`: none of these.
+
+    ours: a number, missing as for `numbers.exact`.
+    printed: a cell as printed.
+    route: published, public, recorded or run.
+    own_sd: of a run, as `spread.own_sd` gives it.
+    habit: by which the number is the printed one; empty for none.
+    constructed: whether `by_construction` names the cell.
     """
     gap = difference(ours, printed)
     if gap is None:
@@ -174,16 +220,22 @@ def verdict(
     sd = exact(own_sd)
     if sd is None:
         return UNKNOWN
-    room = reach(float(sd)) + float(TOLERANCE * parse(printed).unit)
+    # Two runs of one judge differ by their draws, and the printed one was rounded.
+    rounding = float(TOLERANCE * parse(printed).unit)
+    room = reach(float(sd)) + rounding
     return SPREAD if abs(float(gap)) <= room else APART
 
 
 def described(cells: pd.DataFrame) -> pd.DataFrame:
     """Cells that were saved before rows had kinds, with the columns and verdicts of
     today.
+
+    cells: as `compare` returned them then, without kinds, habits and spreads.
     """
+    # The habit stood in the reason alone; spreads were not kept.
     habit = cells["reason"].str.extract(f"{BY_HABIT}(.*)$", expand=False).fillna("")
     cells = cells.assign(habit=habit, own_sd=np.nan, draws=pd.NA)
+    # Of recorded judges and of runs without a spread nothing was decided.
     recorded = cells["route"].eq("recorded") & cells["verdict"].ne(EXTRA)
     cells.loc[recorded, "verdict"] = ORIENTATION
     unequal_run = cells["route"].eq("run") & ~cells["verdict"].isin(_DECIDED)
@@ -197,12 +249,18 @@ def _beside(
     reasons: Mapping[Any, str],
     reason: str,
 ) -> list[dict[str, Any]]:
-    """Our rows for a printed number, a run last; else one row without a value."""
+    """Our rows for a printed number, a run last; else one row without a value.
+
+    rows: ours for the cell, perhaps none.
+    key: row, column, statistic.
+    reasons: as `lacking` of `compare`; `reason`: where these say nothing.
+    """
     with_value = [row for row in rows if row["value"] is not None]
     if with_value:
         return sorted(with_value, key=lambda row: row["route"] == "run")
     if rows:
         return rows[:1]
+    # The narrowest reason holds: of the cell, of its column, of its row.
     for place in (key[:2], key[1], key[0]):
         if place in reasons:
             reason = reasons[place]
@@ -214,7 +272,11 @@ def _beside(
 def _judged(
     row: dict[str, Any], printed: str, habit: str, fixed: str
 ) -> dict[str, Any]:
-    """One of our numbers with the printed one, its verdict and why."""
+    """One of our numbers with the printed one, its verdict and why.
+
+    habit: by which it is equal. fixed: why it is equal whatever was measured. Both are
+    empty where that is not so.
+    """
     judged = verdict(
         row["value"],
         printed,
@@ -279,8 +341,10 @@ def _framed(rows: list[dict[str, Any]], paper: str, table: str) -> pd.DataFrame:
     columns = [*KEY, "value", "printed", "difference", "verdict", *OPTIONAL]
     frame = pd.DataFrame(rows, columns=[*columns, "habit", *OWN_SPREAD])
     frame = frame.assign(paper=paper, table=table, ours=frame["value"].astype(float))
+    # Counts with gaps are whole numbers all the same (Int64, below).
     for name in ("n", "draws"):
-        frame[name] = frame[name].astype(object).where(frame[name].notna(), pd.NA)
+        counts = frame[name].astype(object)
+        frame[name] = counts.where(frame[name].notna(), pd.NA)
     frame = _with_gaps(with_kinds(frame))[list(RESULT)]
     numbers = dict.fromkeys(("difference", "ci_low", "ci_high", "own_sd"), float)
     return frame.astype(numbers | {"n": "Int64", "draws": "Int64"})
@@ -290,7 +354,10 @@ def _with_gaps(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells with the kind of each missing one's reason."""
     gaps = []
     for reason, cell_verdict in zip(cells["reason"], cells["verdict"], strict=True):
-        gaps.append(gap_of(reason) if cell_verdict == MISSING else "")
+        gap = ""
+        if cell_verdict == MISSING:
+            gap = gap_of(reason)
+        gaps.append(gap)
     return cells.assign(gap=gaps)
 
 
@@ -300,7 +367,13 @@ def _refuse_misfits(
     rows: Mapping[Key, list[dict[str, Any]]],
     lacking: Mapping[Any, str],
 ) -> None:
-    """Refuse what speaks of cells that are not printed, and extras that are."""
+    """Refuse what speaks of cells that are not printed, and extras that are.
+
+    title: the paper and table, for messages.
+    texts: printed, by key; `rows`: ours, by key; `lacking`: as for `compare`.
+    Raises: ValueError.
+    """
+    # A reason may be about a cell, a row or a column.
     places: set[Any] = set()
     for row, column, _ in texts:
         places |= {(row, column), row, column}
@@ -333,20 +406,29 @@ def _nearest_names(unknown: list[Key], printed: Iterable[Key]) -> str:
     as a sentence; empty where each name is known by itself.
     """
     hints = []
-    axes = zip(KEY, zip(*unknown, strict=True), zip(*printed, strict=True), strict=True)
+    unknown_by_axis = zip(*unknown, strict=True)
+    printed_by_axis = zip(*printed, strict=True)
+    axes = zip(KEY, unknown_by_axis, printed_by_axis, strict=True)
     for axis, names, printed_names in axes:
         allowed = dict.fromkeys(printed_names)
         for name in sorted(set(names) - set(allowed)):
             hints.append(f"{axis} {name!r} (nearest: {nearest(name, allowed)})")
-    return f"{'; '.join(hints[:8])}. " if hints else ""
+    if not hints:
+        return ""
+    return f"{'; '.join(hints[:8])}. "
 
 
 def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
-    """`ours` with all columns: exact values (None: missing), texts instead of gaps,
-    and a boolean `extra`.
+    """`ours` with all columns: exact values (None: missing), texts instead of gaps, and
+    a boolean `extra`.
+
+    Raises: ValueError for wrong columns, a key that is there twice, and a value that is
+    no number.
     """
     _check_columns(ours, paper, table)
-    repeated = ours.duplicated([*KEY, *ours.columns.intersection(["route"])])
+    # One cell may have a number by each route.
+    identifying = [*KEY, *ours.columns.intersection(["route"])]
+    repeated = ours.duplicated(identifying)
     if repeated.any():
         keys = ours.loc[repeated, list(KEY)].to_numpy().tolist()
         raise ValueError(
@@ -387,8 +469,10 @@ def _check_columns(ours: pd.DataFrame, paper: str, table: str) -> None:
 
 
 def by_construction() -> dict[tuple[str, ...], str]:
-    """Why a cell is equal whatever was measured, by (paper, table, row, column,
-    statistic, route).
+    """Why a cell is equal whatever was measured.
+
+    Returns: (paper, table, row, column, statistic, route) -> the reason, such as a
+    product of round numbers that the design sets.
     """
     columns = ("paper", "table", *KEY, "route", "why")
     rows = strings(folder() / "by_construction.csv", columns)
@@ -396,18 +480,27 @@ def by_construction() -> dict[tuple[str, ...], str]:
 
 
 def habits() -> pd.DataFrame:
-    """The rounding habits of the papers: `paper, habit, evidence`, a row a habit."""
+    """The rounding habits of the papers with their evidence: `paper, habit, evidence`,
+    a row a habit.
+    """
     return strings(folder() / "rounding.csv", ("paper", "habit", "evidence"))
 
 
 def habits_of(paper: str) -> set[str]:
-    """The habits of one paper."""
+    """The habits of one paper, by name; empty where it rounds once."""
     return set(habits().query("paper == @paper")["habit"])
 
 
 def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
-    """`value` rounded half up to the digits of a printed number; `times` 2: first to
-    one digit more.
+    """A value rounded half up to the digits of a printed number.
+
+    value: as for `numbers.exact`; a missing one counts as 0.
+    printed: a cell as printed, for its digits.
+    times: 1, or 2: first to one digit more, then to the printed ones.
+
+    Example:
+    >>> rounded(0.2845, ".28"), rounded(0.2845, ".28", times=2)
+    (Decimal('0.28'), Decimal('0.29'))
     """
     unit = parse(printed).unit
     number = exact(value) or Decimal(0)
@@ -417,34 +510,48 @@ def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
 
 
 def _agreeing_mean(values: Collection[Any], printed: str, times: int) -> bool:
-    """Whether a printed number is the mean of these, rounded to its digits before."""
+    """Whether a printed number is the mean of these values, each rounded to its digits
+    before.
+
+    times: how often each is rounded.
+    Returns: False without values.
+    """
     parts = [rounded(value, printed, times) for value in values]
-    return bool(parts) and agrees(sum(parts, Decimal(0)) / len(parts), printed)
+    if not parts:
+        return False
+    mean = sum(parts, Decimal(0)) / len(parts)
+    return agrees(mean, printed)
 
 
 def explains(habits: set[str], rows: Mapping[Key, Any], key: Key, printed: str) -> str:
-    """By which of a paper's habits the value at `key` is the printed number, in
-    words; empty where by none.
+    """By which of a paper's habits is our value the printed number?
 
-    rows: the values by (row, column, statistic); an average needs the other columns of
+    habits: of the paper, as `habits_of` gives them.
+    rows: our values by (row, column, statistic); an average needs the other columns of
     its row and statistic.
+    key: the cell in question.
+    printed: its printed text.
+    Returns: the habit in words; empty where by none.
     """
     row, column, statistic = key
     if statistic not in COEFFICIENTS:
         return ""
     if column != AVERAGE:
         twice = rounded(rows[key], printed, 2)
-        return TWICE if TWICE in habits and twice == parse(printed).value else ""
+        fits = twice == parse(printed).value
+        return TWICE if TWICE in habits and fits else ""
     if MEAN_HABIT not in habits:
         return ""
-    parts = [
-        value
-        for place, value in rows.items()
-        if place[::2] == (row, statistic) and place[1] != AVERAGE
-    ]
+    parts = []
+    for place, value in rows.items():
+        of_row, of_column, of_statistic = place
+        if (of_row, of_statistic) == (row, statistic) and of_column != AVERAGE:
+            parts.append(value)
     if not _agreeing_mean(parts, printed, _times(habits)):
         return ""
-    return f"{MEAN_HABIT}, each rounded twice" if TWICE in habits else MEAN_HABIT
+    if TWICE in habits:
+        return f"{MEAN_HABIT}, each rounded twice"
+    return MEAN_HABIT
 
 
 def _times(habits: set[str]) -> int:
@@ -453,14 +560,15 @@ def _times(habits: set[str]) -> int:
 
 
 def tried(cells: pd.DataFrame) -> pd.DataFrame:
-    """Which habit fits which paper: a row a paper, counts of its coefficients that were
+    """Which habit fits which paper? A row a paper, counts of its coefficients that were
     computed from public data.
 
-    cells: as `compare` returns them, of any tables. `once`, `twice`: coefficients,
-    averages aside, that are the printed number when rounded half up once, or twice;
-    `lost`, `won`: those that rounding twice would take away, and give. `mean of
-    values`, `mean of rounded`: averages (of one table's row) that are the printed
-    number by either reading.
+    cells: as `compare` returns them, of any tables.
+    Returns: `once`, `twice`: coefficients, averages aside, that are the printed number
+    when rounded half up once, or twice; `lost`, `won`: those that rounding twice would
+    take away, and give; `mean of values`, `mean of rounded`: averages (of one table's
+    row) that are the printed number by either reading; `coefficients`, `averages`: how
+    many there are.
     """
     coefficients = cells[
         (cells["route"] == "public")
@@ -476,15 +584,7 @@ def tried(cells: pd.DataFrame) -> pd.DataFrame:
         once = _rounded_to_printed(plain, 1)
         twice = _rounded_to_printed(plain, 2)
         of_values = map(agrees, averages["ours"], averages["printed"])
-        by_line = (
-            plain.groupby(["table", "row", "statistic"])["ours"].agg(list).to_dict()
-        )
         times = _times(habits_of(paper))
-        of_rounded = 0
-        for average in averages.itertuples():
-            line = (average.table, average.row, average.statistic)
-            parts = by_line.get(line, [])
-            of_rounded += _agreeing_mean(parts, average.printed, times)
         rows.append(
             {
                 "paper": paper,
@@ -495,14 +595,30 @@ def tried(cells: pd.DataFrame) -> pd.DataFrame:
                 "won": (~once & twice).sum(),
                 "averages": len(averages),
                 "mean of values": sum(of_values),
-                "mean of rounded": of_rounded,
+                "mean of rounded": _means_of_rounded(plain, averages, times),
             }
         )
     return pd.DataFrame(rows)
 
 
+def _means_of_rounded(plain: pd.DataFrame, averages: pd.DataFrame, times: int) -> int:
+    """How many printed averages are the mean of rounded cells: those of the same
+    table, row and statistic.
+    """
+    lines = plain.groupby(["table", "row", "statistic"])
+    values_of_line = lines["ours"].agg(list).to_dict()
+    fitting = 0
+    for average in averages.itertuples():
+        line = (average.table, average.row, average.statistic)
+        values = values_of_line.get(line, [])
+        fitting += _agreeing_mean(values, average.printed, times)
+    return fitting
+
+
 def _rounded_to_printed(cells: pd.DataFrame, times: int) -> np.ndarray:
-    """Whether each of our numbers, rounded so often, is the printed one."""
+    """Whether each of our numbers, rounded so often, is the printed one: a boolean a
+    cell.
+    """
     fits = []
     for ours, printed in zip(cells["ours"], cells["printed"], strict=True):
         fits.append(rounded(ours, printed, times) == parse(printed).value)

@@ -5,6 +5,10 @@
 `published`). *For orientation*: outputs of another judge, prompt or run (route
 `recorded`), which get no verdict. Beside each count stands what shuffled numbers would
 reach (`papers.shuffling`).
+
+`counts` gives the numbers of some cells, `by_kind` and `by_method` a row for each kind
+or method, `in_words` and its relatives sentences; `verdicts_again` checks what was
+saved.
 """
 
 from __future__ import annotations
@@ -31,7 +35,9 @@ from nlgeval_lib.papers.kinds import EVIDENCE, OWN, ROW_KINDS, own_method
 from nlgeval_lib.papers.printed_tables import KEY
 from nlgeval_lib.papers.shuffling import shuffled, supports
 
+# a count of compared cells -> the routes of its numbers, the better first
 ROUTES = {"recomputed": ("public", "run"), "consistent": ("published",)}
+# what is counted, in the order of the columns; `counts` says what each is
 COUNTS = (
     "printed",
     "recomputed",
@@ -45,7 +51,8 @@ COUNTS = (
     "construction",
     "missing",
 )
-_CELL = ["paper", "table", *KEY]
+_CELL = ["paper", "table", *KEY]  # what names a printed number
+# kinds of rows, as they are called in a sentence
 PLURALS = {
     OWN: "own method",
     "ablation": "ablations",
@@ -60,8 +67,12 @@ PLURALS = {
 class _Cell(NamedTuple):
     """What is counted of a cell.
 
-    number: the printed number that it is about. rate: the share of shuffled numbers
-    that it would be equal to, 0 where nothing is compared.
+    number: paper, table, row, column and statistic of the printed number that it is
+    about.
+    group: its kind or method, where cells are counted by one.
+    route, verdict, evidence: as `compare` gives them.
+    rate: the share of shuffled numbers that it would be equal to, 0 where nothing is
+    compared.
     """
 
     number: tuple[str, ...]
@@ -73,25 +84,33 @@ class _Cell(NamedTuple):
 
 
 def counts(cells: pd.DataFrame) -> dict[str, Any]:
-    """The cells of each count, how many of them are equal or within the judge's own
-    spread, and what shuffled printed numbers would reach.
+    """The cells of each count, and what shuffled printed numbers would reach.
 
-    cells: as `compare` gives them. Keys: COUNTS. A cell of two routes is in the count
-    of each.
+    cells: as `compare` gives them. A cell of two routes is in the count of each.
+    Returns: a mapping with the keys COUNTS. `printed` counts printed numbers.
+    `recomputed` and `consistent`: those that were compared; with `_equal` and
+    `_spread`, those that are equal, or within the judge's own spread; with `_shuffled`,
+    how many shuffled numbers would be so on average. `orientation`, `construction` and
+    `missing`: cells with this verdict.
     """
     return _counted(_listed(cells))
 
 
 def by_kind(cells: pd.DataFrame) -> pd.DataFrame:
-    """The counts of each kind, the own method first: `kind`, COUNTS, and of the
-    recomputed equal ones how many are each sort of evidence.
+    """The counts of each kind of row, the own method first.
+
+    cells: as `compare` gives them.
+    Returns: `kind`, COUNTS, and under EVIDENCE how many of the recomputed equal ones
+    are each sort of evidence; kinds without cells have no row.
     """
     return _tallied(cells, "kind", ROW_KINDS)
 
 
 def by_method(cells: pd.DataFrame) -> pd.DataFrame:
-    """The counts of each method, in the order of their kinds: `method`, COUNTS and
-    the sorts of evidence.
+    """The counts of each method, in the order of their kinds.
+
+    cells: as `compare` gives them.
+    Returns: as `by_kind`, with the column `method` first.
     """
     methods: list[str] = []
     for kind in ROW_KINDS:
@@ -100,7 +119,9 @@ def by_method(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tallied(cells: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
-    """The counts and sorts of evidence of each name in a column that has cells."""
+    """The counts and sorts of evidence of each name in a column that has cells, in the
+    order of `names`.
+    """
     groups: dict[str, list[_Cell]] = {name: [] for name in names}
     for cell in _listed(cells, column):
         groups[cell.group].append(cell)
@@ -108,19 +129,21 @@ def _tallied(cells: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataF
     for name, members in groups.items():
         if not members:
             continue
-        sorts = Counter(
-            cell.evidence
-            for cell in _compared(members, "recomputed")
-            if cell.verdict == EQUAL
-        )
+        recomputed = _compared(members, "recomputed")
+        equal = [cell for cell in recomputed if cell.verdict == EQUAL]
+        sorts = Counter(cell.evidence for cell in equal)
         evidence = {sort: sorts[sort] for sort in EVIDENCE}
         rows.append({column: name} | _counted(members) | evidence)
     return pd.DataFrame(rows, columns=[column, *COUNTS, *EVIDENCE])
 
 
 def _listed(cells: pd.DataFrame, column: str = "") -> list[_Cell]:
-    """The cells that stand beside a printed number; column: whose values group them."""
+    """The cells that stand beside a printed number.
+
+    column: whose values group them; empty for none.
+    """
     cells = cells[cells["verdict"] != EXTRA]
+    # Only what is compared could be equal to a shuffled number.
     routes = list(itertools.chain.from_iterable(ROUTES.values()))
     is_compared = cells["route"].isin(routes) & cells["verdict"].isin(COMPARED)
     rates = pd.Series(0.0, cells.index)
@@ -128,7 +151,8 @@ def _listed(cells: pd.DataFrame, column: str = "") -> list[_Cell]:
     numbers = zip(*(cells[name] for name in _CELL), strict=True)
     nothing = pd.Series("", cells.index)
     groups = cells[column] if column else nothing
-    columns = (groups, cells["route"], cells["verdict"], cells.get("evidence", nothing))
+    evidence = cells.get("evidence", nothing)
+    columns = (groups, cells["route"], cells["verdict"], evidence)
     rows = zip(numbers, *columns, rates, strict=True)
     return [_Cell(*row) for row in rows]
 
@@ -136,8 +160,11 @@ def _listed(cells: pd.DataFrame, column: str = "") -> list[_Cell]:
 def _compared(cells: Iterable[_Cell], count: str) -> list[_Cell]:
     """The cells of one count, one a printed number; of public data and a run of ours,
     the former.
+
+    count: "recomputed" or "consistent".
     """
     chosen: dict[tuple[str, ...], _Cell] = {}
+    # The first route that has a number keeps it.
     for route in ROUTES[count]:
         for cell in cells:
             if cell.route == route and cell.verdict in COMPARED:
@@ -146,6 +173,7 @@ def _compared(cells: Iterable[_Cell], count: str) -> list[_Cell]:
 
 
 def _counted(cells: Sequence[_Cell]) -> dict[str, Any]:
+    """The numbers of COUNTS over these cells."""
     numbers: dict[str, Any] = {"printed": len({cell.number for cell in cells})}
     for name in ROUTES:
         of_count = _compared(cells, name)
@@ -168,10 +196,12 @@ def in_words(cells: pd.DataFrame) -> str:
     """What was tested of the paper's own method, then of the others, in sentences.
 
     cells: of one paper, as `compare` gives them.
+    Raises: ValueError where the paper has no own method in `own_methods.csv`.
     """
     cells = cells[cells["verdict"] != EXTRA]
     compared_with = cells[cells["kind"] != OWN]
     sentences = [own_in_words(cells)]
+    # Methods of which something was tested, one by one; kinds of which nothing was.
     for row in by_method(compared_with).to_dict("records"):
         if row["recomputed"] > 0:
             sentences.append(f"{row['method']}: {outcome(row, 'recomputed')}.")
@@ -192,8 +222,10 @@ def in_words(cells: pd.DataFrame) -> str:
 
 
 def own_in_words(cells: pd.DataFrame) -> str:
-    """Whether the paper's own method was tested in these cells, and what would test
-    it where it was not.
+    """Whether the paper's own method was tested in these cells, in one sentence, with
+    what would test it where it was not.
+
+    cells: of one paper, as `compare` gives them; empty for none.
     """
     if cells.empty:
         return ""
@@ -208,7 +240,10 @@ def own_in_words(cells: pd.DataFrame) -> str:
     if tested:
         result = outcome(own_counts, "recomputed")
         return f"{name}'s own rows: {tested} of {printed} tested; {result}."
-    needs = [own_method(paper, table)[1] for table in own_cells["table"].unique()]
+    needs = []
+    for table in own_cells["table"].unique():
+        _, needs_of_table = own_method(paper, table)
+        needs.append(needs_of_table)
     needed = " or ".join(dict.fromkeys(needs))
     return f"{name}'s own rows: not tested (0 of {printed}; needs {needed})."
 
@@ -216,8 +251,15 @@ def own_in_words(cells: pd.DataFrame) -> str:
 def outcome(counted: Mapping[str, Any], count: str) -> str:
     """One count in words: `30 of 30 equal (chance: 1.2)`.
 
-    counted: a mapping with COUNTS. Where shuffled numbers come near, it is said that
-    the count is no support.
+    Where shuffled numbers come near, it is said that the count is no support.
+
+    counted: a mapping with COUNTS.
+    count: "recomputed" or "consistent".
+
+    Example:
+    >>> counted = {"consistent": 30, "consistent_equal": 30, "consistent_shuffled": 1.2}
+    >>> outcome(counted, "consistent")
+    '30 of 30 equal (chance: 1.2)'
     """
     equal = counted.get(f"{count}_equal", 0)
     near = counted.get(f"{count}_spread", 0)
@@ -237,7 +279,8 @@ def kinds_in_words(rows: Iterable[Mapping[str, Any]], count: str) -> str:
     """One count, kind by kind: `lexical metrics 30 of 30 equal (chance: 1.1)`; empty
     where nothing is in it.
 
-    rows: as `by_kind` gives them, each a mapping. count: "recomputed" or "consistent".
+    rows: as `by_kind` gives them, each a mapping.
+    count: "recomputed" or "consistent".
     """
     words = []
     for row in rows:
@@ -247,7 +290,9 @@ def kinds_in_words(rows: Iterable[Mapping[str, Any]], count: str) -> str:
 
 
 def _oriented(cells: pd.DataFrame) -> str:
-    """How far other judges, prompts or runs are from the printed numbers."""
+    """How far other judges, prompts or runs are from the printed numbers: a method's
+    cells and their median distance; empty without any.
+    """
     words = []
     oriented = cells[cells["verdict"] == ORIENTATION]
     for method, of_method in oriented.groupby("method", sort=False):
@@ -259,8 +304,11 @@ def _oriented(cells: pd.DataFrame) -> str:
 
 
 def verdicts_again(cells: pd.DataFrame) -> pd.Series:
-    """The verdict of each saved cell, worked out again from its row alone; `missing`
-    and `extra` as they stand.
+    """The verdict of each saved cell, worked out again from its row alone.
+
+    cells: as `compare` returned them.
+    Returns: a verdict a row, on the index of `cells`; `missing` and `extra` as they
+    stand.
     """
     verdicts = []
     for cell in cells.itertuples(index=False):

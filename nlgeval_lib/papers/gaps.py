@@ -1,17 +1,19 @@
 """Why a printed cell has no number of ours: four kinds that are never mixed up.
 
 A reason begins with its kind and a colon, as `gap(NEEDS_RUN, "gpt-4-32k on SummEval")`
-writes it. Reasons that name no kind are recognised by words that the library itself writes.
+writes it. Reasons that name no kind are recognised by words that the library itself
+writes.
 """
 
 from __future__ import annotations
 
-NOT_PUBLISHED = "not published"
-ELSEWHERE = "published elsewhere"
-NEEDS_RUN = "needs a run"
-NEEDS_WEIGHTS = "needs weights"
+NOT_PUBLISHED = "not published"  # nobody but the authors has what the number is made of
+ELSEWHERE = "published elsewhere"  # it is public at an address, and not read here
+NEEDS_RUN = "needs a run"  # a model has to be asked
+NEEDS_WEIGHTS = "needs weights"  # a model's weights have to be loaded
 GAPS = (NOT_PUBLISHED, ELSEWHERE, NEEDS_RUN, NEEDS_WEIGHTS)
 OTHER_GAP = "other"
+# words of a reason that names no kind -> its kind; the first that is there decides
 _WORDS = {
     "no completions of": NEEDS_RUN,
     "nothing was computed with": NEEDS_WEIGHTS,
@@ -21,9 +23,15 @@ _WORDS = {
 
 
 def gap(kind: str, text: str) -> str:
-    """A reason that begins with its kind.
+    """A reason that begins with its kind, as a missing cell carries it.
 
+    kind: one of GAPS.
+    text: what was not published, is elsewhere, or is needed.
     Raises: ValueError for a kind that is none of GAPS.
+
+    Example:
+    >>> gap(NEEDS_RUN, "gpt-4-32k on SummEval")
+    'needs a run: gpt-4-32k on SummEval'
     """
     if kind not in GAPS:
         raise ValueError(f"{kind!r} is no kind of gap; one of {', '.join(GAPS)}")
@@ -31,7 +39,15 @@ def gap(kind: str, text: str) -> str:
 
 
 def gap_of(reason: str) -> str:
-    """The kind of a reason for a missing number: one of GAPS, or "other"."""
+    """The kind of a reason for a missing number: one of GAPS, or "other".
+
+    reason: as `gap` writes it, or any text; the library's own words in it tell the
+    kind.
+
+    Example:
+    >>> gap_of("nothing was computed with BLEURT-20")
+    'needs weights'
+    """
     for kind in GAPS:
         if reason.startswith(f"{kind}:"):
             return kind

@@ -2,7 +2,10 @@
 and exact tests.
 
 A test takes the `Lead`s of a sentence and answers in words that begin with yes, no, or
-what is needed (p at most .05).
+what is needed (p at most .05). A paper prints correlations and shares, not the
+judgments that they are of; so a test works through whatever the judgments may have
+been: `williams` of correlations, `accuracies` of shares that are right, `preferred` of
+votes; `flips` takes the printed differences as its data, `models` printed ranks.
 """
 
 from __future__ import annotations
@@ -26,19 +29,28 @@ IF_INDEPENDENT = "yes, if rows were independent"
 
 
 def least_between(first: float, second: float, n: int) -> float:
-    """The least correlation of two judges with each other at which Williams' test tells
-    their correlations apart.
+    """The least correlation of two judges with each other at which Williams' test finds
+    that they correlate differently with the ratings.
 
-    first, second: with the ratings, in [-1, 1]; n: items. At least what the ratings
-    alone make them share, the product; inf where no correlation would do.
+    first, second: their correlations with the ratings, in [-1, 1].
+    n: items.
+    Returns: at least what the ratings alone make them share, the product; inf where no
+    correlation would do.
+
+    Example:
+    >>> round(least_between(0.50, 0.45, 200), 3)
+    0.916
     """
     from scipy import optimize
 
     def excess(between: float) -> float:
         return meta.williams(first, second, between, n).p - ALPHA
 
+    # Three correlations fit together where the third is within this root of the
+    # product of the others: `most` is just below the upper end.
     shared = first * second
     most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
+    # The more the judges share, the more one difference says: p falls.
     if excess(shared) <= 0:
         return shared
     if excess(most) <= 0:
@@ -48,10 +60,14 @@ def least_between(first: float, second: float, n: int) -> float:
 
 def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
     """Which differences of correlations are significant, given how far the judges
-    agree; rows as if independent, which `yes` then says, too.
+    agree?
 
-    n: items, or column -> items; other columns and taus are left out. scale: what a
-    printed 1 stands for.
+    Rows are taken as independent, which a `yes` then says, too. Taus, and leads that
+    are none, are left out.
+
+    leads: a judge over another, a printed correlation each.
+    n: items, or column -> items; columns without a number are left out.
+    scale: what a correlation of 1 is printed as: 100 where they are in percent.
     """
     tested = 0
     open_ones = []  # differences that some correlations of the judges leave open
@@ -59,13 +75,15 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
         column, statistic = lead.line
         size = n.get(column) if isinstance(n, Mapping) else n
         correlations = statistic in ("pearson", "spearman")
-        if size and correlations and lead.ours.face > lead.theirs.face:
-            first = float(lead.ours.face) / scale
-            second = float(lead.theirs.face) / scale
-            tested += 1
-            least = least_between(first, second, size)
-            if least > first * second:
-                open_ones.append(least)
+        if not size or not correlations or lead.ours.face <= lead.theirs.face:
+            continue
+        first = float(lead.ours.face) / scale
+        second = float(lead.theirs.face) / scale
+        tested += 1
+        least = least_between(first, second, size)
+        # Where the ratings alone make the judges share enough, nothing is left open.
+        if least > first * second:
+            open_ones.append(least)
     if not tested:
         return "no: no cell is ahead whose correlation has such a test"
     plain = f"whatever r {tested - len(open_ones)} of {tested} differences"
@@ -74,7 +92,7 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
     if not open_ones:
         return f"{IF_INDEPENDENT}: {plain}{sizes}"
     highest = max(open_ones)
-    if highest > 1:
+    if highest > 1:  # inf: no correlation of the judges would do
         impossible = sum(least > 1 for least in open_ones)
         return f"no: {plain}, at no r {impossible}{sizes}"
     ends = dict.fromkeys((f"{min(open_ones):.3f}", f"{highest:.3f}"))
@@ -85,8 +103,12 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
 
 
 def flips(leads: Sequence[Lead], unit: str = "tasks") -> str:
-    """Whether one is ahead on average over tasks or aspects: signs of the
-    differences exchanged, all patterns.
+    """Is one ahead on average over tasks or aspects? An exact test.
+
+    The signs of the differences are exchanged, in all 2^n patterns.
+
+    leads: a difference each.
+    unit: what a difference is of, for the words.
     """
     differences = np.array([float(lead.gap.face) for lead in leads])
     if differences.sum() <= 0:
@@ -103,19 +125,28 @@ def flips(leads: Sequence[Lead], unit: str = "tasks") -> str:
 def _sign_p(differences: np.ndarray) -> float:
     """The share of all patterns of signs whose sum is as far from 0 as this one."""
     number = len(differences)
+    # The bits of 0 to 2^n - 1 are all patterns: 0 keeps a sign, 1 exchanges it.
     patterns = np.arange(2**number)[:, None] >> np.arange(number) & 1
     sums = (1 - 2 * patterns) @ differences
-    return float(np.mean(np.abs(sums) >= abs(differences.sum()) - 1e-9))
+    as_far = np.abs(sums) >= abs(differences.sum()) - 1e-9
+    return float(np.mean(as_far))
 
 
 def preferred(leads: Sequence[Lead], most: int) -> str:
-    """Whether a share of votes is above one half, for every count up to `most` that
-    would print so (binomial).
+    """Is a share of votes above one half, whatever the number of votes was?
+
+    Every number of votes that would print so is tried, by a binomial test.
+
+    leads: a printed share each, in percent.
+    most: the largest number of votes that is tried.
+    Returns: a text that begins with yes or no where all numbers of votes agree, else
+    with "cannot be told".
     """
     from scipy import stats
 
     answers = []
     for lead in leads:
+        # Every number of votes of which some count would print as this share.
         share = lead.ours
         p_of_n = {}
         for n in range(1, most + 1):
@@ -137,11 +168,14 @@ def preferred(leads: Sequence[Lead], most: int) -> str:
 
 
 def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> str:
-    """At how many items two accuracies on the same items may disagree for the
-    difference to be significant.
+    """On how many items may two judges disagree for the difference of their accuracies
+    to be significant?
 
-    n: column -> items. Exact McNemar test; it depends on the items on which just one of
-    the two is right.
+    The exact McNemar test depends on the items on which just one of the two is right,
+    and these are not printed.
+
+    leads: printed accuracies on the same items, in percent.
+    n: column -> items.
     """
     answers = []
     for lead in leads:
@@ -156,18 +190,22 @@ def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> str:
 
 
 def _mcnemar(first: int, second: int, size: int) -> str:
-    """On how many of `size` items two judges may disagree, of which these are right,
-    for the difference to be significant.
+    """On how many of `size` items two judges may disagree for their difference to be
+    significant, in words.
+
+    first, second: how many items each has right.
     """
     from scipy import stats
 
     gap = abs(first - second)
+    # They disagree on `gap` items at least, and each further item on which the first is
+    # right alone needs one on which the second is.
     most = gap + 2 * min(first, second, size - first, size - second)
-    fits = [
-        disagreements
-        for disagreements in range(max(gap, 1), most + 1, 2)
-        if stats.binomtest((disagreements + gap) // 2, disagreements).pvalue <= ALPHA
-    ]
+    fits = []
+    for disagreements in range(max(gap, 1), most + 1, 2):
+        first_alone = (disagreements + gap) // 2
+        if stats.binomtest(first_alone, disagreements).pvalue <= ALPHA:
+            fits.append(disagreements)
     if not fits:
         return f"no: {gap} of {size} more are too few whatever the judges share"
     if max(fits) + 2 > most:
@@ -179,11 +217,14 @@ def _mcnemar(first: int, second: int, size: int) -> str:
 
 
 def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
-    """Whether the ranks of one metric follow the human ones better than another's:
-    exchanged model by model, exact.
+    """Do the ranks of one metric follow the human ones better than another's?
 
-    cells: ranks, a row a model; `against`: the human column. All 2^n patterns of
-    exchanges, Kendall's tau-b.
+    Ranks are exchanged model by model, in all 2^n patterns; Kendall's tau-b.
+
+    cells: ranks, a row a model, a column a metric.
+    against: the human column.
+    first: the metric in question.
+    over: the metrics that it is compared with; `yes` where it is above each.
     """
     above = []
     not_above = []
@@ -213,6 +254,8 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
 def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, int]:
     """The comparison of two columns of ranks with a third, and over how many rows:
     those that the first two rank.
+
+    columns: first, second, human.
     """
     from scipy import stats
 
@@ -221,6 +264,7 @@ def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, i
         first, second, _ = ((row, column, "rank") for column in columns)
         if first in cells and second in cells:
             rows.append(row)
+    # Ranked anew among these rows: a matrix of one column, systems by inputs.
     ranks = []
     for column in columns:
         printed = [float(cells[row, column, "rank"].face) for row in rows]
@@ -229,6 +273,7 @@ def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, i
     return comparison, len(rows)
 
 
+# the tests that a claim may name; `models`, which takes cells, is called by itself
 TESTS: dict[str, Callable[..., str]] = {
     test.__name__: test for test in (williams, flips, preferred, accuracies)
 }

@@ -5,6 +5,9 @@ is compared with; and what sort of evidence an equal number is.
 what would test a paper's own method, `evidence.csv` examples and reprints that the
 numbers themselves do not tell. In all three a star stands for any text, and the first
 line that fits a cell decides.
+
+`kind_of` and `evidence_of` answer for a cell, `with_kinds` for a frame of cells,
+`own_method` and `own_numbers` for a paper or table.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ from nlgeval_lib.papers.printed_tables import (
     tables,
 )
 
-OWN = "own method"
-ABLATION = "ablation"
-COUNT = "count"
+OWN = "own method"  # the evaluator that the paper is about
+ABLATION = "ablation"  # the same with something left out or exchanged
+COUNT = "count"  # a size: of data, of votes
+# what a printed number can be about, in the order in which counts list them
 ROW_KINDS = (
     OWN,
     ABLATION,
@@ -39,14 +43,15 @@ ROW_KINDS = (
     "human",
     COUNT,
 )
-DISTINCT = "distinct"
-REPRINT = "reprint"
-MEAN = "average"
-CHANGE = "difference"
-SIZE = "size"
-EXAMPLE = "single example"
+DISTINCT = "distinct"  # a measurement that stands nowhere else
+REPRINT = "reprint"  # the number of an earlier table once more
+MEAN = "average"  # the mean or total of printed numbers
+CHANGE = "difference"  # a difference or gain between printed numbers
+SIZE = "size"  # a count of data
+EXAMPLE = "single example"  # about one text
 EVIDENCE = (DISTINCT, REPRINT, MEAN, CHANGE, SIZE, EXAMPLE)
 TEXT_CLAIMS = "text_claims"  # numbers of the running text, in no printed table
+# columns of the three files
 _KIND_COLUMNS = ("paper", "table", "row", "column", "kind", "method")
 _NEEDS_COLUMNS = ("paper", "table", "method", "needs")
 _EVIDENCE_COLUMNS = ("paper", "table", "row", "column", "evidence", "why")
@@ -55,6 +60,8 @@ _EVIDENCE_COLUMNS = ("paper", "table", "row", "column", "evidence", "why")
 def kind_of(paper: str, table: str, row: str, column: str) -> tuple[str, str]:
     """The kind of a printed cell and the method it is of.
 
+    paper, table, row, column: names as `load` gives them.
+    Returns: one of `ROW_KINDS`, and the method's name.
     Raises: ValueError where `kinds.csv` has no line for the cell.
     """
     path = folder() / "kinds.csv"
@@ -65,6 +72,9 @@ def kind_of(paper: str, table: str, row: str, column: str) -> tuple[str, str]:
 def _kind_of(
     place: tuple[str, str, str, str], path: Path, modified: int
 ) -> tuple[str, str]:
+    """`kind_of` with the file given; `place`: paper, table, row, column; `modified`:
+    the file's time.
+    """
     for *patterns, kind, method in _read_lines(path, _KIND_COLUMNS, modified):
         if _fits(place, patterns):
             return kind, method
@@ -74,6 +84,8 @@ def _kind_of(
 def own_method(paper: str, table: str = "*") -> tuple[str, str]:
     """The name of a paper's own method, and what would test it in one table.
 
+    table: "*" for what would test it in general.
+    Returns: two texts, such as ("SemScore", "the weights of all-mpnet-base-v2").
     Raises: ValueError where `own_methods.csv` has no line for the paper.
     """
     for *patterns, method, needs in _lines("own_methods.csv", _NEEDS_COLUMNS):
@@ -87,8 +99,9 @@ def own_method(paper: str, table: str = "*") -> tuple[str, str]:
 def with_kinds(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells with the columns `kind`, `method` and `evidence`.
 
-    cells: `paper, table, row, column, statistic, verdict`; rows that have no printed
-    counterpart (verdict `extra`) get empty texts.
+    cells: with `paper, table, row, column, statistic, verdict`; rows that have no
+    printed counterpart (verdict `extra`) get empty texts.
+    Returns: a new frame, rows in the same order.
     Raises: ValueError for a printed cell without a kind.
     """
     kinds = []
@@ -111,30 +124,45 @@ def with_kinds(cells: pd.DataFrame) -> pd.DataFrame:
 def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -> str:
     """What an equal number is evidence of: one of EVIDENCE.
 
-    A reprint stands in an earlier table under the same row, column and statistic, or is
-    declared; averages, differences and sizes are recognised by their names.
+    Only `DISTINCT` numbers are evidence of their own. A reprint stands in an earlier
+    table under the same row, column and statistic, or is declared; averages,
+    differences and sizes are recognised by their names.
+
+    Raises: ValueError for a printed cell without a kind.
     """
     cell = (paper, table, row, column)
+    # What is declared goes before what names and numbers tell.
     for *patterns, evidence, _ in _lines("evidence.csv", _EVIDENCE_COLUMNS):
         if _fits(cell, patterns):
             return evidence
-    if statistic.startswith("count") or kind_of(*cell)[0] == COUNT:
+    kind, _ = kind_of(*cell)
+    if statistic.startswith("count") or kind == COUNT:
         return SIZE
     if (table, row, column, statistic) in _reprinted(paper, folder()):
         return REPRINT
     if is_change(row, statistic):
         return CHANGE
-    return MEAN if is_average(row, column) else DISTINCT
+    if is_average(row, column):
+        return MEAN
+    return DISTINCT
 
 
 def is_average(row: str, column: str) -> bool:
-    """Whether a cell is printed as the mean or total of others."""
+    """Whether a cell is printed as the mean or total of others, by its row's or
+    column's name.
+
+    Example:
+    >>> is_average("BLEU", "Average | pearson"), is_average("BLEU", "coherence")
+    (True, False)
+    """
     names = f"{row} | {column}".lower().split(" | ")
     return any(name.startswith(("average", "total")) for name in names)
 
 
 def is_change(row: str, statistic: str) -> bool:
-    """Whether a cell is printed as a difference or gain between others."""
+    """Whether a cell is printed as a difference or gain between others, by its row's or
+    statistic's name.
+    """
     return (
         row.startswith("delta")
         or row.endswith("Gain (%)")
@@ -143,8 +171,11 @@ def is_change(row: str, statistic: str) -> bool:
 
 
 def printed_cells() -> pd.DataFrame:
-    """Every printed number of the tables and figures: `paper, table, row, column,
-    statistic, printed, kind, method, evidence`.
+    """Every printed number of the tables and figures, a row each.
+
+    Returns: `paper, table, row, column, statistic, printed, kind, method, evidence`.
+    Numbers of the running text are not among them.
+    Raises: ValueError for a printed cell without a kind.
     """
     frames = []
     for paper in PAPERS:
@@ -154,29 +185,41 @@ def printed_cells() -> pd.DataFrame:
                 frames.append(frame[frame["number"].notna()])
     columns = ["paper", "table", *KEY, "printed"]
     joined = pd.concat(frames, ignore_index=True)[columns]
-    return with_kinds(joined.assign(verdict="")).drop(columns="verdict")
+    # `with_kinds` asks for verdicts, and these cells have none.
+    described = with_kinds(joined.assign(verdict=""))
+    return described.drop(columns="verdict")
 
 
 def own_numbers(paper: str, table: str) -> int:
-    """How many of a table's printed numbers are the paper's own method's."""
+    """How many of a table's printed numbers are the paper's own method's; 0 for a table
+    that is not transcribed.
+    """
     if table not in tables(paper):
         return 0
     frame = load(paper, table)
     numbers = frame[frame["number"].notna()]
-    pairs = zip(numbers["row"], numbers["column"], strict=True)
-    return sum(kind_of(paper, table, *pair)[0] == OWN for pair in pairs)
+    of_own_method = 0
+    for row, column in zip(numbers["row"], numbers["column"], strict=True):
+        kind, _ = kind_of(paper, table, row, column)
+        of_own_method += kind == OWN
+    return of_own_method
 
 
 def _fits(cell: tuple[str, ...], patterns: list[str]) -> bool:
+    """Whether each name of a cell fits its pattern, in which a star stands for any
+    text.
+    """
     return all(map(fnmatchcase, cell, patterns))
 
 
 def _lines(name: str, columns: tuple[str, ...]) -> list[list[str]]:
+    """The rows of one of the three files."""
     path = folder() / name
     return _read_lines(path, columns, _modified(path))
 
 
 def _modified(path: Path) -> int:
+    """When a file was changed, in nanoseconds; 0 without a file."""
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
@@ -203,6 +246,7 @@ def _reprinted(paper: str, place: Path) -> frozenset[tuple[str, str, str, str]]:
             number = parse(printed).value
             if number is None:
                 continue
+            # The first table that prints a cell of these names is its source.
             key = (row, column, statistic)
             value, source = first_print.setdefault(key, (number, table))
             if value == number and source != table:

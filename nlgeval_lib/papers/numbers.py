@@ -1,5 +1,12 @@
-"""Printed numbers: what a cell says, to how many digits, and whether a computed
-value agrees with it.
+"""Printed numbers: what a cell says, to how many digits, and whether a computed value
+agrees with it.
+
+`parse` reads a printed text as a `Number`: a decimal, and the worth of its last digit.
+`exact` makes the decimal of a computed value, so that nothing is lost to binary
+fractions.
+`difference` and `agrees` set the two beside each other. What a paper prints has been
+rounded, so a number of ours agrees when it lies within about half a step of the last
+printed digit.
 """
 
 from __future__ import annotations
@@ -17,7 +24,9 @@ import pandas as pd
 # in steps of the last printed digit: rounding, and a hair for ties rounded either way
 TOLERANCE = Decimal("0.51")
 
+# minus, hyphens and dashes of Unicode: all of them are printed for "-"
 _DASHES = str.maketrans(dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014", "-"))
+# ".361", "-0.5", "1,234", "20K", "35.2%", "1e-4"
 _NUMBER = re.compile(
     r"""
     (?P<sign>[+-]?)\s?
@@ -31,14 +40,19 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+# by how many powers of ten a letter after the number multiplies it
 _SUFFIX = {"": 0, "k": 3, "K": 3, "M": 6, "B": 9}
+# what a cell holds that says "no entry", in small letters
 _BLANK = {"", "-", "--", "n/a", "na", "none"}
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A printed cell, read: None where it holds no single number; `decimals` after
-    the point, -3 for "20K".
+    """A printed cell, read.
+
+    printed: the text as printed.
+    value: the number; None where the text holds no single number.
+    decimals: printed digits after the point; negative for a suffix, -3 for "20K".
     """
 
     printed: str
@@ -47,7 +61,7 @@ class Number:
 
     @property
     def unit(self) -> Decimal:
-        """What one step of the last printed digit is worth."""
+        """What one step of the last printed digit is worth: 0.001 for ".361"."""
         return Decimal(1).scaleb(-self.decimals)
 
     def __float__(self) -> float:
@@ -61,6 +75,16 @@ def parse(text: str) -> Number:
     Reads signs (any dash), a missing leading zero, thousands commas, percent signs,
     exponents and K/M/B. Bounds ("<0.05"), ranges, "a (b)" and words hold no single
     number.
+
+    text: a cell as printed.
+    Returns: `Number`, whose value is None where there is no single number. A percentage
+    keeps its size: "35.2%" is 35.2.
+
+    Example:
+    >>> parse("1,234.50")
+    Number(printed='1,234.50', value=Decimal('1234.50'), decimals=2)
+    >>> parse("20K").unit
+    Decimal('1E+3')
     """
     match = _NUMBER.fullmatch(text.translate(_DASHES).strip())
     if match is None or not (match["whole"] or match["fraction"]):
@@ -68,8 +92,11 @@ def parse(text: str) -> Number:
     integer = match["whole"].replace(",", "")
     fraction = match["fraction"] or ""
     value = Decimal(f"{match['sign']}{integer}.{fraction}")
-    shift = int(match["exponent"] or 0) + _SUFFIX[match["suffix"]]
-    return Number(text, value.scaleb(shift), len(fraction) - shift)
+    # An exponent or a suffix moves the point, and with it the last printed digit.
+    exponent = int(match["exponent"] or 0)
+    shift = exponent + _SUFFIX[match["suffix"]]
+    decimals = len(fraction) - shift
+    return Number(text, value.scaleb(shift), decimals)
 
 
 def is_blank(text: str) -> bool:
@@ -78,10 +105,12 @@ def is_blank(text: str) -> bool:
 
 
 def exact(value: Any) -> Decimal | None:
-    """The decimal that a number is written as (a float: its shortest form, 0.0905
-    itself); None where it is missing.
+    """The decimal that a number is written as; None where it is missing.
 
-    Raises: ValueError for infinity and for what is no number.
+    value: a number of Python, numpy or `decimal`, or a printed text. A float stands for
+    its shortest form: 0.0905 is 0.0905 itself, not the binary fraction nearest to it.
+    None, NaN, pandas' NA and NaT, and blank texts (`is_blank`) are missing.
+    Raises: ValueError for infinity and for what is no number; a boolean is none.
     """
     if value is None or value is pd.NA or value is pd.NaT:
         return None
@@ -112,18 +141,40 @@ def exact(value: Any) -> Decimal | None:
 
 
 def difference(ours: Any, printed: str) -> Decimal | None:
-    """Ours minus printed, exactly; None where either is missing."""
+    """Ours minus printed, exactly; None where either is missing.
+
+    ours: as for `exact`.
+    printed: a cell as printed.
+    Raises: ValueError where ours is infinite or no number.
+
+    Example:
+    >>> difference(0.3613, ".361")
+    Decimal('0.0003')
+    """
     computed = exact(ours)
     number = parse(printed).value
     if computed is None or number is None:
         return None
+    # 28 digits, the usual precision, would round the difference of a long float.
     with localcontext(prec=100):
         return computed - number
 
 
 def agrees(ours: Any, printed: str, units: Decimal = TOLERANCE) -> bool:
-    """Whether ours is within `units` steps of the printed number's last digit; False
-    where either is missing.
+    """Whether our number is the printed one, as far as rounding lets anybody say.
+
+    ours: as for `exact`.
+    printed: a cell as printed.
+    units: how far apart the two may be, in steps of the last printed digit.
+    Returns: False where either is missing.
+    Raises: ValueError where ours is infinite or no number.
+
+    Example:
+    >>> agrees(0.3613, ".361"), agrees(0.3617, ".361")
+    (True, False)
     """
     gap = difference(ours, printed)
-    return gap is not None and abs(gap) <= units * parse(printed).unit
+    if gap is None:
+        return False
+    room = units * parse(printed).unit
+    return abs(gap) <= room

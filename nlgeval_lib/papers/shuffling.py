@@ -1,8 +1,11 @@
-"""What a count would be if the printed numbers were dealt out anew: how many cells would
-be equal on average.
+"""What a count would be if the printed numbers were dealt out anew: how many cells
+would be equal on average.
 
 The printed numbers of a table change places among the cells of one statistic, averages
 among averages. The rate of each cell is worked out exactly; nothing is drawn.
+
+A table of few distinct numbers, or of few digits, lets many cells be equal by chance.
+`shuffled` gives the rate of each cell, `supports` says what a count is worth beside it.
 """
 
 from __future__ import annotations
@@ -25,10 +28,13 @@ NEAR = 0.5  # shuffled numbers that reach so large a share of a count leave no s
 
 
 class _Pool(NamedTuple):
-    """The printed numbers that could stand in a cell's place.
+    """The printed numbers that could stand in a cell's place; arrays have one entry a
+    number.
 
-    rooms: how far a number may be from each and still be equal. units: one step of the
-    last printed digit. twice: whether the paper rounds twice.
+    values: the numbers.
+    rooms: how far a number may be from each and still be equal.
+    units: one step of the last printed digit.
+    twice: whether the paper rounds twice.
     """
 
     values: npt.NDArray[np.float64]
@@ -38,21 +44,25 @@ class _Pool(NamedTuple):
 
 
 def shuffled(cells: pd.DataFrame) -> pd.Series:
-    """The share of the printed numbers of its table, statistic and sort of column with
-    which each cell would be equal, or within the judge's own spread.
+    """How likely each cell would be equal, or within the judge's own spread, if any
+    printed number of its table, statistic and sort of column could stand in its place.
 
-    cells: as `compare` gives them. The sum over cells is what a count would be on
-    average.
+    cells: as `compare` gives them, with a number of ours each.
+    Returns: a share in [0, 1] a cell, on the index of `cells`; the sum over cells is
+    what a count would be on average.
     """
     rates = []
     modified: dict[tuple[str, str], int] = {}
     for cell in cells.itertuples():
         table = (cell.paper, cell.table)
+        # The file's time is asked once a table, not once a cell.
         if table not in modified:
             path = folder() / cell.paper / f"{cell.table}.csv"
             modified[table] = path.stat().st_mtime_ns
+        # Averages change places with averages alone.
         average = is_average(cell.row, cell.column)
         pool = _pool(*table, cell.statistic, average, modified[table])
+        # Only a run of the judge may be equal by its own spread.
         own_sd = float(cell.own_sd) if cell.route == "run" else None
         rates.append(_share(float(cell.ours), pool, own_sd))
     return pd.Series(rates, cells.index, dtype=float)
@@ -62,22 +72,26 @@ def shuffled(cells: pd.DataFrame) -> pd.Series:
 def _pool(
     paper: str, table: str, statistic: str, average: bool, modified: int
 ) -> _Pool:
-    """The numbers of a table's cells of one statistic; `modified` is the file's time."""
+    """The numbers of a table's cells of one statistic.
+
+    average: whether those of averages are wanted, or those of the others.
+    modified: the file's time, so that a changed file is read anew.
+    """
     frame = load(paper, table)
     frame = frame[frame["number"].notna() & (frame["statistic"] == statistic)]
     pairs = zip(frame["row"], frame["column"], strict=True)
     alike = [is_average(row, column) == average for row, column in pairs]
     numbers = [parse(text) for text in frame.loc[alike, "printed"]]
     return _Pool(
-        np.array([float(number) for number in numbers]),
-        np.array([float(TOLERANCE * number.unit) for number in numbers]),
-        np.array([float(number.unit) for number in numbers]),
-        TWICE in habits_of(paper),
+        values=np.array([float(number) for number in numbers]),
+        rooms=np.array([float(TOLERANCE * number.unit) for number in numbers]),
+        units=np.array([float(number.unit) for number in numbers]),
+        twice=TWICE in habits_of(paper),
     )
 
 
 def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
-    """The share of a pool's numbers that ours would be equal to.
+    """The share of a pool's numbers that ours would be equal to; 0 of an empty pool.
 
     own_sd: of a run, the standard deviation of the judge's draws; None where unknown.
     """
@@ -86,6 +100,8 @@ def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
     gaps = np.abs(ours - pool.values)
     equal = gaps <= pool.rooms + 1e-12
     if pool.twice:
+        # Half up to one digit more, then to the printed ones; the hair keeps ties up
+        # that binary fractions put a little too low.
         finer = np.floor(ours / (pool.units / 10) + 0.5 + 1e-9) * pool.units / 10
         rounded = np.floor(finer / pool.units + 0.5 + 1e-9) * pool.units
         equal |= np.abs(rounded - pool.values) < pool.units / 10
@@ -95,7 +111,14 @@ def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
 
 
 def supports(equal: float, expected: float) -> bool:
-    """Whether a count says more than shuffled numbers would: not where these reach
-    half of it.
+    """Whether a count says more than shuffled numbers would: not where these reach half
+    of it.
+
+    equal: cells that are equal.
+    expected: how many shuffled numbers would be, on average.
+
+    Example:
+    >>> supports(30, 1.2), supports(4, 2.5)
+    (True, False)
     """
     return equal > 0 and expected < NEAR * equal

@@ -612,7 +612,7 @@ def aspect_scores(
 
     Raises: ValueError for a bad scale, no aspects, a blank or a repeated name;
     TypeError where `text` is neither str nor None or `aspects` is a string.
-    Source: CoAScore, section 3.2.2 and Table 10 (relevant aspect scoring).
+    Source: CoAScore, section 3.3 and Table 10 (relevant aspect scoring).
     """
     low, high = check_scale(low, high)
     names = _checked_names(aspects)

@@ -3,6 +3,10 @@
 A template file has a header of `# key: value` lines that say where its prompt comes
 from, a line `---`, and the body with slots `{{name}}`, which is split when it is read:
 rendering joins parts, and never looks at text that data have.
+
+`template` gives a `Template` by its name, `of_text` makes one of a text, `names` lists
+them; `load_definitions` gives the aspects or criteria of a paper. `printed` compares
+templates with what the papers print, `prompt_files` reads a prompt of one's own.
 """
 
 from __future__ import annotations
@@ -18,18 +22,18 @@ from typing import Any
 
 from nlgeval_lib.names import near
 
-TEMPLATES = Path(__file__).parent / "templates"
-DEFINITIONS = Path(__file__).parent / "definitions"
+TEMPLATES = Path(__file__).parent / "templates"  # paper/prompt.txt
+DEFINITIONS = Path(__file__).parent / "definitions"  # aspects and criteria, JSON
 _SLOT = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt.
+    """A prompt: fixed texts, and slots that are filled for each sample.
 
+    name: `paper/prompt`, or "own".
     parts: fixed texts and the names of slots by turns, a fixed text (perhaps empty)
     first and last.
-
     header: what its file says of it. `source`: paper, table or figure, section;
     `status`: published (as a paper prints it), released (as the authors' public data
     have it), reconstructed (from a paper's description), ours (written for this project
@@ -62,8 +66,10 @@ class Template:
         for turn, part in enumerate(self.parts):
             data = part.encode("utf-8", "surrogatepass")
             if data:
+                # With kind and length no two lists of parts are the same bytes.
                 kind = "ts"[turn % 2]  # a fixed text or a slot
-                digest.update(f"{kind}{len(data)}:".encode() + data)
+                head = f"{kind}{len(data)}:".encode()
+                digest.update(head + data)
         return digest.hexdigest()[:12]
 
     def render(self, /, **variables: str | int) -> str:
@@ -71,6 +77,7 @@ class Template:
 
         Nothing is added, stripped or interpreted.
 
+        variables: the value of each slot.
         Raises: ValueError for a missing or unknown variable and for a value that is
         neither str nor int.
         """
@@ -87,10 +94,12 @@ class Template:
         """The template with some slots filled for good. What is filled in is fixed text
         from then on.
 
+        variables: the value of each slot that is filled; the others stay open.
         Raises: ValueError for an unknown variable and for a value that is neither str
         nor int.
         """
         values = self._checked(variables)
+        # Each slot with the fixed text after it.
         parts = [self.parts[0]]
         for slot, text in zip(self.parts[1::2], self.parts[2::2], strict=True):
             if slot in values:
@@ -100,11 +109,17 @@ class Template:
         return dataclasses.replace(self, parts=tuple(parts))
 
     def _filled(self, values: Mapping[str, str]) -> str:
+        """The parts joined, each slot's value in its place."""
         parts = list(self.parts)
         parts[1::2] = [values[slot] for slot in parts[1::2]]
         return "".join(parts)
 
     def _checked(self, variables: Mapping[str, object]) -> dict[str, str]:
+        """The values of slots as plain texts.
+
+        Raises: ValueError for an unknown variable and for a value that is neither str
+        nor int.
+        """
         slots = self.variables
         takes = ", ".join(slots) or "none"
         unknown = [name for name in variables if name not in slots]
@@ -132,30 +147,47 @@ def of_text(
 ) -> Template:
     """A template of your own: `{{slot}}` marks what `render` fills in.
 
+    text: the prompt; slots have small letters, digits and underscores.
+    name: how messages call it.
+    header: as in `Template`.
     Raises: ValueError for `{{` that does not begin a slot, and for `{{{`, which could
     be read in two ways.
+
+    Example:
+    >>> greeting = of_text("Judge this text: {{output}}")
+    >>> greeting.variables
+    ('output',)
+    >>> greeting.render(output="{{output}} stays as it is")
+    'Judge this text: {{output}} stays as it is'
     """
     for match in re.finditer(r"\{\{+", text):
         start = match.start()
-        if match.group() != "{{" or not _SLOT.match(text, start):
+        is_slot = match.group() == "{{" and _SLOT.match(text, start)
+        if not is_slot:
             raise ValueError(
                 f"prompt {name}: not a slot: {text[start : start + 30]!r}; "
                 "a slot is {{lower_case_name}}"
             )
-    return Template(name, tuple(_SLOT.split(text)), header or {})
+    # The pattern has one group, so that a split gives texts and names by turns.
+    parts = tuple(_SLOT.split(text))
+    return Template(name, parts, header or {})
 
 
 @functools.cache
 def names() -> tuple[str, ...]:
     """The names of all templates, sorted: `paper/prompt`."""
-    paths = (path.relative_to(TEMPLATES) for path in TEMPLATES.glob("*/*.txt"))
-    return tuple(sorted(path.with_suffix("").as_posix() for path in paths))
+    template_names = []
+    for path in TEMPLATES.glob("*/*.txt"):
+        without_ending = path.relative_to(TEMPLATES).with_suffix("")
+        template_names.append(without_ending.as_posix())
+    return tuple(sorted(template_names))
 
 
 @functools.cache
 def template(name: str) -> Template:
     """The template of that name, read once.
 
+    name: one of `names()`, such as "hdeval/decompose".
     Raises: ValueError for an unknown name, naming the nearest.
     """
     if name not in names():
@@ -173,8 +205,10 @@ def template(name: str) -> Template:
 
 
 def render(name: str, /, **variables: str | int) -> str:
-    """The prompt with its slots filled.
+    """The prompt of that name with its slots filled.
 
+    name: one of `names()`.
+    variables: the value of each slot.
     Raises: ValueError for an unknown prompt, a missing or unknown variable, a value
     that is neither str nor int.
     """
@@ -184,13 +218,15 @@ def render(name: str, /, **variables: str | int) -> str:
 def load_definitions(name: str) -> dict[str, Any]:
     """Aspects or criteria by name, as a fresh dictionary with a `source`.
 
-    `origin` of an entry: printed (the paper's own words), inferred (a link that follows
-    from the paper but is not printed), ours (written for this project where the paper
-    gives none).
-    Raises: ValueError for an unknown name.
+    name: of a file of definitions, without its ending.
+    Returns: what the file holds. `origin` of an entry: printed (the paper's own words),
+    inferred (a link that follows from the paper but is not printed), ours (written for
+    this project where the paper gives none).
+    Raises: ValueError for an unknown name, naming the nearest.
     """
     stems = sorted(path.stem for path in DEFINITIONS.glob("*.json"))
     if name not in stems:
         nearest = near(name, stems) or stems
         raise ValueError(f"unknown definitions {name!r}; nearest: {', '.join(nearest)}")
-    return json.loads((DEFINITIONS / f"{name}.json").read_text(encoding="utf-8"))
+    text = (DEFINITIONS / f"{name}.json").read_text(encoding="utf-8")
+    return json.loads(text)

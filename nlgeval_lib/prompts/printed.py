@@ -5,6 +5,10 @@ the conversion of the PDF does to a text aside.
 itself is never kept: what is kept are hashes, counts and the differences
 (`data/printed_prompts_compared.csv`, `data/printed_prompts_differences.csv`), written
 by `tools/printed_prompts.py` where the texts lie.
+
+`compare` makes both tables anew: `normal_print` and `normal_template` bring the two
+texts to one form, in which a slot is `⟦name⟧`, and `differences` sets them beside each
+other. `kept` and `verdicts` read what is kept.
 """
 
 from __future__ import annotations
@@ -20,10 +24,11 @@ import pandas as pd
 from nlgeval_lib import files
 from nlgeval_lib.prompts import Template, load_definitions, template
 
+# files of data/: where prompts stand, and the last comparison
 PLACES = "printed_prompts.csv"
 COMPARED = "printed_prompts_compared.csv"
 DIFFERENCES = "printed_prompts_differences.csv"
-KEY = ["paper", "id", "part"]
+KEY = ["paper", "id", "part"]  # what names a printed prompt
 # what the conversion of the PDF to text does, and is undone on the printed side
 NORMALISED = {
     "white space": "line breaks and blanks become single blanks; none beside a slot",
@@ -39,6 +44,7 @@ _LIGATURES = {
     "\ufb03": "ffi",
     "\ufb04": "ffl",
 }
+# pattern, and what takes its place; the order matters
 _MARKUP = (
     (r"(?m)^\s*---\s*$", ""),  # rules around a table
     (r"(?m)^\s*#{1,4} (?=###|\\\*)", ""),  # a heading before a mark that is printed
@@ -53,21 +59,27 @@ _MARKUP = (
     (r"\\([{}_*$])", r"\1"),
     (r"(?<=\w)-\n(?=[a-z])", ""),
 )
+# place holders: "{name}", "${name}", "{{ name }}", "$name"; and "[Name]"
 _BRACES = re.compile(r"\$?\{+ *([A-Za-z][A-Za-z0-9_ ]*?) *\}+|\$([a-z]+)\b")
 _BRACKETS = re.compile(r"\[([A-Z][A-Za-z ]+)\]")
+# what is compared: a slot, a word, or a single other character
 _TOKEN = re.compile(r"⟦\w+⟧|\w+|\s|[^\w\s]")
 
 
 def places() -> pd.DataFrame:
-    """Where the prompts stand: a row a prompt, `paper, id, part, template, first,
-    last` (lines of the paper's text, from 1), what to take of them, and what fills the
-    template's slots there.
+    """Where the prompts stand: a row a prompt, all text.
+
+    Returns: `paper, id, part, template`; `first, last`: lines of the paper's text, from
+    1; `begins, ends, cut`: what to take of them; `slots, definitions, values`: what
+    fills the template's slots there.
     """
     return _table(PLACES)
 
 
 def kept() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The last comparison as it is kept: a row a prompt, and a row a difference."""
+    """The last comparison as it is kept: a row a prompt, and a row a difference,
+    columns as `compare` gives them.
+    """
     return _table(COMPARED), _table(DIFFERENCES)
 
 
@@ -77,11 +89,13 @@ def texts() -> Path:
 
 
 def compare(folder: Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Every printed prompt beside its template: a row a prompt, and a row a difference.
+    """Every printed prompt beside its template.
 
-    folder: of the papers' texts (None: `texts()`). `characters`: of the printed prompt
-    as it is compared. A difference's `position` counts characters of the template as it
-    is compared; `kind` is changed, added or left out, by the template.
+    folder: of the papers' texts (None: `texts()`).
+    Returns: a row a prompt, with its hashes, `characters` of the printed prompt as it
+    is compared, and the number of `differences`; and a row a difference, whose
+    `position` counts characters of the template as it is compared, and whose `kind` is
+    changed, added or left out, by the template.
     Raises: FileNotFoundError where a text is not there; ValueError where a prompt is
     not found in its lines.
     """
@@ -115,7 +129,12 @@ def sha(text: str) -> str:
 
 
 def verdict(differing: int) -> str:
-    """What the scoreboard says of a prompt with so many differences."""
+    """What the scoreboard says of a prompt with so many differences.
+
+    Example:
+    >>> verdict(2)
+    'prompt: 2 differences'
+    """
     if not differing:
         return "prompt: equal"
     plural = "s" if differing > 1 else ""
@@ -123,8 +142,10 @@ def verdict(differing: int) -> str:
 
 
 def verdicts() -> dict[tuple[str, str], str]:
-    """What is said of each printed table or figure that prints a prompt, by paper and
-    id; the differences of its parts are added up. Nothing where no comparison is kept.
+    """What is said of each printed table or figure that prints a prompt.
+
+    Returns: (paper, id) -> words; the differences of its parts are added up. Nothing
+    where no comparison is kept.
     """
     if not (files.data() / COMPARED).exists():
         return {}
@@ -135,8 +156,10 @@ def verdicts() -> dict[tuple[str, str], str]:
 
 
 def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
-    """The printed prompt of a place in the lines of its paper, as it is compared.
+    """The printed prompt of a place, as it is compared.
 
+    lines: of the paper's text.
+    place: a row of `places`.
     Raises: ValueError where what it begins or ends with is not in its lines.
     """
     first = int(place["first"])
@@ -146,10 +169,12 @@ def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
         if place[name] and place[name] not in text:
             title = f"{place['paper']} {place['id']} {place['part']}"
             raise ValueError(f"{title}: {place[name]!r} is not in its lines")
+    # What stands before and after the prompt in the same lines.
     if place["begins"]:
         text = text.partition(place["begins"])[2]
     if place["ends"]:
         text = text.partition(place["ends"])[0]
+    # Stretches that the paper fills with an example and the template has a slot for.
     for pattern, slot in _pairs(place["cut"], " -> "):
         text = re.sub(pattern, f"⟦{slot}⟧", text, flags=re.DOTALL)
     for ligature, letters in _LIGATURES.items():
@@ -157,11 +182,15 @@ def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
     for pattern, replacement in _MARKUP:
         text = re.sub(pattern, replacement, text)
     slot_names = dict(_pairs(place["slots"], "="))
-    return _blanks(_slots(text, slot_names))
+    with_slots = _slots(text, slot_names)
+    return _blanks(with_slots)
 
 
 def normal_template(template: Template, place: Mapping[str, str]) -> str:
-    """A template as it is compared, with what its place prints in its slots."""
+    """A template as it is compared, with what its place prints in its slots.
+
+    place: a row of `places`.
+    """
     values = {name: f"⟦{name}⟧" for name in template.variables}
     for name, value in _filled(place).items():
         if name in values:
@@ -170,7 +199,12 @@ def normal_template(template: Template, place: Mapping[str, str]) -> str:
 
 
 def differences(printed: str, ours: str) -> Iterator[dict[str, str]]:
-    """Where two texts differ, by words and marks: nothing where they are equal."""
+    """Where two texts differ, by words and marks: nothing where they are equal.
+
+    printed, ours: both in the form that is compared.
+    Returns: mappings of texts: `kind, position, printed_length, length, printed, ours`.
+    A printed stretch of more than 16 characters is left empty.
+    """
     printed_tokens = _TOKEN.findall(printed)
     our_tokens = _TOKEN.findall(ours)
     matcher = difflib.SequenceMatcher(None, printed_tokens, our_tokens, autojunk=False)
@@ -180,10 +214,10 @@ def differences(printed: str, ours: str) -> Iterator[dict[str, str]]:
             continue
         printed_text = "".join(printed_tokens[printed_from:printed_to])
         our_text = "".join(our_tokens[our_from:our_to])
-        position = len("".join(our_tokens[:our_from]))
+        text_before = "".join(our_tokens[:our_from])
         yield {
             "kind": kinds[code],
-            "position": str(position),
+            "position": str(len(text_before)),
             "printed_length": str(len(printed_text)),
             "length": str(len(our_text)),
             # no long stretch of a paper's text is kept
@@ -193,7 +227,11 @@ def differences(printed: str, ours: str) -> Iterator[dict[str, str]]:
 
 
 def _slots(text: str, names: Mapping[str, str]) -> str:
-    """Place holders in braces, after a dollar sign or, where listed, in brackets."""
+    """The text with its place holders as slots of one form.
+
+    names: how a place holder is called in the paper -> the slot's name; brackets are
+    place holders only where they are named here.
+    """
 
     def braces(match: re.Match[str]) -> str:
         name = match[1] or match[2]
@@ -209,7 +247,9 @@ def _slots(text: str, names: Mapping[str, str]) -> str:
 
 
 def _blanks(text: str) -> str:
-    return re.sub(r" ?(⟦\w+⟧) ?", r"\1", " ".join(text.split()))
+    """The text with single blanks, and none beside a slot."""
+    single_blanks = " ".join(text.split())
+    return re.sub(r" ?(⟦\w+⟧) ?", r"\1", single_blanks)
 
 
 def _filled(place: Mapping[str, str]) -> dict[str, str]:
@@ -231,6 +271,9 @@ def _filled(place: Mapping[str, str]) -> dict[str, str]:
 
 
 def _pairs(text: str, between: str) -> list[tuple[str, str]]:
+    """The pairs of a list in one text: "a=1; b=2" is ("a", "1") and ("b", "2"), where
+    `between` is "=".
+    """
     pairs = []
     for pair in filter(None, text.split("; ")):
         first, _, second = pair.partition(between)
@@ -239,4 +282,5 @@ def _pairs(text: str, between: str) -> list[tuple[str, str]]:
 
 
 def _table(name: str) -> pd.DataFrame:
+    """A file of data/, all columns text."""
     return pd.read_csv(files.data() / name, dtype=str, keep_default_na=False)

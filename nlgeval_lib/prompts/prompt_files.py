@@ -16,6 +16,7 @@ from nlgeval_lib import files
 from nlgeval_lib.names import near
 from nlgeval_lib.prompts import Template
 
+# of a prompt that judges one output
 PLACEHOLDERS = (
     "output",
     "source",
@@ -26,18 +27,22 @@ PLACEHOLDERS = (
     "definition",
 )
 PAIR = ("output_1", "output_2")  # the two outputs of a prompt that compares
-_PLACEHOLDER = re.compile(rf"\{{({'|'.join((*PLACEHOLDERS, *PAIR))})\}}")
-_DOUBLED = re.compile(rf"\{{{_PLACEHOLDER.pattern}\}}")
-_WORD = re.compile(r"\{\s*([A-Za-z_][A-Za-z_0-9]*)\s*\}")
+_NAMES = "|".join((*PLACEHOLDERS, *PAIR))
+_PLACEHOLDER = re.compile(rf"\{{({_NAMES})\}}")
+_DOUBLED = re.compile(rf"\{{{_PLACEHOLDER.pattern}\}}")  # "{{output}}"
+_WORD = re.compile(r"\{\s*([A-Za-z_][A-Za-z_0-9]*)\s*\}")  # any word in braces
+# lines that begin the system text and end it
 _SYSTEM = "[system]\n"
 _USER = "\n[user]\n"
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFile:
-    """A prompt: what the user turn says, and the system text (without parts: none).
+    """A prompt of one's own.
 
     name: the file's name, or "own" for a text.
+    user: what the user turn says.
+    system: the system text; one without parts for none.
     """
 
     name: str
@@ -67,11 +72,14 @@ def read(prompt: str | Path) -> PromptFile:
 
     A path that is not there counts from the repository's folder. A word in braces that
     is no placeholder is sent as it stands, with a warning.
+
+    prompt: the text, or the path.
     Raises: ValueError where there is no such file, no output in the prompt, one output
     of a pair alone, or a placeholder in double braces.
     """
     text = str(prompt)
     name = "own"
+    # A text that shows an output is the prompt itself; any other is a file's path.
     if not any(f"{{{slot}}}" in text for slot in ("output", *PAIR)):
         path = located(text)
         name = path.name
@@ -88,7 +96,9 @@ def read(prompt: str | Path) -> PromptFile:
 
 
 def located(path: str | Path) -> Path:
-    """A file by its path from the working folder, else from the repository's."""
+    """A file by its path from the working folder, else from the repository's; it need
+    not be there.
+    """
     place = Path(path).expanduser()
     if not place.is_absolute() and not place.exists():
         return files.root() / place
@@ -96,6 +106,10 @@ def located(path: str | Path) -> Path:
 
 
 def _text_of(path: Path) -> str:
+    """The text of a file.
+
+    Raises: ValueError where it cannot be read.
+    """
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -108,7 +122,10 @@ def _text_of(path: Path) -> str:
 
 
 def _template(text: str, name: str) -> Template:
-    """The text with its placeholders as slots."""
+    """The text with its placeholders as slots; a warning for other words in braces.
+
+    Raises: ValueError for a placeholder in double braces.
+    """
     doubled = _DOUBLED.search(text)
     if doubled:
         raise ValueError(
@@ -119,25 +136,29 @@ def _template(text: str, name: str) -> Template:
         if word in (*PLACEHOLDERS, *PAIR):
             continue
         nearest = near(word, (*PLACEHOLDERS, *PAIR), n=1)
-        meant = f" Did you mean {{{nearest[0]}}}?" if nearest else ""
+        hint = f" Did you mean {{{nearest[0]}}}?" if nearest else ""
         warnings.warn(
             f"prompt {name}: {{{word}}} is no placeholder and is sent as it "
-            f"stands.{meant} Placeholders: {', '.join(PLACEHOLDERS)}",
+            f"stands.{hint} Placeholders: {', '.join(PLACEHOLDERS)}",
             stacklevel=4,
         )
     return Template(name, tuple(_PLACEHOLDER.split(text)))
 
 
 def _check(prompt: PromptFile) -> None:
-    """Pass where the prompt shows what is judged. Raises: ValueError."""
-    shown = set(prompt.placeholders)
-    pair = shown.intersection(PAIR)
-    if not shown.intersection(("output", *PAIR)):
+    """Pass where the prompt shows what is judged.
+
+    Raises: ValueError for no output, half a pair, or a pair beside a single output.
+    """
+    placeholders = set(prompt.placeholders)
+    pair = placeholders.intersection(PAIR)
+    if "output" not in placeholders and not pair:
         raise ValueError(
             f"prompt {prompt.name} shows no output: write {{output}} where the text to "
             "judge is to stand"
         )
-    if pair and (len(pair) < len(PAIR) or "output" in shown):
+    half_a_pair = 0 < len(pair) < len(PAIR)
+    if half_a_pair or (pair and "output" in placeholders):
         raise ValueError(
             f"prompt {prompt.name}: a prompt that compares has {{output_1}} and "
             "{output_2}, and no {output}"

@@ -1,12 +1,18 @@
 """The answer of an output on one page: claim, verdict, printed beside ours, figure,
 reading, what is missing.
 
-A page is made of the notebook's own words and the saved result. Of a reading only what
-saved results bear out is shown: `notebooks/readings.csv` has a line for each number and
-comparison. `said`: words of the section Reading; `value`: the number as it is written,
-a bound (`>0`, `<=.05`) or a text, nothing where no result is needed; `file`: a result;
-`where` and `take`: which of its rows and what of them, in pandas' query language; `of`:
-how several rows become one value.
+An `Answer` holds the notebook's own words and the saved result; `markdown` makes the
+page of it, `pages` the pages of all outputs, and `report.pages` the site's. Below
+stands what backs a reading: of it only what saved results bear out is shown.
+
+`notebooks/readings.csv` has a line for each number and comparison of a reading:
+
+- `said`: words of the section Reading;
+- `value`: the number as it is written, a bound (`>0`, `<=.05`) or a text, nothing where
+  no result is needed;
+- `file`: a result;
+- `where` and `take`: which of its rows and what of them, in pandas' query language;
+- `of`: how several rows become one value.
 """
 
 from __future__ import annotations
@@ -43,6 +49,7 @@ CLAIMS = "meta_claims"  # the output whose page is one of claims
 # Rows of a table that a page shows open, and of one that it folds.
 MOST_OPEN = 24
 MOST_ROWS = 60
+# Columns without which a file of compared cells is damaged.
 _CELL = (
     "paper",
     "table",
@@ -57,6 +64,7 @@ _CELL = (
 )
 # Columns that stand in a table even where they hold one value, or none.
 _KEPT = ("value", "n", "ci_low", "ci_high", "difference", "p", "p_holm", "scored")
+# The columns of compared cells that hold numbers; all others are texts.
 _TYPES: dict[str, type] = {
     "ours": float,
     "difference": float,
@@ -71,6 +79,8 @@ _TYPES: dict[str, type] = {
 def base(entry: Entry, mode: str = "full") -> str:
     """The name under which an output's result is saved, without an ending:
     `results/[quick|mini/]<paper>/<id>`.
+
+    entry: of the catalogue. mode: "full" or "quick".
     """
     folder = saving.folder(mode, entry.route)
     return "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
@@ -80,7 +90,9 @@ def base(entry: Entry, mode: str = "full") -> str:
 class Answer:
     """What one saved output says.
 
-    `record`: its provenance, as `saving.read_json` gives it.
+    entry: of the catalogue.
+    record: its provenance, as `saving.read_json` gives it; empty for an output that
+    saved nothing, which then has its title and claim alone.
     """
 
     entry: Entry
@@ -91,22 +103,23 @@ class Answer:
         """The notebook's own words by heading, those before the first one under "";
         code and tables aside.
         """
-        cells = json.loads(self.entry.path.read_text(encoding="utf-8"))["cells"]
-        sections: dict[str, list[str]] = {}
+        document = json.loads(self.entry.path.read_text(encoding="utf-8"))
+        texts: dict[str, list[str]] = {}
         name = ""
-        for cell in cells:
+        for cell in document["cells"]:
             if cell["cell_type"] != "markdown":
                 continue
             text = "".join(cell["source"])
             heading = _HEADING.match(text)
             if heading:
                 text = text[heading.end() :].strip()
-                if sections:  # the first heading is the title
+                if texts:  # the first heading is the title
                     name = heading[1]
-            sections.setdefault(name, []).append(text)
-        return {
-            name: "\n\n".join(filter(None, texts)) for name, texts in sections.items()
-        }
+            texts.setdefault(name, []).append(text)
+        sections = {}
+        for name, paragraphs in texts.items():
+            sections[name] = "\n\n".join(filter(None, paragraphs))
+        return sections
 
     @property
     def title(self) -> str:
@@ -122,16 +135,19 @@ class Answer:
     def reading(self) -> str:
         """What the result means: Markdown, only what the saved numbers bear out."""
         text = self._sections.get("Reading", "")
-        text = backed(text, self.entry.notebook, self.record.get("mode", "full"))
+        mode = self.record.get("mode", "full")
+        text = backed(text, self.entry.notebook, mode)
         return "\n\n".join(filter(None, [_bullets(self.tested), text]))
 
     @cached_property
     def tested(self) -> list[str]:
-        """What the saved tests of variants allow to say, in sentences."""
+        """What the saved tests of variants allow to say, in sentences; nothing of an
+        output that compares printed numbers.
+        """
         if self.cells is not None:
             return []
         lines = []
-        # what the miniature judge gave stands after what others recorded
+        # What the miniature judge gave stands after what others recorded.
         names = sorted(self._files("tests.csv"), key=lambda name: "mini_tests" in name)
         for name in names:
             lines += tested.sentences(_read(files.located(name)))
@@ -147,7 +163,9 @@ class Answer:
 
     @property
     def numbers(self) -> list[str]:
-        """The names of its tables; one that only holds a sentence is none."""
+        """The names of its tables, as records give them; one that only holds a sentence
+        is none.
+        """
         names = self._files(".csv")
         return [name for name in names if not name.endswith("__in_words.csv")]
 
@@ -160,6 +178,8 @@ class Answer:
     def cells(self) -> pd.DataFrame | None:
         """The compared cells as `papers.compare` gave them; None where nothing is
         printed.
+
+        Raises: ValueError naming a damaged file.
         """
         names = self._files(f"/{self.entry.id}.csv")
         return saved_cells(names[0]) if names else None
@@ -167,7 +187,8 @@ class Answer:
     @cached_property
     def verdict(self) -> str:
         """Was the paper's own method tested? Of an output that compares nothing
-        printed, the answer to its question.
+        printed, the answer to its question; empty where none is declared or follows
+        from its tests.
         """
         if self.cells is not None:
             return first_screen.tested(self.cells)
@@ -177,15 +198,22 @@ class Answer:
 
     @cached_property
     def lines(self) -> list[tuple[str, str]]:
-        """The sentences of the first screen, each with what it is about."""
+        """The sentences of the first screen, each with what it is about: (question,
+        answer) pairs, questions such as "Was the method tested?" or a word such as
+        "Answer".
+        """
         if self.cells is not None:
             return first_screen.lines(self.cells)
-        lines = [("Answer", self.verdict)] if self.verdict else []
-        if self.entry.paper in papers.PAPERS and self.record.get("route") != "run":
+        lines = []
+        if self.verdict:
+            lines.append(("Answer", self.verdict))
+        route = self.record.get("route")
+        # A page of one of the five papers says whether the paper's own judge was run.
+        if self.entry.paper in papers.PAPERS and route != "run":
             untested = first_screen.not_run(self.entry.paper, self.entry.covers)
             lines.append(("Was the method tested?", untested))
-        elif self.record.get("route") in JUDGED_BY:
-            lines.append(("Who judged?", JUDGED_BY[self.record["route"]]))
+        elif route in JUDGED_BY:
+            lines.append(("Who judged?", JUDGED_BY[route]))
         return lines
 
     @cached_property
@@ -197,6 +225,8 @@ class Answer:
     def shown(self) -> list[tables.Table]:
         """Printed beside ours; where nothing is compared, every table that was saved:
         the first result, what could be read, tests, others.
+
+        Raises: ValueError naming a damaged file.
         """
         if self.cells is not None:
             return [tables.comparison(self.cells)]
@@ -204,6 +234,7 @@ class Answer:
             return claims_page.shown(self._saved("by_paper"), self._saved("claims"))
         saved_tables = []
         for name in sorted(self.numbers, key=_place_on_page):
+            # `meta_levels__by_level.csv` is captioned "By level".
             label = posixpath.basename(name).removesuffix(".csv")
             label = label.removeprefix(f"{self.entry.id}__")
             caption = label.replace("_", " ").capitalize()
@@ -211,20 +242,20 @@ class Answer:
         return saved_tables
 
     def _saved(self, part: str) -> pd.DataFrame:
-        """One of its saved tables."""
+        """One of its saved tables: `<id>__<part>.csv`."""
         mode = self.record.get("mode", "full")
         return _read(files.located(f"{base(self.entry, mode)}__{part}.csv"))
 
     @property
     def missing(self) -> list[str]:
         """What is not there, each with its reason, and what makes it where something
-        does.
+        does: a line a reason.
         """
         return gaps.lines(self.record.get("missing", ()), self.cells)
 
 
 def _place_on_page(name: str) -> int:
-    """Where a saved table stands: results, what could be read, tests."""
+    """Where a saved table stands: results (0), what could be read (1), tests (2)."""
     if name.endswith("__variants.csv"):
         return 1
     return 2 if name.endswith("tests.csv") else 0
@@ -233,6 +264,8 @@ def _place_on_page(name: str) -> int:
 def _stands_open(number: int, table: tables.Table) -> bool:
     """Whether a table is shown unfolded: the first one, coverage, and tests, unless it
     is long.
+
+    number: its place on the page, from 0.
     """
     label = table.caption.lower().split(" (")[0]
     is_open = number == 0 or label == "variants" or label.endswith("tests")
@@ -244,20 +277,14 @@ def _saved_table(
 ) -> tables.Table:
     """A saved table: words that are the same in every row stand above it once, an
     interval is one column, and signatures are details.
+
+    rows: at most so many are shown.
     """
     signatures: list[str] = []
     for name in [name for name in frame if _are_signatures(frame[name])]:
         signatures += frame.pop(name).dropna().unique().tolist()
     frame = _with_intervals(frame.replace({"route": ORIGINS}))
-    same = {}
-    for name in frame if len(frame) > 1 else ():
-        values = frame[name]
-        if name in _KEPT:
-            continue
-        is_text = not pd.api.types.is_numeric_dtype(values)
-        if values.nunique(dropna=False) == 1 and (is_text or values.isna().all()):
-            same[name] = frame[name].iat[0]
-            frame = frame.drop(columns=name)
+    frame, same = _without_repeats(frame)
     notes = []
     words = []
     for name, value in same.items():
@@ -281,8 +308,31 @@ def _saved_table(
     return dataclasses.replace(table, details=tuple(signatures))
 
 
+def _without_repeats(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The frame without columns that say the same in every row, and what they say, by
+    column.
+
+    Of numbers only an empty column goes, and none of `_KEPT`. A frame of one row keeps
+    all its columns.
+    """
+    same: dict[str, Any] = {}
+    if len(frame) <= 1:
+        return frame, same
+    for name in frame:
+        if name in _KEPT:
+            continue
+        values = frame[name]
+        has_one_value = values.nunique(dropna=False) == 1
+        is_text = not pd.api.types.is_numeric_dtype(values)
+        if has_one_value and (is_text or values.isna().all()):
+            same[name] = values.iat[0]
+    return frame.drop(columns=list(same)), same
+
+
 def _are_signatures(values: pd.Series) -> bool:
-    """Whether a column says how each number was computed, for machines."""
+    """Whether a column says how each number was computed, for machines: it is named
+    `signature`, or each of its texts names a coefficient as a signature does.
+    """
     texts = values.dropna().astype(str)
     return values.name == "signature" or bool(
         len(texts) and texts.str.contains("coef:", regex=False).all()
@@ -290,17 +340,27 @@ def _are_signatures(values: pd.Series) -> bool:
 
 
 def _with_intervals(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with one column for the two ends of an interval."""
+    """The frame with one column for the two ends of an interval.
+
+    Ends are columns of numbers named `<stem>_low` and `<stem>_high`; an interval that
+    lacks an end is None.
+    """
     for low in [name for name in frame if str(name).endswith("_low")]:
         stem = low.removesuffix("_low")
         high = f"{stem}_high"
         if high not in frame or not pd.api.types.is_numeric_dtype(frame[low]):
             continue
-        intervals = []
+        intervals: list[str | None] = []
         for ends in zip(frame[low], frame[high], strict=True):
-            known = not any(map(pd.isna, ends))
-            intervals.append("[{:.3f}, {:.3f}]".format(*ends) if known else None)
-        name = "95 % interval" if stem == "ci" else f"{stem}, range".replace("_", " ")
+            if any(map(pd.isna, ends)):
+                intervals.append(None)
+            else:
+                intervals.append("[{:.3f}, {:.3f}]".format(*ends))
+        if stem == "ci":
+            name = "95 % interval"
+        else:
+            name = f"{stem}, range".replace("_", " ")
+        # The interval stands where its lower end stood.
         frame = frame.drop(columns=high).rename(columns={low: name})
         frame[name] = intervals
     return frame
@@ -321,21 +381,29 @@ JUDGED_BY = {
     "mini": "The miniature judge, a small model that was trained here for exercise. It "
     "says nothing of the papers' judges.",
 }
+# What a page says of a mode, after the origin of the numbers.
 _MODES = {"full": "", "quick": "a small share of the data"}
 
 
 def markdown(answer: Answer) -> str:
-    """The answer as a page for a code host, beside the result."""
+    """The answer as a page for a code host, beside the result.
+
+    The answer's sentences come first, then claim, open tables, figures and reading;
+    further tables are folded, and how it was made stands last. Links are relative to
+    the folder of the page.
+    """
     entry = answer.entry
     folder = posixpath.dirname(base(entry))
 
     def link(name: str, text: str) -> str:
+        """A link in Markdown from the page to a file of the checkout."""
         return f"[{text}]({posixpath.relpath(name, folder)})"
 
     parts = [f"# {answer.title}"]
     for number, (question, text) in enumerate(answer.lines):
         mark = "" if question.endswith("?") else "."
         parts.append(f"**{question}{mark}** {tables.for_markdown(text)}")
+        # The counts by kind stand right below the verdict on the method.
         if number == 0 and answer.kinds:
             parts.append(answer.kinds.markdown)
     parts.append(_links(answer, link))
@@ -344,7 +412,7 @@ def markdown(answer: Answer) -> str:
     if answer.entry.id == CLAIMS:
         parts += claims_page.grouped(answer.shown[1:])
     for name in answer.figures:
-        parts.append("!" + link(name, _about_figure(answer, name)))
+        parts.append("!" + link(name, _about_figure(answer, name)))  # a picture
     if answer.reading:
         parts += ["## Reading", answer.reading]
     if answer.entry.id != CLAIMS:
@@ -358,10 +426,15 @@ def markdown(answer: Answer) -> str:
 
 
 def _about_figure(answer: Answer, name: str) -> str:
-    """What a figure shows, for those who do not see it."""
+    """What a figure shows, for those who do not see it: the output's title, and the
+    figure's own name where it has one.
+
+    name: of its file.
+    """
     stem = posixpath.basename(name).removesuffix(".png")
-    suffix = stem.removeprefix(answer.entry.id).strip("_").replace("_", " ")
-    return ": ".join(filter(None, [answer.title, suffix]))
+    suffix = stem.removeprefix(answer.entry.id).strip("_")
+    words = suffix.replace("_", " ")
+    return ": ".join(filter(None, [answer.title, words]))
 
 
 def _leading(answer: Answer) -> list[tables.Table]:
@@ -391,14 +464,18 @@ def _tables_below(answer: Answer) -> list[str]:
     leading = _leading(answer)
     parts = []
     for table in answer.shown:
-        if not any(table is other for other in leading):
-            text = "\n\n".join(filter(None, [table.markdown, _bullets(table.notes)]))
+        if not any(table is leading_table for leading_table in leading):
+            paragraphs = [table.markdown, _bullets(table.notes)]
+            text = "\n\n".join(filter(None, paragraphs))
             parts.append(folded(table.caption or "Table", text))
     return parts
 
 
 def _making(answer: Answer, link: Callable[[str, str], str]) -> str:
-    """Where the numbers come from, and how to make them again."""
+    """Where the numbers come from, and how to make them again.
+
+    link: makes a link of a file's name and a text.
+    """
     entry = answer.entry
     record = answer.record
     folder = posixpath.dirname(base(entry))
@@ -410,12 +487,17 @@ def _making(answer: Answer, link: Callable[[str, str], str]) -> str:
         if name.endswith((".json", ".csv")):
             sources.append(link(name, posixpath.basename(name)))
     origin = ORIGINS.get(record["route"], record["route"])
-    origin = ", ".join(filter(None, [origin, _MODES.get(record["mode"], "")]))
+    share = _MODES.get(record["mode"], "")
+    if share:
+        origin = f"{origin}, {share}"
     return f"Numbers {origin}; {', '.join(sources)}."
 
 
 def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
-    """Where the numbers are, why some are missing, and what would make them."""
+    """Where the numbers are, why some are missing, and what would make them.
+
+    link: makes a link of a file's name and a text.
+    """
     links = [link(answer.record["notebook"], "notebook")]
     if answer.numbers:
         links.insert(0, link(answer.numbers[0], "the numbers"))
@@ -429,20 +511,27 @@ def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
 
 
 def _bullets(lines: Iterable[str]) -> str:
-    """A list in Markdown."""
+    """A list in Markdown; its lines are plain text, which is escaped. Empty for no
+    line.
+    """
     return "\n".join(f"- {tables.for_markdown(line)}" for line in lines)
 
 
 def saved_cells(name: str) -> pd.DataFrame | None:
     """The cells that an output compared; None where there is no such file.
 
-    Raises: ValueError naming a damaged one.
+    name: as records give it, `results/<paper>/<id>.csv`.
+    Returns: the columns of `papers.comparison.RESULT`, also of a file that was saved
+    before rows had kinds; `n` and `draws` are whole numbers or missing.
+    Raises: ValueError naming a damaged file: a column that is not there, a number that
+    is none, an unknown verdict.
     """
     path = files.located(name)
     if not path.exists():
         return None
     types = defaultdict[str, type](lambda: str, _TYPES)
     try:
+        # An empty text is no gap: only in columns of numbers is it NaN.
         cells = pd.read_csv(
             path,
             keep_default_na=False,
@@ -455,6 +544,7 @@ def saved_cells(name: str) -> pd.DataFrame | None:
         if "kind" not in cells:
             cells = papers.described(cells)
         unknown = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
+        # Lines of the file are counted from 1, and the first is its head.
         for row, verdict in unknown.items():
             raise ValueError(f"row {row + 2}: verdict {verdict!r}")
     except (OSError, ValueError) as error:
@@ -468,6 +558,8 @@ def saved_cells(name: str) -> pd.DataFrame | None:
 def folded(title: str, text: str) -> str:
     """Markdown that a code host shows when its title is clicked; nothing where there
     is no text.
+
+    title: plain text or Markdown that is escaped. text: Markdown.
     """
     if not text:
         return ""
@@ -477,6 +569,9 @@ def folded(title: str, text: str) -> str:
 def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
     """The page of every saved output by its name beside the result:
     `results/<paper>/<id>.md`.
+
+    entries: of the catalogue; those that saved no full result have no page.
+    Raises: ValueError naming a damaged result.
     """
     contents = {}
     for entry in entries:
@@ -496,6 +591,7 @@ _BOUNDS = {
     ">": operator.gt,
     "<": operator.lt,
 }
+# How several rows become one value, by the word that `of` has for it.
 _ONE: dict[str, Callable[[pd.Series], Any]] = {
     "": lambda values: values.item(),
     "count": len,
@@ -507,13 +603,19 @@ _ONE: dict[str, Callable[[pd.Series], Any]] = {
 
 
 def backing(notebook: str = "") -> list[dict[str, str]]:
-    """What backs the reading of a notebook (its path below `notebooks/`), or of all."""
+    """What backs the reading of a notebook, or of all.
+
+    notebook: its path below `notebooks/`; "" for all.
+    Returns: lines of `notebooks/readings.csv`, each by column; none where there is no
+    such file.
+    """
     lines = _lines(files.notebooks() / "readings.csv")
     return [line for line in lines if notebook in ("", line["notebook"])]
 
 
 @functools.lru_cache(maxsize=2)
 def _lines(path: Path) -> list[dict[str, str]]:
+    """The lines of `readings.csv` by column; none where there is no such file."""
     if not path.is_file():
         return []
     return pd.read_csv(
@@ -524,7 +626,18 @@ def _lines(path: Path) -> list[dict[str, str]]:
 
 
 def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
-    """Whether these rows give what `line` says of them, to the digits that it says."""
+    """Whether these rows give what `line` says of them, to the digits that it says.
+
+    line: of `notebooks/readings.csv`, with `where`, `take`, `of` and `value`.
+    frame: the rows of its file.
+    Returns: False, too, where no row is left, or several where one is needed.
+
+    Example:
+    >>> rows = pd.DataFrame({"level": ["input", "system"], "tau": [0.31, 0.62]})
+    >>> line = {"where": "level == 'input'", "take": "tau", "of": "", "value": ".3"}
+    >>> holds(line, rows)
+    True
+    """
     values: Any = frame
     try:
         if line["where"]:
@@ -553,6 +666,12 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
 def backed(text: str, notebook: str, mode: str = "full") -> str:
     """The sentences of a reading that the saved results back; how many others there
     are is said at the end.
+
+    text: the section Reading, Markdown; its points are parted by "\\n- ".
+    notebook: its path below `notebooks/`.
+    mode: "full" or "quick", whose results are looked at.
+    Returns: the points all of whose lines in `readings.csv` hold; a point that has no
+    line there stands.
     """
     points = text.split("\n- ")
     lines = [line for line in backing(notebook) if line["value"]]
@@ -581,18 +700,24 @@ def _saved(line: Mapping[str, str], mode: str) -> bool:
             1,
         )
     path = files.located(name)
-    return path.is_file() and holds(line, saved_table(name, path.stat().st_mtime_ns))
+    if not path.is_file():
+        return False
+    rows = saved_table(name, path.stat().st_mtime_ns)
+    return holds(line, rows)
 
 
 @functools.lru_cache(maxsize=256)
 def saved_table(name: str, modified: int) -> pd.DataFrame:
-    """A saved table by the name that records give it; `modified`: read again where
+    """A saved table by the name that records give it.
+
+    modified: when the file was written last, in nanoseconds; it is read again where
     this is another.
     """
     return _read(files.located(name))
 
 
 def _read(path: Path) -> pd.DataFrame:
+    """A saved table; only an empty cell is a gap, so that "NA" stays a word."""
     return pd.read_csv(
         path,
         keep_default_na=False,

@@ -1,5 +1,9 @@
 """The papers' claims for readers: what is claimed and where, whether the printed table
 supports it, by what evidence, and whether chance could make it.
+
+`counted` and `judged` are two tables that the output of the claims saves: a row a paper
+with its verdicts counted, and a row a claim. `shown` gives the tables of the page,
+`grouped` their Markdown.
 """
 
 from __future__ import annotations
@@ -13,8 +17,10 @@ from nlgeval_lib import papers
 from nlgeval_lib.papers import claims, inference
 from nlgeval_lib.report import tables
 
+# The caption of the table that stands open.
 CONTRADICTED = "Claims that the printed tables do not support"
 QUESTION = "does the printed table support it?"  # the column that a filter chooses by
+# How a reader meets each verdict.
 SUPPORT = {
     claims.HOLDS: "yes",
     claims.IN_PART: "in part",
@@ -29,6 +35,7 @@ COUNTS = {
     claims.UNTOLD: "untested",
 }
 _TABLE = re.compile(r"\b(table|figure)_0*(\d+)\b")
+# A p-value in what `papers.inference` says.
 _P = re.compile(r"p (?:= (?:0?\.\d+|1\.000)|< \.001)")
 
 
@@ -44,11 +51,14 @@ def by_paper(counted: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name(paper: str) -> str:
-    return papers.own_method(paper)[0] if paper in papers.PAPERS else paper
+    """A paper by its method's name; the row of all papers keeps its own."""
+    if paper in papers.PAPERS:
+        return papers.own_method(paper)[0]
+    return paper
 
 
 def rows(judged: pd.DataFrame) -> pd.DataFrame:
-    """The four columns that a reader meets.
+    """The four columns that a reader meets, a row a claim.
 
     judged: claims as the output of the claims saves them.
     """
@@ -71,13 +81,18 @@ def _titled(match: re.Match[str]) -> str:
 
 
 def by_chance(answer: str) -> str:
-    """Whether chance could make a stated difference: yes, no, not known; a dash where
-    no difference is stated.
+    """Whether chance could make a stated difference: yes, no, not known, the first two
+    with the p-value where there is one; a dash where no difference is stated.
 
     answer: what `papers.inference` says, which asks whether a test tells it.
+
+    Example:
+    >>> by_chance("no (exact sign test, p = 0.21)")
+    'yes (p = .21)'
     """
     if not answer:
         return "–"
+    # The question is turned round: what a test tells chance could not make.
     p = _P.search(answer)
     words = f" ({p[0].replace('= 0.', '= .')})" if p else ""
     if answer.startswith("no"):
@@ -88,6 +103,7 @@ def by_chance(answer: str) -> str:
 
 
 def _caption(paper: str, part: pd.DataFrame) -> str:
+    """What stands above all claims of a paper."""
     return f"{papers.own_method(paper)[0]}: all {len(part)} claims"
 
 
@@ -107,13 +123,20 @@ def grouped(parts: Sequence[tables.Table]) -> list[str]:
 
 
 def anchor(heading: str) -> str:
-    """How a code host calls the place of a heading."""
+    """How a code host calls the place of a heading.
+
+    Example:
+    >>> anchor("HD-Eval: all 12 claims")
+    'hd-eval-all-12-claims'
+    """
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def shown(counted: pd.DataFrame, judged: pd.DataFrame) -> list[tables.Table]:
     """The tables of the page: counts, the claims that are contradicted, then those of
     each paper.
+
+    counted: a row a paper. judged: a row a claim.
     """
     contradicted = judged[judged["verdict"] == claims.FAILS]
     parts = [

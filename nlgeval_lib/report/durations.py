@@ -13,12 +13,16 @@ from pathlib import Path
 
 from nlgeval_lib import files
 
+# Seconds with nothing stored, and once what is asked and computed is stored.
 COLUMNS = ("output", "cold", "cached")
 NAME = "durations.csv"
 
 
 def sentence(output: str) -> str:
-    """How long the notebook of an output takes; empty where it was not measured."""
+    """How long the notebook of an output takes; empty where it was not measured.
+
+    output: the id of an output.
+    """
     path = files.notebooks() / NAME
     if not path.is_file():
         return ""
@@ -36,7 +40,12 @@ def sentence(output: str) -> str:
 
 
 def in_words(seconds: float) -> str:
-    """A duration for readers: `5 s`, `40 s`, `3 min`."""
+    """A duration for readers: `5 s`, `40 s`, `3 min`.
+
+    Example:
+    >>> in_words(43), in_words(100)
+    ('40 s', '2 min')
+    """
     if seconds < 10:
         return f"{max(1, round(seconds))} s"
     if seconds < 90:
@@ -46,6 +55,10 @@ def in_words(seconds: float) -> str:
 
 @functools.lru_cache(maxsize=2)
 def table(path: Path, modified: int) -> Mapping[str, Mapping[str, str]]:
-    """The rows of the table by output; `modified`: read again where this is another."""
+    """The rows of the table by output, each with the texts of `COLUMNS`.
+
+    modified: when the file was written last, in nanoseconds; it is read again where
+    this is another.
+    """
     with open(path, encoding="utf-8", newline="") as file:
         return {row["output"]: row for row in csv.DictReader(file)}

@@ -1,5 +1,10 @@
 """The first screen of an output's page: was the paper's own method tested, what do
 the numbers here support, and what do the printed ones say by themselves?
+
+`lines` gives its questions and answers; each answer is a function of the compared cells
+(`tested`, `supported`, `untested`, `unsupported`, `printed_alone`), and `by_kind` is
+the table of counts beside them. `cells` is always of one paper, as `papers.compare`
+gives them.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ _NEARLY_ALL = 0.9
 _FOLLOWING = (
     "what follows from other printed numbers (sums, averages, rank correlations)"
 )
+# The rows of the table of counts: some kinds share one.
 _ROWS = {
     papers.OWN: "own method",
     "ablation": "its ablations",
@@ -56,7 +62,8 @@ def tested(cells: pd.DataFrame) -> str:
 
 def _of_others(cells: pd.DataFrame, name: str) -> str:
     """That no number of a table is of the paper's own method, and whose they are."""
-    present = [kind for kind in papers.ROW_KINDS if (cells["kind"] == kind).any()]
+    kinds = set(cells["kind"])
+    present = [kind for kind in papers.ROW_KINDS if kind in kinds]
     whose = " and ".join(papers.counting.PLURALS[kind] for kind in present)
     text = f"Not here: the numbers are of {whose}, none is of {name} itself."
     if present == ["human"] and not papers.counts(cells)["recomputed"]:
@@ -67,7 +74,9 @@ def _of_others(cells: pd.DataFrame, name: str) -> str:
 def not_run(paper: str, covered: Iterable[str]) -> str:
     """That a paper's own method was not run, where nothing printed is compared.
 
-    covered: the printed tables and figures that the page is about.
+    paper: one of `papers.PAPERS`.
+    covered: the printed tables and figures that the page is about; of none it is said
+    what would test the method in general.
     """
     name = papers.own_method(paper)[0]
     needed = _needed(paper, covered) or papers.own_method(paper)[1]
@@ -78,35 +87,48 @@ def not_run(paper: str, covered: Iterable[str]) -> str:
 
 
 def _needed(paper: str, names: Iterable[str]) -> str:
-    """What would test a paper's own method in these tables."""
+    """What would test a paper's own method in these tables, each need once; empty for
+    no table.
+    """
     needs = [papers.own_method(paper, name)[1] for name in names]
     return " or ".join(dict.fromkeys(needs))
 
 
 def by_kind(cells: pd.DataFrame) -> tables.Table:
-    """How many numbers of each kind are printed, tested, equal: at most six rows."""
+    """How many numbers of each kind are printed, tested, equal: at most six rows.
+
+    A column in which every kind has none is left out.
+
+    cells: of one paper, as `papers.compare` gives them.
+    """
     rows: dict[str, dict[str, float]] = {}
     for counted in papers.by_kind(cells).to_dict("records"):
-        row = rows.setdefault(_ROWS[str(counted["kind"])], dict.fromkeys(_SUMS, 0))
+        name_of_row = _ROWS[str(counted["kind"])]
+        row = rows.setdefault(name_of_row, dict.fromkeys(_SUMS, 0))
         for name in _SUMS:
             row[name] += counted[name]
     lines = []
     for name, row in rows.items():
+        oriented = int(row["orientation"])
         lines.append(
             {
                 "numbers of": name,
                 "printed": int(row["printed"]),
                 "computed here": _some(row, "recomputed"),
                 "follow from other printed numbers": _some(row, "consistent"),
-                "computed with another judge or prompt": int(row["orientation"]) or "–",
+                "computed with another judge or prompt": oriented or "–",
             }
         )
     frame = pd.DataFrame(lines)
     always = ("numbers of", "printed", "computed here")
-    empty = [name for name in frame if name not in always and set(frame[name]) == {"–"}]
+    empty = []
+    for name in frame:
+        if name not in always and set(frame[name]) == {"–"}:
+            empty.append(name)
     return tables.show(frame.drop(columns=empty))
 
 
+# The counts that kinds in one row add up.
 _SUMS = (
     "printed",
     "recomputed",
@@ -121,7 +143,10 @@ _SUMS = (
 
 
 def _some(row: Mapping[str, float], count: str) -> str:
-    """`28 of 30 equal (by chance: 1.1 of 30)`; a dash for none."""
+    """`28 of 30 equal (by chance: 1.1 of 30)`; a dash for none.
+
+    count: "recomputed" or "consistent".
+    """
     number = int(row[count])
     if not number:
         return "–"
@@ -132,23 +157,30 @@ def _some(row: Mapping[str, float], count: str) -> str:
 
 
 def supported(cells: pd.DataFrame) -> str:
-    """What the numbers computed here support, in sentences."""
+    """What the numbers computed here support, in sentences.
+
+    Equal numbers support something only where they are more than chance would give
+    (`papers.supports`). Where nothing does, it is said how near the numbers are.
+
+    cells: of one paper, as `papers.compare` gives them.
+    """
     sentences = _supported_methods(cells)
-    own = papers.counts(cells[cells["kind"] == papers.OWN])
-    equal = own["consistent_equal"]
-    if papers.supports(equal, own["consistent_shuffled"]):
+    own_counts = papers.counts(cells[cells["kind"] == papers.OWN])
+    equal = own_counts["consistent_equal"]
+    if papers.supports(equal, own_counts["consistent_shuffled"]):
         sentences.append(
             f"The paper's arithmetic on its own method: {_FOLLOWING} matches them, "
-            f"{equal} of {own['consistent']} equal."
+            f"{equal} of {own_counts['consistent']} equal."
         )
     if sentences:
         return " ".join(sentences)
+    # No method has support: perhaps the arithmetic of the whole table does.
     counted = papers.counts(cells)
     if papers.supports(counted["consistent_equal"], counted["consistent_shuffled"]):
         return (
             f"The table's arithmetic: {_FOLLOWING} matches them, "
-            f"{counted['consistent_equal']} of {counted['consistent']} equal. No number "
-            "was computed here from texts."
+            f"{counted['consistent_equal']} of {counted['consistent']} equal. No "
+            "number was computed here from texts."
         )
     if counted["recomputed"]:
         return f"Nothing: no more numbers are equal than by chance. {_distance(cells)}"
@@ -156,7 +188,9 @@ def supported(cells: pd.DataFrame) -> str:
 
 
 def _distance(cells: pd.DataFrame) -> str:
-    """How near the numbers that were computed here are to the printed ones."""
+    """How near the numbers that were computed here are to the printed ones; empty where
+    none was.
+    """
     is_here = cells["route"].isin(papers.counting.ROUTES["recomputed"])
     gaps = cells.loc[is_here, "difference"].abs().dropna()
     if gaps.empty:
@@ -168,9 +202,11 @@ def _distance(cells: pd.DataFrame) -> str:
 
 
 def _supported_methods(cells: pd.DataFrame) -> list[str]:
-    """What the equal numbers of each method support, a sentence a degree."""
+    """What the equal numbers of each method support, a sentence a degree: nearly all
+    equal, in part, and what was not computed; then the numbers of humans and counts.
+    """
     kinds = dict(zip(cells["method"], cells["kind"], strict=True))
-    whole = []
+    nearly_all = []
     partly = []
     sizes = []
     not_computed: dict[str, int] = {}
@@ -183,16 +219,16 @@ def _supported_methods(cells: pd.DataFrame) -> list[str]:
             sizes.append(words)
             continue
         if equal >= _NEARLY_ALL * tested_here:
-            whole.append(words)
+            nearly_all.append(words)
         else:
             partly.append(words)
         if row["printed"] > tested_here:
             not_computed[row["method"]] = row["printed"] - tested_here
     sentences = []
-    if whole:
+    if nearly_all:
         sentences.append(
             "The texts, ratings and statistics used here are the paper's, as the "
-            f"numbers of these metrics come out: {', '.join(whole)} equal."
+            f"numbers of these metrics come out: {', '.join(nearly_all)} equal."
         )
     if partly:
         sentences.append(
@@ -219,9 +255,12 @@ def _equal(row: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def untested(cells: pd.DataFrame) -> str:
-    """What was not put to a test; empty where the own method was, or has no number."""
-    own = papers.counts(cells[cells["kind"] == papers.OWN])
-    if not own["printed"] or own["recomputed"]:
+    """What was not put to a test; empty where the own method was, or has no number.
+
+    cells: of one paper, as `papers.compare` gives them.
+    """
+    own_counts = papers.counts(cells[cells["kind"] == papers.OWN])
+    if not own_counts["printed"] or own_counts["recomputed"]:
         return ""
     name = papers.own_method(cells["paper"].iat[0])[0]
     return (
@@ -233,16 +272,19 @@ def untested(cells: pd.DataFrame) -> str:
 def unsupported(cells: pd.DataFrame) -> str:
     """What the numbers here do not support, in sentences; empty where there is nothing
     to say.
+
+    cells: of one paper, as `papers.compare` gives them.
     """
     name = papers.own_method(cells["paper"].iat[0])[0]
-    own = papers.counts(cells[cells["kind"] == papers.OWN])
+    own_counts = papers.counts(cells[cells["kind"] == papers.OWN])
     sentences = []
-    wrong = own["consistent"] - own["consistent_equal"]
-    if wrong:
+    unequal = own_counts["consistent"] - own_counts["consistent_equal"]
+    if unequal:
         sentences.append(
-            f"The arithmetic on {name}: of {_FOLLOWING}, {wrong} of "
-            f"{own['consistent']} not equal."
+            f"The arithmetic on {name}: of {_FOLLOWING}, {unequal} of "
+            f"{own_counts['consistent']} not equal."
         )
+    # Methods whose equal numbers chance could give: most unequal, or too few of them.
     different: list[str] = []
     too_few: list[str] = []
     for row in papers.by_method(cells).to_dict("records"):
@@ -250,10 +292,13 @@ def unsupported(cells: pd.DataFrame) -> str:
         if not tested_here or papers.supports(equal, row["recomputed_shuffled"]):
             continue
         words = f"{row['method']} ({equal} of {tested_here} equal)"
-        (too_few if equal > tested_here / 2 else different).append(words)
+        if equal > tested_here / 2:
+            too_few.append(words)
+        else:
+            different.append(words)
     if different:
         sentences.append(
-            f"These numbers are not the ones that the paper prints: "
+            "These numbers are not the ones that the paper prints: "
             f"{', '.join(different)}."
         )
     if too_few:
@@ -276,23 +321,26 @@ def unsupported(cells: pd.DataFrame) -> str:
 def printed_alone(cells: pd.DataFrame) -> str:
     """What the printed numbers say by themselves about the own method; empty where no
     table sets it beside others.
+
+    cells: of one paper, as `papers.compare` gives them.
     """
     sentences = []
-    seen = set()
+    leads = set()
     for table, part in cells.groupby("table", sort=False):
         lead = papers.ahead(part)
-        # a table that repeats another one's numbers says nothing more
-        if lead is None or lead.columns < 2 or lead in seen:
+        # A table that repeats another one's numbers says nothing more.
+        if lead is None or lead.columns < 2 or lead in leads:
             continue
-        seen.add(lead)
+        leads.add(lead)
         where = "The"
         if cells["table"].nunique() > 1:
             where = f"{tables.titled(str(table))}: the"
-        own, other = (row.replace(" | ", ", ") for row in (lead.own, lead.other))
+        own_row = lead.own.replace(" | ", ", ")
+        other_row = lead.other.replace(" | ", ", ")
         sentences.append(
-            f"{where} best row of the paper's own method, {own}, is above the best "
-            f"other row, {other}, in {lead.ahead} of the {lead.columns} columns that "
-            "both have (the coefficients of a column averaged; exact sign test, "
+            f"{where} best row of the paper's own method, {own_row}, is above the best "
+            f"other row, {other_row}, in {lead.ahead} of the {lead.columns} columns "
+            "that both have (the coefficients of a column averaged; exact sign test, "
             f"{p_in_words(lead.p)})."
         )
     if sentences:
@@ -304,7 +352,11 @@ def printed_alone(cells: pd.DataFrame) -> str:
 
 
 def lines(cells: pd.DataFrame) -> list[tuple[str, str]]:
-    """The first screen as (question, answer), without the table of kinds."""
+    """The first screen as (question, answer), without the table of kinds; a question
+    without an answer is left out.
+
+    cells: of one paper, as `papers.compare` gives them.
+    """
     answers = [
         ("Was the method tested?", tested(cells)),
         ("Supported", supported(cells)),

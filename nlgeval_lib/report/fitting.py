@@ -1,5 +1,8 @@
 """Tables in Markdown that fit the page of a code host: one that would be wider than the
 window is shown as several, each with the columns that name its rows.
+
+`markdown` reckons the width of each column by its longest word (`least_width`), chooses
+the columns of each part (`_parts`), and repeats the names of the rows in all of them.
 """
 
 from __future__ import annotations
@@ -14,25 +17,38 @@ from nlgeval_lib import files
 WINDOW = 840
 _SPACE = 28
 # Pixels of a character in the font of a code host; a head is bold, and wider.
-_WIDTHS = {"I": 6} | dict.fromkeys("().,:;'|[]ijlt ", 5) | dict.fromkeys("mw", 13)
+_WIDTHS = {
+    "I": 6,
+    **dict.fromkeys("().,:;'|[]ijlt ", 5),
+    **dict.fromkeys("mw", 13),
+}
 _CAPITAL = 11.5
 _OTHER = 8.9
-_BOLD = 1.07
+_BOLD = 1.07  # how much wider
 
 
 def least_width(cells: Sequence[str]) -> float:
-    """The pixels that a column needs, its head first: its longest word, as cells break
-    at blanks and hyphens.
+    """The pixels that a column needs: its longest word and the space beside it, as
+    cells break at blanks and hyphens.
+
+    cells: in Markdown, the head first; it is bold. Escaping strokes take no room.
+
+    Example:
+    >>> round(least_width(["n", "1600"]), 1)
+    63.6
     """
     widest = 0.0
     for place, cell in enumerate(cells):
-        bold = 1.0 if place else _BOLD
-        for word in re.split(r"[ -]", cell.replace("\\", "")):
-            widest = max(widest, bold * _pixels(word))
+        is_head = place == 0
+        factor = _BOLD if is_head else 1.0
+        words = re.split(r"[ -]", cell.replace("\\", ""))
+        for word in words:
+            widest = max(widest, factor * _pixels(word))
     return widest + _SPACE
 
 
 def _pixels(word: str) -> float:
+    """The width of a word that is not bold."""
     width = 0.0
     for character in word:
         usual = _CAPITAL if character.isupper() else _OTHER
@@ -48,21 +64,32 @@ def markdown(
 ) -> str:
     """The table in Markdown, in several parts where it is too wide.
 
-    names: how many of the first columns name the rows and stand in every part. groups:
-    of the further columns, the group of each; columns of one group are in one part
-    where they fit.
+    head: a text a column. lines: a list of as many texts a row; all are escaped
+    already.
+    names: how many of the first columns name the rows and stand in every part.
+    groups: of the further columns, the group of each; columns of one group are in one
+    part where they fit. Empty: no groups.
+    Returns: one or more tables with an empty line between. A part leaves out the rows
+    that are empty in all its columns.
+
+    Example:
+    >>> print(markdown(["judge", "tau"], [["GPT-4", ".5"]]))
+    | judge | tau |
+    | --- | --- |
+    | GPT-4 | .5 |
     """
     lines = _whole_names(lines, names)
     columns = list(zip(head, *lines, strict=True))
     widths = [least_width(column) for column in columns]
     parts = []
     for chosen in _parts(widths, names, groups):
-        kept = [*range(names), *chosen]
-        part = []
+        in_part = [*range(names), *chosen]
+        rows = []
         for line in lines:
             if any(line[column] for column in chosen):
-                part.append([line[column] for column in kept])
-        parts.append(files.markdown_table([head[column] for column in kept], part))
+                rows.append([line[column] for column in in_part])
+        heads = [head[column] for column in in_part]
+        parts.append(files.markdown_table(heads, rows))
     return "\n\n".join(parts)
 
 
@@ -70,32 +97,41 @@ def _whole_names(lines: Sequence[Sequence[str]], names: int) -> list[list[str]]:
     """The lines with the groups of each row's name: an empty one left of its name is
     that of the line above.
     """
-    whole: list[list[str]] = []
+    filled_lines: list[list[str]] = []
     for line in lines:
         filled = list(line)
-        named = [column for column in range(names) if line[column]]
-        for column in range(max(named, default=0)):
-            if not line[column] and whole:
-                filled[column] = whole[-1][column]
-        whole.append(filled)
-    return whole
+        # Only left of its name: what is empty right of it is spanned by the name.
+        with_name = [column for column in range(names) if line[column]]
+        for column in range(max(with_name, default=0)):
+            if not line[column] and filled_lines:
+                filled[column] = filled_lines[-1][column]
+        filled_lines.append(filled)
+    return filled_lines
 
 
 def _parts(
     widths: Sequence[float], names: int, groups: Sequence[str]
 ) -> list[list[int]]:
-    """The columns of each part, without those that name the rows."""
+    """The columns of each part, by number, without those that name the rows.
+
+    widths: pixels of all columns. names: how many of the first name the rows.
+    """
     columns = list(range(names, len(widths)))
-    room = max(WINDOW - _sum(widths, range(names)), WINDOW / 3)
+    # Long names leave a third of the window all the same.
+    beside_names = WINDOW - _sum(widths, range(names))
+    room = max(beside_names, WINDOW / 3)
     total = _sum(widths, columns)
     if total <= room:
         return [columns]
-    target = total / math.ceil(total / room)
+    # Parts of about equal width, as few as will do.
+    fewest = math.ceil(total / room)
+    target = total / fewest
     parts: list[list[int]] = [[]]
     for unit in _units(columns, widths, groups, room):
-        wide = _sum(widths, unit)
-        taken = _sum(widths, parts[-1])
-        if parts[-1] and (taken + wide > room or taken >= target):
+        width = _sum(widths, unit)
+        filled = _sum(widths, parts[-1])
+        is_full = filled + width > room or filled >= target
+        if parts[-1] and is_full:
             parts.append([])
         parts[-1] += unit
     return parts
@@ -111,11 +147,14 @@ def _sum(widths: Sequence[float], columns: Iterable[int]) -> float:
 def _units(
     columns: Sequence[int], widths: Sequence[float], groups: Sequence[str], room: float
 ) -> list[list[int]]:
-    """The columns that are not parted: those of a group as far as they fit."""
+    """The columns that are not parted: those of a group as far as they fit.
+
+    columns: by number. groups: the group of each of them, or empty. room: pixels.
+    """
     units: list[list[int]] = []
     for place, column in enumerate(columns):
-        same = place and groups and groups[place] == groups[place - 1]
-        if same and _sum(widths, [*units[-1], column]) <= room:
+        is_same_group = place and groups and groups[place] == groups[place - 1]
+        if is_same_group and _sum(widths, [*units[-1], column]) <= room:
             units[-1].append(column)
         else:
             units.append([column])

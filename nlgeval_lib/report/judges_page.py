@@ -1,5 +1,9 @@
 """The leaderboard of recorded judges as a page, a table, and HTML with sort and filter:
 `results/judges.md` and `.csv`, made from what the output `others_judges` saved.
+
+`table` joins its saved tables: judges that rate outputs (`_wide`), judges of labels
+(`_labels`) and of pairs (`_pairs`), and the judge cards. `texts` gives the two files by
+name, `markdown` the page, `html` the page of the site.
 """
 
 from __future__ import annotations
@@ -13,21 +17,25 @@ from nlgeval_lib.report import answers, saving, sentences, tables, web
 
 OUTPUT = "others_judges"
 BASE = f"results/meta/{OUTPUT}"
-NAME = "results/judges.{}"
+NAME = "results/judges.{}"  # with the ending csv or md
+# What a row of the leaderboard is about.
 _KEYS = ["set", "aspect", "judge"]
-# the columns of judges.csv, in their order, and how a reader meets them
+# The columns of judges.csv, in their order, and how a reader meets them.
 COLUMNS = {
     "set": "set",
     "aspect": "aspect or subset",
     "judge": "judge",
     "measure": "measure",
     "value": "value",
+    # three intervals of the value: for systems like these, these alone, and systems
+    # of other families
     "ci_low": "low",
     "ci_high": "high",
     "these_low": "low, these systems",
     "these_high": "high, these systems",
     "families_low": "low, other families",
     "families_high": "high, other families",
+    # other levels of tau-b, and other coefficients over all outputs
     "within_input": "within an input",
     "over_systems": "over systems",
     "pearson": "Pearson",
@@ -39,18 +47,21 @@ COLUMNS = {
     "families": "families",
     "coverage": "coverage",
     "tied": "tied",
+    # of pairs, each shown in both orders
     "consistency": "same in both orders",
     "position_bias": "bias to the first",
     "baseline": "baseline",
     "origin": "origin",
     "signature": "signature",
 }
+# How the saved tables call some of these columns.
 _NEW_NAMES = {
     "best rank": "best_rank",
     "worst rank": "worst_rank",
     "tied scores": "tied",
     "bias": "position_bias",
 }
+# Two paragraphs of the page and of the site, Markdown.
 HIDES = """A single number hides much; each table shows it.
 
 - **Level.** "Over all outputs" mixes two questions: which system is better, and which output
@@ -64,34 +75,41 @@ HIDES = """A single number hides much; each table shows it.
   without a score, or takes the option that is shown first can have the same number as one
   that does not."""
 ASKED = (
-    "Every judge whose scores or verdicts are published for a set here, beside metrics, "
-    "what costs nothing, and the raters' agreement with each other."
+    "Every judge whose scores or verdicts are published for a set here, beside "
+    "metrics, what costs nothing, and the raters' agreement with each other."
 )
 
 
 def table() -> pd.DataFrame:
-    """A row a judge, set and aspect (of pairs a subset), best first within each, in
-    `COLUMNS`; nothing where no leaderboard is saved.
+    """A row a judge, set and aspect (of pairs a subset), best first within each;
+    nothing where no leaderboard is saved.
 
-    `measure`: tau-b over all outputs, or the accuracy of labels or pairs. Cards stand
-    among them, but for those of judges whose recordings stand there already.
+    Cards stand among them, but for those of judges whose recordings stand there
+    already.
+
+    Returns: the columns `COLUMNS`. `measure` says what `value` is: tau-b over all
+    outputs, or the accuracy of labels or pairs. Intervals are `..._low` and `..._high`,
+    `baseline` is a bool, and NaN stands where a judge has no such number.
     """
     rated = _saved("rated")
     if rated.empty:
         return pd.DataFrame(columns=list(COLUMNS))
     cards = _saved("card_rows")
     if len(cards):
-        known = _saved("cards")
+        known_cards = _saved("cards")
         on_the_board = {*rated["set"], *_saved("pairs")["set"]}
-        twice = known["engine"].eq("recorded") & known["set"].isin(on_the_board)
-        cards = cards[~cards["origin"].isin("card " + known.loc[twice, "card"])]
+        is_recorded = known_cards["engine"].eq("recorded")
+        is_twice = is_recorded & known_cards["set"].isin(on_the_board)
+        twice = "card " + known_cards.loc[is_twice, "card"]
+        cards = cards[~cards["origin"].isin(twice)]
     of_pairs = cards.get("coef", pd.Series(dtype=str)) == "accuracy"
     graded = pd.concat([rated, cards[~of_pairs]], ignore_index=True)
     parts = [_wide(graded), _labels(), _pairs(), cards[of_pairs]]
     parts = [part.rename(columns=_NEW_NAMES) for part in parts if len(part)]
     frame = pd.concat(parts, ignore_index=True).reindex(columns=list(COLUMNS))
     frame["measure"] = frame["measure"].fillna("accuracy")
-    frame["baseline"] = frame["baseline"].eq(True)
+    frame["baseline"] = frame["baseline"].eq(True)  # a gap is no baseline
+    # Sets and aspects in the order in which they come, the best judge first in each.
     order = frame.groupby(["set", "aspect"], sort=False).ngroup()
     frame = frame.assign(order=order).sort_values(
         ["order", "value"], ascending=[True, False], kind="stable"
@@ -102,15 +120,19 @@ def table() -> pd.DataFrame:
 def _saved(name: str) -> pd.DataFrame:
     """A table that the output saved; an empty one where it is not there."""
     path = files.located(f"{BASE}__{name}.csv")
-    return pd.read_csv(path) if path.is_file() else pd.DataFrame()
+    if not path.is_file():
+        return pd.DataFrame()
+    return pd.read_csv(path)
 
 
 def _wide(rated: pd.DataFrame) -> pd.DataFrame:
     """A row a judge and aspect: tau-b over all outputs with what stands beside it, and
     the other levels and coefficients as columns.
+
+    rated: a row a judge, aspect, level and coefficient.
     """
-    main = rated[(rated["level"] == "dataset") & (rated["coef"] == "kendall-b")]
-    main = main.assign(measure="tau-b").set_index(_KEYS)
+    is_main = (rated["level"] == "dataset") & (rated["coef"] == "kendall-b")
+    main = rated[is_main].assign(measure="tau-b").set_index(_KEYS)
     columns = {
         "within_input": ("input", "kendall-b"),
         "over_systems": ("system", "kendall-b"),
@@ -124,6 +146,7 @@ def _wide(rated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labels() -> pd.DataFrame:
+    """The judges of labels, each with its accuracy; an empty frame without them."""
     labels = _saved("labels")
     if labels.empty:
         return labels
@@ -137,16 +160,18 @@ def _labels() -> pd.DataFrame:
 
 
 def _pairs() -> pd.DataFrame:
+    """The judges of pairs, each with its accuracy; an empty frame without them."""
     pairs = _saved("pairs")
     if pairs.empty:
         return pairs
-    free = pairs["judge"].str.contains("baseline|ceiling")
-    origin = pairs["set"] + "_judges"
+    # What costs nothing and what raters reach is computed here, of no recording.
+    is_free = pairs["judge"].str.contains("baseline|ceiling")
+    recording = pairs["set"] + "_judges"
     return pairs.assign(
         aspect=pairs["subset"],
         value=pairs["accuracy"],
-        baseline=free,
-        origin=origin.where(~free, "computed here"),
+        baseline=is_free,
+        origin=recording.where(~is_free, "computed here"),
     )
 
 
@@ -154,7 +179,9 @@ def _pairs() -> pd.DataFrame:
 
 
 def texts() -> dict[str, bytes]:
-    """`results/judges.csv` and `.md` by name; nothing where no leaderboard is saved."""
+    """The content of `results/judges.csv` and `.md` by name; nothing where no
+    leaderboard is saved.
+    """
     frame = table()
     if frame.empty:
         return {}
@@ -165,8 +192,10 @@ def texts() -> dict[str, bytes]:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """The page: the answer, what a single number hides, a folded table a set and aspect,
-    and the cards.
+    """The page: the answer, what a single number hides, a folded table a set and
+    aspect, and the cards.
+
+    frame: as `table` gives it, with at least one row that is no baseline in each group.
     """
     parts = [
         "# The recorded judges: one table of all",
@@ -182,31 +211,36 @@ def markdown(frame: pd.DataFrame) -> str:
     for (name, aspect), rows in frame.groupby(["set", "aspect"], sort=False):
         best = rows[~rows["baseline"]].iloc[0]
         title = f"{name}, {aspect}: {len(rows)} rows, first {best['judge']}"
-        parts.append(answers.folded(tables.for_markdown(title), _md(_brief(rows))))
+        rows_table = _md(_brief(rows))
+        parts.append(answers.folded(tables.for_markdown(title), rows_table))
     parts += _cards()
     return "\n\n".join(parts) + "\n"
 
 
 def _sentence() -> str:
+    """The answer of the output in one sentence."""
     return sentences.sentence(OUTPUT, BASE)
 
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows for readers: an interval is one cell, columns without a value go."""
-    value = rows["measure"].iat[0]
-    judges = rows["judge"] + rows["baseline"].map({True: " *", False: ""})
-    of_systems = rows["systems"].max() > 1
+    """The rows for readers: an interval is one cell, columns without a value go.
+
+    rows: of one set and aspect, which have one measure.
+    """
+    records = rows.to_dict("records")
+    measure = rows["measure"].iat[0]
     columns = {
-        "judge": judges,
-        value: [_interval(row, "ci") for row in rows.to_dict("records")],
+        "judge": rows["judge"] + rows["baseline"].map({True: " *", False: ""}),
+        measure: [_interval(row, "ci") for row in records],
     }
-    if of_systems:
+    # Intervals for other systems are of no use where there is one system.
+    if rows["systems"].max() > 1:
         for kind, words in (("these", "these systems"), ("families", "other families")):
-            cells = [_interval(row, kind) for row in rows.to_dict("records")]
+            cells = [_interval(row, kind) for row in records]
             columns[words] = pd.Series(cells, index=rows.index)
     for name in ("within_input", "over_systems", "pearson", "spearman"):
         columns[COLUMNS[name]] = rows[name].map(_number)
-    columns["ranks"] = [_ranks(row) for row in rows.to_dict("records")]
+    columns["ranks"] = [_ranks(row) for row in records]
     for name in ("coverage", "tied", "consistency", "position_bias"):
         columns[COLUMNS[name]] = rows[name].map(_number)
     brief = pd.DataFrame(columns)
@@ -214,19 +248,29 @@ def _brief(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _interval(row: dict[str, object], kind: str) -> str:
-    """The value with its interval, or the interval of another question alone."""
-    low, high = row[f"{kind}_low"], row[f"{kind}_high"]
-    ends = "" if pd.isna(low) else f"[{low:.3f}, {high:.3f}]"
-    return f"{_number(row['value'])} {ends}".strip() if kind == "ci" else ends
+    """The value with its interval, or the interval of another question alone.
+
+    kind: "ci" for the first, else "these" or "families"; as the columns are named.
+    """
+    low = row[f"{kind}_low"]
+    high = row[f"{kind}_high"]
+    ends = ""
+    if not pd.isna(low):
+        ends = f"[{low:.3f}, {high:.3f}]"
+    if kind == "ci":
+        return f"{_number(row['value'])} {ends}".strip()
+    return ends
 
 
 def _ranks(row: dict[str, object]) -> str:
+    """The ranks that a judge may have; empty where none were computed."""
     if pd.isna(row["best_rank"]):
         return ""
     return f"{row['best_rank']:.0f} to {row['worst_rank']:.0f}"
 
 
 def _number(value: object) -> str:
+    """A number with three decimals; empty for a gap."""
     return "" if pd.isna(value) else f"{value:.3f}"
 
 
@@ -237,8 +281,8 @@ def _cards() -> Iterator[str]:
         return
     yield "## Their cards"
     yield (
-        "May a judge be trusted, for what, and how far? The numbers of each card lie in "
-        "`data/cards/`; `make cards` makes them anew from the recordings."
+        "May a judge be trusted, for what, and how far? The numbers of each card lie "
+        "in `data/cards/`; `make cards` makes them anew from the recordings."
     )
     rows = cards[["judge", "set", "verdict", "card"]]
     yield _md(rows.rename(columns={"card": "file"}))
@@ -252,20 +296,22 @@ def _md(frame: pd.DataFrame) -> str:
 
 def html(home: str) -> str:
     """The page of the report: all rows in one table that is sorted by a click on a head
-    and filtered by words. home: the link to the index.
+    and filtered by words.
+
+    home: the link to the index.
     """
     frame = table()
-    shown = frame.drop(columns="signature").rename(columns=COLUMNS)
-    number_columns = shown.select_dtypes("number").columns
-    shown[number_columns] = shown[number_columns].map(_number)
-    shown["baseline"] = frame["baseline"].map({True: "yes", False: ""})
+    readable = frame.drop(columns="signature").rename(columns=COLUMNS)
+    number_columns = readable.select_dtypes("number").columns
+    readable[number_columns] = readable[number_columns].map(_number)
+    readable["baseline"] = frame["baseline"].map({True: "yes", False: ""})
     content = web.render(
         "judges.html",
         sentence=_sentence(),
         asked=ASKED,
         hides=web.text_body(HIDES),
-        heads=list(shown.columns),
-        rows=shown.fillna("").astype(str).to_numpy().tolist(),
+        heads=list(readable.columns),
+        rows=readable.fillna("").astype(str).to_numpy().tolist(),
         cards=_saved("cards").to_dict("records"),
     )
     title = "The recorded judges"

@@ -4,6 +4,10 @@ world and kept apart.
 With `model="mini"` a notebook asks the miniature judge about its own held-out texts.
 What it gives is shown under this module's heading only, with route `mini`, and never
 enters a comparison with printed numbers.
+
+`was_asked` says whether that is so, `show` shows what it gave as several variants,
+`set_apart` keeps the run from the paper's results; `perfect_shares` and
+`measured_scores` are what single notebooks take from it.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from scipy import stats
 from nlgeval_lib.report import Output
 from nlgeval_lib.study.scores import JudgeScores
 
+# Why a run is set apart, as the line that saves it says after "because".
 WHAT = "the miniature judge or a stand-in was asked"
 NOTE = (
     "Route mini: a model of a few million weights, on made-up texts with errors put "
@@ -27,6 +32,7 @@ STAND_IN = (
     "Route mini: a tiny model stands in for the judge, to exercise the run. Its scores "
     "mean nothing."
 )
+# The keys of `gold_shares`, and what a reader meets.
 RULES = {
     "zero": "no error at all (score 0)",
     "above_minus_2": "next to none (score above -2)",
@@ -36,6 +42,8 @@ RULES = {
 def was_asked(judged: Mapping[str, JudgeScores] | JudgeScores) -> bool:
     """Whether a judge's scores, or any of several, have the route `mini`: of the
     miniature judge or a stand-in.
+
+    judged: scores, or scores by variant; those that are not there say nothing.
     """
     return any(scores.route == "mini" for scores in _available(judged))
 
@@ -58,8 +66,14 @@ def show(
     where it was not asked.
 
     A row a variant (one for all that ask the very same): the correlation with the
-    ratings, n, interval, signature. With two rows or more, paired tests against `base`
-    (else the first), Holm, and a figure. The run is saved apart.
+    ratings, n, interval, signature. With two rows or more, paired tests, Holm, and a
+    figure. The run is saved apart.
+
+    out: the notebook's output.
+    judged: scores by variant.
+    base: the variant that the others are tested against; "" for the first.
+    coef: a coefficient of `meta`.
+    name: of the saved table; that of the tests is `<name>_tests`.
     """
     from IPython.display import display
 
@@ -69,36 +83,55 @@ def show(
     from nlgeval_lib.study import variant_tests
 
     set_apart(out, mini)
+    # Variants are compared on the items that all of them scored.
     shared = variant_tests.on_shared_items(_asked_alike(mini))
     for variant, reason in shared.lacking.items():
         out.missing(f"miniature judge, {variant}", reason)
     if not shared.scores:
         return True
+    # The base may have got a longer label, as one of several that asked alike.
     first = next(iter(shared.scores))
     for label in shared.scores:
         if label.partition(" (and ")[0] == base:
             first = label
     table, tests = variant_tests.compare(shared.items, shared.scores, first, coef=coef)
-    table = table.assign(scored=table["variant"].map(shared.coverage), route="mini")
+    scored = table["variant"].map(shared.coverage)
+    table = table.assign(scored=scored, route="mini")
     title = f"The miniature judge on its own texts: {coef} with the ratings that they "
     display(out.frame(table, name, title + "were made with"))
     if len(tests):
-        title = f"Each against {first}, paired, Holm"
-        display(out.frame(tests.assign(route="mini"), f"{name}_tests", title))
-        title = "The miniature judge (mini)"
-        out.figure(variant_tests.figure(table, tests, title), name)
+        _show_tests(out, table, tests, first, name)
     out.record(signatures=list(shared.signatures.values()))
     return True
 
 
+def _show_tests(
+    out: Output, table: pd.DataFrame, tests: pd.DataFrame, base: str, name: str
+) -> None:
+    """Show and save the paired tests of variants against `base`, and their figure."""
+    from IPython.display import display
+
+    from nlgeval_lib.study import variant_tests
+
+    title = f"Each against {base}, paired, Holm"
+    display(out.frame(tests.assign(route="mini"), f"{name}_tests", title))
+    title = "The miniature judge (mini)"
+    out.figure(variant_tests.figure(table, tests, title), name)
+
+
 def _asked_alike(mini: Mapping[str, JudgeScores]) -> dict[str, JudgeScores]:
-    """One variant for all that asked the same: they would repeat each other's rows."""
+    """One variant for all that asked the same: they would repeat each other's rows.
+
+    Its label is the first one's, with how many others there are.
+    """
     variants: dict[str, list[str]] = {}
     for variant, scores in mini.items():
         variants.setdefault(scores.signature, []).append(variant)
     alike = {}
     for first, *further in variants.values():
-        label = f"{first} (and {len(further)} asked alike)" if further else first
+        label = first
+        if further:
+            label += f" (and {len(further)} asked alike)"
         alike[label] = mini[first]
     return alike
 
@@ -108,6 +141,9 @@ def set_apart(
 ) -> None:
     """Say that what follows is the miniature judge's, and save the run apart.
 
+    out: the notebook's output.
+    judged: scores, or scores by variant; whether the data are the miniature judge's own
+    decides what is said.
     instead: it stands in the place of what the notebook shows otherwise, so that the
     whole run has the route `mini`.
     """
@@ -130,9 +166,12 @@ def perfect_shares(judged: JudgeScores, confidence: float = 0.95) -> pd.DataFram
     """How many texts an error-listing judge finds perfect, or nearly so, each text
     once: Table 6's two shares.
 
-    judged: `judge_scores` of tigerscore. Columns: `rule, percent, ci_low, ci_high`
-    (Wilson's interval), `n`, `unscored`, `route, signature`. Source: TIGERScore,
-    section 4.5, Table 6.
+    judged: `judge_scores` of tigerscore.
+    confidence: of the interval, in (0, 1).
+    Returns: a row a rule: `rule`, `percent`, `ci_low, ci_high` (Wilson's interval, in
+    per cent; NaN without a scored text), `n` texts with a score, `unscored`, `route,
+    signature`.
+    Source: TIGERScore, section 4.5, Table 6.
     """
     from nlgeval_lib.evaluators.tigerscore import gold_shares
 
@@ -145,7 +184,8 @@ def perfect_shares(judged: JudgeScores, confidence: float = 0.95) -> pd.DataFram
         low = math.nan
         high = math.nan
         if n:
-            test = stats.binomtest(round(percent * n / 100), n)
+            count = round(percent * n / 100)
+            test = stats.binomtest(count, n)
             interval = test.proportion_ci(confidence, method="wilson")
             low = 100 * interval.low
             high = 100 * interval.high
@@ -161,8 +201,9 @@ def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     """What the miniature judge said of its held-out outputs when it was measured, read
     and not asked again.
 
-    form: one of its card's, such as "error analysis". like: scores just asked for,
-    which give the inputs, the model and the revision.
+    form: one of its card's, such as "error analysis".
+    like: scores just asked for, which give the inputs, the model and the revision;
+    where they are not there, they are returned.
     Raises: Unavailable without its checkpoint; ValueError for another form.
     """
     if not like.available:

@@ -3,6 +3,9 @@
 The cell tagged `parameters` holds plain assignments of literals. A default fixes the
 type of its parameter: a bool is no int, an int may be given where a float stands, an
 annotation (`limit: int | None = None`) widens.
+
+`read` gives a `Source` with its `Parameter`s; `Source.resolve` checks the values that a
+run is to have. Whatever breaks a rule is a `NotebookRefused`.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from nlgeval_lib import files
 from nlgeval_lib.names import meant
 
+# The types of parameters, by the name that an annotation has for them.
 _TYPES: dict[str, Any] = {
     kind.__name__: kind for kind in (int, float, str, bool, list, dict)
 }
 
-# what `ast.literal_eval` raises of a text that is no Python value
+# What `ast.literal_eval` raises of a text that is no Python value.
 NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 
 
@@ -33,14 +37,20 @@ class NotebookRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One assignment of the parameters cell."""
+    """One assignment of the parameters cell.
+
+    name: of the variable.
+    default: the value that the cell gives it.
+    kind: its type; Any for a default of None without an annotation.
+    """
 
     name: str
     default: Any
-    kind: Any  # its type; Any for a default of None without an annotation
+    kind: Any
 
     def accept(self, value: Any) -> Any:
-        """`value` as this parameter's type.
+        """`value` as this parameter's type; an int becomes a float where that is
+        wanted.
 
         Raises: NotebookRefused with the type wanted and the type given.
         """
@@ -59,34 +69,52 @@ class Parameter:
     def read(self, text: str) -> Any:
         """The value that `text` from a command line stands for.
 
+        text: a Python literal, `true` or `false`, or any text where the type is str.
         Raises: NotebookRefused where it is of another type.
+
+        Example:
+        >>> Parameter("limit", 3, int).read("5")
+        5
         """
         if self.kind is bool and text in ("true", "false"):
             return text == "true"
         try:
-            return self.accept(text if self.kind is str else ast.literal_eval(text))
+            value = text if self.kind is str else ast.literal_eval(text)
+            return self.accept(value)
         except NO_LITERAL:
+            # No literal, or one of another type: the text itself may be meant, else
+            # the error names it.
             return self.accept(text)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A notebook as its author wrote it: no outputs, no execution counts."""
+    """A notebook as its author wrote it: no outputs, no execution counts.
+
+    path: of the notebook.
+    cells: of each its kind ("code", "markdown", ...), its source and its tags.
+    parameters: by name, in the order of the cell.
+    """
 
     path: Path
-    cells: tuple[tuple[str, str, tuple[str, ...]], ...]  # kind, source, tags
+    cells: tuple[tuple[str, str, tuple[str, ...]], ...]
     parameters: Mapping[str, Parameter]
 
     def resolve(
         self, chosen: Mapping[str, Any], automatic: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """`chosen`, checked, and what of `automatic` the notebook has a parameter for.
+        """The values that a run is to have, checked.
 
-        Raises: NotebookRefused.
+        chosen: by parameter; a name that the notebook has not is an error.
+        automatic: values for notebooks that have a parameter for them; others are
+        passed over. What is chosen goes before them.
+        Returns: the values of both by name; defaults that nobody changed are not in it.
+        Raises: NotebookRefused that lists every fault.
         """
         faults = []
         values: dict[str, Any] = {}
-        for name, value in {**(automatic or {}), **chosen}.items():
+        proposed = {**(automatic or {}), **chosen}
+        for name, value in proposed.items():
             if name in self.parameters:
                 try:
                     values[name] = self.parameters[name].accept(value)
@@ -112,7 +140,8 @@ def shown(path: Path) -> str:
 def read(path: Path) -> Source:
     """The notebook at `path`.
 
-    Raises: NotebookRefused where it is no notebook or has no readable parameters cell.
+    Raises: NotebookRefused where it is no notebook of format 4, has no or several cells
+    tagged `parameters`, or one that holds something else than assignments of literals.
     """
     name = shown(path)
     try:
@@ -141,7 +170,8 @@ def read(path: Path) -> Source:
             "one that assigns mode and seed (JupyterLab: property inspector, cell tags)"
         )
     try:
-        return Source(path, tuple(cells), _parameters(ast.parse(tagged[0])))
+        parameters = _parameters(ast.parse(tagged[0]))
+        return Source(path, tuple(cells), parameters)
     except SyntaxError as error:
         raise NotebookRefused(
             f"{name}: parameters cell, line {error.lineno}: {error.msg}"
@@ -179,14 +209,20 @@ def _parameters(tree: ast.Module) -> dict[str, Parameter]:
 
 
 def _kind(default: Any) -> Any:
-    """The type that a default asks for; ints among floats count as floats."""
+    """The type that a default asks for; ints among floats count as floats, so that
+    `[1, 2.5]` asks for `list[float]`.
+
+    Raises: ValueError for a default of another type.
+    """
     if default is None:
         return Any
     if isinstance(default, list) and default:
         kinds = set(map(type, default))
         if float in kinds:
             kinds.discard(int)
-        return list if len(kinds) > 1 else list[kinds.pop()]  # type: ignore[misc]  # made at run time
+        if len(kinds) > 1:
+            return list
+        return list[kinds.pop()]  # type: ignore[misc]  # made at run time
     if type(default) not in _TYPES.values():
         raise ValueError(
             f"a parameter is one of {', '.join(_TYPES)} or None, not {default!r}"
@@ -195,7 +231,10 @@ def _kind(default: Any) -> Any:
 
 
 def _annotated(node: ast.expr) -> Any:
-    """The type that an annotation names."""
+    """The type that an annotation names: `int`, `list[str]`, `int | None`.
+
+    Raises: ValueError for any other annotation.
+    """
     match node:
         case ast.Name(id=name) if name in _TYPES:
             return _TYPES[name]

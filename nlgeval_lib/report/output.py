@@ -1,4 +1,12 @@
-"""One output of the catalogue, from inside its notebook: compare, show, save."""
+"""One output of the catalogue, from inside its notebook: compare, show, save.
+
+An `Output` collects what the notebook gives it: compared cells (`compare`), tables
+(`frame`), pictures (`figure`), facts and notes (`record`, `note`, `missing`). `save`
+decides where all of it goes (`_place`), writes it together or not at all, and leaves a
+trace for the runner. What must not be saved is refused where it is given: mini numbers
+beside printed ones, a judge's number that names no judge, a correlation without
+signature, n and interval (`_check_routes`, `_check_signatures`).
+"""
 
 from __future__ import annotations
 
@@ -22,20 +30,24 @@ from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 
 MODES = ("full", "quick")
+# A statistic with one of these words is a correlation, and needs its signature.
 _CORRELATIONS = ("pearson", "spearman", "kendall")
+# Routes whose numbers are computed here, from rows that have an n.
 _COMPUTED = ("public", "recorded", "run")
 
 
 class Output:
     """Collects the cells, frames and figures of one output and saves them together.
 
-    id: an entry of `notebooks/catalogue.toml`. mode: "full" or "quick" (results kept
-    apart). parameters: the values that the notebook ran with, all but `mode`; with
-    others than the catalogue's, results go to `results/partial/`.
-    route: where the numbers come from, if not as the catalogue says. scratch: for an id
-    that is in no catalogue; results go to `results/partial/`, and `route` must be
-    given.
-    Raises: CatalogueError for an unknown id; ValueError for an unknown mode or route.
+    id: an entry of `notebooks/catalogue.toml`.
+    mode: "full" or "quick" (results kept apart).
+    parameters: the values that the notebook ran with, all but `mode`; with others than
+    the catalogue's, results go to `results/partial/`.
+    route: where the numbers come from, if not as the catalogue says.
+    scratch: for an id that is in no catalogue; results go to `results/partial/`, and
+    `route` must be given.
+    Raises: CatalogueError for an unknown id; ValueError for an unknown mode or route,
+    and for a scratch output without a route or with an id that is fit for no file.
     """
 
     def __init__(
@@ -53,14 +65,7 @@ class Output:
             allowed = ", ".join(catalogue.ROUTES)
             raise ValueError(f"route is {route!r}; allowed: {allowed}")
         if scratch:
-            if route is None or not re.fullmatch(r"[a-z0-9_]+", id):
-                raise ValueError(
-                    "a scratch output needs a route and an id of lower-case letters, "
-                    "digits, underscores"
-                )
-            self.entry = catalogue.Entry(
-                id=id, paper=catalogue.META, notebook="scratch.ipynb", route=route
-            )
+            self.entry = _scratch_entry(id, route)
         else:
             self.entry = catalogue.load()[id]
         self.id = id
@@ -68,6 +73,7 @@ class Output:
         self.mode = mode
         self.route = route or self.entry.route
         self.parameters = dict(parameters or {})
+        # Why the run is set apart whatever it gives; "" where it is not.
         self._why_apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
         if mode == "full" and (duration := durations.sentence(id)):
@@ -76,6 +82,7 @@ class Output:
         self._cells: dict[str, pd.DataFrame] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._figures: dict[str, dict[str, bytes]] = {}
+        # What the record says beside the numbers.
         self._facts: dict[str, Any] = {}
         self._notes: list[str] = []
         self._missing: list[dict[str, str]] = []
@@ -83,11 +90,14 @@ class Output:
     def answer(self) -> tables.Table:
         """What was saved last: the first screen and the first table. A notebook begins
         with it; what its own run gives follows below.
+
+        Returns: a sentence that nothing is saved yet, where that is so.
         """
         with used_code.unseen():  # no result hangs on how an earlier one is shown
             return self._answer()
 
     def _answer(self) -> tables.Table:
+        """What `answer` gives, without regard to which code is noted as used."""
         from nlgeval_lib.report import answers
 
         record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
@@ -96,13 +106,15 @@ class Output:
             return tables.joined([], [note + "what this run gives stands below."])
         saved = answers.Answer(self.entry, record)
         lines = [f"As saved on {record['date'][:10]}."]
-        lines += [f"{question}: {text}" for question, text in saved.lines]
+        for question, text in saved.lines:
+            lines.append(f"{question}: {text}")
         parts = [tables.joined([], lines)]
         if saved.kinds:
             parts.append(saved.kinds)
         parts += saved.shown[:1]
         html = "".join(part.html for part in parts)
-        return tables.Table(html, "\n".join(part.text for part in parts))
+        text = "\n".join(part.text for part in parts)
+        return tables.Table(html, text)
 
     def compare(
         self,
@@ -115,14 +127,18 @@ class Output:
         """Our numbers beside the printed ones, as `papers.compare`; remembered for the
         result file.
 
-        table: by default the one that the catalogue says is covered. `reason` and
-        `lacking` say why printed cells are not in `ours`. A computed correlation needs
-        `signature`, `n` and an interval (`ci_low`, `ci_high`), or a `reason` why it has
-        none. What another judge than the paper's gave (`study.judges`) gets a row of
-        its own.
+        A computed correlation needs `signature`, `n` and an interval (`ci_low`,
+        `ci_high`), or a `reason` why it has none. What another judge than the paper's
+        gave (`study.judges`) gets a row of its own.
 
+        ours: the columns `row, column, statistic, value`, and those that
+        `papers.compare` takes beside them.
+        table: by default the one that the catalogue says is covered.
+        reason: why printed cells are not in `ours`.
+        lacking: the same for some of them, by (row, column), column or row.
+        Returns: a row a printed number and route, with its verdict.
         Raises: ValueError for unknown cells, for mini numbers, for a correlation
-        without its signature.
+        without its signature, and for no `table` where the output covers several.
         """
         if table is None:
             if len(self.entry.covers) != 1:
@@ -153,7 +169,10 @@ class Output:
     ) -> tables.Table:
         """Printed beside ours, styled; the last line of a cell, or in `display()`.
 
+        cells: as `compare` gives them.
+        caption: by default the output's title.
         layout: auto, wide, long.
+        Raises: ValueError for an empty frame or an unknown layout.
         """
         notes = []
         if self.mode == "quick":
@@ -165,6 +184,11 @@ class Output:
     ) -> tables.Table:
         """Save an extra table as `<id>__<name>.csv`, and show it.
 
+        frame: with at least one row; its index is not saved.
+        name: lower-case letters and digits, joined by single underscores.
+        caption: what stands above the table that is shown.
+        digits: decimals of a float as it is shown; the file has ten significant digits.
+        Returns: the first 60 rows, styled.
         Raises: ValueError for a bad name, or no row.
         """
         _check_file_name(name)
@@ -194,6 +218,10 @@ class Output:
     def figure(self, fig: Any, name: str = "") -> None:
         """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, and show it;
         it is finished and closed.
+
+        fig: a `matplotlib.figure.Figure`.
+        name: needed for all figures of an output but one; "" for a figure alone.
+        Raises: ValueError for a name that is fit for no file.
         """
         from nlgeval_lib import figures
 
@@ -205,12 +233,16 @@ class Output:
         figures.show(fig, self._figures[name]["png"], text)
 
     def note(self, text: str) -> None:
-        """A sentence that belongs to the result; saved with it."""
+        """A sentence that belongs to the result; it is saved with it and stands in
+        `closing`.
+        """
         self._notes.append(text)
 
     def missing(self, what: str, reason: str) -> None:
         """Something that this run could not give, and why.
 
+        what: as a page lists it, such as the name of a table.
+        reason: why; `papers.gap` writes one of the usual kinds.
         Raises: ValueError for an empty reason.
         """
         if not reason.strip():
@@ -218,14 +250,18 @@ class Output:
         self._missing.append({"what": what, "reason": reason})
 
     def aside(self, why: str) -> None:
-        """Save this run to `results/partial/`; `why`: what it shows instead of what
-        the catalogue's entry promises.
+        """Save this run to `results/partial/`.
+
+        why: what it shows instead of what the catalogue's entry promises; the line that
+        `save` prints says it after "because".
         """
         self._why_apart = why
 
     def record(self, **facts: Any) -> None:
         """Facts for the provenance: `model`, `revision`, `prompts={name: hash}`,
         `signatures=[...]`, and others.
+
+        A fact of the same name that was recorded earlier is replaced.
         """
         self._facts.update(facts)
 
@@ -235,6 +271,7 @@ class Output:
         """
         cells = self._all_cells()
         place = self._place(cells)
+        # What the run gave, in rows of two columns: of what sort, and what it is.
         rows = []
         if cells is not None:
             rows.append(("cells", tables.summary(cells)))
@@ -248,6 +285,7 @@ class Output:
                 rows.append((f"missing ({len(part)} cells)", str(reason)))
         for gap in self._missing:
             rows.append(("missing", f"{gap['what']}: {gap['reason']}"))
+        # Where it is saved, if not in its own place, and what that keeps.
         for loss in place.losses:
             rows.append((f"kept from {place.since}", f"{loss}; not made by this run"))
         if place.why:
@@ -265,6 +303,7 @@ class Output:
         route mini to `results/mini/`, with other parameters than the catalogue's, or
         less than is already there, to `results/partial/`; figures likewise. Files whose
         values did not change (1e-6, or the catalogue's `tolerance`) are left alone.
+
         Raises: ValueError for nothing to save; OSError.
         """
         cells = self._all_cells()
@@ -274,7 +313,8 @@ class Output:
                 "out.figure() first"
             )
         place = self._place(cells)
-        contents = dict(sorted(self._contents(cells, place.folder).items()))
+        unsorted = self._contents(cells, place.folder)
+        contents = dict(sorted(unsorted.items()))
         record = self._provenance(cells) | {"files": [*contents]}
         record_name = self._name("results", place.folder, ".json")
         saved = saving.read_json(record_name)
@@ -287,10 +327,12 @@ class Output:
             is_new = not saving.same_record(saved, record, self.entry.tolerance)
         fresh = {}
         if is_new:
+            # The record comes first, which is renamed last: it is never newer than
+            # the files that it lists.
             text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
             fresh = {record_name: text.encode(), **changed}
-            obsolete = {*(saved or {}).get("files", ())} - {*contents}
-            saving.write(fresh, obsolete)
+            saved_files = (saved or {}).get("files", ())
+            saving.write(fresh, {*saved_files} - {*contents})
         line = self._closing_line(cells, place, is_new)
         self._leave_trace(place, line, [record_name, *contents], [*fresh])
         print(f"{self.id}: {line}")
@@ -301,7 +343,10 @@ class Output:
         """Write down what was saved: for the runner where it asks for it, else for
         whoever runs the notebook alone.
 
-        names: all files of the result. fresh: those that were written.
+        place: where it was saved.
+        line: as `save` prints it.
+        names: all files of the result.
+        fresh: those that were written.
         """
         losses = Counter[str]()
         for loss in place.losses:
@@ -319,6 +364,7 @@ class Output:
             "written": fresh,
             "modules": used_code.modules(),
         }
+        # The runner renews the seal itself, for all that it ran.
         path: Path | str | None = os.environ.get("NLGEVAL_RECORD")
         if not path:
             path = files.state("saved", self.mode, f"{self.id}.json")
@@ -337,8 +383,10 @@ class Output:
             clauses.append(tables.summary(cells).rstrip("."))
         signatures = self._signatures(cells)
         if signatures:
-            further = f" (+{len(signatures) - 1})" if len(signatures) > 1 else ""
-            clauses.append(signatures[0] + further)
+            clause = signatures[0]
+            if len(signatures) > 1:
+                clause += f" (+{len(signatures) - 1})"
+            clauses.append(clause)
         outcome = "saved" if is_new else "unchanged"
         where = f"{outcome}: {self._name('results', place.folder)}"
         if place.why:
@@ -352,13 +400,21 @@ class Output:
         return "; ".join(clauses)
 
     def _place(self, cells: pd.DataFrame | None) -> saving.Place:
-        """Where this run is saved: its own folder, or apart, and why."""
+        """Where this run is saved: its own folder, or apart, and why.
+
+        A run is set apart where it is no answer to the catalogue's entry, and where it
+        would replace a result by a lesser one. NLGEVAL_TRIAL sets every run apart, and
+        with NLGEVAL_REPLACE a run may replace a result that has more.
+
+        cells: of all compared tables; None where nothing was compared.
+        """
         folder = saving.folder(self.mode, self.route)
         reason = self._why_apart or saving.others(self.entry, self.parameters)
         if not reason and os.environ.get("NLGEVAL_TRIAL"):
             reason = "it is a trial"
         if reason:
             return saving.Place("partial", reason)
+        # From here on: would the run replace a result that has more?
         saved = None
         if folder != "quick":
             saved = saving.read_json(self._name("results", folder, ".json"))
@@ -366,21 +422,25 @@ class Output:
             return saving.Place(folder)
         since = str(saved.get("date", ""))[:10]
         contents = self._contents(cells, folder)
+        # Numbers in the checkout stand for texts; they must give the same result.
         if _sets_without_texts() and saving.changed(contents, self.entry.tolerance):
             reason = (
                 "it is from saved scores, and the result there, from texts, differs"
             )
             return saving.Place("partial", reason, (), since)
         losses = saving.lost(saved, contents)
-        ours = {"output": self.id, "route": self.route, "parameters": self.parameters}
+        fresh = {"output": self.id, "route": self.route, "parameters": self.parameters}
         alone = not os.environ.get("NLGEVAL_RECORD")
-        reason = saving.lesser(saved, ours, losses, alone)
+        reason = saving.lesser(saved, fresh, losses, alone)
         if reason:
             return saving.Place("partial", reason, tuple(losses), since)
         return saving.Place(folder)
 
     def _name(self, top: str, folder: str, end: str = "") -> str:
-        """The name of a file of this output below `top`, "results" or "figures"."""
+        """The name of a file of this output below `top`, "results" or "figures".
+
+        folder: below `top`, "" for full results. end: what follows the id.
+        """
         return "/".join(filter(None, [top, folder, self.paper, self.id + end]))
 
     def _all_cells(self) -> pd.DataFrame | None:
@@ -399,7 +459,10 @@ class Output:
         return list(dict.fromkeys(signatures))
 
     def _contents(self, cells: pd.DataFrame | None, folder: str) -> dict[str, bytes]:
-        """The tables and figures of this run by the names of their files."""
+        """The tables and figures of this run by the names of their files.
+
+        folder: below results/ and figures/, "" for full results.
+        """
         contents = {}
         if cells is not None:
             name = self._name("results", folder, ".csv")
@@ -414,9 +477,11 @@ class Output:
         return contents
 
     def _provenance(self, cells: pd.DataFrame | None) -> dict[str, Any]:
-        """The record that is saved beside the results."""
+        """The record that is saved beside the results: what made them, from what, how
+        many numbers there are, and the facts, notes and gaps that the notebook gave.
+        """
         facts = {**self._facts}
-        facts.pop("signatures", None)
+        facts.pop("signatures", None)  # they have a place of their own below
         if self._notes:
             facts["notes"] = list(dict.fromkeys(self._notes))
         if self._missing:
@@ -445,14 +510,32 @@ class Output:
         are not nought, too.
         """
         if cells is None:
-            sizes = [int(frame.count().sum()) for frame in self._frames.values()]
-            return {"printed": 0, "numbers": sum(sizes)}
-        numbers = cells["ours"].notna() & (cells["verdict"] != "extra")
+            numbers = 0
+            for frame in self._frames.values():
+                numbers += int(frame.count().sum())
+            return {"printed": 0, "numbers": numbers}
+        is_number = cells["ours"].notna() & (cells["verdict"] != "extra")
         kinds = {}
         for row in papers.by_kind(cells).to_dict("records"):
             counts = {name: row[name] for name in papers.COUNTS if row[name]}
             kinds[str(row["kind"])] = counts
-        return papers.counts(cells) | {"numbers": int(numbers.sum()), "kinds": kinds}
+        numbers = int(is_number.sum())
+        return papers.counts(cells) | {"numbers": numbers, "kinds": kinds}
+
+
+def _scratch_entry(id: str, route: catalogue.Route | None) -> catalogue.Entry:
+    """An entry for an output that is in no catalogue.
+
+    Raises: ValueError without a route, or for an id that is not fit for a file.
+    """
+    if route is None or not re.fullmatch(r"[a-z0-9_]+", id):
+        raise ValueError(
+            "a scratch output needs a route and an id of lower-case letters, "
+            "digits, underscores"
+        )
+    return catalogue.Entry(
+        id=id, paper=catalogue.META, notebook="scratch.ipynb", route=route
+    )
 
 
 def _check_file_name(name: str) -> None:
@@ -467,6 +550,9 @@ def _check_file_name(name: str) -> None:
 def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     """The cells with those that another judge than the paper's gave in rows of their
     own; the printed cells say whose they are.
+
+    Such a judge stands in the signature after `catalogue.JUDGED_BY`; its row gets its
+    name, and the printed row a reason in the place of the number.
     """
     ours = ours.reset_index(drop=True)  # tables joined by concat repeat their index
     if "signature" not in ours:
@@ -477,23 +563,26 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     judged = ours[judge.notna()]
     if judged.empty:
         return ours
-    named = judged["row"].str.partition(catalogue.JUDGED_BY)
-    apart = judged.assign(row=named[0] + ", judged by " + judge, extra=True)
-    printed = judged[named[1] == ""]
+    # A row may have the judge in its own name already, after the same mark.
+    name_and_judge = judged["row"].str.partition(catalogue.JUDGED_BY)
+    row_names = name_and_judge[0] + ", judged by " + judge
+    apart = judged.assign(row=row_names, extra=True)
+    printed = judged[name_and_judge[1] == ""]
     if "extra" in judged:  # what no table prints leaves no gap
         printed = printed[~printed["extra"].eq(True)]
     parts = [ours[judge.isna()], apart]
     if len(printed):  # a column that is assigned to no rows would make some
         reason = "judged by " + judge + ", in a row of its own"
-        gaps = printed[["row", "column", "statistic"]]
-        parts.append(gaps.assign(value=math.nan, reason=reason[printed.index]))
+        places = printed[["row", "column", "statistic"]]
+        gaps = places.assign(value=math.nan, reason=reason[printed.index])
+        parts.append(gaps)
     return pd.concat(parts, ignore_index=True)
 
 
 def _check_routes(cells: pd.DataFrame, where: str) -> None:
     """Refuse routes that there are not, and the miniature judge's.
 
-    Raises: ValueError.
+    where: how the message begins. Raises: ValueError.
     """
     unknown = sorted({*cells["route"]} - {*catalogue.ROUTES})
     if unknown:
@@ -510,15 +599,17 @@ def _check_signatures(cells: pd.DataFrame, where: str) -> None:
     """Refuse a judge's number whose signature names no judge, and a computed
     correlation without signature, n and interval.
 
-    Raises: ValueError.
+    where: how the message begins. Raises: ValueError.
     """
     signatures = cells["signature"]
-    nameless = (cells["route"] == "run") & ~signatures.str.contains("model:|judge:")
-    correlations = cells["statistic"].str.contains("|".join(_CORRELATIONS))
-    computed = correlations & cells["route"].isin(_COMPUTED)
-    bare = computed & ((signatures == "") | cells["n"].isna())
-    no_interval = cells["ci_low"].isna() | cells["ci_high"].isna()
-    unexplained = computed & no_interval & (cells["reason"] == "")
+    names_judge = signatures.str.contains("model:|judge:")
+    nameless = (cells["route"] == "run") & ~names_judge
+    is_correlation = cells["statistic"].str.contains("|".join(_CORRELATIONS))
+    computed = is_correlation & cells["route"].isin(_COMPUTED)
+    lacks_signature = (signatures == "") | cells["n"].isna()
+    bare = computed & lacks_signature
+    lacks_interval = cells["ci_low"].isna() | cells["ci_high"].isna()
+    unexplained = computed & lacks_interval & (cells["reason"] == "")
     if nameless.any():
         raise ValueError(
             f"{where}: {_first_cell(cells[nameless])} has the route run, "
@@ -539,7 +630,10 @@ def _check_signatures(cells: pd.DataFrame, where: str) -> None:
 
 
 def _sets_without_texts() -> list[str]:
-    """The data sets that came from the numbers in the checkout, their texts not here."""
+    """The data sets that came from the numbers in the checkout, their texts not
+    here.
+    """
+    # A module that was never loaded gave nothing: so it is not loaded for the answer.
     numbers = sys.modules.get("nlgeval_lib.datasets.numbers")
     return numbers.used() if numbers else []
 
@@ -552,14 +646,17 @@ def _commit_of_numbers() -> str:
 
 
 def _first_cell(cells: pd.DataFrame) -> str:
-    """The row and column of the first cell."""
+    """The row and column of the first cell, as an error names it."""
     first = cells.iloc[0]
     return f"{first['row']!r}, {first['column']!r}"
 
 
 @functools.lru_cache(maxsize=4)
 def public_data(name: str, **options: Any) -> pd.DataFrame | None:
-    """A public data set for the audit's counts; None where its files are not here."""
+    """A public data set for the audit's counts; None where its files are not here.
+
+    name, options: as `datasets.load` takes them. The last four sets are kept in memory.
+    """
     from nlgeval_lib import datasets
 
     try:

@@ -16,6 +16,7 @@ _COLOURS = 128  # enough for charts, and a third of the size
 class Pictures:
     """Pictures written below the folder of a site.
 
+    folder: of the site; the pictures are in `pictures/` there.
     up: the way from a page to that folder.
     """
 
@@ -24,8 +25,11 @@ class Pictures:
         self._up = up
 
     def link(self, png: str | bytes) -> str:
-        """Where a page finds this picture, bytes of a PNG or base64; it is written
-        where it is new.
+        """Where a page finds this picture; it is written where it is new.
+
+        png: the bytes of a PNG, or base64 of them.
+        Returns: a relative address. Its name is made of the picture's hash, so that
+        equal pictures are one file.
         """
         content = png if isinstance(png, bytes) else base64.b64decode(png)
         name = f"{hashlib.sha256(content).hexdigest()[:16]}.png"
@@ -40,6 +44,10 @@ class Pictures:
 def smaller(png: bytes) -> bytes:
     """The picture in few colours where that is smaller; as it is where it cannot be
     read.
+
+    What is transparent becomes white.
+
+    png: the bytes of a PNG.
     """
     from PIL import Image
 
@@ -51,6 +59,6 @@ def smaller(png: bytes) -> bytes:
     except (OSError, ValueError):
         return png
     reduced = io.BytesIO()
-    few = flat.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE)
-    few.save(reduced, "PNG")
+    quantized = flat.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE)
+    quantized.save(reduced, "PNG")
     return min(png, reduced.getvalue(), key=len)

@@ -1,5 +1,8 @@
 """The reproduction report: scope, results table by table, what was easy and what was
 hard, in the headings of the ML Reproducibility Challenge and of QRA++.
+
+`markdown` joins fixed paragraphs (below) with what the results say: `recomputed`
+chooses the numbers that were tested, `table` measures them by printed table and kind.
 """
 
 from __future__ import annotations
@@ -66,18 +69,19 @@ its reason on the page of its table, with the command that would bring it where 
 one. Pages beyond the five papers (ablations, statistics, other papers' judges) are not
 part of this report."""
 _AUTHORS = (
-    "None was sought. What is said of a paper rests on its text and on what its authors "
-    "published."
+    "None was sought. What is said of a paper rests on its text and on what its "
+    "authors published."
 )
 
 
 def markdown(
     cells: pd.DataFrame, claims: pd.DataFrame, titles: Mapping[str, str]
 ) -> str:
-    """The report.
+    """The report, Markdown.
 
-    cells: of all outputs, as `scoreboard.cells` gives them. claims: a row a claim, as
-    the output of the claims saves them; may be empty. titles: each paper's name.
+    cells: of all outputs, as `scoreboard.cells` gives them.
+    claims: a row a claim, as the output of the claims saves them; may be empty.
+    titles: each paper's name.
     """
     methods = _METHODS.format(prompts=_prompts(), assumed=_assumed())
     parts = [
@@ -111,14 +115,19 @@ def markdown(
 def recomputed(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells with a printed number and one that was recomputed: one a printed
     number, runs before public data.
+
+    cells: as `scoreboard.cells` gives them.
+    Returns: their columns, with `printed` and `ours` as floats.
     """
     tested = cells[cells["route"].isin(ROUTES["recomputed"])]
     tested = tested[tested["verdict"].isin(papers.comparison.COMPARED)]
     tested = tested.assign(
         printed=tested["printed"].map(_value), ours=tested["ours"].map(_value)
-    ).dropna(subset=["printed", "ours"])
-    key = ["paper", "table", *papers.KEY]
-    return tested.sort_values("route", ascending=False).drop_duplicates(key)
+    )
+    tested = tested.dropna(subset=["printed", "ours"])
+    # Of two routes the later in the alphabet stands first: run before public.
+    runs_first = tested.sort_values("route", ascending=False)
+    return runs_first.drop_duplicates(["paper", "table", *papers.KEY])
 
 
 def _value(text: object) -> float:
@@ -131,35 +140,47 @@ def _value(text: object) -> float:
 
 def table(cells: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """A row a printed table and kind: how many numbers were recomputed, how near they
-    are, and their correlation; and a row a paper.
+    are, and their correlation; and a row a paper. Markdown.
+
+    cells: as `scoreboard.cells` gives them. titles: each paper's name.
+    Source: Belz (2022), the coefficient of variation for small samples (CV*).
     """
     rows = []
     for paper in papers.PAPERS:
         of_paper = cells[cells["paper"] == paper]
         in_paper = recomputed(of_paper)
-        for name, part in in_paper.groupby(["table", "kind"], sort=True):
+        groups = in_paper.groupby(["table", "kind"], sort=True)
+        for name, part in groups:
             table_id, kind = map(str, name)
+            # Chance is of all cells of this sort, as the counts are.
             is_same = (of_paper["table"] == table_id) & (of_paper["kind"] == kind)
             chance = papers.counts(of_paper[is_same])["recomputed_shuffled"]
             label = f"{titles[paper]}, {titled(table_id)}"
             rows.append(_row(label, PLURALS[kind], part, chance))
-        if in_paper.groupby(["table", "kind"]).ngroups > 1:
+        if groups.ngroups > 1:
             chance = papers.counts(of_paper)["recomputed_shuffled"]
-            rows.append(_row(titles[paper], "all of these", in_paper, chance))
-            # numbers of several tables and scales have no correlation worth the name
-            rows[-1]["r"] = ""
+            of_all = _row(titles[paper], "all of these", in_paper, chance)
+            # Numbers of several tables and scales have no correlation worth the name.
+            of_all["r"] = ""
+            rows.append(of_all)
     return _md(pd.DataFrame(rows))
 
 
 def _row(label: str, kind: str, part: pd.DataFrame, chance: float) -> dict[str, str]:
+    """The row of some recomputed numbers.
+
+    label: the table's name. kind: theirs, in the plural. part: as `recomputed` gives
+    them. chance: how many would be equal by chance.
+    """
     near = agreement.nearness(part)
+    equal = int((part["verdict"] == papers.comparison.EQUAL).sum())
     share = "" if math.isnan(near.near) else f"{near.near:.0%}"
     r = near.r if len(part) >= LEAST else math.nan
     return {
         "table": label,
         "numbers of": kind,
         "recomputed": str(len(part)),
-        "equal": str(int((part["verdict"] == papers.comparison.EQUAL).sum())),
+        "equal": str(equal),
         "by chance": f"{chance:.1f}",
         "median CV\\*": _number(near.median, 2),
         "CV\\* under 5 %": share,
@@ -173,21 +194,21 @@ def _own_methods(cells: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str
     cells_printed = papers.printed_cells()
     all_own = cells_printed[cells_printed["kind"] == papers.OWN]
     for paper in papers.PAPERS:
-        own = all_own[all_own["paper"] == paper]
-        if own.empty:
+        own_cells = all_own[all_own["paper"] == paper]
+        if own_cells.empty:
             continue
         name, _ = papers.own_method(paper)
         is_own = (tested["paper"] == paper) & (tested["kind"] == papers.OWN)
-        count = f"{is_own.sum()} of the {len(own)} printed numbers of {name} itself"
-        line = f"- {titles[paper]}: {count} recomputed."
+        printed_count = f"{len(own_cells)} printed numbers of {name} itself"
+        line = f"- {titles[paper]}: {is_own.sum()} of the {printed_count} recomputed."
         if not is_own.any():
-            line += f" A test needs {_needs(paper, own)}."
+            line += f" A test needs {_needs(paper, own_cells)}."
         yield line
 
 
-def _needs(paper: str, own: pd.DataFrame) -> str:
+def _needs(paper: str, own_cells: pd.DataFrame) -> str:
     """What would test a paper's own method, and for how many of its numbers."""
-    needs = own["table"].map(lambda name: papers.own_method(paper, name)[1])
+    needs = own_cells["table"].map(lambda name: papers.own_method(paper, name)[1])
     counted = needs.value_counts()
     if len(counted) == 1:
         return str(counted.index[0])
@@ -198,12 +219,13 @@ def _all_numbers(cells: pd.DataFrame) -> str:
     """What became of all numbers that the papers print, in one sentence."""
     total = len(papers.printed_cells())
     counts = papers.counts(cells)
-    missing = total - counts["printed"] + counts["missing"]
+    in_no_output = total - counts["printed"]
+    missing = in_no_output + counts["missing"]
     return (
         f"Of {total:,} printed numbers {counts['recomputed']:,} were recomputed here "
-        f"({counts['recomputed_equal']:,} equal), none of a paper's own method unless a "
-        f"row says so. {counts['consistent']:,} follow from other numbers that the same "
-        f"paper prints ({counts['consistent_equal']:,} equal), which tests no method. "
+        f"({counts['recomputed_equal']:,} equal), none of a paper's own method unless "
+        f"a row says so. {counts['consistent']:,} follow from other numbers that the "
+        f"same paper prints ({counts['consistent_equal']:,} equal), which tests no method. "
         f"Beside {counts['orientation']:,} stands what another judge or prompt gives, "
         f"without a verdict; {counts['construction']:,} are equal whatever was "
         f"measured; for {missing:,} there is nothing. [The scoreboard](scoreboard.md) "
@@ -212,7 +234,7 @@ def _all_numbers(cells: pd.DataFrame) -> str:
 
 
 def _prompts() -> str:
-    """How many of the printed prompts are the ones that are used."""
+    """How many of the printed prompts are the ones that are used, in words."""
     verdicts = printed.verdicts()
     same = list(verdicts.values()).count(printed.verdict(0))
     return (
@@ -222,7 +244,9 @@ def _prompts() -> str:
 
 
 def _assumed() -> str:
-    """How many choices were made where a paper is silent, and how many were tried."""
+    """How many choices were made where a paper is silent, and how many were tried, in
+    words.
+    """
     choices = pd.read_csv(files.data() / "assumed.csv", keep_default_na=False)
     untried = int((choices["tried"] == "not tried").sum())
     fitted = int((choices["fits"] == "yes").sum())
@@ -239,8 +263,8 @@ def _evidence(claims: pd.DataFrame) -> str:
     from_runs = int((supported["kind"] == "run").sum())
     from_print = len(supported) - from_data - from_runs
     text = (
-        f"of the {len(supported)} that are supported {from_print} rest on printed numbers "
-        f"alone and {from_data} on public data"
+        f"of the {len(supported)} that are supported {from_print} rest on printed "
+        f"numbers alone and {from_data} on public data"
     )
     if from_runs:
         text += f", {from_runs} on a run of the judge"
@@ -248,7 +272,9 @@ def _evidence(claims: pd.DataFrame) -> str:
 
 
 def _supported(claims: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """The claims of each paper by whether they are supported."""
+    """The claims of each paper by whether they are supported: a row a paper and one for
+    all, a column a verdict and one for all.
+    """
     counted = pd.crosstab(claims["paper"], claims["verdict"])
     counted = counted.reindex(
         index=papers.PAPERS, columns=list(CLAIM_COLUMNS), fill_value=0
@@ -262,9 +288,11 @@ def _supported(claims: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _number(value: float, digits: int) -> str:
+    """A number with so many decimals; empty for NaN."""
     return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _md(frame: pd.DataFrame) -> str:
+    """A frame as a table in Markdown."""
     rows = frame.astype(str).itertuples(index=False, name=None)
     return files.markdown_table(frame.columns, rows)

@@ -13,6 +13,12 @@ spread, but not all are equal;
 - `no numbers`: a prompt, a text, a diagram, or a figure of unlabelled curves or bars
 that an output of ours draws;
 - `not built yet`: nothing of the above.
+
+How it hangs together: `_gathered` reads what the outputs saved, by printed table;
+`build` makes the scoreboard of it (`_row`, `_status`), `cells` the compared cells of
+all, and `kinds` their counts by paper and kind. From these counts follow the sentences
+and tables for readers (`totals`, `headline`, `evidence`, `markdown`, `readme`). `save`
+writes all of it, and renews the seal.
 """
 
 from __future__ import annotations
@@ -42,6 +48,7 @@ from nlgeval_lib.report import (
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry, Row
 
+# Each paper as readers meet it, in the order of the pages; last what is beyond them.
 TITLES = {
     "tigerscore": "TIGERScore",
     "semscore": "SemScore",
@@ -50,22 +57,26 @@ TITLES = {
     "coascore": "CoAScore",
     catalogue.META: "What the papers leave out",
 }
+# The columns of scoreboard.csv, in their order.
 COLUMNS = (
     "paper",
     "id",
     "title",
     "kind",
     "route",
+    # of the paper's own method: three counts, and the same in words
     "own_printed",
     "own_recomputed",
     "own_equal",
     "own",
+    # of all kinds: in words, then in numbers
     "recomputed_by_kind",
     "consistent_by_kind",
     *papers.COUNTS,
     "largest_difference",
     "status",
     "reason",
+    # where all this is from
     "saved",
     "output",
     "notebook",
@@ -74,12 +85,13 @@ COLUMNS = (
 COMPARED = ("reproduced", "partly", "differs")
 # The order in which a table's routes are named.
 _ROUTES = ("run", "public", "published", "recorded", "mini")
+# How the counts are to be read, on the scoreboard's page and in the site.
 READING = (
     "Each printed number has a kind (data/paper_tables/kinds.csv): the paper's own "
     "method, its ablation, another LLM judge, a learned metric, a lexical metric, "
-    "human, or a count. Tested means computed here: from public data, or by running the "
-    "judge; what a paper's authors published of their own judge's outputs is public "
-    "data. What follows from other numbers that the paper prints tests no "
+    "human, or a count. Tested means computed here: from public data, or by running "
+    "the judge; what a paper's authors published of their own judge's outputs is "
+    "public data. What follows from other numbers that the paper prints tests no "
     "method. Of another judge, prompt or run the distance is shown and "
     "no verdict is given. A run stands beside what was derived or recorded, and such a "
     "number is in both counts. Equal is within 0.51 of the last printed digit, or by a "
@@ -94,11 +106,13 @@ READING = (
     "numbers it is said what they are: distinct ones, reprints of another table's, "
     "averages of others, sizes, values of a single example."
 )
+# The types of the columns that count; what shuffled numbers reach is no whole number.
 _INTEGERS = {
     name: int
     for name in (*papers.COUNTS, "own_printed", "own_recomputed", "own_equal")
     if not name.endswith("shuffled")
 }
+# Where the output of the claims saves its tables, and the columns of one row a claim.
 CLAIMS = "results/meta/meta_claims__{}.csv"
 CLAIM_COLUMNS = [
     "place",
@@ -107,6 +121,7 @@ CLAIM_COLUMNS = [
     "evidence",
     "inference",
 ]
+# Kinds of printed tables and figures that hold no number to compare, and what is said.
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
     "text": "prints text, no number",
@@ -118,14 +133,19 @@ def build(mode: str = "full") -> pd.DataFrame:
     """The scoreboard from the saved results: a row for every printed table and figure,
     in the papers' order.
 
-    `saved` is the day from which the saved values are: a run that gives the same values
-    leaves it.
-    Raises: ValueError for an unknown mode; CatalogueError.
+    mode: "full" or "quick", whose results are kept apart.
+    Returns: the columns `COLUMNS`. `own` says in words what was tested of the paper's
+    own method; `recomputed_by_kind` and `consistent_by_kind` are the counts in words,
+    kind by kind; `largest_difference` is absolute, in the printed unit, NaN where
+    nothing was compared; `saved` is the day from which the saved values are: a run that
+    gives the same values leaves it.
+    Raises: ValueError for an unknown mode or a damaged result; CatalogueError.
     """
     stated = {(row.paper, row.id): row for row in catalogue.load().rows}
     rows = []
     for item in _gathered(mode):
-        rows.append(_row(item, stated.get((item.printed.paper, item.printed.id))))
+        place = (item.printed.paper, item.printed.id)
+        rows.append(_row(item, stated.get(place)))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype(_INTEGERS | {"largest_difference": float})
 
@@ -134,7 +154,10 @@ def cells(mode: str = "full") -> pd.DataFrame:
     """The cells that the scoreboard counts, as they were saved: one a printed number
     that an output speaks of.
 
-    Raises: ValueError for an unknown mode; CatalogueError.
+    mode: "full" or "quick".
+    Returns: the columns of `papers.comparison.RESULT`; a number that a run gave and
+    that also was derived or recorded has a row for each route.
+    Raises: ValueError for an unknown mode or a damaged result; CatalogueError.
     """
     frames = [item.cells for item in _gathered(mode) if item.cells is not None]
     if not frames:
@@ -143,7 +166,9 @@ def cells(mode: str = "full") -> pd.DataFrame:
 
 
 class _Saved(NamedTuple):
-    """An output with its record and its compared cells."""
+    """An output with its record and its compared cells; None where it compares
+    nothing.
+    """
 
     entry: Entry
     record: dict[str, Any]
@@ -164,10 +189,12 @@ class _Printed(NamedTuple):
 def _gathered(mode: str) -> Iterator[_Printed]:
     """Every printed table and figure with what was saved for it, in the papers' order.
 
-    Raises: ValueError for an unknown mode or a damaged file.
+    Raises: ValueError for an unknown mode or a damaged file; CatalogueError.
     """
     if mode not in ("full", "quick"):
         raise ValueError(f"mode is {mode!r}; allowed: full, quick")
+    # Both by (paper, id of the printed table): an output may cover several tables,
+    # and a table may be covered by several outputs.
     entries = defaultdict[tuple[str, str], list[Entry]](list)
     results = defaultdict[tuple[str, str], list[_Saved]](list)
     for entry in catalogue.load().outputs:
@@ -188,11 +215,15 @@ def _gathered(mode: str) -> Iterator[_Printed]:
 
 
 def _saved(entry: Entry, mode: str) -> _Saved | None:
-    """What an output saved; None where it saved nothing."""
+    """What an output saved; None where it saved nothing.
+
+    Raises: ValueError naming a damaged file.
+    """
     base = answers.base(entry, mode)
     record = saving.read_json(f"{base}.json")
     if record is None:
         return None
+    # These two are read for every row, so that a record without them is named here.
     for key in ("route", "date"):
         if not isinstance(record.get(key), str):
             raise ValueError(f"{base}.json is damaged (no {key!r}); {saving.AGAIN}")
@@ -200,10 +231,13 @@ def _saved(entry: Entry, mode: str) -> _Saved | None:
 
 
 def kinds(mode: str = "full") -> pd.DataFrame:
-    """The counts by paper and kind: `paper, kind`, `papers.COUNTS` over all printed
-    numbers, and the sorts of evidence of the recomputed equal ones.
+    """The counts by paper and kind, over all numbers that the papers print.
 
-    Raises: ValueError for an unknown mode; CatalogueError.
+    mode: "full" or "quick".
+    Returns: a row a paper and kind that it prints, with the columns `paper, kind`,
+    `papers.COUNTS`, and `papers.EVIDENCE`: how many of the recomputed equal numbers are
+    of each sort. A printed number that no output speaks of counts as missing.
+    Raises: ValueError for an unknown mode or a damaged result; CatalogueError.
     """
     printed = papers.printed_cells()
     compared = cells(mode)
@@ -219,6 +253,7 @@ def kinds(mode: str = "full") -> pd.DataFrame:
             row = dict.fromkeys(counts, 0)
             if kind in by_kind.index:
                 row |= by_kind.loc[kind].to_dict()
+            # `by_kind` knows the cells of outputs alone; the paper prints `size`.
             row["missing"] += size - row["printed"]
             row["printed"] = size
             rows.append({"paper": paper, "kind": kind} | row)
@@ -231,6 +266,8 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
     """The counts for readers: a row an own method, then a row for each other kind.
 
     counted: as `kinds` gives them, of all papers or some.
+    Returns: the column `numbers of`, then those of `_in_columns`, texts and whole
+    numbers; kinds that `counted` lacks have no row.
     """
     rows = []
     for row in counted[counted["kind"] == papers.OWN].to_dict("records"):
@@ -239,7 +276,8 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
     for kind in papers.ROW_KINDS[1:]:
         part = counted[counted["kind"] == kind]
         if len(part):
-            sums = part[[*papers.COUNTS, *papers.EVIDENCE]].sum().to_dict()
+            counts = part[[*papers.COUNTS, *papers.EVIDENCE]]
+            sums = counts.sum().to_dict()
             rows.append({"numbers of": PLURALS[kind]} | _in_columns(sums))
     return pd.DataFrame(rows)
 
@@ -263,7 +301,7 @@ def _in_columns(counts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def own_headline(counted: pd.DataFrame) -> str:
-    """What was tested of the papers' own methods.
+    """What was tested of the papers' own methods, in one clause without a full stop.
 
     counted: as `kinds` gives them, of all papers or some.
     """
@@ -274,11 +312,17 @@ def own_headline(counted: pd.DataFrame) -> str:
         methods.append(f"{name} {row.recomputed:,} of {row.printed:,}")
     tested = int(own_rows["recomputed"].sum())
     text = f"Printed numbers of the papers' own methods that were tested: {tested:,}"
-    return f"{text} ({', '.join(methods)})" if methods else text
+    if methods:
+        text += f" ({', '.join(methods)})"
+    return text
 
 
 def evidence(counted: pd.DataFrame) -> str:
-    """What the equal numbers that were computed here are."""
+    """What the equal numbers that were computed here are: distinct ones, reprints,
+    averages, sizes, single examples; in one sentence.
+
+    counted: as `kinds` gives them, of all papers or some.
+    """
     sums = counted[list(papers.EVIDENCE)].sum()
     sorts = []
     for name, plural in _SORTS.items():
@@ -293,6 +337,7 @@ _SORTS = {
     "distinct": "distinct",
     "reprint": "reprints of another table's",
     "average": "averages of others",
+    "difference": "differences of others",
     "size": "sizes of data",
     "single example": "of a single example",
 }
@@ -301,13 +346,17 @@ _SORTS = {
 def headline(counted: pd.DataFrame) -> str:
     """What was tested of the papers' own methods, then of the others by kind.
 
+    The line that a run of the scoreboard prints; it has no full stop at its end.
+
     counted: as `kinds` gives them, of all papers or some.
     """
     text = own_headline(counted)
+    # Of all papers together, a row a kind, the own method first.
     columns = [*papers.COUNTS, *papers.EVIDENCE]
-    sums = counted.groupby("kind", sort=False)[columns].sum().reset_index()
-    order = sums["kind"].map(papers.ROW_KINDS.index)
-    rows = sums.loc[order.sort_values().index].to_dict("records")
+    by_kind = counted.groupby("kind", sort=False)[columns]
+    sums = by_kind.sum().reset_index()
+    order = sums["kind"].map(papers.ROW_KINDS.index).sort_values()
+    rows = sums.loc[order.index].to_dict("records")
     beginnings = {
         "recomputed": "Computed here",
         "consistent": "Following from other printed numbers",
@@ -330,6 +379,10 @@ def headline(counted: pd.DataFrame) -> str:
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers: what was tested of the paper's own method, then
     the counts by kind.
+
+    frame: as `build` gives it.
+    Returns: its rows with columns named in words; `largest difference` and the count of
+    another judge are texts, empty where there is none.
     """
     gaps = frame["largest_difference"]
     columns = {
@@ -346,7 +399,12 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
-    """The scoreboard, or its totals, as a styled table."""
+    """The scoreboard, or its totals, as a styled table.
+
+    frame: as `build`, `brief`, `kinds` or `totals` gives it; a column `status` is
+    shaded.
+    caption: what stands above the table.
+    """
     shades = {
         "reproduced": "equal",
         "partly": "near",
@@ -356,7 +414,10 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     }
 
     def shade(column: str, value: Any) -> str | None:
-        return shades.get(value) if column == "status" else None
+        """The shade of a cell: only a status has one."""
+        if column != "status":
+            return None
+        return shades.get(value)
 
     return tables.show(
         frame,
@@ -372,24 +433,32 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     the headline.
 
     That of this checkout's full results puts its headline into the README, too. Files
-    that would not change are left alone. Returns their names, the README's aside.
+    that would not change are left alone.
+
+    frame: as `build` gives it, of the same `mode`.
+    mode: "full" or "quick".
+    Returns: the names of the files, the README's aside.
+    Raises: ValueError for an unknown mode or a damaged result; CatalogueError; OSError.
     """
     from nlgeval_lib import figures
 
     folder = "quick/" if mode == "quick" else ""
     counted = kinds(mode)
     contents = texts(frame, mode)
-    for end, drawing in figures.render(figures.scoreboard(frame, TITLES)).items():
+    drawings = figures.render(figures.scoreboard(frame, TITLES))
+    for end, drawing in drawings.items():
         contents[f"figures/{folder}scoreboard.{end}"] = drawing
     changed = saving.changed(contents)
     saving.write(changed)
     line = headline(counted)
+    # README and seal speak of the results that are committed, and of no others.
     if not folder and files.results() == files.root() / "results":
         text = readme(counted)
         if text and text != _readme_text():
             files.write_text(files.root() / "README.md", text)
         blocks = [f"README.md#{mark}" for mark in seal.BLOCKS if seal.block(mark)]
         seal.renew([*contents, *blocks], [*changed, *blocks])
+    # The runner names a file here, and reads from it what was made.
     record_path = os.environ.get("NLGEVAL_RECORD")
     if record_path:
         report = {
@@ -406,7 +475,11 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
 
 def texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
     """The scoreboard as CSV and Markdown and, of full results, the reproduction report,
-    the leaderboard of recorded judges and every output's page, by name.
+    the leaderboard of recorded judges and every output's page.
+
+    frame: as `build` gives it, of the same `mode`.
+    mode: "full" or "quick".
+    Returns: the content of each file by its name, such as `results/scoreboard.md`.
     """
     contents = own_texts(frame, mode)
     if mode == "quick":
@@ -415,7 +488,10 @@ def texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
 
 
 def own_texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
-    """What `texts` gives, without the outputs' pages."""
+    """What `texts` gives, without the outputs' pages.
+
+    frame, mode: as for `texts`.
+    """
     folder = "quick/" if mode == "quick" else ""
     contents = {
         f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
@@ -429,23 +505,34 @@ def own_texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
 
 
 def claims(frame: str = "by_paper") -> pd.DataFrame:
-    """What `meta_claims` saved: a row a paper with its verdicts counted, or of
-    "claims" a row a claim; or nothing.
+    """What the output `meta_claims` saved of the papers' claims.
+
+    frame: "by_paper" for a row a paper with its verdicts counted, "claims" for a row a
+    claim.
+    Returns: a frame without rows and columns where nothing was saved.
     """
     path = files.located(CLAIMS.format(frame))
-    return pd.read_csv(path, keep_default_na=False) if path.exists() else pd.DataFrame()
+    if not path.exists():
+        return pd.DataFrame()
+    return pd.read_csv(path, keep_default_na=False)
 
 
 def _readme_text() -> str:
+    """The README of the checkout; empty where there is none."""
     path = files.root() / "README.md"
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    if not path.exists():
+        return ""
+    return path.read_text(encoding="utf-8")
 
 
 def readme(counted: pd.DataFrame) -> str:
     """The README with its generated blocks as the results give them; nothing where
     there is no README.
 
-    counted: as `kinds` gives them.
+    A block stands between `<!-- counts -->` and `<!-- /counts -->`; one that the README
+    has not is not added.
+
+    counted: as `kinds` gives them, of all papers.
     """
     text = _readme_text()
     line = textwrap.fill(f"{own_headline(counted)}.", 119)
@@ -453,6 +540,7 @@ def readme(counted: pd.DataFrame) -> str:
         "counts": f"{line}\n\n{_md_table(totals(counted))}",
         "claims": _md_table(claims_page.by_paper(claims())),
     }
+    # A block that the README lacks, or for which nothing is saved, is passed over.
     for mark, content in blocks.items():
         above, start, inner = text.partition(f"<!-- {mark} -->\n")
         _, end, below = inner.partition(f"<!-- /{mark} -->")
@@ -465,6 +553,7 @@ def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
     """The scoreboard as Markdown: totals by kind, then a table a paper; rows without
     numbers and how to read it are folded.
 
+    frame: as `build` gives it.
     counted: as `kinds` gives them.
     """
     paragraphs = [
@@ -496,17 +585,19 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
     method, needs = papers.own_method(paper)
     lines = [f"## {TITLES[paper]}", f"A test of {method} itself needs {needs}."]
     if compared.any():
-        shown = rows[compared].copy()
-        untested = shown["own method"].str.extract(r"\((0 of \d+);")[0]
-        shown["own method"] = untested.fillna(shown["own method"])
+        with_numbers = rows[compared].copy()
+        # What a test needs stands above the table once: `0 of 12` is enough in a row.
+        untested = with_numbers["own method"].str.extract(r"\((0 of \d+);")[0]
+        with_numbers["own method"] = untested.fillna(with_numbers["own method"])
         aside = [
             "id",
             "of another judge",
             "largest difference",
             "route",
             "saved",
+            "reason",
         ]
-        lines.append(_md_table(shown.drop(columns=[*aside, "reason"])))
+        lines.append(_md_table(with_numbers.drop(columns=aside)))
     further = rows.loc[~compared, ["table", "what", "status", "reason"]]
     further["reason"] = further["reason"].map(_in_short)
     title = "further tables and figures, without a number to compare"
@@ -515,7 +606,7 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
 
 
 def _in_short(reason: str) -> str:
-    """The first clause of a reason."""
+    """The first clause of a reason, at most 140 characters of it."""
     return textwrap.shorten(
         reason.partition("; ")[0],
         140,
@@ -524,7 +615,10 @@ def _in_short(reason: str) -> str:
 
 
 def _linked(row: Mapping[str, Any]) -> str:
-    """A printed table's name, with the page of the first output that covers it."""
+    """A printed table's name, with the page of the first output that covers it.
+
+    row: of the scoreboard; its `output` may name several, parted by commas.
+    """
     page = f"{row['paper']}/{row['output'].partition(',')[0]}"
     name = tables.titled(row["id"])
     if files.located(f"results/{page}.json").exists():
@@ -536,17 +630,21 @@ def _md_table(frame: pd.DataFrame) -> str:
     """A frame as a table in Markdown; nothing where it has no row."""
     if frame.empty:
         return ""
-    cells = frame.astype(str).replace({r"\|": r"\\|", "\n": " "}, regex=True)
+    # A bar would end a cell, and a line end a row.
+    escapes = {r"\|": r"\\|", "\n": " "}
+    cells = frame.astype(str).replace(escapes, regex=True)
     rows = cells.itertuples(index=False, name=None)
     return files.markdown_table(frame.columns, rows)
 
 
 def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
-    """The scoreboard's row of a printed table; `stated`: what the catalogue says of
-    it.
+    """The scoreboard's row of a printed table, with the keys `COLUMNS`.
+
+    stated: what the catalogue says of a table that no notebook makes.
     """
     printed = item.printed
     cells = item.cells
+    # Counts, differences and routes as they are where nothing was compared.
     counts = dict.fromkeys(papers.COUNTS, 0)
     tallied: list[dict[str, Any]] = []
     gaps = pd.Series(dtype=float)
@@ -558,8 +656,10 @@ def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
             gaps = cells.loc[_beside(cells, papers.COMPARED), "difference"].abs()
             routes = [route for route in _ROUTES if (cells["route"] == route).any()]
     status, reason = _status(item, counts, stated)
+    # Outputs that saved nothing are named only where no other did.
     entries = [result.entry for result in item.saved] or item.entries
     days = [result.record["date"][:10] for result in item.saved]
+    in_no_output = int(printed.cells) - counts["printed"]
     return {
         "paper": printed.paper,
         "id": printed.id,
@@ -571,7 +671,7 @@ def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
         "consistent_by_kind": papers.kinds_in_words(tallied, "consistent"),
         **counts,
         "printed": int(printed.cells),
-        "missing": int(printed.cells) - counts["printed"] + counts["missing"],
+        "missing": in_no_output + counts["missing"],
         "largest_difference": gaps.max(),
         "status": status,
         "reason": reason,
@@ -590,6 +690,7 @@ def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
     """How many numbers of its own method a table prints, and what was tested of them.
 
     tallied: the table's counts by kind.
+    Returns: the four columns of the scoreboard that begin with `own`.
     """
     numbers = papers.own_numbers(printed.paper, printed.id)
     counted: dict[str, Any] = {}
@@ -601,7 +702,7 @@ def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
     if tested:
         words = papers.outcome(counted, "recomputed")
     elif numbers:
-        needs = papers.own_method(printed.paper, printed.id)[1]
+        _, needs = papers.own_method(printed.paper, printed.id)
         words = f"not tested (0 of {numbers}; needs {needs})"
     return {
         "own_printed": numbers,
@@ -620,24 +721,28 @@ def _cells(printed: Any, results: list[_Saved]) -> pd.DataFrame | None:
     """
     frames = []
     for result in results:
-        if result.cells is not None:
-            cells = result.cells
-            of_table = (cells["paper"] == printed.paper) & (
-                cells["table"] == printed.id
-            )
-            if of_table.any():
-                frames.append(cells[of_table & (cells["verdict"] != "extra")])
+        cells = result.cells
+        if cells is None:
+            continue
+        is_of_paper = cells["paper"] == printed.paper
+        of_table = is_of_paper & (cells["table"] == printed.id)
+        if of_table.any():
+            # What no table prints takes no part in the counts.
+            frames.append(cells[of_table & (cells["verdict"] != "extra")])
     if not frames:
         return None
     joined = pd.concat(frames, ignore_index=True)
-    order = joined["ours"].isna().sort_values(kind="stable").index
-    distinct = joined.loc[order].drop_duplicates([*papers.KEY, "route"])
-    first = ~distinct.duplicated([*papers.KEY])
-    return distinct[distinct["ours"].notna() | first].sort_index()
+    with_numbers_first = joined["ours"].isna().sort_values(kind="stable").index
+    distinct = joined.loc[with_numbers_first].drop_duplicates([*papers.KEY, "route"])
+    # A row without a number stays only where its cell has no number of any route.
+    is_first = ~distinct.duplicated([*papers.KEY])
+    return distinct[distinct["ours"].notna() | is_first].sort_index()
 
 
 def _unequal(cells: pd.DataFrame) -> str:
-    """How many compared numbers of each kind are not equal, in words."""
+    """How many compared numbers of each kind are not equal, in words; empty where all
+    are.
+    """
     clauses = []
     for row in papers.by_kind(cells).to_dict("records"):
         compared = row["recomputed"] + row["consistent"]
@@ -653,8 +758,13 @@ def _unequal(cells: pd.DataFrame) -> str:
 def _status(
     item: _Printed, counts: Mapping[str, int], stated: Row | None
 ) -> tuple[str, str]:
-    """A row's status, and why it is no better."""
+    """A row's status, and why it is no better.
+
+    counts: of the table's cells, with the keys `papers.COUNTS`. stated: what the
+    catalogue says of a table that no notebook makes.
+    """
     cells = item.cells
+    # Numbers were compared: they decide, whatever the catalogue says.
     if cells is not None and counts["recomputed"] + counts["consistent"]:
         reasons = [stated.reason] if stated else []
         return _compared_status(
@@ -663,6 +773,7 @@ def _status(
             counts,
             reasons,
         )
+    # Else the catalogue says why there is none.
     if stated:
         reasons = [stated.reason]
         if cells is not None:
@@ -670,6 +781,7 @@ def _status(
                 if reason.startswith("judged by "):
                     reasons.append(reason)
         return stated.status, "; ".join(reasons)
+    # Else there may be no number to compare.
     printed = item.printed
     if not int(printed.cells) and (item.saved or printed.kind in _WORDLESS):
         prompt = printed_prompts.verdicts().get((printed.paper, printed.id), "")
@@ -679,6 +791,7 @@ def _status(
             outputs = ", ".join(result.entry.id for result in item.saved)
             reasons.append(f"shown by {outputs}")
         return "no numbers", "; ".join(filter(None, reasons))
+    # What is left was not made yet: compared without a number, not run, not written.
     if cells is not None:
         reasons = [*filter(None, cells["reason"].unique())]
         return "not built yet", f"no number compared: {'; '.join(reasons)}"
@@ -691,15 +804,18 @@ def _status(
 def _compared_status(
     printed: Any, cells: pd.DataFrame, counts: Mapping[str, int], stated: list[str]
 ) -> tuple[str, str]:
-    """The status of a table some of whose numbers were compared.
+    """The status of a table some of whose numbers were compared, and its reasons.
 
-    stated: the reason that the catalogue gives, if any.
+    counts: of the table's cells, with the keys `papers.COUNTS`. stated: the reason
+    that the catalogue gives, if any.
     """
     compared = counts["recomputed"] + counts["consistent"]
     equal = counts["recomputed_equal"] + counts["consistent_equal"]
     size = int(printed.cells)
     beside = cells[_beside(cells, (*papers.COMPARED, "construction"))]
-    if equal == compared and len(beside.drop_duplicates([*papers.KEY])) >= size:
+    # A cell of two routes is one printed number.
+    covered = len(beside.drop_duplicates([*papers.KEY]))
+    if equal == compared and covered >= size:
         return "reproduced", ""
     reasons = []
     unequal = _unequal(cells)

@@ -4,9 +4,10 @@ was made, and what it was made from.
 `results/MANIFEST.csv` has a line a file: `file`, `sha256` and `made_from`, the hash of
 the names and contents of what it was made from (a CSV, a figure or a page: its record;
 a record: the printed tables that its output covers). A run renews the lines of the
-files that it wrote, and of no others. What people write (printed tables, claims, the
-registry, bundles of numbers, the list of cards) is taken in by name, with
-`nlgeval verify --adopt`. `report.verify` reads all this.
+files that it wrote (`renew`), and of no others. What people write (printed tables,
+claims, the registry, bundles of numbers, the list of cards) is taken in by name, with
+`nlgeval verify --adopt` (`adopt`). `report.verify` reads all this (`read`), and holds
+it against the files as they are (`line`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from nlgeval_lib.study import catalogue
 MANIFEST = "results/MANIFEST.csv"
 COLUMNS = ("file", "sha256", "made_from")
 BLOCKS = ("counts", "claims")  # what is generated of the README
+# Folders below results/ and figures/ that are not committed.
 _APART = ("quick", "partial", "executed", "sweeps", "report", "mini/meta")
+# Where files are sealed, and with which endings.
 _ENDINGS = {
     "results": (".csv", ".json", ".md"),
     "figures": (".svg", ".png"),
@@ -36,7 +39,9 @@ _ENDINGS = {
     "data/cards": (".csv", ".json"),
     "data/completions": (".zip",),
 }
+# Single files that people write, beside those in the folders above.
 _BY_HAND = ("data/registry.csv", "data/paper_claims.csv")
+# The name of a file that an output made.
 _RESULT = re.compile(
     r"""
     (?:results|figures)/
@@ -50,20 +55,26 @@ _RESULT = re.compile(
 
 
 class Line(NamedTuple):
-    """What a file held when it was sealed, and what it was made from."""
+    """What a file held when it was sealed, and what it was made from.
+
+    sha256: of the file.
+    made_from: the hash of the names and contents of its origins; "" without any.
+    """
 
     sha256: str
     made_from: str
 
 
 def applies() -> bool:
-    """Whether results and figures are this checkout's own, not set apart."""
+    """Whether results and figures are this checkout's own, and not in folders that
+    NLGEVAL_RESULTS or NLGEVAL_FIGURES names. Only those are sealed.
+    """
     root = files.root()
     return files.results() == root / "results" and files.figures() == root / "figures"
 
 
 def read() -> dict[str, Line]:
-    """The manifest by file; nothing where there is none.
+    """The lines of the manifest by file; nothing where there is no manifest.
 
     Raises: ValueError for a damaged one.
     """
@@ -79,8 +90,8 @@ def read() -> dict[str, Line]:
 
 
 def sealed_files() -> list[str]:
-    """The files that there are to seal, by name; the README's blocks as
-    `README.md#counts`.
+    """The files that there are to seal, by name and in its order; the README's blocks
+    as `README.md#counts`. The manifest itself is none.
     """
     names = {name for name in _BY_HAND if files.located(name).is_file()}
     for top, endings in _ENDINGS.items():
@@ -104,20 +115,36 @@ def _is_apart(name: str) -> bool:
 
 
 def block(mark: str, text: str | None = None) -> str | None:
-    """A generated block of the README (or of `text`); None where it has none."""
+    """A generated block of the README; None where it has none.
+
+    mark: one of BLOCKS. It stands between `<!-- mark -->` and `<!-- /mark -->`.
+    text: another text than that of the checkout's README.
+
+    Example:
+    >>> block("counts", "<!-- counts -->\\n12\\n<!-- /counts -->")
+    '12\\n'
+    """
     if text is None:
         readme = files.root() / "README.md"
         text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     _, start, below = text.partition(f"<!-- {mark} -->\n")
     content, end, _ = below.partition(f"<!-- /{mark} -->")
-    return content if start and end else None
+    if not start or not end:
+        return None
+    return content
 
 
 def digest(name: str) -> str:
-    """The sha256 of a file or of a block of the README; empty where there is none."""
+    """The sha256 of a file or of a block of the README; empty where there is none.
+
+    name: from the checkout's root; of a block `README.md#counts`.
+    """
     if name.startswith("README.md#"):
-        text = block(name.partition("#")[2])
-        return "" if text is None else hashlib.sha256(text.encode()).hexdigest()
+        mark = name.partition("#")[2]
+        text = block(mark)
+        if text is None:
+            return ""
+        return hashlib.sha256(text.encode()).hexdigest()
     try:
         return files.sha256(files.located(name))
     except OSError:
@@ -127,13 +154,22 @@ def digest(name: str) -> str:
 def output_of(name: str) -> str:
     """The id of the output that a result, figure or page is named after; empty where
     a file is none.
+
+    name: from the checkout's root.
+
+    Example:
+    >>> output_of("figures/meta/meta_levels__mini.png")
+    'meta_levels'
     """
     match = _RESULT.fullmatch(name)
     return match["id"] if match else ""
 
 
 def by_hand(name: str) -> bool:
-    """Whether people or a tool write this file, and no run does."""
+    """Whether people or a tool write this file, and no run does.
+
+    name: from the checkout's root.
+    """
     if name.startswith("data/"):
         return True
     # A record that lies right below results/ is no output's.
@@ -143,7 +179,10 @@ def by_hand(name: str) -> bool:
 def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
     """The files that this one was made from.
 
+    name: from the checkout's root.
     covers: the printed tables of each output, as `covered` gives them.
+    Returns: of a record the printed tables that are there, of another file of an output
+    its record; nothing for a file that no output made.
     """
     match = _RESULT.fullmatch(name)
     if not match:
@@ -155,7 +194,11 @@ def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
 
 
 def covered() -> dict[str, list[str]]:
-    """The files of the printed tables that each output of the catalogue covers."""
+    """The files of the printed tables that each output of the catalogue covers, by the
+    output's id.
+
+    Raises: CatalogueError.
+    """
     tables = {}
     for entry in catalogue.load().outputs:
         folder = f"data/paper_tables/{entry.paper}"
@@ -164,7 +207,11 @@ def covered() -> dict[str, list[str]]:
 
 
 def line(name: str, covers: Mapping[str, Collection[str]]) -> Line:
-    """The line of a file as it is."""
+    """The line of a file as it is now.
+
+    name: from the checkout's root.
+    covers: the printed tables of each output, as `covered` gives them.
+    """
     origins = sorted(sources(name, covers))
     text = "\n".join(f"{origin} {digest(origin)}" for origin in origins)
     made_from = hashlib.sha256(text.encode()).hexdigest() if origins else ""
@@ -174,9 +221,11 @@ def line(name: str, covers: Mapping[str, Collection[str]]) -> Line:
 def renew(names: Iterable[str], written: Collection[str], gone: bool = True) -> None:
     """Renew the lines of what a run made, where results are this checkout's own.
 
-    names: all files of the run. written: those that it wrote. One that it left as it
-    was keeps its sha256: had somebody edited it, that would still be found. gone:
-    whether the lines of files of these outputs that are no more are dropped.
+    names: all files of the run.
+    written: those that it wrote. One that it left as it was keeps its sha256: had
+    somebody edited it, that would still be found.
+    gone: whether the lines of files of these outputs that are no more are dropped.
+    Raises: ValueError for a damaged manifest; CatalogueError; OSError.
     """
     if not applies():
         return
@@ -187,7 +236,8 @@ def renew(names: Iterable[str], written: Collection[str], gone: bool = True) -> 
         for name in names:
             fresh = line(name, covers)
             sealed = lines.get(name)
-            if name in written or sealed is None or sealed.sha256 == fresh.sha256:
+            is_unedited = sealed is None or sealed.sha256 == fresh.sha256
+            if name in written or is_unedited:
                 lines[name] = fresh
         ids = {output_of(name) for name in names} - {""}
         for name in list(lines):
@@ -199,6 +249,8 @@ def renew(names: Iterable[str], written: Collection[str], gone: bool = True) -> 
 def add(names: Iterable[str]) -> None:
     """Give a line to those of these files that have none; a run found them unchanged
     since it made them.
+
+    names: from the checkout's root.
     """
     if applies():
         sealed = read()
@@ -208,11 +260,14 @@ def add(names: Iterable[str]) -> None:
 
 
 def adopt(names: Iterable[str]) -> list[str]:
-    """Seal files that people wrote, by name (a folder: all below it); files of these
-    names that are no more lose their lines. Returns the names of all these files.
+    """Seal files that people wrote, by name; files of these names that are no more lose
+    their lines.
 
+    names: from the checkout's root; a folder stands for all below it.
+    Returns: the names of all these files.
     Raises: ValueError for a file that a run makes, and for one that is not sealed.
     """
+    # All names are looked at before a line is changed.
     adopted = []
     sealed = {*sealed_files(), *read()}
     for name in names:

@@ -20,7 +20,12 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 class Found(NamedTuple):
-    """A page to be found: where it is below the site, its title and its words."""
+    """A page to be found.
+
+    place: where it is, below the site.
+    title: as readers meet it.
+    words: its text, as `words_of` gives it.
+    """
 
     place: str
     title: str
@@ -28,15 +33,24 @@ class Found(NamedTuple):
 
 
 def words_of(content: str) -> str:
-    """The text of a page's HTML, without marks and in single blanks."""
+    """The text of a page's HTML, without marks and in single blanks.
+
+    Example:
+    >>> words_of("<p>a &lt; b</p><script>x()</script>")
+    'a < b'
+    """
     text = _TAG.sub(" ", _NO_TEXT.sub(" ", content))
     return " ".join(html.unescape(text).split())
 
 
 def page(found: Iterable[Found]) -> str:
-    """The whole document."""
+    """The whole document of the search page, with the words of all others in it.
+
+    found: the other pages.
+    """
     block = json.dumps([list(entry) for entry in found], ensure_ascii=False)
-    packed = base64.b64encode(gzip.compress(block.encode(), mtime=0)).decode()
+    compressed = gzip.compress(block.encode(), mtime=0)
+    packed = base64.b64encode(compressed).decode()
     content = web.render("search.html", data=packed)
     return web.page(
         "Search",

@@ -11,9 +11,9 @@ are read from its saved tables.
     gain = { file = "tests", where = "variant == 'k=4'" }
     least = { file = "by_level", sort = "n" }     # the first row by n; "-n": the last
 
-Each of `rows` is one row of `<id>__<file>.csv`; with `take` "count" it has `n`, how many
-rows there are, of `all`, and with "largest" each column's value farthest from 0. Formats
-are Python's, and `p`: "= .031" or "< .001".
+Each of `rows` is one row of `<id>__<file>.csv`; with `take` "count" it has `n`, how
+many rows there are, of `all`, and with "largest" each column's value farthest from 0.
+Formats are Python's, and `p`: "= .031" or "< .001".
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import pandas as pd
 from nlgeval_lib import files
 from nlgeval_lib.names import p_value
 
+# A place of the sentence that a number fills.
 _FIELD = re.compile(
     r"""
     \{ (?P<row>\w+) \. (?P<column>[^{}:]+)   # {gain.difference
@@ -38,6 +39,7 @@ _FIELD = re.compile(
     """,
     re.VERBOSE,
 )
+# What `if` may say: ROW.COLUMN <= NUMBER.
 _CONDITION = re.compile(r"(\w+)\.(.+?) (<=|>=|<|>|==) (\S+)")
 _HOLDS = {
     "<=": operator.le,
@@ -49,19 +51,25 @@ _HOLDS = {
 
 
 def declared() -> Mapping[str, Any]:
-    """The entries of `notebooks/answers.toml` by the output's id."""
+    """The entries of `notebooks/answers.toml` by the output's id; none where there is
+    no such file.
+    """
     path = files.notebooks() / "answers.toml"
-    return _declared(path, path.stat().st_mtime_ns) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    return _declared(path, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=2)
 def _declared(path: Path, modified: int) -> Mapping[str, Any]:
+    """The entries of the file; `modified`: read again where this is another."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def sentence(output: str, base: str) -> str:
     """The answer of an output in one sentence; empty where none is declared.
 
+    output: the id of an output.
     base: the name under which its result is saved, without an ending.
     Raises: ValueError naming the entry for a file, row or column that is not there.
     """
@@ -69,7 +77,9 @@ def sentence(output: str, base: str) -> str:
     if entry is None:
         return ""
     try:
-        rows = {name: _row(base, of) for name, of in entry.get("rows", {}).items()}
+        rows = {}
+        for name, of in entry.get("rows", {}).items():
+            rows[name] = _row(base, of)
         template = entry["says"]
         if "if" in entry and not _holds(entry["if"], rows):
             template = entry["otherwise"]
@@ -79,7 +89,11 @@ def sentence(output: str, base: str) -> str:
 
 
 def _row(base: str, of: Mapping[str, str]) -> pd.Series:
-    """One row of a saved table."""
+    """One row of a saved table, by column.
+
+    base: the name under which the result is saved. of: one of the entry's `rows`.
+    Raises: ValueError where several rows are left, or none.
+    """
     frame = pd.read_csv(files.located(f"{base}__{of['file']}.csv"))
     every_row = len(frame)
     if "where" in of:
@@ -98,18 +112,25 @@ def _row(base: str, of: Mapping[str, str]) -> pd.Series:
 
 
 def _holds(condition: str, rows: Mapping[str, pd.Series]) -> bool:
+    """Whether a condition holds of these rows.
+
+    Raises: ValueError for one of another form; KeyError for an unknown row or column.
+    """
     parts = _CONDITION.fullmatch(condition)
     if not parts:
         raise ValueError(f"if = {condition!r}; the form is ROW.COLUMN <= NUMBER")
     name, column, sign, number = parts.groups()
-    return bool(_HOLDS[sign](rows[name][column], float(number)))
+    compare = _HOLDS[sign]
+    return bool(compare(rows[name][column], float(number)))
 
 
 def _written(field: re.Match[str], rows: Mapping[str, pd.Series]) -> str:
+    """The number that a place of the sentence stands for, in its format."""
     value = rows[field["row"]][field["column"]]
     form = field["form"] or ""
     if form == "p":
         return p_value(float(value))
+    # Counts are floats in a row that has other floats, and `d` takes none.
     if form and form[-1] in "d,":
         value = round(value)
     return format(value, form)

@@ -5,6 +5,11 @@ Such a file holds no prompt, as prompts hold the texts of data sets: whoever rep
 has these from their own sources. Files in `data/completions` are taken into the store
 by `nlgeval run`, and `nlgeval verify` holds their results against those of the
 checkout.
+
+It is a zip file of COMPLETIONS (a line a completion), the files of the output's result
+under their own names, and MANIFEST, which comes first: the judges that answered, why
+others did not, and the sha256 of every other member. `export` writes it, `manifest_of`
+checks it, `take_in` puts its completions into a store.
 """
 
 from __future__ import annotations
@@ -35,8 +40,8 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 COMPLETIONS = "completions.jsonl"
 PLACE = "data/completions"
-_TAKEN = "taken.json"  # beside a store: which shared files are in it
-# what a file raises that is no zip file, or one that cannot be read here
+_TAKEN = "taken.json"  # beside a store: the sha256 of the shared files that are in it
+# What a file raises that is no zip file, or one that cannot be read here.
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -47,6 +52,7 @@ _UNREADABLE = (
     TypeError,
     ValueError,
 )
+# An address in a reason, which is not shared.
 _ADDRESS = re.compile(r"\w+://\S+")
 
 
@@ -55,7 +61,10 @@ class SharedRunError(ValueError):
 
 
 class _Watching(Store):
-    """A store that notes which of its completions were read."""
+    """A store that notes which of its completions were read.
+
+    read: their keys.
+    """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -72,9 +81,13 @@ class _Watching(Store):
 
 
 def export(output: str, path: Path, folder: Path, model: str = "") -> dict[str, Any]:
-    """Write what an output of the catalogue used to `path`; its manifest.
+    """Write what an output of the catalogue used to a shared file.
 
-    folder: the store's. model: "" for the catalogue's, "mini" for the miniature judge.
+    output: the id of an output that reads judges.
+    path: of the file.
+    folder: the store's.
+    model: "" for the catalogue's, "mini" for the miniature judge.
+    Returns: the manifest.
     Raises: SharedRunError where the store lacks what the output asks of all its judges,
     or holds completions of stand-ins; OSError.
     """
@@ -90,9 +103,10 @@ def export(output: str, path: Path, folder: Path, model: str = "") -> dict[str, 
     store = _Watching(folder)
     with store:
         for question in questions:
-            found, why = _replayed(question, store, model)
-            judged += found
-            reasons += [why] if why else []
+            answered, reason = _replayed(question, store, model)
+            judged += answered
+            if reason:
+                reasons.append(reason)
         keys = store.read
         if not judged:
             raise SharedRunError(f"{output}: {reasons[0]}")
@@ -108,6 +122,7 @@ def export(output: str, path: Path, folder: Path, model: str = "") -> dict[str, 
             "lacking": reasons,
             "completions": len(keys),
         }
+        # The completions become a member of the zip file by way of a file of their own.
         with tempfile.TemporaryDirectory() as folder_name:
             lines = Path(folder_name, COMPLETIONS)
             store.export(lines, keys)
@@ -118,24 +133,29 @@ def export(output: str, path: Path, folder: Path, model: str = "") -> dict[str, 
 def _replayed(
     question: Question, store: _Watching, model: str
 ) -> tuple[list[dict[str, Any]], str]:
-    """Who answered a question, read from the store once more; or why it has none."""
+    """Who answered a question, read from the store once more; or why it has none.
+
+    Returns: what the manifest says of each revision that answered all of it, and "";
+    without any an empty list and the reason. The store notes what was read.
+    """
     options = EngineOptions("replay", store=str(store.folder), model=model)
     try:
         revisions = judges.stored_revisions(question, options)
     except judges.Unavailable as error:
         return [], str(error)
     answered = []
-    why = ""
+    reason = ""
     for revision in revisions:
         job = judges.job(question, replace(options, revision=revision))
         refused = judges.refusals(store.folder, job.engine.model, job.engine.revision)
         job.engine.refused = refused
         job.store = job.engine.store = store
-        before = set(store.read)
+        keys_read = set(store.read)
         scores = judges.read(job, "run")
         if job.engine.missing:
-            store.read = before
-            why = judges.incomplete(question, job)
+            # A revision that lacks answers is not shared: its reads do not count.
+            store.read = keys_read
+            reason = judges.incomplete(question, job)
             continue
         reasons = {}
         for key in job.engine.excused:
@@ -151,19 +171,31 @@ def _replayed(
                 "refused": reasons,
             }
         )
-    return answered, "" if answered else why
+    if answered:
+        reason = ""
+    return answered, reason
 
 
 def _results(base: str, record: Mapping[str, Any]) -> dict[str, Path]:
-    """The files of an output's result by name; none where it has none."""
+    """The files of an output's result by name; none where it has none.
+
+    base: the name of the result without an ending. record: its provenance.
+    """
     if not record:
         return {}
-    names = [f"{base}.json", f"{base}.md", *record["files"]]
-    return {name: files.located(name) for name in names if files.located(name).exists()}
+    results = {}
+    for name in [f"{base}.json", f"{base}.md", *record["files"]]:
+        path = files.located(name)
+        if path.exists():
+            results[name] = path
+    return results
 
 
 def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) -> None:
-    """Write the file: the manifest, which gains the hash of each member, first."""
+    """Write the file: the manifest, which gains the hash of each member, first.
+
+    members: what else it holds, by name, from the files at these paths.
+    """
     hashes = {name: files.sha256(members[name]) for name in sorted(members)}
     manifest["files"] = hashes
     text = json.dumps(files.plain(manifest), indent=1, ensure_ascii=False) + "\n"
@@ -183,7 +215,10 @@ def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) ->
 def manifest_of(path: Path) -> dict[str, Any]:
     """The manifest of a shared file, every member held against its hash.
 
-    Raises: SharedRunError where one differs, lacks or is there without a hash; OSError.
+    Returns: `format, output, library, git, judges, lacking, completions, files`, as
+    `export` writes them.
+    Raises: SharedRunError where one differs, lacks or is there without a hash, and for
+    a file that is no shared run or of another format; OSError.
     """
     try:
         with zipfile.ZipFile(path) as bundle:
@@ -197,10 +232,11 @@ def manifest_of(path: Path) -> dict[str, Any]:
                 raise SharedRunError(f"{path} has other files than its manifest names")
             for name, sha256 in hashes.items():
                 with bundle.open(name) as member:
-                    digest = hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
-                if digest != sha256:
+                    digest = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]
+                if digest.hexdigest() != sha256:
                     raise SharedRunError(f"{path}: {name} is not what was shared")
     except _UNREADABLE as error:
+        # A SharedRunError is a ValueError, too; it says already what is wrong.
         if isinstance(error, SharedRunError):
             raise
         raise SharedRunError(f"{path} is no shared run: {error}") from None
@@ -211,6 +247,7 @@ def _check_parts(manifest: Mapping[str, Any]) -> None:
     """Raises: KeyError, TypeError or ValueError where a manifest lacks a part."""
     if COMPLETIONS not in manifest["files"]:
         raise ValueError(f"it has no {COMPLETIONS}")
+    # These are used as names and keys when the file is taken in.
     texts = [manifest["output"]]
     for judged in manifest["judges"]:
         texts += [judged["model"], judged["revision"], *dict(judged["refused"])]
@@ -219,8 +256,9 @@ def _check_parts(manifest: Mapping[str, Any]) -> None:
 
 
 def take_in(path: Path, store: Store) -> int:
-    """Take the completions of a shared file into a store; how many are new.
+    """Take the completions of a shared file into a store, and what was refused.
 
+    Returns: how many completions are new.
     Raises: SharedRunError; OSError; StoreError.
     """
     manifest = manifest_of(path)
@@ -229,6 +267,7 @@ def take_in(path: Path, store: Store) -> int:
         with bundle.open(COMPLETIONS) as source, open(lines, "wb") as target:
             shutil.copyfileobj(source, target)
         added = store.merge(lines)
+    # What a judge's server refused stays refused: a replay does not lack it.
     for judged in manifest["judges"]:
         failures = []
         for key, reason in judged["refused"].items():
@@ -244,25 +283,33 @@ def shared_files() -> list[str]:
 
 
 def take_in_all(store: Store) -> Iterator[str]:
-    """Take in the checkout's shared files that this store has not got yet; a line
-    each. Raises: as `take_in`.
+    """Take in the checkout's shared files that this store has not got yet; a line each.
+
+    They are taken in while the lines are read: nothing happens to a generator that
+    nobody runs through. A file that changed is taken in again.
+
+    Raises: as `take_in`.
     """
     note = store.folder / _TAKEN
-    taken: Sequence[str] = ()
+    digests: Sequence[str] = ()
     if note.is_file():
-        taken = json.loads(note.read_text(encoding="utf-8"))
+        digests = json.loads(note.read_text(encoding="utf-8"))
     for name in shared_files():
         path = files.located(name)
         digest = files.sha256(path)
-        if digest in taken:
+        if digest in digests:
             continue
         yield f"{name}: {take_in(path, store):,} new records"
-        taken = [*taken, digest]
-        files.write_text(note, json.dumps(taken))
+        digests = [*digests, digest]
+        files.write_text(note, json.dumps(digests))
 
 
 def differences(name: str) -> list[str]:
-    """Where the results of a shared file are not those of this checkout, in words."""
+    """Where the results of a shared file are not those of this checkout, in words.
+
+    name: as `shared_files` gives it.
+    Returns: a line a file; of a shared file that cannot be read, why.
+    """
     try:
         manifest = manifest_of(files.located(name))
     except (SharedRunError, OSError) as error:
@@ -271,7 +318,7 @@ def differences(name: str) -> list[str]:
     for file, sha256 in manifest["files"].items():
         if file == COMPLETIONS:
             continue
-        here = files.located(file)
-        if not here.is_file() or files.sha256(here) != sha256:
+        path = files.located(file)
+        if not path.is_file() or files.sha256(path) != sha256:
             faults.append(f"holds another {file} than this checkout")
     return faults

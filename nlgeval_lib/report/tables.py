@@ -3,6 +3,16 @@ form for terminals.
 
 Everything that comes from data is escaped. Meaning never hangs on colour alone: each
 cell carries a mark.
+
+What is here, and how it hangs together:
+- `show` draws any frame, `comparison` draws compared cells, `audit` what the printed
+  tables contradict; each gives a `Table` with three forms (HTML, text, Markdown);
+- a table is first drawn as `_Drawn`: a grid of `_Cell`, each with its text and its
+  HTML. `_wide` repeats the rows and columns of a printed table, `_long` has a line a
+  cell. `_table` turns the grid into the three forms, and `joined` puts tables, notes
+  and details together;
+- `note`, `plain_gap` and `plain_reason` say in a reader's words what a cell's reason
+  says; equal notes are numbered once (`_Notes`) and stand below the table.
 """
 
 from __future__ import annotations
@@ -39,8 +49,9 @@ MARKS = {
     "": "a number alone: not in the paper",
 }
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Different notes below a table at most; with more, they are said by kind.
 MOST_NOTES = 8
-# What is folded below a table.
+# The title of what is folded below a table.
 DETAILS = "Every reason in full, and how each number was computed"
 
 
@@ -49,8 +60,13 @@ class Table:
     """A table that a notebook shows as HTML, a terminal as text, a code host as
     Markdown with the notes apart.
 
-    notes: sentences below it. details: what a page folds away, such as the whole
-    reasons and signatures. caption: what stands above it. lines: how many rows it has.
+    html: the table with its notes, details and style, ready for a notebook.
+    text: the same in aligned columns, without the details.
+    markdown: the table alone; notes and details are not in it.
+    notes: sentences below it.
+    details: what a page folds away, such as the whole reasons and signatures.
+    caption: what stands above it. Only `show` fills it.
+    lines: how many rows it has. Only `show` fills it.
     """
 
     html: str
@@ -69,15 +85,20 @@ class Table:
 
 
 class _Cell(NamedTuple):
+    """One cell in both forms."""
+
     text: str  # for a terminal
-    html: str
+    html: str  # with its element, <td> or <th>; empty where a cell to the left spans it
 
 
 class _Drawn(NamedTuple):
-    """The parts of a table: its column names for a terminal, its head as HTML, and the
-    lines below them.
+    """The parts of a table, before it gets its forms.
 
-    names: how many columns name the rows. groups: those of the further columns.
+    heads: its column names for a terminal.
+    top: its head as HTML, one or more <tr>.
+    body: the lines below the head, each with a cell a column.
+    names: how many of the first columns name the rows.
+    groups: the group of each further column, for where a wide table may be broken.
     """
 
     heads: list[str]
@@ -92,12 +113,22 @@ _Notes = dict[str, int]
 
 
 def esc(value: Any) -> str:
-    """`value` as text that HTML shows and never runs."""
+    """`value` as text that HTML shows and never runs; None as empty text.
+
+    Example:
+    >>> esc("<b>")
+    '&lt;b&gt;'
+    """
     return html.escape("" if value is None else str(value), quote=True)
 
 
 def for_markdown(text: str) -> str:
-    """The text on one line with what Markdown or HTML would read as a mark escaped."""
+    r"""The text on one line with what Markdown or HTML would read as a mark escaped.
+
+    Example:
+    >>> print(for_markdown("a|b *c*"))
+    a\|b \*c\*
+    """
     escaped = html.escape(printable(text), quote=False)
     return re.sub(r"([\\`*\[\]|~])", r"\\\1", escaped)
 
@@ -113,28 +144,30 @@ def show(
     """Any frame in the project's style: floats with `digits` decimals, a dash for what
     is missing, no index.
 
+    p-values (columns `p`, `p_...`, `p (...`) below .001 are shown as "< .001", and a
+    whole number in a column `n` without decimals.
+
+    frame: its column names become the heads, with blanks for underscores.
+    caption: what stands above the table.
+    digits: decimals of a float.
+    notes: sentences below the table.
     classes: the shade of a cell by its column and value: equal, follows, near, off,
-    far, missing, or None. rows: at most so many are shown, and a note says how many are
-    not.
+    far, missing, or None.
+    rows: at most so many are shown, and a note says how many are not.
+
+    Example:
+    >>> show(pd.DataFrame({"judge": ["GPT-4"], "tau": [0.512]}))
+    judge  tau
+    GPT-4  0.512
     """
     names = [str(column) for column in frame.columns]
-    heads = [_HEADS.get(name, name.replace("_", " ")) for name in names]
+    heads = []
+    for name in names:
+        words = name.replace("_", " ")
+        heads.append(_HEADS.get(name, words))
     body = []
     for values in frame.iloc[:rows].itertuples(index=False, name=None):
-        line = []
-        for name, value in zip(names, values, strict=True):
-            if name == "p" or name.startswith(("p_", "p (")):
-                value = _p_text(value)
-            elif name == "n" and isinstance(value, float) and value.is_integer():
-                value = f"{value:,.0f}"  # a column with a gap holds no whole numbers
-            line.append(
-                _plain_cell(
-                    value,
-                    digits,
-                    classes(name, value),
-                )
-            )
-        body.append(line)
+        body.append(_plain_line(names, values, digits, classes))
     below = [*notes]
     if len(frame) > rows:
         below.append(f"{len(frame) - rows} further rows are not shown.")
@@ -152,27 +185,61 @@ def show(
     )
 
 
-# What a column is called above a table.
+def _plain_line(
+    names: Sequence[str],
+    values: Sequence[Any],
+    digits: int,
+    classes: Callable[[str, Any], str | None],
+) -> list[_Cell]:
+    """One row of any frame; `names`: its columns, others as for `show`."""
+    line = []
+    for name, value in zip(names, values, strict=True):
+        readable = _readable(name, value)
+        shade = classes(name, readable)
+        line.append(_plain_cell(readable, digits, shade))
+    return line
+
+
+def _readable(name: str, value: Any) -> Any:
+    """A p-value or a count as readers meet it; every other value stays."""
+    if name == "p" or name.startswith(("p_", "p (")):
+        return _p_text(value)
+    # Counts are floats in a column with a gap: pandas has no missing whole number.
+    if name == "n" and isinstance(value, float) and value.is_integer():
+        return f"{value:,.0f}"
+    return value
+
+
+# What a column is called above a table where it is not its own name.
 _HEADS = {"p_holm": "p (Holm)", "p_bh": "p (BH)"}
 
 
 def _naming(frame: pd.DataFrame) -> int:
-    """How many of the first columns, three at most, name the rows: those of words."""
+    """How many of the first columns, three at most, name the rows: those of words.
+
+    At least one column is left for what is said of the rows.
+    """
     number = 0
     for name in frame.columns[:3]:
         if pd.api.types.is_numeric_dtype(frame[name]):
             break
         number += 1
-    return max(0, min(number, len(frame.columns) - 1))
+    most = max(0, len(frame.columns) - 1)
+    return min(number, most)
 
 
 def _p_text(p: Any) -> Any:
     """A p-value that is not shown as 0; what is not below .001 stays."""
-    return "< .001" if isinstance(p, float) and p < 0.001 else p
+    if isinstance(p, float) and p < 0.001:
+        return "< .001"
+    return p
 
 
 def _plain_cell(value: Any, digits: int, shade: str | None) -> _Cell:
-    """A value of any frame; texts, long ones and words, are set apart from numbers."""
+    """A value of any frame; texts, long ones and words, are set apart from numbers.
+
+    shade: a class of table.css, or None.
+    """
     form = ""
     if isinstance(value, str):
         form = "text" if len(value) > 24 else "word"
@@ -192,9 +259,14 @@ def comparison(
     notes: Sequence[str] = (),
     layout: str = "auto",
 ) -> Table:
-    """Printed beside ours: `cells` as `papers.compare` returns them, one or more
-    tables.
+    """Printed beside ours, with marks, notes and a legend.
 
+    A row of which nothing was computed here is folded below the others. The details
+    hold every reason and the signatures.
+
+    cells: as `papers.compare` returns them, of one or more printed tables.
+    caption: what stands above the first table; with several, before each one's name.
+    notes: further sentences below all tables.
     layout: "wide" repeats the printed table's rows and columns, "long" has a line a
     cell, "auto" chooses.
     Raises: ValueError for an empty frame or an unknown layout.
@@ -207,23 +279,24 @@ def comparison(
     numbered: _Notes = {}
     marks: set[str] = set()
     parts = []
+    has_several = cells["table"].nunique() > 1
     for (_, table), printed in cells.groupby(["paper", "table"], sort=False):
         title = caption
-        if cells["table"].nunique() > 1:
+        if has_several:
             title = f"{caption} {titled(table)}".strip()
         for block in _blocks(printed):
-            shown, empty = _own_first(block)
-            parts.append(_table(_drawn(shown, layout, numbered), title))
-            if len(empty):
-                parts.append(_folded(empty, _drawn(empty, layout, {})))
-            marks |= {_mark_of(cell) for cell in shown.itertuples(index=False)}
-            title = ""
-    meanings = []
-    for mark, text in MARKS.items():
-        if mark in marks:
-            meanings.append(f"{mark} {text}".strip())
-    below = [f"Ours, with the paper's number in brackets. {'; '.join(meanings)}."]
-    below += [f"{_raised(number)} {note}" for note, number in numbered.items()]
+            open_cells, folded_cells = _own_first(block)
+            drawn = _drawn(open_cells, layout, numbered)
+            parts.append(_table(drawn, title))
+            if len(folded_cells):
+                # What is folded has no notes (`_noted`), so it numbers none.
+                folded_drawn = _drawn(folded_cells, layout, {})
+                parts.append(_folded(folded_cells, folded_drawn))
+            marks |= {_mark_of(cell) for cell in open_cells.itertuples(index=False)}
+            title = ""  # of a printed table in several blocks only the first is titled
+    below = [_legend(marks)]
+    for note_text, number in numbered.items():
+        below.append(f"{_raised(number)} {note_text}")
     return joined(
         parts,
         [*below, *notes],
@@ -232,8 +305,22 @@ def comparison(
     )
 
 
+def _legend(marks: set[str]) -> str:
+    """The sentence that explains those marks that stand in a table."""
+    meanings = []
+    for mark, text in MARKS.items():
+        if mark in marks:
+            meanings.append(f"{mark} {text}".strip())
+    return f"Ours, with the paper's number in brackets. {'; '.join(meanings)}."
+
+
 def titled(table: str) -> str:
-    """A printed table's id as readers name it: `Table 4` for `table_04`."""
+    """A printed table's id as readers name it: `Table 4` for `table_04`.
+
+    Example:
+    >>> titled("figure_03_left")
+    'Figure 3 left'
+    """
     kind, _, number = table.partition("_")
     return f"{kind.capitalize()} {number.lstrip('0').replace('_', ' ')}".strip()
 
@@ -252,18 +339,27 @@ def _noted(cells: pd.DataFrame) -> pd.DataFrame:
 def _own_first(block: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The cells to show, the own method's rows first, and those of the other rows of
     which nothing was computed but what follows from printed numbers.
+
+    Where that would leave nothing to show, or nothing to fold, all cells are shown.
     """
-    is_own = block["kind"] == papers.OWN if "kind" in block else block["row"].isna()
+    if "kind" in block:
+        is_own = block["kind"] == papers.OWN
+    else:
+        # Cells that were saved before rows had kinds: no row is known to be own.
+        is_own = block["row"].isna()
     ours = block["ours"].where(block["route"] != "published")
+    # A row with one computed number is shown whole.
     has_ours = ours.groupby(block["row"]).transform(lambda values: values.notna().any())
-    if not (has_ours | is_own).any() or not (~has_ours & ~is_own).any():
+    is_open = has_ours | is_own
+    if not is_open.any() or is_open.all():
         order = (~is_own).sort_values(kind="stable").index
         return block.loc[order], block.iloc[:0]
-    shown = pd.concat([block[is_own], block[has_ours & ~is_own]])
-    return shown, block[~has_ours & ~is_own]
+    shown_cells = pd.concat([block[is_own], block[has_ours & ~is_own]])
+    return shown_cells, block[~is_open]
 
 
 def _drawn(block: pd.DataFrame, layout: str, numbered: _Notes) -> _Drawn:
+    """The cells in the layout that is asked for, or that fits them."""
     if layout == "wide" or (layout == "auto" and _fits_wide(block)):
         return _wide(block, numbered)
     return _long(block, numbered)
@@ -286,14 +382,23 @@ def _folded(block: pd.DataFrame, drawn: _Drawn) -> Table:
 def notes_of(cells: pd.DataFrame) -> pd.Series:
     """What is said of each cell below the table, in a few words: at most MOST_NOTES
     different notes, one a reason.
+
+    Where there would be more, a missing cell's note is the kind of its gap, and the
+    rarest notes become one that leads to the CSV file.
+
+    cells: as `papers.compare` returns them.
+    Returns: a text a cell with the cells' index; empty for a cell that needs none.
     """
-    notes = pd.Series(list(map(note, cells.itertuples(index=False))), cells.index)
+    texts = [note(cell) for cell in cells.itertuples(index=False)]
+    notes = pd.Series(texts, cells.index)
     if notes[notes != ""].nunique() <= MOST_NOTES:
         return notes
+    # First fewer words for gaps: their kind, without the models that were not run.
     missing = cells["verdict"] == "missing"
     kinds = cells["reason"].map(papers.gap_of)
     kinds = kinds.map({**_PLAIN_GAPS, papers.OTHER_GAP: "not computed"})
     notes = notes.mask(missing, kinds)
+    # Then one note for all that are still too many, the rarest.
     counts = notes[notes != ""].value_counts()
     rare = counts.index[MOST_NOTES - 1 :]
     return notes.mask(notes.isin(rare), "another reason: see below, or the CSV file")
@@ -306,11 +411,11 @@ _PLAIN_GAPS = {
     papers.NEEDS_RUN: "not run: needs a model that is not here",
     papers.NEEDS_WEIGHTS: "not computed: needs weights that are not here",
 }
+# The model in a reason: one that was not asked, or one whose weights are not here.
 _MODEL = re.compile(
     r"no completions of (?P<run>\S+)|computed with (?P<weights>\S+) here"
 )
-
-
+# Reasons that `meta` writes: what limits an interval, and what a left-out unit moves.
 _FEW = re.compile(r"(\d+) (systems|inputs): .*")
 _LEFT_OUT = re.compile(
     r"without (.+?): (-?\d\.\d+), (outside the interval|no longer significant)"
@@ -320,13 +425,27 @@ _LEFT_OUT = re.compile(
 def plain_reason(reason: str) -> str:
     """A reason of `meta` in a reader's words: few systems make an interval wide, one
     or two units move the estimate.
+
+    reason: any text; one that `meta` did not write stays as it is.
+
+    Example:
+    >>> plain_reason("4 systems: t with 3 degrees of freedom")
+    'The interval is limited by 4 systems.'
     """
     reason = _FEW.sub(r"The interval is limited by \1 \2.", reason)
     return _LEFT_OUT.sub(r"Without \1 it would be \2, which is \3.", reason)
 
 
 def plain_gap(reason: str) -> str:
-    """Why a number is missing, in a reader's words: which model was not run."""
+    """Why a number is missing, in a reader's words: which model was not run.
+
+    reason: as a missing cell carries it. One of no known kind stays as it is, and an
+    empty one becomes "no reason".
+
+    Example:
+    >>> plain_gap("no completions of gpt-4")
+    'not run: needs gpt-4'
+    """
     kind = papers.gap_of(reason)
     model = _MODEL.search(reason)
     if model and model["run"]:
@@ -337,32 +456,38 @@ def plain_gap(reason: str) -> str:
 
 
 def note(cell: Any) -> str:
-    """The note of one cell; a number that is equal needs none, but where it took a
-    rounding to make it so.
+    """The note of one cell; a number that is equal needs none.
+
+    cell: a row of compared cells as a named tuple, with `verdict` and `reason`.
+    Returns: the first clause of its reason, of a missing number in a reader's words;
+    empty for what is equal, and for a number that the paper does not print.
     """
     if cell.verdict == "missing":
         return plain_gap(cell.reason).partition("; ")[0]
-    if cell.verdict == "extra":
-        return ""
-    if cell.verdict == "equal":
+    if cell.verdict in ("extra", "equal"):
         return ""
     return cell.reason.partition("; ")[0]
 
 
 def _mark_of(cell: Any) -> str:
-    """The mark of MARKS that a cell bears; empty for a number beside nothing printed."""
+    """The mark of MARKS that a cell bears; empty for a number beside nothing printed,
+    and "differs" for one that bears no mark.
+    """
     if cell.verdict == "missing":
         return "()"
-    return "" if cell.verdict == "extra" else _look(cell)[0] or "differs"
+    if cell.verdict == "extra":
+        return ""
+    mark, _ = _look(cell)
+    return mark or "differs"
 
 
 def _details(cells: pd.DataFrame) -> tuple[str, ...]:
     """The whole reasons with how many cells have each, and the signatures."""
     lines = []
-    for reason, count in (
-        cells.loc[cells["reason"] != "", "reason"].value_counts().items()
-    ):
-        lines.append(f"{count} cells: {reason}" if count > 1 else f"1 cell: {reason}")
+    reasons = cells.loc[cells["reason"] != "", "reason"]
+    for reason, count in reasons.value_counts().items():
+        unit = "cells" if count > 1 else "cell"
+        lines.append(f"{count} {unit}: {reason}")
     signatures = list(filter(None, cells["signature"].unique()))
     lines += [f"signature: {text}" for text in signatures[:4]]
     if len(signatures) > 4:
@@ -376,53 +501,41 @@ def _blocks(printed: pd.DataFrame) -> list[pd.DataFrame]:
     """
     blocks = [block for _, block in printed.groupby("statistic", sort=False)]
     rows = sum(block["row"].nunique() for block in blocks)
-    return blocks if rows == printed["row"].nunique() else [printed]
+    # Equal counts: no row stands in two blocks.
+    if rows == printed["row"].nunique():
+        return blocks
+    return [printed]
 
 
 def _fits_wide(block: pd.DataFrame) -> bool:
-    """Whether the printed rows and columns are few and full enough to be repeated."""
+    """Whether the printed rows and columns are few and full enough to be repeated:
+    at most 16 columns, and two of five places filled.
+    """
     columns = len(block[["column", "statistic"]].drop_duplicates())
-    return columns <= 16 and len(block) >= 0.4 * block["row"].nunique() * columns
+    # In this order: 0.4 times the product rounds otherwise, and a table at the edge
+    # would change its layout.
+    least = 0.4 * block["row"].nunique() * columns
+    return columns <= 16 and len(block) >= least
 
 
 def _wide(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
-    """The printed table's own rows and columns, with its groups of both."""
+    """The printed table's own rows and columns, with its groups of both.
+
+    A printed name has its groups before it, parted by " | ": "SummEval | coherence".
+    """
     columns = block[["column", "statistic"]].drop_duplicates()
     keys = list(columns.itertuples(index=False, name=None))
-    several = block["statistic"].nunique() > 1
+    has_several = block["statistic"].nunique() > 1
     heads = []
     for column, statistic in keys:
         head = column.split(" | ")
-        if several:
+        if has_several:
             head.append(statistic)
         heads.append(head)
     labels = {row: row.split(" | ") for row in block["row"]}
     width = max(map(len, labels.values()))
-    corner = "" if several else keys[0][1]
-    cells: dict[tuple[str, ...], list[Any]] = {}
-    for cell in block.itertuples(index=False):
-        cells.setdefault((cell.row, cell.column, cell.statistic), []).append(cell)
-    body = []
-    line_above: list[str] = []
-    for row, label in labels.items():
-        beside = [cells.get((row, *key), ()) for key in keys]
-        number = _row_note(beside, numbered)
-        line = _row_names(
-            label,
-            line_above,
-            width,
-            number,
-        )
-        line_above = label
-        for values in beside:
-            line.append(
-                _beside(
-                    values,
-                    {} if number else numbered,
-                    not number,
-                )
-            )
-        body.append(line)
+    # One statistic for all columns is named once, over the rows' names.
+    corner = "" if has_several else keys[0][1]
     names = [""] * (width - 1) + [corner]
     for head in heads:
         names.append(" ".join(filter(None, head)).replace("_", " "))
@@ -430,18 +543,57 @@ def _wide(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
     return _Drawn(
         names,
         _grouped_head(heads, corner, width),
-        body,
+        _wide_lines(block, keys, labels, numbered),
         width,
         groups,
     )
 
 
+def _wide_lines(
+    block: pd.DataFrame,
+    keys: Sequence[tuple[str, str]],
+    labels: dict[str, list[str]],
+    numbered: _Notes,
+) -> list[list[_Cell]]:
+    """The lines of a wide table.
+
+    keys: the (column, statistic) of each column. labels: each printed row with its
+    groups and, last, its name.
+    """
+    width = max(map(len, labels.values()))
+    cells: dict[tuple[str, ...], list[Any]] = {}
+    for cell in block.itertuples(index=False):
+        place = (cell.row, cell.column, cell.statistic)
+        cells.setdefault(place, []).append(cell)
+    body = []
+    line_above: list[str] = []
+    for row, label in labels.items():
+        beside = [cells.get((row, *key), ()) for key in keys]
+        # A note that all cells of a row share stands once, at the row's name.
+        number = _row_note(beside, numbered)
+        line = _row_names(
+            label,
+            line_above,
+            width,
+            number,
+        )
+        for values in beside:
+            line.append(_beside(values, numbered, not number))
+        body.append(line)
+        line_above = label
+    return body
+
+
 def _row_note(row: Sequence[Sequence[Any]], numbered: _Notes) -> int:
     """The number of the one note that several cells of a row have; 0 where there is
     none, or each cell bears its own.
+
+    row: of each column the cells that stand in it, none or several.
     """
     notes = [cells[0].note for cells in row if cells]
-    if len(notes) < 2 or len(set(notes)) > 1 or not notes[0]:
+    if len(notes) < 2 or not notes[0]:
+        return 0
+    if len(set(notes)) > 1:
         return 0
     return _note_number(notes[0], numbered)
 
@@ -449,16 +601,23 @@ def _row_note(row: Sequence[Sequence[Any]], numbered: _Notes) -> int:
 def _grouped_head(heads: list[list[str]], corner: str, width: int) -> str:
     """The head of a wide table: a line a level, equal groups as one cell.
 
-    corner: what stands below all levels over the rows' names, `width` columns of them.
+    heads: of each column its groups and, last, its name. corner: what stands below all
+    levels over the rows' names, `width` columns of them.
     """
     depth = max(map(len, heads))
+    # Every column's name stands on the lowest level, whatever groups it has above.
     filled = []
     for head in heads:
-        filled.append(head[:-1] + [""] * (depth - len(head)) + head[-1:])
+        *its_groups, name = head
+        gap = [""] * (depth - len(head))
+        filled.append([*its_groups, *gap, name])
     top = ""
     for level in range(1, depth + 1):
-        spans = [(corner if level == depth else "", width)]
-        for path, group in itertools.groupby(head[:level] for head in filled):
+        over_names = corner if level == depth else ""
+        spans = [(over_names, width)]
+        # Neighbours with the same groups down to this level become one cell.
+        paths = [head[:level] for head in filled]
+        for path, group in itertools.groupby(paths):
             spans.append((path[-1], len(list(group))))
         line = [f'<th colspan="{size}">{esc(name)}</th>' for name, size in spans]
         top += f"<tr>{''.join(line)}</tr>"
@@ -484,7 +643,7 @@ def _row_names(
 
 
 def _long(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
-    """A line a cell."""
+    """A line a cell, for tables whose places are mostly empty."""
     names = [
         "row",
         "column",
@@ -501,13 +660,15 @@ def _long(block: pd.DataFrame, numbered: _Notes) -> _Drawn:
             line.append(_Cell(text, f'<td class="text">{esc(text)}</td>'))
         line.append(_bare(cell.printed))
         line.append(_cell(cell, numbered, below=False))
-        line.append(_bare("" if pd.isna(cell.n) else str(cell.n)))
+        n = "" if pd.isna(cell.n) else str(cell.n)
+        line.append(_bare(n))
         line.append(_bare(_interval(cell)))
         body.append(line)
     return _Drawn(names, _head(names), body, 2)
 
 
 def _bare(text: str) -> _Cell:
+    """A text without mark, shade or note."""
     return _Cell(text, f"<td>{esc(text)}</td>")
 
 
@@ -517,13 +678,15 @@ def _beside(cells: Sequence[Any], numbered: _Notes, noted: bool = True) -> _Cell
     """
     if not cells:
         return _bare("")
-    text, shown_html = _cell(cells[0], numbered, noted=noted)
-    shown_html = shown_html.removesuffix("</td>")
-    for cell in cells[1:]:
-        line = f"{cell.route}: {_ours(cell)} {_look(cell)[0]}"
+    first, *others = cells
+    text, cell_html = _cell(first, numbered, noted=noted)
+    cell_html = cell_html.removesuffix("</td>")
+    for cell in others:
+        mark, _ = _look(cell)
+        line = f"{cell.route}: {_ours(cell)} {mark}"
         text += f"; {line}"
-        shown_html += f"<br><small>{esc(line)}</small>"
-    return _Cell(text, f"{shown_html}</td>")
+        cell_html += f"<br><small>{esc(line)}</small>"
+    return _Cell(text, f"{cell_html}</td>")
 
 
 def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -> _Cell:
@@ -541,8 +704,22 @@ def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -
         return _Cell(text, f"<td {attributes}>{esc(text)}</td>")
     ours = _ours(cell)
     mark, shade = _look(cell)
+    attributes = f'class="{shade}" title="{esc(_hint(cell))}"'
+    text = f"{ours}\u00a0{mark}".rstrip() + number
+    inner = esc(text)
+    is_same = _bare_number(ours) == _bare_number(cell.printed)
+    if below and cell.printed and not is_same:
+        text += f" ({cell.printed})"
+        inner += f"<br><small>({esc(cell.printed)})</small>"
+    return _Cell(text, f"<td {attributes}>{inner}</td>")
+
+
+def _hint(cell: Any) -> str:
+    """What a browser says of a cell that the pointer rests on."""
+    gap = ""
+    if not pd.isna(cell.difference):
+        gap = f"ours less printed {cell.difference:.3g}"
     n = "" if pd.isna(cell.n) else f"n {cell.n}"
-    gap = "" if pd.isna(cell.difference) else f"ours less printed {cell.difference:.3g}"
     hints = [
         gap,
         cell.signature,
@@ -551,17 +728,11 @@ def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -
         cell.route,
         cell.reason,
     ]
-    attributes = f'class="{shade}" title="{esc("; ".join(filter(None, hints)))}"'
-    text = f"{ours}\u00a0{mark}".rstrip() + number
-    inner = esc(text)
-    if below and cell.printed and _bare_number(ours) != _bare_number(cell.printed):
-        text += f" ({cell.printed})"
-        inner += f"<br><small>({esc(cell.printed)})</small>"
-    return _Cell(text, f"<td {attributes}>{inner}</td>")
+    return "; ".join(filter(None, hints))
 
 
 def _bare_number(text: str) -> str:
-    """A number without what only helps to read it."""
+    """A number without what only helps to read it: `1,234` and `1234` are one."""
     return text.replace(",", "").replace("−", "-").lstrip("+")
 
 
@@ -576,8 +747,13 @@ def _note_number(note: str, numbered: _Notes) -> int:
 
 
 def _look(cell: Any) -> tuple[str, str]:
-    """What a cell is, in one sign, none where it differs; and its shade."""
-    steps = abs(cell.difference) / float(papers.parse(cell.printed).unit)
+    """What a cell is, in one sign, none where it differs; and its shade.
+
+    The shade of a number that differs says how far it is from the printed one, in
+    steps of the last printed digit: near to 5, off to 50, far beyond.
+    """
+    last_digit = float(papers.parse(cell.printed).unit)
+    steps = abs(cell.difference) / last_digit
     if steps <= 5:
         shade = "near"
     elif steps <= 50:
@@ -585,7 +761,9 @@ def _look(cell: Any) -> tuple[str, str]:
     else:
         shade = "far"
     if cell.verdict == "equal":
-        return ("≙", "follows") if cell.route == "published" else ("=", "equal")
+        if cell.route == "published":
+            return "≙", "follows"
+        return "=", "equal"
     looks = {
         "extra": ("", "extra"),
         "construction": ("≡", "construction"),
@@ -600,11 +778,16 @@ def _look(cell: Any) -> tuple[str, str]:
 def _decimals(cell: Any) -> int:
     """The decimals of the printed number; 3 where no number is printed."""
     number = papers.parse(cell.printed)
-    return 3 if number.value is None else max(0, number.decimals)
+    if number.value is None:
+        return 3
+    return max(0, number.decimals)
 
 
 def _ours(cell: Any) -> str:
-    """Our number as the paper would print it."""
+    """Our number as the paper would print it: its decimals, and no nought before the
+    point where the paper prints none. A whole number beside nothing printed is a
+    count.
+    """
     is_count = not cell.printed and float(cell.ours).is_integer()
     decimals = 0 if is_count else _decimals(cell)
     text = f"{cell.ours:,.{decimals}f}"
@@ -615,6 +798,7 @@ def _ours(cell: Any) -> str:
 
 
 def _interval(cell: Any) -> str:
+    """The interval of a cell; empty where it has none."""
     if pd.isna(cell.ci_low) or pd.isna(cell.ci_high):
         return ""
     return f"[{cell.ci_low:.3f}, {cell.ci_high:.3f}]"
@@ -623,6 +807,11 @@ def _interval(cell: Any) -> str:
 def summary(cells: pd.DataFrame) -> str:
     """What was tested of the paper's own method and what became of the others, kind
     by kind, in sentences.
+
+    Then the largest difference among what was compared and is not equal, and the routes
+    of our numbers.
+
+    cells: as `papers.compare` returns them.
     """
     sentences = [papers.in_words(cells)]
     compared = cells["verdict"].isin(papers.COMPARED)
@@ -630,13 +819,15 @@ def summary(cells: pd.DataFrame) -> str:
     if len(unequal):
         largest = unequal["difference"].abs().max()
         sentences.append(f"Largest difference of what was compared: {largest:.4g}.")
-    routes = set(cells.loc[cells["ours"].notna(), "route"]) - {""}
+    with_number = cells[cells["ours"].notna()]
+    routes = set(with_number["route"]) - {""}
     if routes:
         sentences.append(f"Route: {', '.join(sorted(routes))}.")
     return " ".join(sentences)
 
 
 def _head(names: Iterable[str]) -> str:
+    """A head of one line as HTML."""
     cells = [f"<th>{esc(name)}</th>" for name in names]
     return f"<tr>{''.join(cells)}</tr>"
 
@@ -644,6 +835,7 @@ def _head(names: Iterable[str]) -> str:
 def _table(drawn: _Drawn, caption: str) -> Table:
     """One table without its notes, in its three forms."""
     rows = ""
+    # Texts of data may hold control characters, which would drive a terminal.
     grid = [[printable(head) for head in drawn.heads]]
     for line in drawn.body:
         cells = "".join(cell.html for cell in line)
@@ -652,7 +844,10 @@ def _table(drawn: _Drawn, caption: str) -> Table:
     widths = []
     for column in zip(*grid, strict=True):
         widths.append(max(map(len, column)))
-    aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in grid]
+    aligned = []
+    for texts in grid:
+        padded = map(str.ljust, texts, widths)
+        aligned.append("  ".join(padded).rstrip())
     head, *lines = [list(map(for_markdown, line)) for line in grid]
     markdown = fitting.markdown(
         head,
@@ -676,7 +871,13 @@ def joined(
     between: str = "\n",
     details: Sequence[str] = (),
 ) -> Table:
-    """Tables, sentences below them, and details that HTML folds away."""
+    """Tables, sentences below them, and details that HTML folds away.
+
+    parts: the tables, in their order.
+    notes: sentences below all of them.
+    between: what parts the tables' texts for a terminal.
+    details: lines that only HTML shows, folded; Markdown has them apart.
+    """
     joined_html = STYLE + "".join(part.html for part in parts)
     if notes:
         foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
@@ -703,8 +904,13 @@ def joined(
 def audit(
     all_relations: pd.DataFrame, names: Sequence[str]
 ) -> tuple[Table, dict[str, Any]]:
-    """The contradictions of these tables (`papers.audit`) to show, and {table: what
-    was checked and found} to save.
+    """The contradictions of these tables (`papers.audit`) to show, and what to save.
+
+    all_relations: as `papers.audit` gives them; those of other tables are passed over.
+    names: the ids of the printed tables, in the order to show.
+    Returns: the table, which has only notes where nothing contradicts; and by table
+    {"checked": how many relations, "contradictions": a text each, "untold": how many
+    cannot be decided, where there are any}.
     """
     from nlgeval_lib.papers.auditing import CONTRADICTS, UNTOLD
 
@@ -715,12 +921,14 @@ def audit(
         relations = all_relations[all_relations["table"] == name]
         wrong = relations[relations["verdict"] == CONTRADICTS]
         untold = relations[relations["verdict"] == UNTOLD]
+        # Below the table: what was checked, then each relation that stays undecided.
         lines = [_checked(relations, wrong)]
         for relation in untold.itertuples():
             text = f"{relation.place}: {relation.relation} ({relation.note})"
             lines.append(f"cannot be told: {text}")
         prefix = f"{name}: " if len(names) > 1 else ""
         notes += [prefix + line for line in lines]
+        # In the table: a row a contradiction.
         contradictions = []
         for relation in wrong.itertuples():
             row, text = _contradiction(relation)
@@ -732,6 +940,7 @@ def audit(
     if not rows:
         return joined([], notes), facts
     frame = pd.DataFrame(rows)
+    # Columns that would say the same in every row, or nothing, are left out.
     if len(names) == 1:
         frame = frame.drop(columns="table")
     if not frame["note"].any():
@@ -779,6 +988,11 @@ def _contradiction(relation: Any) -> tuple[dict[str, str], str]:
 
 
 def _written(value: float) -> str:
+    """A recomputed number for readers: six significant digits, ten of a large one;
+    empty for NaN.
+    """
     if math.isnan(value):
         return ""
-    return f"{value:,.10g}" if abs(value) >= 1000 else f"{value:.6g}"
+    if abs(value) >= 1000:
+        return f"{value:,.10g}"
+    return f"{value:.6g}"

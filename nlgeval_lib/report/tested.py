@@ -11,6 +11,7 @@ import pandas as pd
 
 from nlgeval_lib.report.sentences import p_value
 
+# What a table of tests needs to be put in words.
 COLUMNS = ("variant", "against", "difference", "ci_low", "ci_high", "n", "p_holm")
 MOST = 12  # sentences about single pairs
 
@@ -19,8 +20,10 @@ def sentences(tests: pd.DataFrame, level: float = 0.05) -> list[str]:
     """What paired tests allow to say, a sentence a pair; the last one says which
     differences could not have been told.
 
-    tests: as `study.variant_tests.compare` gives them, perhaps with `aspect`. Empty
-    without tests, or where the columns are others.
+    tests: as `study.variant_tests.compare` gives them, perhaps with `aspect`.
+    level: of significance, in (0, 1); p-values are Holm's.
+    Returns: at most MOST sentences about pairs, and with more pairs one about all;
+    empty without tests, or where the columns are others.
     """
     if tests.empty or not set(COLUMNS) <= set(tests.columns):
         return []
@@ -39,12 +42,18 @@ def sentences(tests: pd.DataFrame, level: float = 0.05) -> list[str]:
 
 
 def _sentence(test: Any, level: float) -> str:
-    """One pair in words."""
+    """One pair in words: that no test was possible, that no difference was found, or
+    which variant follows the ratings more closely.
+
+    test: a row of the tests.
+    """
     if math.isnan(test.p_holm):
         reason = getattr(test, "reason", "") or "no test was possible"
         return f"{test.variant} against {test.against}: no test ({reason})."
-    low, high = _written(test.ci_low), _written(test.ci_high)
-    numbers = f"{_written(test.difference)} [{low}, {high}], p {p_value(test.p_holm)}"
+    difference = _written(test.difference)
+    low = _written(test.ci_low)
+    high = _written(test.ci_high)
+    numbers = f"{difference} [{low}, {high}], p {p_value(test.p_holm)}"
     if test.p_holm >= level:
         return (
             f"No difference between {test.variant} and {test.against} can be told: "
@@ -58,7 +67,9 @@ def _sentence(test: Any, level: float) -> str:
 
 
 def _limits(tests: pd.DataFrame) -> list[str]:
-    """The smallest differences that these tests would have told."""
+    """The smallest differences that these tests would have told: one sentence, or none
+    where that is not known.
+    """
     if "detectable" not in tests or tests["detectable"].isna().all():
         return []
     smallest = tests["detectable"].min()
@@ -73,5 +84,10 @@ def _limits(tests: pd.DataFrame) -> list[str]:
 
 
 def _written(value: float) -> str:
-    """A difference with its sign, without the nought before the point."""
+    """A difference with its sign, without the nought before the point.
+
+    Example:
+    >>> _written(-0.0512)
+    '-.051'
+    """
     return f"{value:+.3f}".replace("0.", ".", 1)

@@ -5,6 +5,9 @@ says (`report.seal`)? Do the verdicts, differences and counts of every result fo
 from its `printed` and `ours`, by the library's own functions? Are its printed numbers
 those of `data/paper_tables`, and those the ones that their witnesses sealed
 (`papers.witnesses`)? Do scoreboard, pages, claims and README say what the results say?
+
+`findings` answers all of them. Each of CHECKS, the functions `..._faults`, yields a
+`Finding` for each fault of one sort; each may be run alone.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from nlgeval_lib.report import answers, saving, scoreboard, seal
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry
 
+# What of a saved cell `papers.compare` needs to find its verdict anew.
 GIVEN_TO_COMPARE = (*papers.KEY, *papers.comparison.OPTIONAL, "own_sd", "draws")
 CLAIMS = "results/meta/meta_claims__claims.csv"
 BY_PAPER = "results/meta/meta_claims__by_paper.csv"
@@ -29,14 +33,21 @@ PUBLIC_DATA = "public data"  # the kind of claims that need data to be judged
 
 
 class Finding(NamedTuple):
-    """A file that is not what was made, and what is wrong with it."""
+    """A file that is not what was made.
+
+    file: its name from the checkout's root; a block of the README as
+    `README.md#counts`.
+    message: what is wrong with it, which follows the name in a sentence.
+    """
 
     file: str
     message: str
 
     @property
     def way_out(self) -> str:
-        """How it comes right again."""
+        """How it comes right again: in commands, one to take the edit back, one to keep
+        it or make the file anew.
+        """
         if seal.by_hand(self.file):
             back = f"git checkout -- {self.file}"
             return f"{back}; or, where it was meant: nlgeval verify --adopt {self.file}"
@@ -58,6 +69,7 @@ def findings() -> list[Finding]:
         try:
             faults += list(check())
         except (ValueError, OSError, KeyError, TypeError) as error:
+            # A file that cannot be read is a finding, too; errors begin with its name.
             message = str(error)
             name = message.partition(" ")[0].strip(":,")
             file = name if "/" in name else "results"
@@ -79,9 +91,10 @@ def manifest_faults() -> Iterator[Finding]:
             yield Finding(name, "is in the manifest and is gone")
         else:
             fresh = seal.line(name, covers)
-            if fresh.sha256 != lines[name].sha256:
+            sealed = lines[name]
+            if fresh.sha256 != sealed.sha256:
                 yield Finding(name, "was edited after it was made")
-            elif fresh.made_from != lines[name].made_from:
+            elif fresh.made_from != sealed.made_from:
                 origins = ", ".join(seal.sources(name, covers))
                 yield Finding(name, f"was made from another state of {origins}")
 
@@ -94,7 +107,9 @@ def witness_faults() -> Iterator[Finding]:
 
 
 def result_faults() -> Iterator[Finding]:
-    """The results whose verdicts, differences or printed numbers do not follow."""
+    """The results whose verdicts, differences or printed numbers do not follow, and
+    records that say something else than their results.
+    """
     for entry in catalogue.load().outputs:
         name = f"{answers.base(entry)}.csv"
         try:
@@ -103,13 +118,18 @@ def result_faults() -> Iterator[Finding]:
                 yield Finding(name, message)
             yield from _record_faults(entry, cells)
         except (ValueError, KeyError) as error:
+            # A result alone: the others are looked at.
             yield Finding(name, str(error).removeprefix(f"{name} "))
 
 
 def listing_faults() -> Iterator[Finding]:
-    """The results and figures that no output of the catalogue and no record lists."""
+    """The results and figures that no output of the catalogue and no record lists.
+
+    Files that no output is named after, such as the scoreboard, are passed over.
+    """
     ids = set()
     listed = set()
+    # All files of results and figures that may be there, by what the records say.
     for entry in catalogue.load().outputs:
         ids.add(entry.id)
         base = answers.base(entry)
@@ -124,30 +144,50 @@ def listing_faults() -> Iterator[Finding]:
 
 
 def _not_following(cells: pd.DataFrame | None) -> Iterator[str]:
-    """Where saved cells differ from what the library says of their numbers."""
+    """Where saved cells differ from what the library says of their numbers, in words: a
+    line a place.
+    """
     if cells is None:
         return
     for (paper, table), part in cells.groupby(["paper", "table"], sort=False):
         again = compared_again(str(paper), str(table), part)
         columns = [name for name in part.columns if name in again.columns]
+        # Both as CSV: a file holds ten digits of a number, and no types.
         saved = saving.csv_text(part[columns])
         follows = saving.csv_text(again[columns])
-        for message in saving.csv_differences(saved, follows):
-            yield f"{paper} {table}, {message.replace(' became ', ' is saved, ')} follows"
+        for difference in saving.csv_differences(saved, follows):
+            yield f"{paper} {table}, {_as_saved(difference)}"
+
+
+def _as_saved(difference: str) -> str:
+    """A difference of two CSV texts, where the first is saved and the other follows."""
+    return f"{difference.replace(' became ', ' is saved, ')} follows"
 
 
 def compared_again(paper: str, table: str, cells: pd.DataFrame) -> pd.DataFrame:
-    """What `papers.compare` says of the numbers of saved cells."""
+    """What `papers.compare` says of the numbers of saved cells.
+
+    paper, table: whose printed numbers they stand beside.
+    cells: those of this table, as `answers.saved_cells` gives them; their verdicts,
+    differences and printed numbers are not looked at.
+    Returns: cells as `papers.compare` gives them.
+    Raises: ValueError as `papers.compare`.
+    """
     printed = papers.load(paper, table).set_index([*papers.KEY])["number"]
-    numeric = {*printed[printed.notna()].index}
+    with_number = {*printed[printed.notna()].index}
+    # A row of ours that the table does not print has to say so.
     keys = cells[[*papers.KEY]].itertuples(index=False, name=None)
-    ours = cells[[name for name in GIVEN_TO_COMPARE if name in cells]]
-    extra = [key not in numeric for key in keys]
-    return papers.compare(paper, table, ours.assign(value=cells["ours"], extra=extra))
+    extra = [key not in with_number for key in keys]
+    present = [name for name in GIVEN_TO_COMPARE if name in cells]
+    ours = cells[present].assign(value=cells["ours"], extra=extra)
+    return papers.compare(paper, table, ours)
 
 
 def _record_faults(entry: Entry, cells: pd.DataFrame | None) -> Iterator[Finding]:
-    """What an output's record says of its files, counts and inputs, and is not so."""
+    """What an output's record says of its files, counts and inputs, and is not so.
+
+    cells: the output's compared cells, if any.
+    """
     name = f"{answers.base(entry)}.json"
     record = saving.read_json(name)
     if record is None:
@@ -157,23 +197,32 @@ def _record_faults(entry: Entry, cells: pd.DataFrame | None) -> Iterator[Finding
     for file in record.get("files", ()):
         if not files.located(file).is_file():
             yield Finding(file, f"is gone; {name} lists it")
-    for fact, value in (("output", entry.id), ("paper", entry.paper)):
+    facts = {"output": entry.id, "paper": entry.paper}
+    for fact, value in facts.items():
         if record.get(fact) != value:
             yield Finding(name, f"{fact} is {record.get(fact)!r}, not {value!r}")
     if cells is not None:
         counted = papers.counts(cells)
-        for count, value in record.get("coverage", {}).items():
+        coverage = record.get("coverage", {})
+        for count, value in coverage.items():
             if count in counted and counted[count] != value:
-                wrong = f"coverage says {count} {value}, its result gives"
-                yield Finding(name, f"{wrong} {counted[count]}")
+                claim = f"coverage says {count} {value}"
+                yield Finding(name, f"{claim}, its result gives {counted[count]}")
     yield from _input_faults(name, record)
 
 
 def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The inputs of a record whose sha256 is not the registry's."""
+    """The inputs of a record whose sha256 is not the registry's.
+
+    name: of the record. A file that the registry does not know is passed over.
+    """
     path = files.data() / "registry.csv"
+    registered = {}
     with open(path, encoding="utf-8", newline="") as handle:
-        registered = {row["path"]: row["sha256"] for row in csv.DictReader(handle)}
+        for row in csv.DictReader(handle):
+            registered[row["path"]] = row["sha256"]
+    # Of each input the record has the sha256 of its files; of very many one for their
+    # list, under a name that the registry does not know.
     for inputs in record.get("inputs", {}).values():
         if not isinstance(inputs, dict):
             continue
@@ -194,31 +243,40 @@ def shared_faults() -> Iterator[Finding]:
 
 
 def claim_faults() -> Iterator[Finding]:
-    """Where the verdicts on claims are not those that the printed tables give."""
+    """Where the verdicts on claims are not those that the printed tables give.
+
+    Claims of the kind "public data" are only looked for: to judge them takes the data.
+    """
     if not files.located(CLAIMS).is_file():
         return
     saved = scoreboard.claims("claims").astype(str)
     rows = claims.claims()
-    for name in sorted({*rows["id"]} ^ {*saved["id"]}):
+    listed_ids = {*rows["id"]}
+    saved_ids = {*saved["id"]}
+    for name in sorted(listed_ids ^ saved_ids):
         yield Finding(CLAIMS, f"claim {name} is not in both it and the list of claims")
+    # Each verdict, where no data are needed to judge the claim again.
     judged = claims.judge(rows[rows["kind"] != PUBLIC_DATA])
     judged_by_id = judged.set_index("id").to_dict("index")
     for claim in saved.to_dict("records"):
-        for column, value in judged_by_id.get(claim["id"], {}).items():
+        following = judged_by_id.get(claim["id"], {})
+        for column, value in following.items():
             if str(value) != claim[column]:
                 place = f"claim {claim['id']}, {column}"
                 outcome = f"{claim[column]!r} is saved, {str(value)!r} follows"
                 yield Finding(CLAIMS, f"{place}: {outcome}")
+    # The counts by paper, which follow from the saved verdicts.
     counted = saving.csv_text(claims.counts(saved).reset_index())
     text = files.located(BY_PAPER).read_text(encoding="utf-8")
-    for message in saving.csv_differences(text, counted):
-        yield Finding(BY_PAPER, f"{message.replace(' became ', ' is saved, ')} follows")
+    for difference in saving.csv_differences(text, counted):
+        yield Finding(BY_PAPER, _as_saved(difference))
 
 
 def text_faults() -> Iterator[Finding]:
     """The scoreboard, pages and README blocks that say something else than the
     results.
     """
+    # What the results say now, by file, beside what the files say.
     contents = scoreboard.own_texts(scoreboard.build())
     for entry in catalogue.load().outputs:
         try:
@@ -231,34 +289,45 @@ def text_faults() -> Iterator[Finding]:
             yield Finding(name, "is gone")
         elif path.read_bytes() != content:
             saved = path.read_text(encoding="utf-8", errors="replace")
-            where = _first_difference(saved, content.decode())
-            yield Finding(name, f"does not say what the results say: {where}")
+            yield _other_text(name, saved, content.decode())
     readme = scoreboard.readme(scoreboard.kinds())
     for mark in seal.BLOCKS:
         saved = seal.block(mark) or ""
         follows = seal.block(mark, readme) or ""
         if saved != follows:
-            where = _first_difference(saved, follows)
-            name = f"README.md#{mark}"
-            yield Finding(name, f"does not say what the results say: {where}")
+            yield _other_text(f"README.md#{mark}", saved, follows)
+
+
+def _other_text(name: str, saved: str, follows: str) -> Finding:
+    """That a text is not the one that follows from the results."""
+    where = _first_difference(saved, follows)
+    return Finding(name, f"does not say what the results say: {where}")
 
 
 def _first_difference(saved: str, follows: str) -> str:
-    """The first line in which two texts differ, in words."""
+    r"""The first line in which two texts differ, in words.
+
+    Example:
+    >>> _first_difference("a\nb\n", "a\nc\n")
+    "line 2, 'b\\n' is saved, 'c\\n' follows"
+    """
     saved_lines = io.StringIO(saved).readlines()
     following = io.StringIO(follows).readlines()
     pairs = zip(saved_lines, following, strict=False)
     for number, (line, expected) in enumerate(pairs, 1):
-        if line != expected:
-            place = 0
-            while line[place : place + 1] == expected[place : place + 1]:
-                place += 1
-            around = slice(max(0, place - 30), place + 30)
-            differ = f"{line[around]!r} is saved, {expected[around]!r} follows"
-            return f"line {number}, {differ}"
+        if line == expected:
+            continue
+        # Of a long line what stands around the first other character is enough.
+        place = 0
+        while line[place : place + 1] == expected[place : place + 1]:
+            place += 1
+        around = slice(max(0, place - 30), place + 30)
+        differ = f"{line[around]!r} is saved, {expected[around]!r} follows"
+        return f"line {number}, {differ}"
     return f"{len(saved_lines)} lines are saved, {len(following)} follow"
 
 
+# All of them, in the order in which their findings are listed.
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     manifest_faults,
     witness_faults,

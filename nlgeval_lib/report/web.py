@@ -21,6 +21,7 @@ import jinja2
 from nlgeval_lib.report import tables
 from nlgeval_lib.report.pictures import Pictures
 
+# What a notebook's HTML may hold: elements, their attributes, and styles.
 _TAGS = {
     "a",
     "abbr",
@@ -86,6 +87,7 @@ _STYLES = (
     "height",
     "vertical-align",
 )
+# Elements that go with all that is in them.
 _DROPPED = re.compile(
     r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
@@ -106,8 +108,13 @@ def page(
     home: str = "",
     trail: str = "",
 ) -> str:
-    """A whole document. content: HTML; scripts: files of `site/`; home: the link to
-    the index, with `trail` beside.
+    """A whole document.
+
+    title: of the browser's window and of the page.
+    content: HTML, which is not escaped: from `render`.
+    scripts: files of `site/`; the page lets no other run.
+    home: the link to the index; "" for a page that stands alone.
+    trail: where the page is, beside that link.
     """
     codes = []
     hashes = []
@@ -131,6 +138,9 @@ def page(
 def render(template: str, **values: Any) -> str:
     """A template of `site/` with these values; what is not marked safe is escaped,
     and no value is a template.
+
+    template: its file name.
+    Raises: jinja2.UndefinedError where the template takes a value that is not given.
     """
     loader = jinja2.FileSystemLoader(_SITE)
     environment = jinja2.Environment(
@@ -159,8 +169,9 @@ def prose(text: str) -> str:
 
 
 def text_body(text: str) -> str:
-    """Markdown with tables as HTML in which nothing runs; loads no part of what
-    `prose` needs for a notebook.
+    """Markdown with tables as HTML in which nothing runs.
+
+    It loads no part of what `prose` needs for a notebook.
     """
     import mistune
 
@@ -173,14 +184,17 @@ def notebook_body(
 ) -> str:
     """The cells of a notebook as HTML in which nothing runs and nothing is fetched.
 
-    below: headings a level lower. pictures: where its pictures go; without it they are
-    in the HTML.
+    document: a notebook as JSON has it.
+    below: headings a level lower.
+    pictures: where its pictures go; without it they are in the HTML.
     """
     import nbformat
 
     exporter, cleaner = _converters()
     parsed = nbformat.reads(json.dumps(document), as_version=4)
     elements: dict[str, str] = {}
+    # Of each output only HTML, plain text and pictures are left. A picture becomes a
+    # mark, which stays as it is while the page is cleaned.
     for cell in parsed.cells:
         for output in cell.outputs if cell.cell_type == "code" else ():
             data = output.get("data", {})
@@ -242,8 +256,12 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 def picture(
     png: str | bytes, alt: str, width: Any = None, pictures: Pictures | None = None
 ) -> str:
-    """A PNG, its bytes or base64, as an element; within the page itself where there
-    are no `pictures` to hold it, and words in its place where it is none.
+    """A PNG as an element; words in its place where it is none.
+
+    png: its bytes, or base64 of them.
+    alt: what is said to those who do not see it.
+    width: in pixels; what is no whole number is passed over.
+    pictures: where it is put; without it the picture is within the page itself.
     """
     if isinstance(png, str):
         try:

@@ -5,6 +5,11 @@ notebook imports. The template computes nothing: no thread, event loop, socket o
 value passes into a kernel (OpenBLAS and Arrow start threads when they are imported, and
 end and start them again around a fork by themselves). Elsewhere, with NLGEVAL_FORK=0,
 or where a fork fails, kernels are started from nothing.
+
+In the runner: `manager` makes the class of kernel managers, which launch kernels by
+`Forked`; that asks the one `Template`, which answers with a process number, and has a
+`Process` for it. In the template: `main` reads requests and forks, and the child calls
+`become`.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 from nlgeval_lib import used_code
 
-NAME = "nlgeval"
+NAME = "nlgeval"  # of the kernel and its provisioner
 # A module that only some notebooks import is not among them: a result's provenance
 # names the packages that its kernel has imported, and its record the modules of this
 # library, any of which makes the result stale when it is edited.
@@ -47,14 +52,17 @@ PRELOADED = (
 )
 # ipykernel's choice, which matplotlib reads when it is imported
 _INLINE = "module://matplotlib_inline.backend_inline"
+# What starts a kernel, behind the name of this Python; no history is written.
 _COMMAND = (
     "-m ipykernel_launcher -f {connection_file} --HistoryManager.hist_file=:memory:"
 )
 
 
 def manager(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
-    """The kernel manager whose kernels have `environment` besides this process's
-    own; no kernelspec on disk counts.
+    """The kernel manager whose kernels have `environment` besides this process's own;
+    no kernelspec on disk counts.
+
+    environment: variable -> value.
     """
     factory = KernelProvisionerFactory.instance()
     place = f"{Forked.__module__}:Forked"
@@ -78,7 +86,11 @@ class Forked(LocalProvisioner):
     """A kernel is forked; one that cannot be is started as usual."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        """Launch the kernel; the connection information for it."""
+        """Launch the kernel; the connection information for it.
+
+        cmd: the command that would start it; its arguments count.
+        kwargs: `env`, and `cwd` where the kernel has a folder of its own.
+        """
         folder = os.path.abspath(kwargs.get("cwd") or os.getcwd())
         request = {
             "arguments": cmd[3:],
@@ -150,7 +162,10 @@ class Template:
         self.closed = False
 
     def fork(self, request: Mapping[str, Any]) -> int:
-        """The process number of a new kernel.
+        """The process number of a new kernel; the template process is started where it
+        does not run.
+
+        request: `arguments`, `folder` and `environment` of the kernel.
 
         Raises: OSError where it cannot be forked; RuntimeError when closed.
         """
@@ -239,7 +254,10 @@ def main() -> None:
 
 
 def become(request: Mapping[str, Any]) -> None:
-    """Be the kernel that `request` asks for, until it is shut down."""
+    """Be the kernel that `request` asks for, until it is shut down.
+
+    request: as for `Template.fork`, with `template`, the template's process number.
+    """
     os.setsid()
     # PR_SET_PDEATHSIG: the kernel ends when its template does, by whatever cause.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)

@@ -1,5 +1,7 @@
-"""Notebooks executed side by side: a thread each in this process, a kernel each
-beside it.
+"""Notebooks executed side by side: a thread each in this process, a kernel each beside
+it.
+
+`executed` takes a `Job` after the other and runs so many at a time with `execute`.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from typing import Any
 
 from nlgeval_lib import files
 
+# Variables that limit the threads of numpy's and other libraries.
 _THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+# Variables that name folders of this library.
 _FOLDERS = (
     "NLGEVAL_ROOT",
     "NLGEVAL_RESULTS",
@@ -31,14 +35,22 @@ _FOLDERS = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One notebook to execute."""
+    """One notebook to execute.
+
+    name: of the output, for progress and errors.
+    source: the notebook.
+    target: where the executed copy goes.
+    parameters: name -> value.
+    environment: variables beside those of every kernel.
+    timeout: seconds a cell may take; None for no limit.
+    """
 
     name: str
     source: Path
     target: Path
     parameters: Mapping[str, Any]
     environment: Mapping[str, str]
-    timeout: int | None = None  # seconds a cell may take
+    timeout: int | None = None
 
 
 def cpus() -> int:
@@ -54,8 +66,14 @@ def executed(
     tick: Callable[[list[str]], None],
 ) -> Iterator[tuple[Job, dict[str, Any], float]]:
     """Run what `following` gives, `jobs` at a time, until it gives None and nothing
-    runs: job, answer (see `execute`), seconds of each that ended. tick: called about
-    once a second with the names of those that run.
+    runs.
+
+    jobs: how many notebooks at a time.
+    following: the next job; None for none now. It is asked again about once a second
+    while fewer than `jobs` run.
+    tick: called about once a second with the names of those that run.
+
+    Yields: job, answer (see `execute`) and seconds of each that ended.
     """
     job = following()
     if job is None:
@@ -66,6 +84,7 @@ def executed(
     running: dict[Future[dict[str, Any]], tuple[Job, float]] = {}
     with ThreadPoolExecutor(jobs) as threads, kernels.template():
         while job or running:
+            # Fill up, look after those that run for a second, and hand on what ended.
             while job:
                 future = threads.submit(execute, job, environment)
                 running[future] = (job, time.monotonic())
@@ -78,8 +97,10 @@ def executed(
 
 
 def _environment(jobs: int) -> dict[str, str]:
-    """What kernels run with: few threads, the folders that this process uses,
-    nothing of the user's own IPython.
+    """What kernels run with: few threads, the folders that this process uses, nothing
+    of the user's own IPython.
+
+    jobs: how many share the cores.
     """
     environment = {}
     for name in _FOLDERS:
@@ -101,8 +122,12 @@ def _environment(jobs: int) -> dict[str, str]:
 
 
 def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Run one notebook to `job.target`; the answer says `ok`, or which cell failed
-    and how.
+    """Run one notebook to `job.target`.
+
+    environment: variables of every kernel.
+
+    Returns: {"ok": True}; or `ok` False with `error`, and for an error in a cell also
+    `cell` (its number), `source` and `traceback`.
     """
     import papermill
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -140,10 +165,8 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
         if isinstance(error, OSError) and error.errno in files.NO_ROOM:
-            problem = (
-                f"cannot write the executed copy in {job.target.parent}: "
-                f"{files.way_out(error)}"
-            )
+            advice = files.way_out(error)
+            problem = f"cannot write the executed copy in {job.target.parent}: {advice}"
     else:
         return {"ok": True}
     return {"ok": False, "error": problem}

@@ -1,5 +1,10 @@
-"""One run over the catalogue: what is stale is executed, several notebooks at a
-time; the rest is left alone.
+"""One run over the catalogue: what is stale is executed, several notebooks at a time;
+the rest is left alone.
+
+`Session.run` is the run, and its `Outcome` what it did; `Progress` prints. An entry
+waits until the outputs before it have ended, is checked (`_checked`), and is cached,
+refused, unavailable or ready; `_following` gives the pool the next job, `_finish` keeps
+or reports what came of it. `listing` says what a run would do.
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ _ANSI = re.compile(
     """,
     re.VERBOSE,
 )
+# Outcome -> the word that is printed for it.
 _WORDS = {
     "ran": "done",
     "cached": "cached",
@@ -50,8 +56,11 @@ def plain(text: str) -> str:
 
 
 class Progress:
-    """A line for each of `total` outputs as it ends and, on a terminal, one live
-    line of what goes on now.
+    """A line for each output as it ends and, on a terminal, one live line of what goes
+    on now.
+
+    total: how many outputs there are.
+    stream: where to print; None for standard output.
     """
 
     def __init__(self, total: int = 0, stream: TextIO | None = None) -> None:
@@ -77,7 +86,13 @@ class Progress:
         seconds: float | None = None,
         detail: str = "",
     ) -> None:
-        """`name` ended as `outcome`: ran, cached, failed, unavailable."""
+        """Print that an output ended.
+
+        name: its id.
+        outcome: ran, cached, failed or unavailable.
+        seconds: how long it took; None where it was not run.
+        detail: what else the line says.
+        """
         self.counts[outcome] += 1
         width = len(str(self.total))
         place = f"[{self.counts.total():{width}}/{self.total}]"
@@ -104,8 +119,8 @@ class Progress:
     def summary(self, retained: str = "") -> str:
         """How many ran, were cached, failed, were not run.
 
-        retained: the results that stand from earlier runs, as the new ones had less.
-        That nothing failed is said only where nothing was lost either.
+        retained: in words, the results that stand from earlier runs, as the new ones
+        had less. That nothing failed is said only where nothing was lost either.
         """
         counts = self.counts
         texts = [f"{counts['ran']} run", f"{counts['cached']} cached"]
@@ -126,7 +141,9 @@ class Progress:
 class Outcome:
     """What a run did, by output id.
 
-    unavailable: id -> data set -> reason. saved: id -> the report of `save()`.
+    ran, cached, failed: ids, in the order in which they ended.
+    unavailable: id -> data set -> reason.
+    saved: id -> the report of `save()`.
     """
 
     ran: list[str] = field(default_factory=list)
@@ -142,7 +159,10 @@ class Outcome:
 
 
 class Session:
-    """Runs the chosen entries of a catalogue, then the scoreboard."""
+    """Runs the chosen entries of a catalogue, then the scoreboard.
+
+    progress: what prints; None for a new one.
+    """
 
     def __init__(
         self,
@@ -166,6 +186,7 @@ class Session:
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot
         be written.
         """
+        # Folder that is written -> the ending of files in work.
         endings = {files.results() / "executed": "ipynb", files.state("runs"): "saved"}
         # A folder that cannot be written is refused now, not after an hour.
         for folder in endings:
@@ -215,7 +236,9 @@ class Session:
                 self._show.say(line)
 
     def _checked(self, entries: list[Entry]) -> list[Step]:
-        """The steps that must and can be run; all others count as ended."""
+        """The steps that must and can be run; all others count as ended: cached,
+        refused, or without their data.
+        """
         due = []
         for entry in entries:
             decided = step(entry, self._catalogue, self._options)
@@ -256,7 +279,7 @@ class Session:
 
     def _following(self) -> pool.Job | None:
         """What to run now: the longest, but not beside another output of its notebook
-        where others can be.
+        where others can be. None where nothing is ready.
 
         What one notebook asks for its outputs is mostly the same: run one after the
         other, the later reads its scores.
@@ -292,8 +315,8 @@ class Session:
         return bool(free)
 
     def _seconds(self, entry: Entry) -> float:
-        """How long an output will take: as its last run here, else as the saved
-        result did.
+        """How long an output will take: as its last run here, else as the saved result
+        did, else half a minute.
         """
         record = Record.read(record_path(self._options.mode, entry.id))
         if record:
@@ -308,6 +331,8 @@ class Session:
     def _job(self, entry: Entry, values: Mapping[str, Any]) -> pool.Job:
         """The job of an output: the executed copy gets a name of its own until it is
         finished, and the notebook reports what it saved in a file.
+
+        values: the notebook's parameters.
         """
         options = self._options
         folder = files.results() / "executed"
@@ -346,11 +371,15 @@ class Session:
         answer: dict[str, Any],
         seconds: float,
     ) -> None:
-        """Keep the results of a job that ended, or report its problems."""
+        """Keep the results of a job that ended, or report its problems.
+
+        answer, seconds: as `pool.executed` gives them.
+        """
         step_run = self._running.pop(job.name)
         aside = files.state("failed", f"{job.name}.ipynb")
         report = Path(job.environment["NLGEVAL_RECORD"])
         saved, problems = came(step_run.entry, answer, report)
+        # The executed copy gets its name, and the run its record.
         if not problems:
             try:
                 os.replace(job.target, job.target.with_name(f"{job.name}.ipynb"))
@@ -364,6 +393,7 @@ class Session:
             self._outcome.saved[job.name] = saved
             self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
             return
+        # A failed run is recorded too: it is not cached, and its copy shows the error.
         with contextlib.suppress(OSError):
             self._keep(step_run, "failed", seconds, {})
         with contextlib.suppress(OSError):
@@ -390,7 +420,13 @@ class Session:
         seconds: float,
         saved: dict[str, Any],
     ) -> None:
-        """Write the record of a run that is not aside. Raises: OSError."""
+        """Write the record of a run that is not aside.
+
+        status: ok or failed.
+        saved: the notebook's report; {} where it failed.
+
+        Raises: OSError.
+        """
         if self._options.aside:
             return
         hashes = {}
@@ -415,6 +451,7 @@ class Session:
         seconds: float | None = None,
         detail: str = "",
     ) -> None:
+        """Count an output as failed, and print its problems below its line."""
         self._outcome.failed.append(entry.id)
         self._show.outcome(entry.id, "failed", seconds, detail)
         for text in problems:
@@ -444,7 +481,7 @@ class Session:
         show.say(f"{summary} in {time.monotonic() - show.began:.1f} s")
 
     def _say_unavailable(self) -> None:
-        """Which data sets could not be had, the outputs that need them, and the way."""
+        """Which data sets are not available, who needs them, and what to do."""
         show = self._show
         needed_by: dict[str, list[str]] = defaultdict(list)
         for output, gaps in self._outcome.unavailable.items():
@@ -484,7 +521,10 @@ def listing(
     options: Options,
     entries: Sequence[Entry],
 ) -> Iterator[str]:
-    """What a run would do, a line an output; nothing is run, fetched or written."""
+    """What a run would do, a line an output; nothing is run, fetched or written.
+
+    Yields: action, id, and the reason in brackets.
+    """
     stale.forget()
     due: set[str] = set()
     for entry in _with_scoreboard(entries, options):
@@ -519,8 +559,13 @@ def came(
     answer: Mapping[str, Any],
     report: Path,
 ) -> tuple[dict[str, Any], list[str]]:
-    """The notebook's report of what it saved; and the problems: the cell and its
-    traceback, or another reason.
+    """What came of a run: the notebook's report of what it saved, and the problems.
+
+    answer: as `pool.execute` gives it.
+    report: the file in which the notebook says what it saved.
+
+    Returns: the report and []; or {} and texts: the cell and its traceback, or another
+    reason.
     """
     if "cell" in answer:
         place = f"{shown(entry.path)}, In[{answer['cell']}]:"

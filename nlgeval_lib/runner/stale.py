@@ -1,5 +1,10 @@
-"""Must an output be made again? Hashes of all that it is made from, against those
-that its last run wrote down.
+"""Must an output be made again? Hashes of all that it is made from, against those that
+its last run wrote down.
+
+`step` decides about one output and gives a `Step`. It hashes what the output is made
+from (`parts`, its notebook, its parameters) and asks the `Record` of the last run
+whether it is `stale`; that also compares the library's code and the result files.
+`missing` looks for the data that an output needs.
 """
 
 from __future__ import annotations
@@ -44,17 +49,23 @@ LIBRARY = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run goes. `overrides` are parameter values from the command line, as
-    text.
+    """How a run goes.
+
+    mode: "full", or "quick" for small samples.
+    jobs: notebooks at a time.
+    force: run all, also what is not stale.
+    replace: let a result with less replace one with more.
+    timeout: seconds a cell may take; None for no limit.
+    overrides: parameter -> value from the command line, as text.
+    records: False: a run on the side; no scoreboard, and no trace for the next run.
     """
 
     mode: str = "full"
     jobs: int = 1
     force: bool = False
-    replace: bool = False  # let a result with less replace one with more
-    timeout: int | None = None  # seconds a cell may take
+    replace: bool = False
+    timeout: int | None = None
     overrides: Mapping[str, str] = field(default_factory=dict)
-    # False: a run on the side; no scoreboard, and no trace for the next run
     records: bool = True
 
     @property
@@ -67,11 +78,15 @@ class Options:
 class Step:
     """The decision about one output.
 
+    entry: its entry in the catalogue.
+    action: run, cached or refused.
+    reason: why it is run or refused; "" for cached.
+    values: the notebook's parameters in this run.
     parts: the hashes of what it is made from but the library, by what they are of.
     """
 
     entry: Entry
-    action: str  # run, cached, refused
+    action: str
     reason: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[str, str] = field(default_factory=dict)
@@ -79,17 +94,21 @@ class Step:
 
 @pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))
 class Record:
-    """The last run of one output in one mode, as a small JSON below
-    `.nlgeval/runs/`.
+    """The last run of one output in one mode, as a small JSON below `.nlgeval/runs/`.
 
-    saved: the report of `Output.save()`. files: the sha256 of each result file, by its
-    name. cold_seconds: what it took in the last session that began with nothing stored;
-    None where there was none.
+    status: ok or failed.
+    parts: the hashes of what it was made from, as in `Step`.
+    code: the hash of the library, as far as the notebook loaded it.
+    seconds: how long it took.
+    saved: the report of `Output.save()`.
+    files: the sha256 of each result file, by its name; None for one that was not there.
+    cold_seconds: what it took in the last session that began with nothing stored; None
+    where there was none.
     """
 
-    status: str  # ok or failed
+    status: str
     parts: Mapping[str, str]
-    code: str  # of the library, as far as the notebook loaded it
+    code: str
     seconds: float
     saved: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
@@ -109,7 +128,10 @@ class Record:
         files.write_text(path, text + "\n")
 
     def stale(self, parts: Mapping[str, str]) -> str:
-        """Why the output must be made again, in words; empty where it need not be."""
+        """Why the output must be made again, in words; "" where it need not be.
+
+        parts: what it would be made from now.
+        """
         if self.status != "ok":
             return "the last run failed"
         different = []
@@ -141,7 +163,10 @@ def nothing_stored() -> bool:
 
 
 def record_path(mode: str, output: str) -> Path:
-    """Where the record of one output lies."""
+    """Where the record of one output lies.
+
+    output: its id.
+    """
     return files.state("runs", mode, f"{output}.json")
 
 
@@ -152,6 +177,8 @@ def step(
 ) -> Step:
     """Decide about one output from content hashes alone; no data file is read.
 
+    options: force, replace and overrides make it run whatever the hashes say.
+
     Raises: CatalogueError where its inputs are unknown names.
     """
     try:
@@ -160,13 +187,18 @@ def step(
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
     made_from = parts(entry, catalogue, options.mode)
+    # The notebook, with the modules beside it that its cells name.
     text = " ".join(cell for _, cell, _ in source.cells)
     modules = sorted(entry.path.parent.glob("*.py"))
     hashes = [file_hash(path) for path in modules if path.stem in text]
     made_from["notebook"] = digest([source.cells, hashes])
-    defaults = {name: given.default for name, given in source.parameters.items()}
-    files_named = [*_files_named(defaults | dict(values))]
-    made_from["parameters"] = digest([values, *files_named] if files_named else values)
+    # Its parameters, with the content of files that they name.
+    all_values = {name: given.default for name, given in source.parameters.items()}
+    all_values.update(values)
+    made_from["parameters"] = digest(values)
+    files_named = list(_files_named(all_values))
+    if files_named:
+        made_from["parameters"] = digest([values, *files_named])
     if options.force or (options.replace and entry.id != SCOREBOARD):
         reason = "--force" if options.force else "--replace"
     elif options.overrides:
@@ -178,7 +210,11 @@ def step(
 
 
 def _files_named(value: Any) -> Iterator[tuple[str, str]]:
-    """The hash of each file that the parameters name, such as a prompt of one's own."""
+    """(name, sha256) of each file that the parameters name, such as a prompt of one's
+    own.
+
+    value: a text, or mappings and lists of texts.
+    """
     if isinstance(value, Mapping):
         value = value.values()
     if isinstance(value, str):
@@ -195,7 +231,10 @@ def _values(
     source: Any,
     options: Options,
 ) -> dict[str, Any]:
-    """The values of the notebook's parameters in this run.
+    """The values of the notebook's parameters in this run: its defaults, those of the
+    entry, and over them those of the command line.
+
+    source: the notebook, read.
 
     Raises: notebook.NotebookRefused.
     """
@@ -214,7 +253,7 @@ def _values(
 
 
 def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
-    """The outputs that must be finished before `entry`."""
+    """The ids of the outputs that must be finished before `entry`; `*` means all."""
     if "*" in entry.after:
         return {output.id for output in catalogue.outputs}
     return set(entry.after)
@@ -230,6 +269,12 @@ def parts(
 ) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, but those of its
     notebook and of the library.
+
+    mode: "full" or "quick".
+
+    Returns: what is hashed, in words -> hash. The words stand in the reason of a run
+    ("changed: data").
+    Raises: CatalogueError where its inputs are unknown names.
     """
     inputs: dict[str, Any] = {}
     for name in entry.inputs:
@@ -289,7 +334,9 @@ def _results_read(
     catalogue: Catalogue,
     mode: str,
 ) -> dict[str, Any]:
-    """The hashes of the results that `entry` reads."""
+    """The hashes of the results that `entry` reads: those of the outputs that it waits
+    for, and for the scoreboard the catalogue.
+    """
     hashes: dict[str, Any] = {}
     folders = ("quick",) if mode == "quick" else ("", "mini")
     for name in sorted(waits_for(entry, catalogue)):
@@ -335,7 +382,11 @@ def _numbers(folder: Path) -> dict[str, str | None]:
 
 @functools.cache
 def _shared() -> Mapping[str, Any]:
-    """What is the same for every output of a run."""
+    """What is the same for every output of a run.
+
+    Returns: `library`: file -> hash; `printed`: paper -> hash of its tables;
+    `environment` and `mini`: a hash each.
+    """
     folder = files.data() / "paper_tables"
     # The tables beside the papers' folders: roundings, and cells that are no evidence.
     rules = _hashes_by_name(folder.glob("*.csv"))
@@ -379,7 +430,9 @@ def library() -> Path:
 
 
 def digest(value: Any) -> str:
-    """The sha256 of a JSON-like value."""
+    """The sha256 of a JSON-like value, 64 hexadecimal digits; the order of keys does
+    not count.
+    """
     text = json.dumps(
         value,
         sort_keys=True,
@@ -419,6 +472,8 @@ def _hashes_by_name(paths: Iterable[Path]) -> dict[str, str | None]:
 def checksums(name: str) -> Mapping[str, str]:
     """The sha256 of each file of a data set or recording, by its registry path.
 
+    name: of the data set or recording.
+
     Raises: datasets.UnknownName.
     """
     from nlgeval_lib import datasets
@@ -435,11 +490,10 @@ def from_numbers(entry: Entry, names: Iterable[str]) -> bool:
 
 
 def missing(names: Iterable[str]) -> dict[str, str]:
-    """The data sets among these that are not available here, with the reason; all others
-    are on this machine afterwards.
+    """The data sets among these that are not available here, with the reason.
 
-    Files that are in no local place are fetched, several at a time; a host that does
-    not answer is asked once.
+    All others are on this machine afterwards. Files that are in no local place are
+    fetched, several at a time; a host that does not answer is asked once.
     """
     names = list(dict.fromkeys(names))
     if not names:

@@ -1,9 +1,12 @@
 """Runs on the side, which leave the results alone: a sweep over parameter values; a
 check that results come out again.
 
-points = trials.points(entry, {"n_aspects": "5,10,20"})
-done, failed = trials.sweep(entry, points, jobs=2)
-trials.joined(entry, done)["cells"]
+  points = trials.points(catalogue, entry, {"n_aspects": "5,10,20"})
+  done, failed = trials.sweep(entry, points, jobs=2)
+  trials.joined(entry, done)["cells"]
+
+A `Point` is one run of a sweep, with one value of each parameter. `check` runs entries
+into a temporary folder and `compared` says what differs.
 """
 
 from __future__ import annotations
@@ -36,8 +39,11 @@ CELLS = "cells"  # the name of the comparison's own frame, <id>.csv
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep: the parameters' values as they were given, and the folder
-    of what it saved.
+    """One run of a sweep.
+
+    given: parameter -> its value, as it was given.
+    step: the decision about that run, with the values read.
+    folder: where it saves.
     """
 
     given: Mapping[str, str]
@@ -66,10 +72,15 @@ class SweepError(ValueError):
 
 
 def values(text: str) -> list[str]:
-    """`5,10,20` as three values, `[1,2],[3]` as two; a text that is no Python value is
-    split at its commas.
+    """The values of one parameter from a text: `5,10,20` are three, `[1,2],[3]` two.
+
+    A text that is no Python value is split at its commas.
 
     Raises: SweepError where one is empty.
+
+    Example:
+    >>> values("5,10,20"), values("[1,2],[3]"), values("mean,median")
+    (['5', '10', '20'], ['[1, 2]', '[3]'], ['mean', 'median'])
     """
     texts = []
     try:
@@ -93,6 +104,8 @@ def points(
     """Every combination of the values, the last parameter varying fastest.
 
     swept: parameter -> its values as text (see `values`).
+    mode: "full" or "quick".
+
     Raises: SweepError for parameters and values that the notebook refuses;
     CatalogueError.
     """
@@ -111,6 +124,7 @@ def points(
             raise SweepError(step.reason)
         folder = _folder(entry, mode) / _name(texts_by_name)
         combinations.append(Point(texts_by_name, step, folder))
+        # Different texts may be the same value to the notebook.
         read = {name: step.values[name] for name in swept}
         typed.add(json.dumps(read, default=str))
     if len(typed) < len(combinations):
@@ -126,11 +140,14 @@ def sweep(
     force: bool = False,
     timeout: int | None = None,
 ) -> tuple[list[Point], list[Point]]:
-    """Run the points that are not there yet: the finished points, and those that
-    failed.
+    """Run the points that are not there yet.
 
-    What a point saved is kept as soon as it is finished: a sweep that is stopped goes
-    on from there.
+    jobs: how many at a time.
+    force: run those too that are there.
+    timeout: seconds a cell may take.
+
+    Returns: the finished points, and those that failed. A finished point is kept at
+    once: a sweep that is stopped goes on from there.
     Raises: SweepError where data sets are missing; KeyboardInterrupt; OSError where
     results cannot be written.
     """
@@ -172,7 +189,10 @@ def _keep(
     saved: dict[str, Any],
     seconds: float,
 ) -> None:
-    """Write the record of a finished point."""
+    """Write the record of a finished point.
+
+    saved: the notebook's report.
+    """
     code = stale.code(saved.get("modules", ()))
     record = stale.Record("ok", point.step.parts, code, round(seconds, 2), saved)
     record.write(point.folder / "point.json")
@@ -182,8 +202,8 @@ def joined(entry: Entry, finished: Sequence[Point]) -> dict[str, pd.DataFrame]:
     """Every saved frame of the points under each other, the swept parameters as first
     columns.
 
-    `cells` is the comparison with the paper, the others have the names that the
-    notebook gave them. A column that the frame has already is called `NAME
+    Returns: `cells` is the comparison with the paper, the others have the names that
+    the notebook gave them. A column that the frame has already is called `NAME
     (parameter)`.
     """
     frames = defaultdict[str, list[pd.DataFrame]](list)
@@ -213,7 +233,10 @@ def save(
     tables: Mapping[str, pd.DataFrame],
     mode: str = "full",
 ) -> list[Path]:
-    """Write the joined frames below `results/sweeps/<id>/`; the paths."""
+    """Write the joined frames below `results/sweeps/<id>/`; the paths.
+
+    tables: as `joined` gives them.
+    """
     paths = []
     for name, frame in tables.items():
         stem = entry.id if name == CELLS else f"{entry.id}__{name}"
@@ -224,8 +247,10 @@ def save(
 
 
 def brief(frame: pd.DataFrame, swept: Sequence[str]) -> pd.DataFrame:
-    """The columns of a joined frame that tell points apart: the parameters, numbers,
+    """The columns of a joined frame in which points differ: the parameters, numbers,
     and texts that are not the same in every row.
+
+    swept: the parameters.
     """
     columns = []
     for name in frame.columns:
@@ -242,6 +267,7 @@ def brief(frame: pd.DataFrame, swept: Sequence[str]) -> pd.DataFrame:
 
 
 def _folder(entry: Entry, mode: str) -> Path:
+    """Where a sweep of an output saves, in a mode."""
     return files.results() / "sweeps" / ("quick" if mode == "quick" else "") / entry.id
 
 
@@ -255,6 +281,7 @@ def _name(point: Mapping[str, str]) -> str:
 
 
 def _job(point: Point, timeout: int | None) -> pool.Job:
+    """The job of a point; what an earlier run left in its folder is removed."""
     shutil.rmtree(point.folder, ignore_errors=True)
     point.folder.mkdir(parents=True)
     place = point.folder.resolve()
@@ -285,8 +312,13 @@ def check(
     jobs: int,
     say: Callable[[str], None],
 ) -> int:
-    """Run `entries` into a temporary folder and compare value by value; 0 where
-    nothing differs or failed, else 1.
+    """Run entries into a temporary folder and compare value by value with what is
+    saved.
+
+    jobs: notebooks at a time.
+    say: prints a line.
+
+    Returns: 0 where nothing differs or failed, else 1: the exit code.
     """
     saved = files.results().resolve()
     with tempfile.TemporaryDirectory(prefix="nlgeval-check-") as name:
@@ -320,8 +352,12 @@ def _verdict(
     saved: Path,
     fresh: Path,
 ) -> tuple[str, list[str]]:
-    """Whether the fresh results of an output equal the saved ones; and the differences,
-    or the cells that are not available here.
+    """Whether the fresh results of an output equal the saved ones.
+
+    saved, fresh: the results' folders.
+
+    Returns: "equal", "equal, less" or "differs"; and the differences (the first 20), or
+    the cells that are not available here.
     """
     folder = Path("mini" if entry.route == "mini" else "", entry.paper)
     paths = [*(fresh / folder).glob(f"{entry.id}.csv")]
@@ -350,8 +386,13 @@ def _verdict(
 def compared(
     saved: str, fresh: str, tolerance: float = saving.TOLERANCE
 ) -> tuple[list[str], list[str]]:
-    """Differences between two result files; and, of a comparison, how many of its
-    cells are not available here.
+    """How two result files differ.
+
+    saved, fresh: their texts, CSV.
+    tolerance: how far numbers may differ.
+
+    Returns: the differences; and, of a comparison with the paper, how many of its cells
+    are not available here.
     """
     first = pd.read_csv(io.StringIO(saved), dtype=str, keep_default_na=False)
     second = pd.read_csv(io.StringIO(fresh), dtype=str, keep_default_na=False)

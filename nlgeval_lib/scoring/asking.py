@@ -1,5 +1,10 @@
-"""Ask a language model stage by stage: progress is shown, every completion is
-stored, Ctrl-C loses none.
+"""Ask a language model stage by stage: progress is shown, every completion is stored,
+Ctrl-C loses none.
+
+`ask` drives a generator of stages: it sends the requests of each through the store to
+the engine and hands the completions back. `Run` counts what came of them over many
+calls. `Gentle` stands before the engine while it works, for Ctrl-C; `ProgressBar` shows
+the progress.
 """
 
 from __future__ import annotations
@@ -30,18 +35,22 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
 from nlgeval_lib.records import Completion
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # that end a run gently
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+# the fields of `Progress` that `Run` adds up
 COUNTS = ("total", "stored", "done", "failed", *_TOKENS)
+# what a record of a completion has
 RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
 # what a record of a completion has only where it is not empty
 _RARE = ("error", "reasoning", "reasoning_tokens")
+# the fields of `Progress` that are added up over the stages of a plan
 _SUMMED = ("done", "failed", *_TOKENS, "seconds")
 # Seconds between two printed lines, and to the first, where no live line can be drawn.
 _EVERY = 30.0
 _FIRST = 5.0
 # A line says for how many seconds no answer has come once they are this many.
 _SILENT = 5.0
+# says whether a completion can be read
 Reads = Callable[[Completion], bool]
 
 
@@ -49,10 +58,12 @@ Reads = Callable[[Completion], bool]
 class Run:
     """The outcome of one run over a store.
 
-    counts: as `Progress` has them. raw: the completions as records, None where they are
-    not wanted. served: the models that answered, as their servers called them.
-    ask_again: "empty" or "unparsed", the stored completions to be forgotten
-    before the run asks for them.
+    counts: the fields COUNTS of `Progress`, added up over all stages.
+    failures: the requests that got no completion, and why.
+    raw: the completions as records, None where they are not wanted.
+    served: the models that answered, as their servers called them.
+    ask_again: "empty" or "unparsed", the stored completions to be forgotten before the
+    run asks for them; "" for none.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -62,7 +73,7 @@ class Run:
     ask_again: str = ""
 
     def note(self, answers: Answers) -> None:
-        """Take in what could not be made, and who answered."""
+        """Take in what could not be made, and who answered, of one stage."""
         self.failures += answers.failed
         self.served |= answers.served
 
@@ -97,33 +108,27 @@ def ask(
     """The result of a generator of stages, each asked through the store with progress
     and noted in `run`.
 
-    name: whose stages these are, for the progress. reads: gives the function that says
-    whether a completion of a stage can be read.
+    stages: yields stages, gets the completions of each, and returns the result.
+    name: whose stages these are, for the progress.
+    engine: that answers what is not stored.
+    store: of the completions; None asks for all anew.
+    bar: shows the progress.
+    run: the counts are added to it.
+    reads: gives the function that says whether a completion of a stage can be read;
+    None for a stage whose completions are not read so.
+    Returns: what the generator returns.
+    Raises: KeyboardInterrupt, with every finished completion stored; and as the engine
+    does.
     """
 
     def answer(stage: Stage) -> Sequence[Draws]:
+        """The completions of a stage, asked for and counted."""
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
         if store is not None and run.ask_again in ("empty", "unparsed"):
             _forget(store, stage, engine, run.ask_again, bar.reads)
-        progress = Progress(total=0, stored=0)
-
-        def report(latest: Progress, batch: Sequence[Completion] = ()) -> None:
-            nonlocal progress
-            progress = latest
-            # A run that is being stopped prints nothing more.
-            if not gentle.pending:
-                bar.report(latest, batch)
-
-        try:
-            with Gentle(engine) as gentle:
-                answers = complete(
-                    gentle, stage.requests, stage.sampling, store, report
-                )
-        finally:
-            bar.close()
-            run.counts.update({count: getattr(progress, count) for count in COUNTS})
+        answers = _answers(stage, engine, store, bar, run)
         run.note(answers)
         if run.raw is not None:
             run.raw += _raw_records(stage, answers)
@@ -137,6 +142,30 @@ def ask(
         raise
 
 
+def _answers(
+    stage: Stage, engine: Engine, store: Store | None, bar: ProgressBar, run: Run
+) -> Answers:
+    """The completions of a stage, shown while they come.
+
+    They are counted in `run`, also where the run is stopped before the last.
+    """
+    progress = Progress(total=0, stored=0)
+
+    def report(latest: Progress, batch: Sequence[Completion] = ()) -> None:
+        nonlocal progress
+        progress = latest
+        # A run that is being stopped prints nothing more.
+        if not gentle.pending:
+            bar.report(latest, batch)
+
+    try:
+        with Gentle(engine) as gentle:
+            return complete(gentle, stage.requests, stage.sampling, store, report)
+    finally:
+        bar.close()
+        run.counts.update({count: getattr(progress, count) for count in COUNTS})
+
+
 def _forget(
     store: Store,
     stage: Stage,
@@ -144,7 +173,11 @@ def _forget(
     ask_again: str,
     reads: Reads | None,
 ) -> None:
-    """Remove the stored completions of a stage that are to be asked again."""
+    """Remove the stored completions of a stage that are to be asked again.
+
+    ask_again: "empty" or "unparsed"; what is unparsed, `reads` says: without it nothing
+    is removed.
+    """
     if ask_again == "unparsed" and reads is None:
         return
     keys = []
@@ -162,7 +195,9 @@ def _forget(
 
 
 def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:
-    """Every completion of a stage as a record."""
+    """Every completion of a stage as a record: its request, stage and draw,
+    then RAW.
+    """
     for request, draws in zip(stage.requests, answers, strict=True):
         for draw, completion in enumerate(draws):
             record = {"id": request.id, "stage": stage.name, "draw": draw}
@@ -183,6 +218,8 @@ class Gentle:
     method `stop` is stopped by it and then waited for; any other engine gets a
     KeyboardInterrupt where it waits. A second Ctrl-C ends the run at once.
 
+    pending: whether a signal came.
+    Everything else is the engine's own.
     Raises: KeyboardInterrupt at the end of the context, if a signal came and nothing
     has raised it yet.
     """
@@ -197,6 +234,11 @@ class Gentle:
         return getattr(self._engine, name)
 
     def __enter__(self) -> Any:
+        """Take over the signals that would raise a KeyboardInterrupt anywhere.
+
+        Only the main thread may; a signal with a handler of somebody else's is left
+        alone.
+        """
         self._handled = []
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
@@ -206,13 +248,18 @@ class Gentle:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
+        """Give the signals back, and raise what was put off."""
         for number in self._handled:
             signal.signal(number, signal.default_int_handler)
         if self.pending and kind is None:
             raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
-        """The handler of the signals."""
+        """The handler of the signals.
+
+        Raises: KeyboardInterrupt at once at the second signal, and where an engine that
+        cannot be stopped is being waited for.
+        """
         again = self.pending
         self.pending = True
         if again or (self._waiting and not self._stopping()):
@@ -222,11 +269,17 @@ class Gentle:
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """The engine's batches."""
+        """The engine's batches, until they end or the run is stopped.
+
+        asks, sampling: as the engine has them.
+        Raises: KeyboardInterrupt where a signal came and the engine cannot be stopped.
+        """
         batches: Any = self._engine.generate(asks, sampling)
         with contextlib.closing(batches):
             while True:
                 try:
+                    # Only while the engine is waited for may a signal interrupt: a
+                    # batch that was yielded is being stored.
                     self._waiting = True
                     late = self.pending and not self._stopping() and not self._raised
                     if late:
@@ -261,9 +314,13 @@ class Gentle:
 class ProgressBar:
     """The progress of a run: a live line on a terminal, elsewhere a line at intervals.
 
-    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator. plan: how
-    many completions a plan of many runs asks for; one line then goes on from stage to
-    stage, and says how much of the plan is made.
+    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator.
+
+    name: what the line begins with.
+    quiet: nothing is shown.
+    stream: where it is shown; None for standard error.
+    plan: how many completions a plan of many runs asks for; one line then goes on from
+    stage to stage, and says how much of the plan is made.
     """
 
     def __init__(
@@ -292,14 +349,18 @@ class ProgressBar:
         total: int,
         rows: int,
     ) -> None:
-        """Begin a new part of `rows` rows, after the first `start` of the `total`.
+        """Begin a new part of the rows. Nothing is printed where all rows are one part.
 
-        Nothing is printed where all rows are one part.
+        name: of the evaluator, for the line.
+        start: how many rows came before.
+        total: how many there are.
+        rows: how many this part has.
         """
         self._rows = ""
         if rows < total:
             self._rows = f" (rows {start + 1:,}-{start + rows:,} of {total:,})"
         moment = time.monotonic()
+        # The time for the rows to come is estimated by those that are done.
         if start and not self.quiet and moment >= self._printed + _EVERY:
             self._printed = moment
             seconds = (moment - self._began) * (total - start) / start
@@ -307,21 +368,29 @@ class ProgressBar:
             self._print(f"{name}: {start:,} of {total:,} rows, {remaining} left")
 
     def start(self, name: str, reads: Reads | None = None) -> None:
-        """Begin a new stage. reads: says whether a completion can be read."""
+        """Begin a new stage.
+
+        name: of the evaluator and the stage.
+        reads: says whether a completion can be read; None where no share of parsed ones
+        is shown.
+        """
         self.reads = reads
-        self.read = 0
-        self.came = 0
+        self.read = 0  # completions that could be read
+        self.came = 0  # completions that came, without errors
+        # One line goes on through all stages of a plan.
         if self._plan is not None:
             return
         self.name = name + self._rows
-        self.fault = ""
+        self.fault = ""  # the last error
         self._heard = time.monotonic()
-        self._bar: Any = None
-        self._next = -math.inf
+        self._bar: Any = None  # the live line, once one is drawn
+        self._next = -math.inf  # when the next line is due, where none is drawn
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
-        """Take in a batch; `engines.complete` calls this at its start and after each
-        batch.
+        """Take in a batch and show the progress.
+
+        `engines.complete` calls this at its start and after each batch.
+        progress: of the stage. batch: the completions that came now.
         """
         if self._plan is not None:
             progress = self._of_plan(progress, self._plan)
@@ -340,14 +409,18 @@ class ProgressBar:
             self._print_at_intervals(progress)
 
     def close(self) -> None:
-        """Leave the line as it stands; that of a plan is for the next stage too."""
+        """Leave the line as it stands, at a stage's end; that of a plan is for the next
+        stage too.
+        """
         self._finished = self._sum
         if self._bar is not None and self._plan is None:
             self._bar.close()
             self._bar = None
 
     def line(self, progress: Progress) -> str:
-        """The numbers as text."""
+        """The numbers as text: done, stored, failed, silence, share parsed, speed, time
+        left.
+        """
         failed = f"{progress.failed:,} failed"
         if progress.failed and self.fault:
             failed += f" (the last: {textwrap.shorten(self.fault, 80)})"
@@ -367,7 +440,11 @@ class ProgressBar:
         return ", ".join(texts)
 
     def _of_plan(self, progress: Progress, plan: int) -> Progress:
-        """The progress of a whole plan; how much its later stages ask is estimated."""
+        """The progress of a whole plan: what its finished stages did and this one does.
+
+        plan: completions in all. How much its later stages ask is estimated: where more
+        came than was planned, that is the total.
+        """
         sums = {}
         for name in _SUMMED:
             sums[name] = getattr(self._finished, name) + getattr(progress, name)
@@ -376,6 +453,7 @@ class ProgressBar:
         return self._sum
 
     def _draw(self, progress: Progress) -> None:
+        """Draw the live line, or draw it anew."""
         from tqdm import tqdm
 
         if self._bar is None:
@@ -393,6 +471,9 @@ class ProgressBar:
             self.close()
 
     def _print_at_intervals(self, progress: Progress) -> None:
+        """Print a line where one is due: at the start, and then not more often than
+        `_EVERY`.
+        """
         moment = time.monotonic()
         if self._next == -math.inf:
             self._next = moment + _FIRST
@@ -404,11 +485,17 @@ class ProgressBar:
             self._print(f"{self.name}: {self.line(progress)}")
 
     def _print(self, line: str) -> None:
+        """Print a line at once."""
         print(line, file=self.stream, flush=True)
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people read them: 45 s, 3 min, 2.5 h, 1.2 days."""
+    """Seconds as people read them.
+
+    Example:
+        >>> duration(45), duration(170), duration(9000), duration(200_000)
+        ('45 s', '3 min', '2.5 h', '2.3 days')
+    """
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 6000:

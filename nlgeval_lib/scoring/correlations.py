@@ -1,5 +1,10 @@
 """Tables of correlations with intervals, in the keys of the printed tables; outputs
 placed in `X[system, input]`.
+
+`Grid` places values of outputs in the matrix and measures there: `correlate` one judge,
+`compare` two, `rank_judges` many, `ceiling` the raters themselves. `table` correlates
+many judges with many ratings, a row a cell; `averaged` adds means of its cells; `cells`
+and `printed_averages` make it ready to be compared with what a paper prints.
 """
 
 from __future__ import annotations
@@ -14,7 +19,8 @@ import pandas as pd
 from nlgeval_lib import meta, papers
 
 FEWEST = 3  # outputs with a score and a rating, for a correlation
-KEY = ["row", "column", "statistic"]
+KEY = ["row", "column", "statistic"]  # what names a cell, here and in printed tables
+# one value an output, in the order of the items
 Scores: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
 
@@ -22,11 +28,15 @@ class Grid:
     """Places the values of `items` in `X[system, input]`, in order of first appearance,
     and measures there.
 
-    items: a frame with `input_id` and `system_id`, a row an output. A system with
-    several outputs for one input gets one row an occurrence (`repeated` is then true):
-    inputs can still be resampled, systems cannot; at level "system" a further output is
-    an input of its own instead. flat: inputs and systems are not known: values stay one
-    row. families, topics: a label a row of the items, of its system and of its input.
+    items: a frame with `input_id` and `system_id`, a row an output.
+    level: of the correlations: "dataset", "input" or "system".
+    flat: inputs and systems are not known: values stay one row.
+    families, topics: a label a row of the items, of its system and of its input; labels
+    that are the same are resampled together.
+
+    A system with several outputs for one input gets one row of the matrix an occurrence
+    (`repeated` is then true): inputs can still be resampled, systems cannot. At level
+    "system" a further output is an input of its own instead.
     """
 
     def __init__(
@@ -37,6 +47,7 @@ class Grid:
         families: Scores | None = None,
         topics: Scores | None = None,
     ) -> None:
+        # `turn` is 0 for a system's first output for an input, 1 for its second.
         output_key = ["system_id", "input_id"]
         self._labels = items.index
         self._places = pd.MultiIndex.from_frame(items[output_key])
@@ -46,12 +57,14 @@ class Grid:
             items = items.assign(input_id=inputs)
             turn = turn * 0
         self.repeated = bool(turn.any())
+        # Row and column of each output, and the names that they stand for.
         systems = list(zip(items["system_id"], turn, strict=True))
         self._row, self.systems = pd.factorize(pd.Series(systems, dtype=object))
         self._column, self.inputs = pd.factorize(items["input_id"])
         self.n = len(items)
         self.flat = flat
         self.n_systems = items["system_id"].nunique()
+        # what `meta` resamples together: a label a row, and a label a column
         self.together: dict[str, Any] = {}
         if families is not None and not flat:
             first = self._first_rows(self._row)
@@ -59,15 +72,17 @@ class Grid:
         if topics is not None and not flat:
             first = self._first_rows(self._column)
             self.together["input_groups"] = np.asarray(topics, dtype=object)[first]
+        # places of the matrix without an output
         if flat:
             self.n_holes = 0
         else:
             self.n_holes = len(self.systems) * len(self.inputs) - self.n
 
     def matrix(self, values: Scores) -> np.ndarray:
-        """`values` (one a row of the items) as `X[system, input]`, NaN where there is
-        no output.
+        """Values as `X[system, input]`, NaN where there is no output; of a flat grid,
+        as they are.
 
+        values: one a row of the items, in their order.
         Raises: ValueError where there are not as many values as items, or a series has
         the items' labels in another order.
         """
@@ -90,7 +105,9 @@ class Grid:
         return np.unique(places, return_index=True)[1]
 
     def _named(self, values: Scores) -> Any:
-        """The matrix of values with the names of systems and inputs."""
+        """The matrix of values with the names of systems and inputs, which records of
+        intervals show.
+        """
         matrix = self.matrix(values)
         if self.flat:
             return matrix
@@ -106,7 +123,9 @@ class Grid:
     def _check_order(self, labels: pd.Index) -> None:
         """Pass where these are not the items' labels in another order.
 
-        Raises: ValueError.
+        A series that was sorted would else be correlated output by wrong output.
+        labels: the index of a series.
+        Raises: ValueError with the code that aligns them.
         """
         expected = self._labels
         code = "items.index"
@@ -125,6 +144,8 @@ class Grid:
     def interval(self, ci: str | None = "auto") -> str | None:
         """The interval, and the test, for "auto": the default, or over inputs alone
         where systems are repeated.
+
+        ci: as `meta.correlate` has it; other words are given back.
         """
         return "jack-inputs" if ci == "auto" and self.repeated else ci
 
@@ -142,6 +163,14 @@ class Grid:
         """The coefficient with its interval, and what the interval of a mean of several
         is made from.
 
+        scores, human: one value a row of the items, NaN where there is none.
+        coef: "pearson", "spearman" or a "kendall...", as `meta.correlate` has it.
+        level: "dataset", "input" or "system".
+        nan: the policy for missing scores.
+        ci: the interval; "auto" as `interval` has it, None for none.
+        n_boot, seed: of an interval by resampling.
+        Returns: the correlation, its items counted; and its replicates, None where
+        there are none or the value is NaN.
         Raises: ValueError where policy "error" is asked for and a rated item has no
         score; and what `meta` refuses.
         """
@@ -173,7 +202,11 @@ class Grid:
     ) -> Any:
         """The paired test of two scores on the items that both have.
 
-        settings, Raises: those of `meta.compare`.
+        first, second, human: one value a row of the items.
+        nan: the policy for missing scores.
+        settings: those of `meta.compare`.
+        Raises: ValueError where policy "error" is asked for and a rated item has no
+        score; and what `meta.compare` refuses.
         """
         policy = self._policy(nan, human, first, second)
         settings = {"units": self.interval(), **settings}
@@ -192,6 +225,7 @@ class Grid:
     ) -> meta.RankSets:
         """The ranks that each of many judges can have, on the items that all scored.
 
+        judges: name -> scores. human: the ratings. coef: as `correlate` has it.
         Raises: those of `meta.rank_judges`.
         """
         scores = {name: self.matrix(values) for name, values in judges.items()}
@@ -211,6 +245,10 @@ class Grid:
     ) -> Any:
         """How well each rater follows the mean of the others: what a judge can be
         expected to reach.
+
+        raters: the ratings of each, one value a row of the items.
+        coef, level, ci, n_boot, seed: as `correlate` has them.
+        Returns: as `meta.human_ceiling`, with the items counted and the units named.
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
         interval = self.interval(ci)
@@ -229,7 +267,11 @@ class Grid:
         human: Scores,
         *scores: Scores,
     ) -> str:
-        """The policy for `meta`: "error" is checked here, on the rated rows alone."""
+        """The policy for `meta`: "error" is checked here, on the rated rows alone.
+
+        `meta` sees the holes of the matrix as missing scores, too. Raises: ValueError
+        where a rated row has no score.
+        """
         if nan != "error":
             return nan
         rated = ~np.isnan(np.asarray(human, dtype=float))
@@ -276,12 +318,14 @@ def table(
     scores: {row label: scores}, or {row label: {column label: scores}} for a judge with
     a score an aspect.
     human: {column label: ratings, or the name of a column of `items`}.
+    coefs: the coefficients, each a `statistic` of the table.
+    level: "dataset", "input" or "system".
+    nan: the policy for missing scores.
+    ci, n_boot, seed: the interval, as `Grid.correlate` has it.
     average: label of one more column, the mean of a judge's coefficients over the
-    columns (see `averaged`).
-    nan: the policy for missing scores. scale: factor on value and interval; some papers
-    print correlations times 100.
-
-    Returns `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and
+    columns (see `averaged`); "" for none.
+    scale: factor on value and interval; some papers print correlations times 100.
+    Returns: `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and
     the `replicates`. Where fewer than three outputs have both a score and a rating the
     value is NaN, and the reason says so.
     Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate`
@@ -384,7 +428,9 @@ def _cell(
 
 
 def _statistic(coef: str) -> str:
-    """The name that the printed tables have for a coefficient."""
+    """The name that the printed tables have for a coefficient: "kendall" for each of
+    its forms.
+    """
     return "kendall" if coef.startswith("kendall") else coef
 
 
@@ -399,11 +445,14 @@ def coefficient(
     scale: float = 1.0,
     **_: Any,
 ) -> Callable[[np.ndarray], float]:
-    """The coefficient of a table's column as a function of the scores alone, without
-    an interval.
+    """The coefficient of a table's cell as a function of the scores alone, without an
+    interval.
 
-    items, coefs, level, nan, scale: as for `table`; its other options change nothing.
+    items, coefs, level, nan, scale: as `table` has them; its other options change
+    nothing.
+    ratings: one value a row of the items.
     statistic: the table's name of the coefficient.
+    Returns: a function from scores, one a row of the items, to the value.
     """
     coef_of = {_statistic(coef): coef for coef in coefs}
     grid = Grid(items, level)
@@ -425,11 +474,16 @@ def averaged(
     """The mean of coefficients over the columns of a table, or over its rows: a new
     column, or row, named `label`.
 
-    digits: each coefficient is rounded to so many before, and the signature says so.
+    table: as `table` gives it.
+    over: "column" or "row".
+    digits: each coefficient is rounded to so many before, as some papers do, and the
+    signature says so; None for no rounding.
+    Returns: rows of the same form, to be joined to the table. `n` is the smallest of
+    the cells'. `own_sd`, where the cells have it, is that of a mean of cells whose
+    draws are independent.
     The interval is that of the mean of the replicates, or of the mean without each
     unit: cells on the same items share their resamples (same seed); for columns from
-    different data sets pass different seeds to `table`. `own_sd`, where the cells have
-    it, is that of a mean of cells whose draws are independent.
+    different data sets pass different seeds to `table`.
     """
     grouped_by = {"column": "row", "row": "column"}[over]
     rounding = ""
@@ -438,41 +492,52 @@ def averaged(
         rounding = f"|aspects:rounded({digits})"
     means = []
     for (key, statistic), cells in table.groupby([grouped_by, "statistic"], sort=False):
-        value = float(cells["value"].mean(skipna=False))
-        stated, *judge = cells["signature"].iat[0].partition("|judge:")
-        start, has_interval, interval = stated.partition("|ci:")
-        replicates = []
-        if has_interval:
-            replicates = list(cells.get("replicates", [None]))
-        ends = meta.intervals.of_mean(replicates, value)
-        ci = ends.signature()
-        if not ci and not np.isnan(ends.low):
-            ci = f"|ci:{interval}"
-        reasons = [*cells.loc[cells["value"].isna(), "reason"], ends.reason]
-        mean = {
-            grouped_by: key,
-            over: label,
-            "statistic": statistic,
-            "value": value,
-            "n": cells["n"].min(),
-            "ci_low": ends.low,
-            "ci_high": ends.high,
-            "signature": f"mean-of:{len(cells)}|{start}{ci}{''.join(judge)}{rounding}",
-        }
-        if "own_sd" in cells:
-            squares = (cells["own_sd"] ** 2).sum(skipna=False)
-            mean["own_sd"] = np.sqrt(squares) / len(cells)
-            mean["draws"] = cells["draws"].min()
-        mean["reason"] = "; ".join(dict.fromkeys(filter(None, reasons)))
-        means.append(mean)
+        place = {grouped_by: key, over: label, "statistic": statistic}
+        means.append(place | _mean_cell(cells, rounding))
     return pd.DataFrame(means)
+
+
+def _mean_cell(cells: pd.DataFrame, rounding: str) -> dict[str, Any]:
+    """The mean of cells with its interval, as the columns of a table.
+
+    rounding: what the signature says of it.
+    """
+    value = float(cells["value"].mean(skipna=False))
+    # The mean has the first cell's signature, but an interval of its own.
+    stated, *judge = cells["signature"].iat[0].partition("|judge:")
+    start, has_interval, interval = stated.partition("|ci:")
+    replicates = []
+    if has_interval:
+        replicates = list(cells.get("replicates", [None]))
+    ends = meta.intervals.of_mean(replicates, value)
+    ci = ends.signature()
+    if not ci and not np.isnan(ends.low):
+        ci = f"|ci:{interval}"
+    mean = {
+        "value": value,
+        "n": cells["n"].min(),
+        "ci_low": ends.low,
+        "ci_high": ends.high,
+        "signature": f"mean-of:{len(cells)}|{start}{ci}{''.join(judge)}{rounding}",
+    }
+    if "own_sd" in cells:
+        # the spread of a mean of independent cells
+        squares = (cells["own_sd"] ** 2).sum(skipna=False)
+        mean["own_sd"] = np.sqrt(squares) / len(cells)
+        mean["draws"] = cells["draws"].min()
+    reasons = [*cells.loc[cells["value"].isna(), "reason"], ends.reason]
+    mean["reason"] = "; ".join(dict.fromkeys(filter(None, reasons)))
+    return mean
 
 
 # -- beside the printed ones
 
 
 def noted(table: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataFrame:
-    """The same correlations, each reason after what `notes` say of (row, column)."""
+    """The same correlations, each reason after what `notes` say of its cell.
+
+    notes: (row, column) -> text.
+    """
     keys = zip(table["row"], table["column"], strict=True)
     beginnings = pd.Series([notes.get(key, "") for key in keys], table.index)
     reasons = beginnings + "; " + table["reason"]
@@ -483,6 +548,7 @@ def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
     """Tables of correlations as one frame for `report.Output.compare`.
 
     extra: the rows that have no printed one.
+    Returns: the tables without replicates, with a column `extra`.
     """
     joined = pd.concat(tables, ignore_index=True)
     joined = joined.drop(columns=["replicates", "part"], errors="ignore")
@@ -498,8 +564,11 @@ def printed_averages(
     """The printed averages that `ours` has at most from a run, computed from the
     printed cells of their rows.
 
-    Route `published`; a row that does not print all the table's columns is left out.
-    Join the result to `ours`.
+    paper, table: as `papers.load` names them.
+    ours: the cells that are there; without a `route`, they are none of a run.
+    label: the table's column of averages.
+    Returns: cells of route `published`, to be joined to `ours`; a row that does not
+    print all the table's columns is left out.
     Raises: ValueError for a table without a column `label`.
     """
     printed = papers.load(paper, table).query("number.notna()")

@@ -1,4 +1,10 @@
-"""One run of an evaluator over rows: every row gets its score or a reason."""
+"""One run of an evaluator over rows: every row gets its score or a reason.
+
+`prepared` makes a `Job` from the words of a command line: the evaluator, the engine and
+the store, and rows that were checked. The job then scores part by part (`parts`,
+`score`), fits first (`fit`, `cross_fit`), only makes completions (`fill`), or says what
+it would ask (`planned`). `record` and `summary` say what was done.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +51,17 @@ class Job:
     store.
 
     An evaluator scores a part of the rows at a time; one whose scores depend on all of
-    them says so: `whole_file = True`. repeated: which rows are there twice, in words,
-    after `check`.
+    them says so: `whole_file = True`.
+
+    name: of the evaluator, as the user gave it.
+    data: the rows.
+    evaluator: a metric, a metric of pairs or a judge.
+    engine: that answers a judge; None for a metric.
+    store: of the completions; None for a metric.
+    skip_incomplete: whether a row that lacks something gets a reason in place of a
+    score, rather than ending the run.
+    run: what came of the completions.
+    repeated: which rows are there twice, in words, after `check`; "" where none is.
     """
 
     name: str
@@ -64,8 +79,11 @@ class Job:
         return isinstance(self.evaluator, Judge)
 
     def notice(self) -> str:
-        """What a user should know before the first row is scored, in one line: the
-        encoder, the draws; "" if nothing.
+        """What a user should know before the first row is scored, in one line; "" if
+        nothing.
+
+        Of a metric its own notice (the encoder), of a judge how many completions its
+        default of draws means.
         """
         if not self.judge:
             if hasattr(self.evaluator, "notice"):
@@ -82,6 +100,8 @@ class Job:
     def check(self) -> None:
         """Pass where all rows can be scored, and note which are there twice.
 
+        All rows are read once for this, so that a run does not end after hours at a
+        cell that will not do.
         Raises: InputError for a column that is not there, and, unless incomplete rows
         are to be skipped, for the first row that lacks something; and as the parts of
         the data do.
@@ -106,7 +126,10 @@ class Job:
         self.repeated = rows.repeated(self.data, keys)
 
     def _incomplete(self, part: Rows) -> dict[int, str]:
-        """Position -> the reason why a row cannot be scored."""
+        """Position in the part -> the reason why a row cannot be scored.
+
+        Raises: InputError for a column that is not there.
+        """
         if self.judge:
             needs = tuple(self.evaluator.needs)
             if "output_1" not in needs:  # a judge of pairs is shown two
@@ -133,7 +156,11 @@ class Job:
     def _judge_and_stages(
         self, frame: pd.DataFrame, criteria: bool = False
     ) -> tuple[Judge, list[Sample], Stages[Any]]:
-        """The judge for this engine, the rows as its samples, and what it asks."""
+        """The judge for this engine, the rows as its samples, and what it asks.
+
+        frame: complete rows. criteria: the stages of an HD-Eval that is not fitted,
+        which end at the scores on its criteria.
+        """
         judge = self.evaluator.for_engine(self.engine)
         samples = judge.given(frame)
         if criteria:
@@ -143,9 +170,11 @@ class Job:
     def parts(
         self, bar: ProgressBar, score_file: ScoreFile | None = None
     ) -> Iterator[pd.DataFrame]:
-        """`value, status, reason` and perhaps `details` for every row, part by part;
-        scores that `score_file` has are not made again.
+        """The scores of every row, part by part: `value, status, reason` and perhaps
+        `details`.
 
+        bar: shows the progress.
+        score_file: keeps the scores of each part; what it has is not made again.
         Raises: ValueError for what the evaluator refuses; EngineError; Unavailable;
         KeyboardInterrupt with every finished completion stored.
         """
@@ -160,11 +189,17 @@ class Job:
             start += len(part)
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
-        """All parts as one frame. Raises: as `parts`."""
+        """All parts as one frame, in the order of the rows.
+
+        Raises: as `parts`.
+        """
         return _joined(list(self.parts(bar)))
 
     def _scored(self, part: Rows, bar: ProgressBar) -> pd.DataFrame:
-        """The scores of a part; the reason for each row that cannot be scored."""
+        """The scores of a part; the reason for each row that cannot be scored.
+
+        Returns: as `parts`, in the order of the part's rows.
+        """
         reasons = self._incomplete(part)
         frame = _without(part.frame, reasons)
         if self.judge:
@@ -175,6 +210,7 @@ class Job:
             scored = self.evaluator.score(frame)
         if not reasons:
             return scored
+        # Put the rows that were left out back into their places, with their reasons.
         positions = sorted(reasons)
         gaps = []
         for position in positions:
@@ -187,7 +223,10 @@ class Job:
     def fit(self, rated: Rows | Parts, bar: ProgressBar) -> None:
         """Fit the evaluator on rated rows.
 
-        Raises: ValueError where it learns nothing or the rows do not serve.
+        rated: rows with ratings, all of which are held at once.
+        bar: shows the progress.
+        Raises: InputError where it is not fitted on ratings; ValueError where it learns
+        nothing or the rows do not serve.
         """
         if not hasattr(self.evaluator, "fit"):
             raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
@@ -209,7 +248,9 @@ class Job:
         """As `score`, each row by the evaluator as fitted on the rows of the other
         folds; an input is in one fold.
 
-        Rows need ratings; without an `input_id`, the output names the input.
+        folds: how many. Rows need ratings; without an `input_id`, the output names the
+        input.
+        score_file: keeps the scores of all rows as one part.
         Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
         """
         data = self.data = self.data.whole()
@@ -220,8 +261,10 @@ class Job:
             raise InputError(
                 f"--cross-fit {folds}: {data.name} has {len(inputs)} inputs"
             )
+        # Inputs, not rows, are dealt out: no input has outputs on both sides.
         order = np.random.default_rng(0).permutation(len(inputs))
-        fold = (order % folds)[codes]
+        fold_of_input = order % folds
+        fold = fold_of_input[codes]
         parts = []
         fitted_on = []
         for number in range(folds):
@@ -237,9 +280,9 @@ class Job:
         return scores
 
     def fill(self, bar: ProgressBar) -> str:
-        """Make and store the completions of all rows; how many scores could be read
-        from them, in words.
+        """Make and store the completions of all rows, without writing scores.
 
+        Returns: how many scores could be read from them, in words.
         Raises: as `score`.
         """
         if not self.unfitted():
@@ -257,8 +300,9 @@ class Job:
 
     def criteria(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row that can be scored on every criterion of an HD-Eval
-        that is not fitted; NaN: missing.
+        that is not fitted.
 
+        Returns: rows x criteria; NaN where a score is missing.
         Raises: as `score`.
         """
         from nlgeval_lib.evaluators import hdeval
@@ -268,7 +312,8 @@ class Job:
         return hdeval.values(self._ask(stages, judge, samples, bar), frame.index)
 
     def planned(self) -> list[Stage]:
-        """The stages that would be asked, none of them asked.
+        """The stages that would be asked, none of them asked; what is stored is
+        counted.
 
         Raises: ValueError for what the evaluator refuses, and what the engine would.
         """
@@ -279,7 +324,9 @@ class Job:
         return plan
 
     def unfitted(self) -> bool:
-        """Whether the evaluator has criteria whose scores nothing joins yet."""
+        """Whether the evaluator has criteria whose scores nothing joins yet: an HD-Eval
+        whose aggregator needs ratings and has none.
+        """
         from nlgeval_lib.evaluators.hdeval import HDEval
 
         if not isinstance(self.evaluator, HDEval):
@@ -299,12 +346,13 @@ class Job:
         A completion has only its key: the sample that it is about is found by the keys
         of its request's draws.
         """
+        # reversed, so that of samples alike in id the first counts
         by_id = {sample.id: sample for sample in reversed(samples)}
 
         def reader(stage: Stage) -> Reads | None:
             if stage.name not in PARSED:
                 return judge.list_reader(stage.name)
-            by_key: dict[str, Sample | None] = {}
+            by_key: dict[str, Sample | None] = {}  # filled at the first completion
 
             def reads(completion: Completion) -> bool:
                 if not by_key:
@@ -321,8 +369,12 @@ class Job:
     # -- the record and the summary
 
     def key(self) -> str:
-        """What determines the scores of the rows, where they are the evaluator's alone;
-        empty where a model is asked, whose completions are stored.
+        """What determines the scores of the rows, where they are the evaluator's alone,
+        as text.
+
+        A run that was stopped goes on from the parts of one with the same key
+        (`ScoreFile`). "" where a model is asked, whose completions are stored, and
+        where the rows are no file's.
         """
         data = self.data
         if self.judge or isinstance(data, Rows) or not data.sha256:
@@ -346,6 +398,9 @@ class Job:
     def record(self, tally: Tally) -> dict[str, Any]:
         """What is recorded beside these scores: evaluator, engine, input, counts,
         versions.
+
+        tally: of all parts.
+        Returns: plain values under the names that they have in the record.
         """
         columns = {}
         for ours, column in self.data.theirs.items():
@@ -401,7 +456,10 @@ class Job:
         return record
 
     def summary(self, tally: Tally) -> list[str]:
-        """Coverage, what was asked, the signature: a line each."""
+        """Coverage, what was asked, the signature: a line each.
+
+        tally: of all parts.
+        """
         lines = tally.lines()
         if self.run.counts:
             lines.append(self.run.summary())
@@ -423,9 +481,17 @@ def prepared(
     """A job from the words of a command line; a problem with the rows is found before
     an engine starts.
 
-    ready: an engine that is there already, in place of the chosen one. given: further
-    arguments of the evaluator, as they are. A checkpoint that was trained here without
-    rubric, reference or feedback is asked without, unless a setting names it.
+    data: the rows.
+    name: of the evaluator.
+    settings: its settings, as `name=value` texts.
+    choice: of the engine and the store; an empty one for a metric.
+    load: a file of the evaluator's own `save`; "" for none.
+    skip_incomplete: as `Job` has it.
+    ready: an engine that is there already, in place of the chosen one.
+    given: further arguments of the evaluator, as they are.
+
+    A checkpoint that was trained here without rubric, reference or feedback is asked
+    without, unless a setting names it.
     Raises: InputError; EngineError; Unavailable; StoreError.
     """
     asks = named.asks(name)
@@ -450,7 +516,8 @@ def prepared(
 
 
 def _engine_arguments(name: str, choice: EngineChoice) -> dict[str, Any]:
-    """The arguments of an evaluator that asks nothing through the store.
+    """The arguments of an evaluator that asks nothing through the store: `engine`,
+    `model` or none.
 
     Raises: InputError for `--on`; and as `EngineChoice.start`.
     """
@@ -470,10 +537,14 @@ def _settings_as_trained(
     settings: Sequence[str],
     arguments: Mapping[str, Any],
 ) -> list[str]:
-    """The setting by which a checkpoint of `finetune` is asked as it was trained.
+    """The setting by which a checkpoint of `finetune` is asked as it was trained, such
+    as rubric=no.
 
-    Empty where its examples had all parts, and where a setting says it already.
+    model: its folder. settings, arguments: what says how it is asked already.
+    Returns: one setting, or none: where its examples had all parts, where a setting
+    says it already, and for a model that was not trained here.
     """
+    # what `finetune` writes beside the weights
     record = Path(model) / "nlgeval.json"
     if not record.is_file():
         return []
@@ -494,6 +565,7 @@ def _connect(
 ) -> None:
     """Give a job its store and its engine.
 
+    engine: one that is there already; None for the chosen one, which is started.
     Raises: InputError; EngineError; StoreError.
     """
     job.store = named.store(choice.store)

@@ -1,5 +1,9 @@
 """An evaluator, an engine and a store from names and settings as a command line has
 them.
+
+`EngineChoice` holds what was said of the engine and starts it; `evaluator` makes the
+evaluator; `store` opens the store, `check_store` says whether it can be written, and
+`check_stand_in` keeps completions of tiny stand-in models out of a store of real ones.
 """
 
 from __future__ import annotations
@@ -32,20 +36,31 @@ _CLASSES = {
     "transformers": "TransformersEngine",
 }
 ENGINES = (*_CLASSES, "replay")
-SMALL = 500_000_000  # bytes of weights; every model that a paper here asked is larger
+# Fewer bytes of weights are a stand-in's; each model that a paper here asked has more.
+SMALL = 500_000_000
 STAND_INS = "stand-ins.json"  # in a store: the tiny models whose completions it holds
 
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Which model is asked, by which engine (its short name), and with which options.
+    """Which model is asked, by which engine, and with which options.
 
-    settings: `name=value` texts. store: the completions' folder, "" for the checkout's
-    own. planning: a stand-in is started that loads no weights; it counts tokens where
-    the model's tokenizer, or this `tokenizer`, is here.
+    engine: its short name, one of ENGINES; "" for none.
+    model: as the engine takes it: a name of a hub or a server, or a folder.
+    revision: of the model; "" for the engine's default.
+    base_url: the server's address, for the engine openai.
+    settings: `name=value` texts, options of the engine.
+    store: the completions' folder, "" for the checkout's own.
+    tokenizer: in planning, a folder or name to count tokens with; "" for the model's
+    own.
+    planning: a stand-in is started that loads no weights; it counts tokens where the
+    model's tokenizer, or `tokenizer`, is here.
     ask_again: which stored completions are asked again, "empty" or "unparsed" ones
-    ("failed" are not stored). on: "ray" for `replicas` on the GPUs of this machine,
-    "ray=ADDRESS" on those of a cluster. shard: part i of n by key.
+    ("failed" are not stored).
+    on: "ray" for `replicas` on the GPUs of this machine, "ray=ADDRESS" on those of a
+    cluster; "" for this process.
+    replicas: how many engines, with `on`.
+    shard: part i of n by key, (i, n) from 1; the engine asks only for its part.
     """
 
     engine: str = ""
@@ -62,8 +77,9 @@ class EngineChoice:
     shard: tuple[int, int] = (1, 1)
 
     def start(self, recorded: Store | None = None) -> Any:
-        """The engine. recorded: the store that `replay` answers from.
+        """The engine, ready to be asked.
 
+        recorded: the store that `replay` answers from; None for the checkout's own.
         Raises: InputError naming the setting; EngineError where the engine cannot
         start.
         """
@@ -80,6 +96,7 @@ class EngineChoice:
             if recorded is None:
                 recorded = store()
             return engines.ReplayEngine(recorded, **common)
+        # `engines` loads the module of a class when it is asked for.
         kind = getattr(engines, _CLASSES[name])
         arguments = parsed(
             kind,
@@ -106,7 +123,7 @@ class EngineChoice:
         return engine
 
     def _check(self) -> None:
-        """Pass where the choice names a model and an engine that can be so.
+        """Pass where the choice names a model and an engine that can ask it.
 
         Raises: InputError naming the setting.
         """
@@ -133,7 +150,11 @@ class EngineChoice:
                 )
 
     def _stand_in(self, options: Mapping[str, Any]) -> Engine:
-        """An engine that loads no weights, under the name and revision of the model."""
+        """An engine that loads no weights, under the name and revision of the model, so
+        that what is stored of it counts.
+
+        options: of the engine.
+        """
         revision = self.revision or None
         label, identity = models.identify(self.model, revision, options.get("name"))
         if not identity:
@@ -144,7 +165,11 @@ class EngineChoice:
         return engine
 
     def _on_ray(self, kind: Any, arguments: Mapping[str, Any]) -> Engine:
-        """The engine with its replicas on the GPUs of this machine or of a cluster."""
+        """The engine with its replicas on the GPUs of this machine or of a cluster.
+
+        kind: the engine's class. arguments: of one engine; they say how many GPUs it
+        takes.
+        """
         gpus = arguments.get("tensor_parallel_size", 1)
         gpus *= arguments.get("pipeline_parallel_size", 1)
         return engines.RayEngine(
@@ -155,7 +180,9 @@ class EngineChoice:
         )
 
     def _plan_without_server(self, engine: Any) -> None:
-        """Let a plan go on where no server says whose completions are stored."""
+        """Let a plan go on where no server says whose completions are stored, with a
+        warning.
+        """
         try:
             _ = engine.revision
         except EngineError as error:
@@ -165,9 +192,11 @@ class EngineChoice:
             engine.dialect = "vllm"
 
     def _counter(self, needed: bool) -> Callable[[Sequence[Request]], list[int] | None]:
-        """The function that counts prompt tokens, those of a chat's template included;
-        it gives None for a model without a tokenizer here.
+        """The function that counts prompt tokens, those of a chat's template included.
 
+        needed: whether a tokenizer that is not here is an error.
+        Returns: a function of requests; it gives None for a model without a tokenizer
+        here.
         Raises: InputError where the tokenizer is needed and not here.
         """
         name = self.tokenizer or self.model
@@ -204,7 +233,10 @@ class EngineChoice:
 
 
 def _is_plain_address(url: str) -> bool:
-    """Whether it is a server's address without a user name or a key in it."""
+    """Whether it is a server's address without a user name or a key in it.
+
+    Such an address is recorded beside the scores.
+    """
     try:
         address = urlsplit(url)
     except ValueError:  # of brackets that are not closed
@@ -221,8 +253,9 @@ def store(folder: str | Path | None = None) -> Store:
 def check_store(store: Store) -> None:
     """Pass where completions can be written; a missing folder is not made yet.
 
-    Raises: InputError.
+    Known before a model is asked. Raises: InputError.
     """
+    # the nearest folder that is there: it must let the others be made
     folder = store.folder
     while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
@@ -240,7 +273,8 @@ def check_store(store: Store) -> None:
 def plugin(path: str) -> None:
     """Run a Python file, so that the evaluators that it registers are known.
 
-    Raises: InputError naming the file.
+    Raises: InputError naming the file, for what is no Python file and for whatever it
+    raises.
     """
     spec = importlib.util.spec_from_file_location(
         f"nlgeval_plugin_{Path(path).stem}", path
@@ -259,7 +293,8 @@ def plugin(path: str) -> None:
 
 
 def asks(name: str) -> bool:
-    """Whether an evaluator of this name asks a language model.
+    """Whether an evaluator of this name asks a language model through the store: a
+    `Judge`.
 
     Raises: ValueError with the nearest names.
     """
@@ -273,15 +308,17 @@ def evaluator(
     load: str = "",
     **fixed: Any,
 ) -> Any:
-    """An evaluator by its name, with its settings as `name=value` texts.
+    """An evaluator by its name, with its settings.
 
-    load: a file of the evaluator's own `save`. fixed: further arguments as they are,
-    such as `engine` or `model`.
-    Raises: InputError naming the setting; Unavailable from evaluators that cannot work
-    here.
+    settings: `name=value` texts.
+    load: a file of the evaluator's own `save`; "" for none.
+    fixed: further arguments as they are, such as `engine` or `model`.
+    Raises: InputError naming the setting; ValueError for an unknown name; Unavailable
+    from evaluators that cannot work here.
     """
     cls: Any = evaluators.get(name)
     names = [parameter for parameter, _, _ in parameters(cls)]
+    # what an evaluator without such an argument says
     refusals = {
         "engine": "asks no language model; leave the engine out",
         "model": "takes no model of its own; which engine is to run "
@@ -312,6 +349,9 @@ def check_stand_in(
     A folder of weights far too small to be the model that it is named after stands in
     for it, to exercise a run. The store must then be one for stand-ins, which is marked
     for the first; what is read from it has the route `mini`.
+    engine: that will write. model: as the user named it, perhaps a folder.
+    store: that will be written to.
+    planning: nothing is asked, so that any folder passes.
     Raises: InputError for a stand-in in a store of real completions, and for a real
     model in one of stand-ins.
     """
@@ -336,6 +376,20 @@ def check_stand_in(
     problem = (
         f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
     )
+    _check_store_of_stand_ins(store, present, problem)
+    marks = {**present, label: engine.revision}
+    files.write_text(store.folder / STAND_INS, json.dumps(marks, indent=1) + "\n")
+
+
+def _check_store_of_stand_ins(
+    store: Store, present: Mapping[str, str], problem: str
+) -> None:
+    """Pass where a stand-in may write into the store: it is not the checkout's own, and
+    is empty or one of stand-ins already.
+
+    present: its stand-ins. problem: how the message begins.
+    Raises: InputError.
+    """
     own_store = files.root() / ".nlgeval" / "completions"
     if store.folder.resolve() == own_store.resolve():
         raise InputError(
@@ -347,12 +401,10 @@ def check_stand_in(
             f"{problem}, and {store.folder} holds other completions; give a new folder "
             "with --store"
         )
-    marks = {**present, label: engine.revision}
-    files.write_text(store.folder / STAND_INS, json.dumps(marks, indent=1) + "\n")
 
 
 def _bytes_of_weights(folder: Path) -> int:
-    """How many bytes of weights are in a folder."""
+    """How many bytes of weights are in a folder, by the endings of their files."""
     count = 0
     for kind in ("*.safetensors", "*.bin", "*.gguf"):
         count += sum(path.stat().st_size for path in folder.glob(kind))
@@ -362,6 +414,8 @@ def _bytes_of_weights(folder: Path) -> int:
 def stand_ins(store: Path) -> dict[str, str]:
     """The stand-ins of a store: label -> revision; empty for a store of real
     completions.
+
+    store: its folder.
     """
     try:
         return dict(files.from_json((store / STAND_INS).read_text("utf-8")))

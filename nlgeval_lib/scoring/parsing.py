@@ -1,4 +1,9 @@
-"""A parser over many texts: what it reads, by which rule, and what it leaves."""
+"""A parser over many texts: what it reads, by which rule, and what it leaves.
+
+`parser` gives a parser by its name; `texts` (of a file) and `stored` (of a store) give
+the texts; `readings` is what is read of them, a row a text; `in_words` and `examples`
+say it to people.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +23,9 @@ from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.scoring.settings import parsed
 from nlgeval_lib.scoring.table_files import STDIN
 
-# The columns that a file's texts are looked for in.
+# The columns that a file's texts are looked for in, the first that is there.
 COLUMNS = ("text", "completion", "output", "response", "answer")
+# what every parser's result has
 _SHARED = ("value", "status", "reason", "rule")
 _PARSERS = (
     parsers.rating,
@@ -36,15 +42,17 @@ _PARSERS = (
     parsers.naive.first_number,
     parsers.naive.last_number,
 )
+# the parsers by the names of their functions
 PARSERS: dict[str, Callable[..., Parsed]] = {
     function.__name__: function for function in _PARSERS
 }
 
 
 def parser(name: str, settings: Iterable[str] = ()) -> functools.partial[Parsed]:
-    """A parser by its name, with its settings as `name=value` texts.
+    """A parser by its name, with its settings as `name=value` texts: a function of one
+    text.
 
-    Raises: InputError naming the setting.
+    Raises: InputError naming the setting, or the parsers that there are.
     """
     if name not in PARSERS:
         raise InputError(
@@ -53,6 +61,7 @@ def parser(name: str, settings: Iterable[str] = ()) -> functools.partial[Parsed]
         )
     function = PARSERS[name]
     arguments = parsed(function, settings, f"parser {name}", given={})
+    # One text tells whether the settings fit, before many are read.
     try:
         function("4", **arguments)
     except (ValueError, TypeError) as error:
@@ -66,10 +75,14 @@ def texts(
     column: str = "",
     delimiter: str = "",
 ) -> tuple[Rows, str]:
-    """The texts of a file, and the column that they are in.
+    """The texts of a file as rows, and the column that they are in.
 
-    A file ending in .txt, and standard input without a format, is one text; format
-    "lines": a text a line.
+    path: of the file; "-" for standard input.
+    format: one of `table_files.FORMATS`, "text" (the file is one text) or "lines" (a
+    text a line). Without one, a file ending in .txt, and standard input, is one text;
+    other files are tables, as their names say.
+    column: of a table's texts; "" for the first of COLUMNS that is there.
+    delimiter: between fields of CSV, where it is no comma.
     Raises: InputError.
     """
     plain = format in ("text", "lines")
@@ -88,7 +101,7 @@ def texts(
 def _texts_of_table(table: Rows, column: str) -> tuple[Rows, str]:
     """The table, and the column of its texts: the one asked for, else a usual one.
 
-    Raises: InputError.
+    Raises: InputError where there is no such column, and for a cell that is no text.
     """
     if column and column not in table.columns:
         raise InputError(f"--column {table.lacks(column)}")
@@ -108,9 +121,12 @@ def _texts_of_table(table: Rows, column: str) -> tuple[Rows, str]:
 
 
 def stored(folder: str, model: str = "") -> tuple[Rows, str]:
-    """The texts of a store, of one model or of all, in the order they were stored.
+    """The texts of a store as rows, in the order in which they were stored; and their
+    column, "text".
 
-    Raises: InputError without any.
+    folder: of the store.
+    model: whose texts; "" for all models.
+    Raises: InputError where there are none, naming the models that the store has.
     """
     store = named.store(folder)
     completions = []
@@ -134,10 +150,16 @@ def readings(
     column: str,
     parse: Callable[[str | None], Parsed],
 ) -> pd.DataFrame:
-    """The rows without their texts, and what was read from each: value, status,
-    reason, rule, and the parser's own.
+    """The rows without their texts, and what was read from each.
+
+    texts, column: as `texts` and `stored` give them.
+    parse: the parser; None stands for a missing text.
+    Returns: a row a text, numbered from 0: the rows' other columns, then value, status,
+    reason, rule, and the parser's own. A column of the rows that has such a name is
+    called "NAME (before)".
     """
     results = [parse(text) for text in texts.given[column]]
+    # the columns of the results: those of all parsers, then this one's own
     names = dict.fromkeys(_SHARED)
     for result in results:
         for field in dataclasses.fields(result):
@@ -154,8 +176,11 @@ def readings(
 
 
 def in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
-    """How many texts have which status, how many each rule read or left, which
-    values, and the frequent reasons.
+    """How many texts have which status, how many each rule read or left, which values,
+    and the frequent reasons.
+
+    readings: as `readings` gives them.
+    Returns: lines and one table, in the order in which they are shown.
     """
     total = len(readings)
     statuses = []
@@ -165,10 +190,24 @@ def in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
     counts = readings.groupby(["rule", "status"], sort=False).size()
     rules = []
     for (rule, status), count in counts.sort_values(ascending=False).items():
-        rules.append((rule or "-", status, f"{count:,}", f"{count / total:.1%}"))
+        share = f"{count / total:.1%}"
+        rules.append((rule or "-", status, f"{count:,}", share))
     yield pd.DataFrame(rules, columns=["rule", "status", "texts", "share"])
+    yield from _values_in_words(readings["value"])
+    unread = readings["status"] != "ok"
+    reasons = readings.loc[unread, "reason"].value_counts().head(5)
+    if len(reasons):
+        yield "\nmost frequent reasons:"
+    for reason, count in reasons.items():
+        yield f"  {count:,}  {reason}"
+
+
+def _values_in_words(column: pd.Series) -> Iterator[str]:
+    """Each value with its count where they are few, else mean and range; nothing where
+    no value is a number.
+    """
     numbers = []
-    for value in readings["value"]:
+    for value in column:
         # NaN alone differs from itself.
         if isinstance(value, (int, float)) and value == value:
             numbers.append(value)
@@ -181,12 +220,6 @@ def in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
         low = values.min()
         high = values.max()
         yield f"\nvalues: mean {values.mean():.4g}, from {low:.4g} to {high:.4g}"
-    unread = readings["status"] != "ok"
-    reasons = readings.loc[unread, "reason"].value_counts().head(5)
-    if len(reasons):
-        yield "\nmost frequent reasons:"
-    for reason, count in reasons.items():
-        yield f"  {count:,}  {reason}"
 
 
 def examples(
@@ -195,13 +228,18 @@ def examples(
     readings: pd.DataFrame,
     number: int,
 ) -> Iterator[str]:
-    """The first texts of each rule and status, in short."""
+    """The first texts of each rule and status, in short: a line each.
+
+    texts, column: those that were read. readings: what was read of them.
+    number: how many texts of a rule and status; 0 for none.
+    """
     if not number:
         return
     for (rule, status), group in readings.groupby(["rule", "status"], sort=False):
         yield f"--- {rule or '-'}, {status}: {len(group):,}"
         for position in group.index[:number]:
-            text = " ".join((texts.given[column].iloc[position] or "").split())
+            whole_text = texts.given[column].iloc[position] or ""
+            text = " ".join(whole_text.split())
             if len(text) > 200:
                 text = f"{text[:100]} ... {text[-95:]}"
             result = group.loc[position, "value" if status == "ok" else "reason"]

@@ -1,8 +1,10 @@
 """Where a result comes from: code, packages, data, prompts, parameters, machine.
 Written beside each result as JSON.
 
-Nothing in it names a user, a host or a place on a disk, and values of parameters that
-look like secrets are left out.
+`collect` makes the record of one result; `git`, `packages`, `hardware` and
+`data_hashes` are its parts. `clean` makes values fit for it: nothing in a record names
+a user, a host or a place on a disk, and values of parameters that look like secrets are
+left out. `write_record` and `record_of` are the record beside a file of scores.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ PACKAGES = (
     "ipykernel",
 )
 RECORD = ".meta.json"  # after the name of a file with scores
+# what of the checkout a result depends on: a change here is a change of the code
 CODE = ("nlgeval_lib", "notebooks", "data", "requirements", "pyproject.toml")
+# the folders of an absolute path inside a text
 _PLACE = re.compile(
     r"""
     (?<![\w.:/<>~\\])                       # not inside a word, an address, a path
@@ -62,6 +66,7 @@ _PLACE = re.compile(
     """,
     re.VERBOSE,
 )
+# a parameter's name whose value is left out
 _SECRET = re.compile(
     r"(^|_)(key|token|secret|password|passwd|credential)s?($|_)", re.IGNORECASE
 )
@@ -81,14 +86,20 @@ def collect(
     seconds: float | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The record of one result.
+    """The record of one result, as plain JSON values.
 
-    `seconds`: wall time; `facts`: what only the notebook knows (model, prompts, ...).
+    output: the result's name.
+    paper: that it belongs to.
+    notebook: that made it, below notebooks/.
+    route: how its numbers came about, one of `catalogue.ROUTES`.
+    mode: of the notebook's run.
+    parameters: of the run; those that are seeds are named again.
+    inputs: data sets and recordings, of which the hashes of their files are recorded.
+    coverage: how many items have a value.
+    signatures: of the measures; sorted, each once.
+    seconds: wall time; None where it was not taken.
+    facts: what only the notebook knows (model, prompts, ...).
     """
-    seeds = {}
-    for name, value in parameters.items():
-        if name == "seed" or name.endswith("_seed"):
-            seeds[name] = value
     record = {
         "output": output,
         "paper": paper,
@@ -99,7 +110,7 @@ def collect(
         "library": nlgeval_lib.__version__,
         "git": git(),
         "parameters": dict(parameters),
-        "seeds": seeds,
+        "seeds": _seeds(parameters),
         "inputs": {name: data_hashes(name) for name in inputs},
         "coverage": dict(coverage or {}),
         "signatures": sorted(set(signatures)),
@@ -112,14 +123,26 @@ def collect(
     return clean(record)
 
 
+def _seeds(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the parameters that are seeds, by their names."""
+    seeds = {}
+    for name, value in parameters.items():
+        if name == "seed" or name.endswith("_seed"):
+            seeds[name] = value
+    return seeds
+
+
 def git() -> dict[str, Any]:
-    """The commit of the checkout and whether code or data differ from it; the reason
-    where that cannot be said.
+    """The commit of the checkout, and whether code or data differ from it.
+
+    Returns: `commit` and `dirty`; both None where that cannot be said, with the
+    `reason`.
     """
     root = files.root()
     in_checkout = (root / ".git").exists() and (root / "nlgeval_lib").exists()
     if not in_checkout or not shutil.which("git"):
         return _no_commit("not a git checkout, or no git here")
+    # Without optional locks no other run of git is disturbed.
     git_command = ("git", "--no-optional-locks")
     commit = _output(*git_command, "rev-parse", "HEAD")
     if commit is None:
@@ -135,8 +158,8 @@ def _no_commit(reason: str) -> dict[str, Any]:
 
 
 def _output(*command: str) -> str | None:
-    """What a program prints in the checkout; None where it is not here, fails or
-    hangs.
+    """What a program prints in the checkout; None where it is not here, fails
+    or hangs.
     """
     try:
         process = subprocess.run(
@@ -152,9 +175,12 @@ def _output(*command: str) -> str | None:
 
 
 def packages() -> dict[str, str]:
-    """The versions of those of `PACKAGES` that this process has imported."""
+    """The versions of those of `PACKAGES` that this process has imported: name ->
+    version.
+    """
     versions = {}
     for name in PACKAGES:
+        # the name of the module: of one distribution it is another word
         imported_as = name.replace("scikit-learn", "sklearn").replace("-", "_")
         module = sys.modules.get(imported_as)
         if module is None:
@@ -170,7 +196,7 @@ def packages() -> dict[str, str]:
 @functools.cache
 def hardware() -> Mapping[str, Any]:
     """Processor model, cores, memory in GiB, accelerators, operating system and
-    architecture.
+    architecture; looked up once.
     """
     cpu = platform.processor() or "unknown"
     memory = None
@@ -194,13 +220,16 @@ def hardware() -> Mapping[str, Any]:
 
 
 def data_hashes(name: str) -> dict[str, str]:
-    """The sha256 of each file of a data set or recording, by its registry path; long
-    lists become one hash.
+    """The sha256 of each file of a data set or recording, by its registry path.
+
+    More than 12 files become one entry: the hash of their list.
     """
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import registry
 
-    hashes = {path: registry.entry(path).checksum for path in datasets.files(name)}
+    hashes = {}
+    for path in datasets.files(name):
+        hashes[path] = registry.entry(path).checksum
     if len(hashes) <= 12:
         return hashes
     lines = [f"{sha256}  {path}" for path, sha256 in sorted(hashes.items())]
@@ -209,8 +238,12 @@ def data_hashes(name: str) -> dict[str, str]:
 
 
 def clean(value: Any, name: str = "") -> Any:
-    """`value` as plain JSON values, without secrets and without absolute places on
-    this machine; NaN is spelt out.
+    """`value` as plain JSON values, without secrets and without absolute places on this
+    machine.
+
+    name: of the value, by which a secret is known.
+    Returns: mappings, lists, texts, numbers; numpy's as Python's. NaN and infinity are
+    spelt out as text, as is what JSON has no form for.
     """
     if isinstance(value, str | Path) and value and _SECRET.search(name):
         return "(left out)"
@@ -228,13 +261,14 @@ def clean(value: Any, name: str = "") -> Any:
 
 
 def without_places(text: str) -> str:
-    """`text` with folders of this machine cut out: checkout, home, data mirror, and
-    any other absolute path.
+    """`text` with folders of this machine cut out: checkout, home, data mirror, and any
+    other absolute path; the name of the file stays.
     """
     folders = {str(files.root()): "<checkout>", str(Path.home()): "~"}
     mirror = files.mirror()
     if mirror is not None:
         folders[str(mirror)] = "<mirror>"
+    # The longest first: the checkout may lie in the home.
     for folder in sorted(folders, key=len, reverse=True):
         if len(folder) > 1:
             text = text.replace(folder, folders[folder])
@@ -245,8 +279,12 @@ def without_places(text: str) -> str:
 
 
 def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
-    """What was recorded beside a file of scores (sha256: of its bytes, if known);
-    empty where the file has changed.
+    """What was recorded beside a file of scores; empty where nothing was, or the file
+    has changed since.
+
+    path: of the file.
+    sha256: of its bytes; "" where it is not known.
+    Returns: `sha256`, and `scores`: column -> the facts of its run.
     """
     try:
         record = files.from_json(Path(f"{path}{RECORD}").read_text("utf-8"))
@@ -265,6 +303,10 @@ def write_record(
     """Record beside a file of scores where they come from, and those of the file it was
     made from.
 
+    path: of the file, which is written already.
+    earlier: the record of the file that the rows were read from; empty without one.
+    column: the scores' column.
+    facts: of this run, as `Job.record` gives them.
     Raises: OSError.
     """
     scores = dict(earlier.get("scores") or {})

@@ -1,5 +1,12 @@
-"""Somebody's own rows, part by part: under the project's column names, every cell
-that is used is checked, once.
+"""Somebody's own rows, part by part: under the project's column names, every cell that
+is used is checked, once.
+
+`Parts` is a file or a data set that is read a part at a time, as often as wanted; each
+part comes as `Rows`, which are in memory. `chosen_rows` makes one of what a user names,
+`of_frame` of a frame, `read` reads a file as it is. Which of the user's columns becomes
+which of ours is decided once (`_named`): by the user's words, by the record of an
+earlier run, by our own names, by usual names. `incomplete` says which rows an evaluator
+cannot be shown, and why; `repeated` which rows are there twice.
 """
 
 from __future__ import annotations
@@ -36,6 +43,7 @@ from nlgeval_lib.scoring.cells import (
 )
 from nlgeval_lib.scoring.settings import pairs, text_or_file
 
+# our columns, by what their cells hold
 TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
 REFERENCES = ("references", "reference")
 IDS = ("input_id", "system_id")
@@ -64,6 +72,7 @@ _ELSEWHERE = {
     "source": ("quelle", "eingabe", "entrada", "fuente", "entrée"),
 }
 _ALIKE = 0.7  # a name less like a usual one is not suggested
+# our column -> the function of `cells` that checks a cell of it
 _READERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(TEXTS, as_text),
     **dict.fromkeys(IDS, as_id),
@@ -78,12 +87,21 @@ class Parts:
     """The rows of a file or a data set, each part read and checked as it is needed, as
     often as wanted.
 
-    name: the file as the user named it; columns: the names as they were written; rows:
-    how many; frames: gives the parts of these columns as they were written; sha256: of
-    the file's bytes, "" for a data set. earlier: what was recorded beside the file.
-    sources: our column -> the columns it is made of; filled: our column -> one text for
-    all rows; read_as: our column -> the user's, where no word of the user says so.
+    name: the file as the user named it, or the data set; messages begin with it.
+    columns: the names as they were written, in order.
+    rows: how many.
+    frames: gives the parts of these columns as they were written; the index has each
+    row's place, such as "line 7".
+    sha256: of the file's bytes; "" for a data set.
+    earlier: what was recorded beside the file, where it is a file of scores.
+    sources: our column -> the columns it is made of; several become references or a
+    mean rating.
+    filled: our column -> one text for all rows.
+    read_as: our column -> the user's, where no word of the user says so.
     missing_values: what stands in the file where a rating or score is missing.
+
+    Iterating gives `Rows`; it raises InputError naming row and column for a cell that
+    will not do.
     """
 
     name: str
@@ -101,30 +119,42 @@ class Parts:
         return self.rows
 
     def __iter__(self) -> Iterator[Rows]:
+        """The parts in order, each checked; no row is given beyond the first `rows`."""
         remaining = self.rows
         for frame in self.frames([*self.columns]):
             raw = _plain(frame.iloc[:remaining])
-            columns = {}
-            unread: dict[str, str] = {}  # as they were written: all of them at once
-            for ours in (*self.sources, *self.filled):
-                names = self.sources.get(ours, ())
-                if len(names) == 1 and not _is_read(ours):
-                    unread[ours] = names[0]
-                else:
-                    columns[ours] = self.cells(raw, ours)
             fields = {**vars(self), "rows": len(raw)}
-            checked = pd.DataFrame(columns, raw.index)
-            if unread:
-                as_written = raw[list(unread.values())].set_axis(list(unread), axis=1)
-                checked = pd.concat([checked, as_written], axis=1)
-                checked = checked[[*self.sources, *self.filled]]
-            yield Rows(**fields, given=raw, frame=checked)
+            yield Rows(**fields, given=raw, frame=self._checked(raw))
             remaining -= len(raw)
             if not remaining:
                 return
 
+    def _checked(self, raw: pd.DataFrame) -> pd.DataFrame:
+        """Rows as they were written under our names, each cell with a meaning checked.
+
+        Raises: InputError naming the row and the column.
+        """
+        columns = {}
+        # What has no meaning here is taken as it was written, all columns at once.
+        unread: dict[str, str] = {}
+        for ours in (*self.sources, *self.filled):
+            names = self.sources.get(ours, ())
+            if len(names) == 1 and not _is_read(ours):
+                unread[ours] = names[0]
+            else:
+                columns[ours] = self.cells(raw, ours)
+        checked = pd.DataFrame(columns, raw.index)
+        if unread:
+            as_written = raw[list(unread.values())].set_axis(list(unread), axis=1)
+            checked = pd.concat([checked, as_written], axis=1)
+            checked = checked[[*self.sources, *self.filled]]
+        return checked
+
     def whole(self) -> Rows:
-        """All rows at once. Raises: InputError naming the row and the column."""
+        """All rows at once, in one `Rows`.
+
+        Raises: InputError naming the row and the column.
+        """
         parts = list(self)
         if len(parts) == 1:
             return parts[0]
@@ -135,6 +165,8 @@ class Parts:
     def only(self, choose: Callable[[str], bool]) -> Parts:
         """The same rows with those of our columns that `choose` chooses; no other cell
         is read.
+
+        choose: says of a name of ours whether it is wanted.
         """
 
         def chosen(by_column: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,15 +185,20 @@ class Parts:
 
     @property
     def theirs(self) -> dict[str, str]:
-        """Our column -> how a message calls it: the user's name; where several
-        became the references, all of them.
+        """Our column -> how a message calls it.
+
+        It is the user's name; " + " between them where several became one; "--fill
+        OURS" for a text of the user's.
         """
         columns = {ours: " + ".join(names) for ours, names in self.sources.items()}
         return columns | {ours: f"--fill {ours}" for ours in self.filled}
 
     def told(self) -> str:
-        """What was taken for our columns without a word of the user, which ratings are
-        averaged, and what stands for none, in one line; empty where there is nothing.
+        """What was done without a word of the user, in one line; "" where there is
+        nothing.
+
+        It says what was taken for our columns, which ratings are averaged, and what
+        stands for no rating.
         """
         sentences = []
         if self.read_as:
@@ -181,7 +218,9 @@ class Parts:
         return "; ".join(sentences)
 
     def ours(self, column: str) -> str:
-        """The name that a column of the user's has here; its own where none is mapped."""
+        """The name that a column of the user's has here; its own where none is
+        mapped.
+        """
         if column in self.theirs:
             return column
         for ours, names in self.sources.items():
@@ -190,7 +229,9 @@ class Parts:
         return column
 
     def lacks(self, column: str) -> str:
-        """That there is no such column, with the nearest name and all there are."""
+        """That there is no such column, with the nearest name and all there are: a
+        message.
+        """
         advice = meant(column, self.columns, ".")
         return (
             f"{self.name} has no column {column!r}{advice} Its columns: "
@@ -198,8 +239,11 @@ class Parts:
         )
 
     def place(self, row: str, column: str = "") -> str:
-        """How a message names a row by its label, or a cell of it by one of our
-        columns.
+        """How a message names a row, or a cell of it.
+
+        row: its label, such as "line 7".
+        column: one of our columns, for a cell; the message has the user's name of it,
+        and ours behind it.
         """
         if not column:
             return f"{self.name}, {row}"
@@ -210,6 +254,9 @@ class Parts:
     def cells(self, raw: pd.DataFrame, ours: str) -> Any:
         """One of our columns, each cell checked.
 
+        raw: rows as they were written.
+        ours: a name in `sources` or `filled`.
+        Returns: a series of texts or ids, an array of numbers.
         Raises: InputError naming the row and the column.
         """
         if ours in self.filled:
@@ -242,6 +289,11 @@ class Parts:
     ) -> Any:
         """The values of a column as they are used.
 
+        values: the cells as they were written.
+        ours: the column, for the message and for what it holds.
+        places: the rows' labels.
+        reader: a function of `cells`; None for that of our column.
+        Returns: float64 of `as_number`, else a series.
         Raises: InputError naming the first that cannot be used.
         """
         if reader is None:
@@ -262,11 +314,12 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(Parts):
-    """Rows in memory: one part.
+    """Rows in memory: one part of `Parts`, or all.
 
     given: the columns as they were written, a missing value as None; the index names
-    each row's place. frame: the columns under the project's names, checked; of `read`
-    those given.
+    each row's place.
+    frame: the columns under the project's names, checked; of `read` the same as
+    `given`.
     """
 
     given: pd.DataFrame
@@ -276,10 +329,14 @@ class Rows(Parts):
         return len(self.given)
 
     def __iter__(self) -> Iterator[Rows]:
+        """The rows themselves, as the one part."""
         yield self
 
     def take(self, rows: slice | np.ndarray) -> Rows:
-        """Some rows: a slice, their positions, or a mask."""
+        """Some rows of these.
+
+        rows: a slice, their positions, or a mask of all rows.
+        """
         return dataclasses.replace(
             self,
             given=self.given.iloc[rows],
@@ -288,7 +345,10 @@ class Rows(Parts):
 
     def unused_marks(self, marks: Iterable[str]) -> str:
         """Which of these marks of a missing number stand in no rating or score, in
-        words; empty where all do.
+        words; "" where all do.
+
+        A mark that stands nowhere is likely a slip of the user's. marks: as
+        `missing_values` has them.
         """
         columns = set[str]()
         for ours, names in self.sources.items():
@@ -313,6 +373,7 @@ class Rows(Parts):
     def numbers(self, column: str) -> np.ndarray:
         """A column as float64, NaN where it is empty or says so (nan, null, none, na).
 
+        column: one of our names, or of the user's further columns.
         Raises: InputError naming the cell that is no finite number.
         """
         if pd.api.types.is_float_dtype(self.frame[column]):
@@ -326,8 +387,10 @@ def read(
     format: str = "",
     delimiter: str = "",
 ) -> Rows:
-    """The rows of a file, or of standard input for "-", as they are written there.
+    """The rows of a file, or of standard input for "-", as they are written there: no
+    column is renamed, no cell checked.
 
+    format: one of `table_files.FORMATS`; "" for what the name says.
     delimiter: what separates the fields of CSV, where it is not a comma.
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
@@ -347,17 +410,23 @@ def chosen_rows(
     limit: int | None = None,
     missing_values: Sequence[str] = (),
 ) -> Parts:
-    """The rows of a file (`input`), or of a data set or a file by name (`data`); the
-    first `limit` of them.
+    """The rows of a file or of a data set, under our column names.
 
-    mapping: `ours=theirs`, such as `output=response`; `references` may be given several
+    input: the file, "-" for standard input. One of `input` and `data` is given.
+    data: a data set's name; a file that lies here is taken too.
+    format, delimiter: as `read` has them.
+    mapping: `ours=theirs`, such as `output=response`. `references` may be given several
     times, and has then as many references a row. `human=rating_*` is the mean of all
-    columns so named, and `rater_*=rating_*` names each of them. fill: `column=text`, one text for all
-    rows; `@file` in place of the text reads it from a file. What a file of scores was
-    made with holds on; other columns of a file are known by usual names too, in small
-    or large letters (`read_as`), as far as their cells will do. missing_values: what
-    stands where a rating or score is missing, such as 99; texts are left as they are.
+    columns so named, and `rater_*=rating_*` names each of them.
+    fill: `column=text`, one text for all rows; `@file` in place of the text reads it
+    from a file.
+    limit: only the first so many rows; None for all.
+    missing_values: what stands where a rating or score is missing, such as 99; texts
+    are left as they are.
 
+    What a file of scores was made with holds on, where no word here says otherwise;
+    other columns of a file are known by usual names too, in small or large letters
+    (`read_as`), as far as their cells will do.
     Texts may be missing here (an evaluator says what it needs); ratings become numbers,
     NaN where missing; identifiers become text. In CSV, `references` may hold a JSON
     list of texts.
@@ -389,7 +458,9 @@ def of_frame(
 ) -> Parts:
     """The rows of a frame that is here already, such as a data set's.
 
-    mapping, fill, Raises: as `chosen_rows`.
+    name: what messages call it. Rows are "row 1" and on.
+    mapping, fill: as `chosen_rows` has them.
+    Raises: InputError for names that do not fit, and from the parts as `chosen_rows`.
     """
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
     raw = _plain(frame.set_axis(places))
@@ -407,6 +478,7 @@ def _of_file(
     format: str,
     delimiter: str,
 ) -> Parts:
+    """The rows of a file with no column of ours yet. Raises: as `read`."""
     from nlgeval_lib.scoring.table_files import TableFile
 
     file = TableFile(path, format, delimiter)
@@ -420,7 +492,9 @@ def _of_file(
 
 
 def known(name: str) -> bool:
-    """Whether it is the name of a column that has a meaning here."""
+    """Whether it is the name of a column that has a meaning here: one of KNOWN, or of
+    further ratings.
+    """
     return name in KNOWN or name.startswith(RATINGS)
 
 
@@ -468,6 +542,7 @@ def _named(
     read_as = _as_recorded(rows, {*sources, *filled})
     for ours, column in read_as.items():
         sources[ours] = column.split(" + ")
+    # Our own names, and every further column under its own.
     for column in columns:
         ours = _ALIAS.get(column, column)
         if column in mapped or ours in sources or ours in filled:
@@ -480,39 +555,45 @@ def _named(
             sources[ours] = [column]
     result = dataclasses.replace(rows, sources=sources, filled=filled, read_as=read_as)
     if read_as:
-        needed = [column for ours in read_as for column in sources[ours]]
-        for raw in rows.frames(needed):
-            for ours in [*read_as]:
-                try:
-                    result.cells(raw, ours)
-                except InputError:
-                    # Its name alone spoke for this column, and its cells speak against.
-                    del read_as[ours], sources[ours]
+        _drop_unfit(result, read_as, sources)
     return result
 
 
+def _drop_unfit(
+    rows: Parts, read_as: dict[str, str], sources: dict[str, list[str]]
+) -> None:
+    """Take back what was read as a column of ours and has cells that will not do.
+
+    read_as, sources: the mappings of `rows` themselves, which are changed. No word of
+    the user stands behind the names in `read_as`.
+    """
+    needed = [column for ours in read_as for column in sources[ours]]
+    for raw in rows.frames(needed):
+        for ours in [*read_as]:
+            try:
+                rows.cells(raw, ours)
+            except InputError:
+                # Its name alone spoke for this column, and its cells speak against.
+                del read_as[ours], sources[ours]
+
+
 def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
-    """Our column -> those that the user named for it. Raises: InputError."""
+    """Our column -> those that the user named for it.
+
+    mapping: as `chosen_rows` has it. Raises: InputError naming the text and what is
+    wrong.
+    """
     sources: dict[str, list[str]] = {}
     for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
         matching = columns_like(column, rows.columns)
-        problem = ""
-        if ours in sources and ours != "references":
-            problem = (
-                f"{ours} is mapped twice; only references may have several columns"
-            )
-        elif not matching:
-            problem = rows.lacks(column)
-        elif "*" in ours and "*" not in column:
-            problem = f"a pattern on the left needs one on the right, such as {ours}"
-        elif len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
-            problem = f"{ours} is one column, and these match: {', '.join(matching)}"
+        problem = _why_unmapped(rows, ours, column, matching, sources)
         if problem:
             raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
         if "*" not in ours:
             sources.setdefault(ours, []).extend(matching)
             continue
+        # A pattern on both sides gives each matching column a name of its own.
         for name, expanded in _expanded(ours, column, matching).items():
             if expanded in sources or (expanded in rows.columns and expanded != name):
                 raise InputError(
@@ -523,9 +604,33 @@ def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
     return sources
 
 
+def _why_unmapped(
+    rows: Parts,
+    ours: str,
+    column: str,
+    matching: Sequence[str],
+    sources: Mapping[str, Sequence[str]],
+) -> str:
+    """Why `column`, or the columns that match it, cannot be ours; "" where they can.
+
+    sources: what is mapped already.
+    """
+    if ours in sources and ours != "references":
+        return f"{ours} is mapped twice; only references may have several columns"
+    if not matching:
+        return rows.lacks(column)
+    if "*" in ours and "*" not in column:
+        return f"a pattern on the left needs one on the right, such as {ours}"
+    if len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
+        return f"{ours} is one column, and these match: {', '.join(matching)}"
+    return ""
+
+
 def _expanded(ours: str, pattern: str, columns: Sequence[str]) -> dict[str, str]:
     """The user's columns that match a pattern -> our name of each: the part that its
     first star stands for, in the place of ours.
+
+    Of `rater_*=rating_*` the column rating_anna becomes rater_anna.
     """
     start, _, end = pattern.partition("*")
     names = {}
@@ -536,7 +641,13 @@ def _expanded(ours: str, pattern: str, columns: Sequence[str]) -> dict[str, str]
 
 
 def columns_like(name: str, columns: Sequence[str]) -> list[str]:
-    """The columns that a name or a pattern (`rating_*`) stands for."""
+    """The columns that a name or a pattern stands for; none where there is no such
+    column.
+
+    Example:
+        >>> columns_like("rating_*", ["output", "rating_1", "rating_2"])
+        ['rating_1', 'rating_2']
+    """
     if name in columns:
         return [name]
     if "*" not in name:
@@ -548,6 +659,7 @@ def columns_like(name: str, columns: Sequence[str]) -> list[str]:
 def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
     """Our column -> the one text that all rows have in it.
 
+    mapped: the columns that are there already. fill: as `chosen_rows` has it.
     Raises: InputError where the column is there already.
     """
     filled: dict[str, str] = {}
@@ -561,11 +673,15 @@ def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
 
 
 def _as_recorded(rows: Parts, present: set[str]) -> dict[str, str]:
-    """Our column -> the user's, as the record beside a file of scores has it."""
+    """Our column -> the user's, as the record beside a file of scores has it.
+
+    present: our columns that are mapped or filled; they are left out, as is a name that
+    the file has not.
+    """
     read_as = {}
     for run in rows.earlier.get("scores", {}).values():
-        named = run.get("columns") if isinstance(run, dict) else None
-        for ours, column in dict(named or {}).items():
+        recorded = run.get("columns") if isinstance(run, dict) else None
+        for ours, column in dict(recorded or {}).items():
             if not isinstance(column, str):
                 continue
             in_file = {*column.split(" + ")} <= {*rows.columns}
@@ -575,7 +691,9 @@ def _as_recorded(rows: Parts, present: set[str]) -> dict[str, str]:
 
 
 def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
-    """What stood for a missing number when a file of scores was made."""
+    """What stood for a missing number when a file of scores was made, of all
+    its runs.
+    """
     marks: dict[str, None] = {}
     for run in earlier.get("scores", {}).values():
         recorded = run.get("missing_values") if isinstance(run, dict) else None
@@ -591,7 +709,11 @@ def _usual(
 ) -> dict[str, str]:
     """Our column -> the one of a file that usually has its name, for those of our
     columns that are not present.
+
+    columns: of the file. present: our columns that are there. mapped: the file's that
+    are taken.
     """
+    # plain name -> column; of several alike the first one counts
     free = {}
     for name in reversed(columns):
         if name not in (*KNOWN, *_ALIAS, *mapped):
@@ -602,6 +724,7 @@ def _usual(
             continue
         if ours in REFERENCES and present.intersection(REFERENCES):
             continue
+        # A rating has to be named by the user.
         names = (ours,) if ours == RATING else (ours, *_OTHERS.get(ours, ()))
         for name in map(plain, names):
             if name in free:
@@ -611,14 +734,17 @@ def _usual(
 
 
 def nearest(rows: Parts, need: str, suggested: Collection[str] = ()) -> str:
-    """The column without a use, and not `suggested` for another, whose name is most
-    like a usual one for ours; "" where no name is near.
+    """The column whose name is most like a usual one for ours, for a message's advice;
+    "" where no name is near.
+
+    need: our column. suggested: columns that are advised for another need already; they
+    are not taken, nor those with a use.
     """
-    used = set(suggested)
+    occupied = set(suggested)
     for ours, names in rows.sources.items():
         if ours in KNOWN:
-            used.update(names)
-    free = [name for name in rows.columns if name not in used]
+            occupied.update(names)
+    free = [name for name in rows.columns if name not in occupied]
     for ours in reversed(_choices(need)):
         for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
             for column in near(usual, free, 1, _ALIKE):
@@ -643,11 +769,14 @@ def incomplete(
 ) -> dict[int, str]:
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
-    The output may be an empty text, other texts may not unless `empty_is_missing` is
-    off. advice: what else helps where a column is not there.
+    needs: our columns; of `reference` and `references` either will do.
+    evaluator: its name, for the messages.
+    empty_is_missing: whether an empty text is as good as none; the output may always be
+    empty.
+    advice: what else helps where a column is not there.
     Raises: InputError for a column that is not there at all.
     """
-    columns = {}
+    columns = {}  # need -> the column that serves it
     missing = []
     for need in dict.fromkeys(needs):
         present = [name for name in _choices(need) if name in rows.frame.columns]
@@ -677,7 +806,7 @@ def _needed_columns(
     needs: Sequence[str],
     evaluator: str,
 ) -> str:
-    """That these columns are not there, and how to give them."""
+    """That these columns are not there, and how to give them: a message."""
     columns = []
     maps = []
     fills = []
@@ -700,8 +829,10 @@ def _needed_columns(
 
 
 def keys_of(part: Rows) -> np.ndarray:
-    """Of each row 8 bytes that tell its input, system and aspect; nothing where
-    input or system has no column.
+    """Of each row 8 bytes that tell its input, system and aspect; nothing where input
+    or system has no column.
+
+    Returns: uint64, one a row. A run over millions of rows keeps these alone.
     """
     columns = _key_columns(part)
     if not columns:
@@ -710,10 +841,10 @@ def keys_of(part: Rows) -> np.ndarray:
 
 
 def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
-    """Which rows have the input, system and aspect of an earlier one, in words; empty
+    """Which rows have the input, system and aspect of an earlier one, in words; ""
     where none has.
 
-    keys: `keys_of` each part, in order.
+    rows: all parts. keys: `keys_of` each part, in order.
     """
     all_keys = np.concatenate(keys)
     repeats = np.flatnonzero(pd.Series(all_keys).duplicated())
@@ -721,6 +852,7 @@ def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
         return ""
     repeat = int(repeats[0])
     original = int(np.argmax(all_keys == all_keys[repeat]))
+    # Read the parts again up to the first repeat, to name both rows.
     start = 0
     original_row = ""
     for part in rows:

@@ -1,5 +1,11 @@
 """Files of rows with scores: the scores of each part are kept beside the file until all
 are there; it is written whole or not at all.
+
+`ScoreFile` is such a file while it is made: `scores` keeps a part or gives it as an
+earlier run kept it, `write` puts all parts behind their rows. `check_output` says
+before the work is done whether a file can be written; `writing` writes frames of any
+columns as JSON Lines, CSV, TSV or parquet, `write` one frame. `kinds` says what a
+column of parquet has to hold.
 """
 
 from __future__ import annotations
@@ -13,9 +19,16 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pandas as pd
@@ -26,29 +39,43 @@ from nlgeval_lib.scoring.cells import inert as inert_cell
 from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Rows
 from nlgeval_lib.scoring.table_files import format_of
 
-_SCORED = ("value", "status", "reason")
-_NOTHING: tuple[Any, ...] = (None, "", [], {})
+_SCORED = ("value", "status", "reason")  # what every score has
+_NOTHING: tuple[Any, ...] = (None, "", [], {})  # values of details that say nothing
 _LISTS = (list, tuple)
+# the types by which a column is known; bool before int, which it is a kind of
 _KINDS = (str, bool, int, float, *_LISTS)
 
 
 def score_columns(column: str) -> tuple[str, str, str, str]:
-    """The columns that a run adds: value, status, reason, details; or NAME,
-    NAME_status, NAME_reason, NAME_details.
+    """The names of the columns that a run adds: score, status, reason, details.
+
+    column: of the score. Of "value" the others have their plain names; else they begin
+    with the score's name.
+
+    Example:
+        >>> score_columns("bleu")
+        ('bleu', 'bleu_status', 'bleu_reason', 'bleu_details')
     """
     prefix = "" if column == "value" else f"{column}_"
     return column, f"{prefix}status", f"{prefix}reason", f"{prefix}details"
 
 
 class ScoreFile:
-    """A file of rows with their scores, made part by part.
+    """A file of rows with their scores, made part by part, within a `with` block.
 
-    The scores of each part are kept in a folder beside the file until all are there; a
-    run of the same `key` that was stopped goes on from there, one without a key begins
-    anew. Added are value, status,
-    reason; from the details, what is one text or number; `details`, JSON of the others;
-    and, where they were mapped or filled, which row it is. only_scores: without the
-    texts. inert: in CSV and TSV no text is a formula to a spreadsheet.
+    The scores of each part are kept in a folder beside the file until all are there. A
+    run of the same `key` that was stopped goes on from there; one without a key begins
+    anew. Added to the rows are value, status, reason; from the details, what is one
+    text or number; `details`, JSON of the others; and, where they were mapped or
+    filled, which row it is.
+
+    path: of the file; its ending says the format.
+    column: the name of the scores; the other columns are called after it
+    (`score_columns`).
+    only_scores: the rows' texts are left out.
+    key: what determines the scores, as `Job.key` has it; "" for none.
+    inert: in CSV and TSV no text is a formula to a spreadsheet (`cells.inert`).
+    resumes: whether it goes on from the parts of a run that was stopped.
     """
 
     def __init__(
@@ -77,10 +104,13 @@ class ScoreFile:
         part: Rows,
         make: Callable[[], pd.DataFrame],
     ) -> pd.DataFrame:
-        """The scores of a part as an earlier run made them; else those of `make`,
-        which are stored.
+        """The scores of a part as an earlier run made them; else those of `make`, which
+        are stored.
 
-        Raises: OSError.
+        number: of the part, from 0.
+        part: its rows.
+        make: gives the scores, as `Job.parts` has them.
+        Raises: OSError; and as `make`.
         """
         place = self._part(number)
         stored = _as_stored(place, part)
@@ -91,6 +121,7 @@ class ScoreFile:
         if stored is None:
             signature = scored.attrs.get("signature", "")
             files.write_text(place, json.dumps([cells, signature]))
+        # What the columns hold must be known before the first row is written.
         for name, values in self._own_columns(part, cells).items():
             self._kinds[name] |= kinds(values)
         for details in cells.get("details", ()):
@@ -103,19 +134,12 @@ class ScoreFile:
     def write(self, data: Iterable[Rows], path: str = "") -> None:
         """The file, or in its place another one: rows and scores of every part.
 
+        data: the parts that `scores` was asked for, in order.
+        path: of another file; "" for the file itself.
         Raises: OSError.
         """
         details_column = score_columns(self.column)[-1]
-        columns = dict(self._kinds)
-        column_of: dict[str, str] = {}  # detail -> its column, where it has one
-        for name, types in self._details.items():
-            column = name if self.column == "value" else f"{self.column}_{name}"
-            plain = types <= {str, bool, int, float}
-            if name in self._filled and column not in columns and plain:
-                columns[column] = types
-                column_of[name] = column
-        if not self._filled <= column_of.keys():
-            columns[details_column] = {object}
+        columns, column_of = self._all_columns()
         with writing(path or str(self.path), columns, self._inert) as add:
             for number, part in enumerate(data):
                 cells, _ = _stored(self._part(number))
@@ -130,8 +154,31 @@ class ScoreFile:
                     ]
                 add(pd.DataFrame(values, dtype=object))
 
+    def _all_columns(self) -> tuple[dict[str, set[type]], dict[str, str]]:
+        """The kinds of every column of the file, and the column of each detail that has
+        one.
+
+        A detail has its own column where it is one text or number in every row and no
+        other column has that name; the others share the column of details.
+        """
+        columns = dict(self._kinds)
+        column_of: dict[str, str] = {}
+        for name, types in self._details.items():
+            column = name if self.column == "value" else f"{self.column}_{name}"
+            plain = types <= {str, bool, int, float}
+            if name in self._filled and column not in columns and plain:
+                columns[column] = types
+                column_of[name] = column
+        if not self._filled <= column_of.keys():
+            details_column = score_columns(self.column)[-1]
+            columns[details_column] = {object}
+        return columns, column_of
+
     def __enter__(self) -> ScoreFile:
-        """Keep other runs into this file away. Raises: InputError where one is."""
+        """Keep other runs into this file away. Raises: InputError where one is.
+
+        A lock of the system holds as long as this process lives, and no longer.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         # closed by __exit__
         self._lock = open(self._folder / "lock", "wb")
@@ -155,6 +202,7 @@ class ScoreFile:
         remove_drafts(self.path)
 
     def __exit__(self, kind: object, *_: object) -> None:
+        """Remove the parts, but of a run that was stopped and can go on from them."""
         # A run that was stopped goes on from the parts that are stored.
         if kind is None or not self.resumes or not any(self._folder.glob("*.json")):
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -165,8 +213,12 @@ class ScoreFile:
         return self._folder / f"{number}.json"
 
     def _own_columns(self, part: Rows, cells: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns of a part without its details."""
-        texts = set()
+        """The columns of a part without its details: the rows' own, which row it is,
+        the scores.
+
+        cells: the columns of the scores. Returns: column -> one value a row.
+        """
+        texts = set()  # columns of the user's that are left out
         if self.only_scores:
             for name in (*TEXTS, *REFERENCES):
                 if name != "aspect":
@@ -176,6 +228,8 @@ class ScoreFile:
         for name, values in zip(part.given.columns, lists, strict=True):
             if name not in texts:
                 columns[name] = values
+        # Which row it is, and its rating, stand under our names too where the user's
+        # words made them: mapped or filled.
         for name in (*IDS, "aspect", RATING):
             if name not in part.frame.columns or part.theirs.get(name) == name:
                 continue
@@ -191,13 +245,17 @@ class ScoreFile:
 
 
 def _stored(place: Path) -> Any:
-    """The columns and the signature of the scores of a part."""
+    """The columns and the signature of the scores of a part, as `ScoreFile.scores`
+    stored them.
+    """
     return files.from_json(place.read_text(encoding="utf-8"))
 
 
 def _as_stored(place: Path, part: Rows) -> pd.DataFrame | None:
     """The scores of a part as an earlier run stored them; None where there are none
     that can be read.
+
+    place: of the stored part. part: its rows, of which the index is taken.
     """
     try:
         cells, signature = _stored(place)
@@ -236,11 +294,13 @@ def check_output(
     why: str = "",
     rows: str = "",
 ) -> None:
-    """Pass where a file can be written and is none of the inputs: known before the
-    work is done.
+    """Pass where a file can be written and is none of the inputs: known before the work
+    is done.
 
-    rows: what its rows are, where it is to be a table; else it is a text. Raises:
-    InputError.
+    path: of the file. inputs: files that it must not be; "" is none.
+    why: what the message says behind "is the input itself".
+    rows: what its rows are, where it is to be a table; "" where it is a text.
+    Raises: InputError.
     """
     if rows and format_of(path) == "json":
         raise InputError(f"{path}: {rows} are written as jsonl, csv, tsv or parquet")
@@ -266,7 +326,7 @@ def write(frame: pd.DataFrame, path: str) -> None:
     """The frame as a file of the format that its name says; what is no text or number
     is JSON.
 
-    Raises: OSError.
+    Raises: InputError for another ending; OSError.
     """
     with writing(path, {name: kinds(frame[name]) for name in frame.columns}) as add:
         add(frame)
@@ -276,48 +336,84 @@ def write(frame: pd.DataFrame, path: str) -> None:
 def writing(
     path: str, columns: Mapping[str, set[type]], inert: bool = False
 ) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Yields what adds frames of these columns (the `kinds` of each) to a file that
-    is whole or not there at all. inert: as `ScoreFile` has it.
+    """A context that yields what adds frames to a file, which is whole or not there at
+    all.
+
+    path: of the file; its ending says the format.
+    columns: their names, and the `kinds` of what they will hold in all frames.
+    inert: as `ScoreFile` has it.
+    Raises: InputError for another ending; OSError.
     """
     format = format_of(path)
     names = [files.whole(str(column)) for column in columns]
-    with files.replacing(path) as partial, contextlib.ExitStack() as stack:
+    with files.replacing(path) as partial:
         if format == "parquet":
-            import pyarrow
-            import pyarrow.parquet
-
-            types = [_arrow_type(types) for types in columns.values()]
-            schema = pyarrow.schema(list(zip(names, types, strict=True)))
-            writer = pyarrow.parquet.ParquetWriter(partial, schema)
-            parquet = stack.enter_context(writer)
-
-            def add(frame: pd.DataFrame) -> None:
-                values = {}
-                for name, (column, types) in zip(names, columns.items(), strict=True):
-                    values[name] = _of_types(frame[column], types)
-                parquet.write_table(pyarrow.table(values, schema))
+            with _parquet_writer(partial, names, columns) as add:
+                yield add
         else:
-            file = stack.enter_context(open(partial, "w", encoding="utf-8", newline=""))
-            delimiter = "\t" if format == "tsv" else ","
-            fields = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-            if format != "jsonl":
-                fields.writerow(map(inert_cell, names) if inert else names)
+            with open(partial, "w", encoding="utf-8", newline="") as file:
+                if format == "jsonl":
+                    yield _json_writer(file, names)
+                else:
+                    yield _csv_writer(file, names, format, inert)
 
-            def add(frame: pd.DataFrame) -> None:
-                for row in frame.to_numpy(dtype=object).tolist():
-                    if format == "jsonl":
-                        record = dict(zip(names, row, strict=True))
-                        file.writelines(files.json_lines([record]))
-                    else:
-                        written = map(_field, row)
-                        fields.writerow(map(inert_cell, written) if inert else written)
 
+@contextlib.contextmanager
+def _parquet_writer(
+    path: Path, names: Sequence[str], columns: Mapping[str, set[type]]
+) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """A context that yields what adds frames to a file of parquet.
+
+    names: of the columns in the file, in the order of `columns`.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    types = [_arrow_type(types) for types in columns.values()]
+    schema = pyarrow.schema(list(zip(names, types, strict=True)))
+
+    def add(frame: pd.DataFrame) -> None:
+        values = {}
+        for name, (column, types) in zip(names, columns.items(), strict=True):
+            values[name] = _of_types(frame[column], types)
+        parquet.write_table(pyarrow.table(values, schema))
+
+    with pyarrow.parquet.ParquetWriter(path, schema) as parquet:
         yield add
 
 
+def _json_writer(file: TextIO, names: Sequence[str]) -> Callable[[pd.DataFrame], None]:
+    """What adds frames to a file of JSON Lines."""
+
+    def add(frame: pd.DataFrame) -> None:
+        for row in frame.to_numpy(dtype=object).tolist():
+            record = dict(zip(names, row, strict=True))
+            file.writelines(files.json_lines([record]))
+
+    return add
+
+
+def _csv_writer(
+    file: TextIO, names: Sequence[str], format: str, inert: bool
+) -> Callable[[pd.DataFrame], None]:
+    """What adds frames to a file of CSV or TSV, whose header is written now."""
+    delimiter = "\t" if format == "tsv" else ","
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+
+    def write_row(fields: Iterable[Any]) -> None:
+        writer.writerow(map(inert_cell, fields) if inert else fields)
+
+    def add(frame: pd.DataFrame) -> None:
+        for row in frame.to_numpy(dtype=object).tolist():
+            write_row(map(_field, row))
+
+    write_row(names)
+    return add
+
+
 def _field(value: Any) -> Any:
-    """The value as a field of CSV: nothing where it is missing, JSON where it is no
-    text or number.
+    """The value as a field of CSV: "" where it is missing, JSON where it is no text or
+    number.
     """
     if is_missing(value):
         return ""
@@ -330,8 +426,15 @@ def _field(value: Any) -> Any:
 
 
 def kinds(values: Iterable[Any]) -> set[type]:
-    """The types in a column: of str, bool, int, float and list (of texts); object for
-    all others; none where it is empty.
+    """The types in a column, by which a column of parquet gets its type.
+
+    Returns: of str, bool, int, float and list (of texts) those that are there; object
+    for all others, for lists of other things and for whole numbers of more than 64
+    bits; none where the column is empty.
+
+    Example:
+        >>> kinds([1, 2.5, None]) == {int, float}
+        True
     """
     present = [value for value in values if value is not None]
     types: set[type] = set()
@@ -347,14 +450,18 @@ def kinds(values: Iterable[Any]) -> set[type]:
 
 
 def _storable(value: Any) -> bool:
-    """Whether a column of parquet can hold a value that is a list or a whole number."""
+    """Whether a column of parquet can hold a value that is a list or a whole number: a
+    list of texts, a number of 64 bits.
+    """
     if isinstance(value, _LISTS):
         return all(isinstance(text, str) for text in value)
     return not isinstance(value, int) or abs(value) < 1 << 63
 
 
 def _arrow_type(types: set[type]) -> Any:
-    """The type of a column of parquet: its own where it has one; else JSON text."""
+    """The type of a column of parquet: its own where it has one; else text, which is
+    JSON.
+    """
     import pyarrow
 
     if types == {list}:
@@ -371,8 +478,12 @@ def _arrow_type(types: set[type]) -> Any:
 
 
 def _of_types(values: Iterable[Any], types: set[type]) -> list[Any]:
-    """The values of a column of parquet as its type has them."""
+    """The values of a column of parquet as its type has them; None where there is none.
+
+    types: the kinds of the whole column.
+    """
     plain_values = []
+    # Mixed kinds have no type of their own: all but texts become JSON.
     as_json = object in types or (len(types) > 1 and types != {int, float})
     for value in values:
         value = None if is_missing(value) else files.plain(value)

@@ -1,5 +1,10 @@
 """Settings as a command line has them: `name=value` texts, typed and checked by the
 signature of what they are for.
+
+`parsed` turns such texts into keyword arguments of a class or function. What it takes
+is read from the type hints: `parameters` walks over the arguments, `settings_of` makes
+a `Setting` of each that can be written as text, and `described` lists them for `--list`
+and the like.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from nlgeval_lib.scoring.cells import InputError
 
 # The arguments that the command itself gives.
 _OF_COMMAND = ("engine", "store", "progress", "text")
+# words that stand for a value, where a setting takes that value
 _WORDS = {
     "yes": True,
     "true": True,
@@ -30,8 +36,10 @@ _WORDS = {
     "none": None,
     "null": None,
 }
+# the hints that are read as a list, and as a mapping
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 _MAPS = (dict, collections.abc.Mapping)
+# what a type is called in messages, in the order of the words
 _IN_WORDS = {
     bool: "yes or no",
     int: "a whole number",
@@ -41,15 +49,20 @@ _IN_WORDS = {
     dict: "a JSON object",
     type(None): "none",
 }
-_NEEDED = inspect.Parameter.empty
+_NEEDED = inspect.Parameter.empty  # the default of an argument that has none
 _LONGEST = 10_000_000  # characters of a setting's file
 _NO_CHOICE = "\0"  # a text that no setting takes
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: what it takes (types), its default, and the argument that it is
-    part of (`sampling`, or "").
+    """One setting of a class or function.
+
+    name: of the argument.
+    takes: the types that it takes, as `parameters` gives them.
+    default: its default; `inspect.Parameter.empty` where it has to be given.
+    part_of: the argument that it is a part of (`sampling`); "" for an argument of its
+    own.
     """
 
     name: str
@@ -63,7 +76,10 @@ class Setting:
         return self.in_words()
 
     def in_words(self, texts: Sequence[str] = ()) -> str:
-        """What it takes; texts: the only ones that it may be."""
+        """What it takes, in words, such as "a number, none".
+
+        texts: the only texts that it may be; empty where any text will do.
+        """
         kinds = {typing.get_origin(kind) or kind for kind in self.takes}
         words: list[str] = []
         for kind, text in _IN_WORDS.items():
@@ -79,7 +95,11 @@ def pairs(
     flag: str,
     form: str = "name=value",
 ) -> Iterator[tuple[str, str]]:
-    """The two sides of each text of a repeatable option. Raises: InputError."""
+    """The two sides of each text of a repeatable option, such as ("n", "1") of "n=1".
+
+    flag: the option, for the message. form: how such a text looks, for the message.
+    Raises: InputError for a text without an equals sign.
+    """
     for text in texts or ():
         try:
             yield pair(text, form)
@@ -91,7 +111,9 @@ def text_or_file(value: str) -> str:
     """The value itself, or for `@path` the text of that file; `@@...` begins with one
     @.
 
-    Raises: InputError.
+    The last line feed of a file is no part of the text.
+    Raises: InputError where the file cannot be read or is longer than ten million
+    characters.
     """
     if value.startswith("@@"):
         return value[1:]
@@ -108,11 +130,11 @@ def text_or_file(value: str) -> str:
 
 
 def settings_of(target: Any) -> dict[str, Setting]:
-    """The settings of a class or function that can be written as text, its bases'
-    included where it passes them on.
+    """The settings of a class or function that can be written as text, by name; its
+    bases' included where it passes them on.
 
-    Those of `sampling` have their plain names, or `sampling.n` where that is taken;
-    others `list_sampling.n`.
+    Those of `sampling` have their plain names, and `sampling.n` too; those of another
+    stage are `list_sampling.n`.
     """
     settings: dict[str, Setting] = {}
     samplings: list[str] = []
@@ -121,6 +143,7 @@ def settings_of(target: Any) -> dict[str, Setting]:
             samplings.append(name)
         elif name not in _OF_COMMAND and set(takes) - {type(None)}:
             settings.setdefault(name, Setting(name, takes, default))
+    # An argument of the target's own keeps the plain name.
     plain_names = set(settings)
     for sampling in samplings:
         for name, default, takes in parameters(Sampling):
@@ -138,12 +161,16 @@ def parsed(
     flag: str = "--set",
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Keyword arguments for `target` from `name=value` texts; `@file` reads a text from
-    a file.
+    """Keyword arguments for `target` from `name=value` texts.
 
-    An engine's option that its signature does not name is read as a number, yes/no or
-    text by its look. given: arguments that are there already; with them, every argument
-    that the target needs must be there.
+    target: the class or function.
+    settings: the texts; `@file` as a value reads it from a file.
+    subject: what the settings are of, for the messages: "engine vllm", "bleu".
+    flag: the option that they were given by. An engine's option ("--engine-set") that
+    its signature does not name is read as a number, yes/no or text by its look.
+    given: arguments that are there already; with them (also with an empty mapping),
+    every argument that the target needs must be there. None: arguments may be missing.
+    Returns: given and read arguments; the settings of a sampling are one mapping.
     Raises: InputError naming the setting, what it takes, and for an unknown one the
     nearest; or the arguments that are missing.
     """
@@ -156,6 +183,7 @@ def parsed(
             if not passes_on:
                 raise InputError(_unknown(name, by_name, subject, flag))
             setting = Setting(name, (Any,))
+        # A part of `sampling` goes into the mapping of that argument.
         holder = arguments
         if setting.part_of:
             holder = arguments.setdefault(setting.part_of, {})
@@ -173,13 +201,23 @@ def parsed(
     if given is None:
         return arguments
     arguments = {**given, **arguments}
+    _check_needed(by_name, arguments, subject, flag)
+    return arguments
+
+
+def _check_needed(
+    by_name: Mapping[str, Setting],
+    arguments: Mapping[str, Any],
+    subject: str,
+    flag: str,
+) -> None:
+    """Pass where every argument without a default is there. Raises: InputError."""
     missing = []
     for name, setting in by_name.items():
         if setting.default is _NEEDED and name not in arguments:
             missing.append(f"{flag} {name}=...")
     if missing:
         raise InputError(f"{subject} needs {', '.join(missing)}")
-    return arguments
 
 
 def _unknown(
@@ -204,8 +242,10 @@ def _takes_any_keyword(function: Any) -> bool:
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
-    """Name, what it takes and default of every setting, a line each; of sampling
-    settings each name once.
+    """Every setting of a class or function for a list that people read.
+
+    Returns: (name, what it takes, default) in words, a row a setting; of the settings
+    of `sampling` each name once, those of another stage in one row for all.
     """
     rows = []
     by_name = settings_of(target)
@@ -231,7 +271,7 @@ def described(target: Any) -> list[tuple[str, str, str]]:
 
 
 def _allowed_texts(target: Any, by_name: Mapping[str, Setting]) -> dict[str, list[str]]:
-    """The texts that a setting may be, for those with a fixed choice.
+    """The texts that a setting may be, for those with a fixed choice: name -> texts.
 
     Each is tried with a text that no setting takes: the refusal lists the choice, so
     that this list and the check cannot differ.
@@ -258,11 +298,13 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Each argument of a function, or of a class and the bases that get its keywords:
     name, default, what it takes.
 
-    Types that can be written as text, plainly: `tuple[item, ...]` for a list,
-    `dict[str, Any]` for a mapping.
+    Returns: the default is `inspect.Parameter.empty` for none. What it takes are types
+    that can be written as text, plainly: `tuple[item, ...]` for a list, `dict[str,
+    Any]` for a mapping; none where no text can be it.
     """
     functions = [target]
     if isinstance(target, type):
+        # the `__init__` of the class and its bases, the class itself first
         members = [vars(cls) for cls in target.__mro__]
         functions = [names["__init__"] for names in members if "__init__" in names]
     for function in functions:
@@ -276,12 +318,15 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
             if argument.kind not in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL):
                 takes = dict.fromkeys(_takes(hints.get(argument.name, Any)))
                 yield argument.name, argument.default, tuple(takes)
+        # Only where keywords are passed on are those of the next base settings too.
         if not _takes_any_keyword(function):
             return
 
 
 def _takes(hint: Any) -> Iterator[Any]:
-    """The types of a hint that can be written as text."""
+    """The types of a hint that can be written as text; a union gives those of its
+    members.
+    """
     origin = typing.get_origin(hint) or hint
     if origin in (typing.Union, types.UnionType):
         for member in typing.get_args(hint):
@@ -299,6 +344,7 @@ def _read(text: str, takes: tuple[Any, ...]) -> Any:
     """The text as one of the types: a word for yes, no or none; else JSON; else as it
     is, or its parts at commas.
 
+    takes: the types, as `parameters` gives them.
     Raises: TypeError where it is none of them.
     """
     from pydantic import TypeAdapter, ValidationError
@@ -312,6 +358,7 @@ def _read(text: str, takes: tuple[Any, ...]) -> Any:
         value = adapter.validate_json(text, strict=True)
         if not isinstance(value, str):
             return value
+    # as one text, or as a list: of numbers parted at commas, of one text as it is
     forms: list[Any] = [text]
     if tuple[int, ...] in takes or tuple[float, ...] in takes:
         forms.append(tuple(text.split(",")))

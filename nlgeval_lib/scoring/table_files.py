@@ -1,5 +1,10 @@
 """Rows in files: JSON Lines, JSON, CSV, TSV, parquet, read part by part, with every
 row's place.
+
+`TableFile` is such a file: it is read once when it is opened, to know its columns and
+rows and to refuse what cannot be read, and then as often as wanted by `parts`.
+`plain_text` reads a file that is one text. Every refusal is an InputError that names
+the file and the line.
 """
 
 from __future__ import annotations
@@ -26,16 +31,18 @@ from nlgeval_lib.scoring import cells
 from nlgeval_lib.scoring.cells import InputError
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
-STDIN = "-"
+STDIN = "-"  # the path of standard input
 _LONGEST = 1 << 27  # characters or bytes of one line
 _DEEPEST = 100  # lists and objects within each other
+# how packed files begin -> what they are called
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
 
 
 def format_of(path: str, stated: str = "") -> str:
-    """The format of a file: the stated one, else by the file's name.
+    """The format of a file: the stated one, else by the ending of the file's name.
 
-    Raises: InputError naming the formats.
+    Raises: InputError naming the formats; ImportError where parquet cannot be read
+    here.
     """
     allowed = ", ".join(FORMATS)
     if stated and stated not in FORMATS:
@@ -55,13 +62,14 @@ def format_of(path: str, stated: str = "") -> str:
 
 
 def called(path: str) -> str:
-    """How a message names a file."""
+    """How a message names a file: its path, or "standard input"."""
     return "standard input" if path == STDIN else path
 
 
 def _opened(path: str, text: bool = True) -> Any:
     """The bytes of a file, or of standard input for "-", to be read as often as wanted.
 
+    What cannot be read twice (a pipe) is copied first. text: whether it is to be text.
     Raises: InputError for what cannot be read, is empty, or cannot be UTF-8 where it is
     to be text.
     """
@@ -92,7 +100,10 @@ def _opened(path: str, text: bool = True) -> Any:
 
 
 def _check_text(head: bytes, name: str) -> None:
-    """Pass where the first bytes of a file may be UTF-8 text. Raises: InputError."""
+    """Pass where the first bytes of a file may be UTF-8 text.
+
+    Raises: InputError for packed files, UTF-16 and UTF-32, saying what the file is.
+    """
     for mark, packed in _PACKED.items():
         if head.startswith(mark):
             raise InputError(
@@ -112,9 +123,10 @@ def plain_text(path: str) -> str:
 
 
 def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Each line with its number.
+    """Each line with its number, from 1; a mark at the file's beginning (BOM) is left
+    out.
 
-    Raises: InputError naming the line that is not UTF-8.
+    Raises: InputError naming the line that is not UTF-8, or too long.
     """
     file.seek(0)
     lines = iter(lambda: file.readline(_LONGEST + 1), b"")
@@ -137,7 +149,10 @@ def _check_length(line: bytes | str, place: str) -> None:
 
 
 def _text_lines(file: Any, name: str) -> Iterator[str]:
-    """Each line of a text as it is written. Raises: InputError for one too long."""
+    """Each line of a text as it is written, its line end included.
+
+    Raises: InputError for one too long.
+    """
     lines = iter(lambda: file.readline(_LONGEST + 1), "")
     for number, line in enumerate(lines, start=1):
         _check_length(line, f"{name}, line {number}")
@@ -148,9 +163,15 @@ class TableFile:
     """A file of rows, or standard input for "-", that is read in parts as often as
     wanted: memory for one part.
 
-    columns: as they are written, in order; rows: how many; sha256: of the bytes. kind:
-    one of FORMATS, of which a JSON list is held whole. delimiter: between fields of
-    CSV, where it is no comma.
+    path: of the file.
+    format: one of FORMATS; "" for what the name says.
+    delimiter: between fields of CSV, one character; "" for a comma, in TSV a tab.
+
+    name: what messages call it.
+    kind: its format; a JSON list is held whole.
+    columns: as they are written, in order; of JSON those of all rows.
+    rows: how many.
+    sha256: of the bytes.
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
@@ -169,21 +190,36 @@ class TableFile:
         self._file = _opened(path, text=self.kind != "parquet")
         self._file.seek(0)
         self.sha256 = hashlib.file_digest(self._file, "sha256").hexdigest()
+        self.columns, self.rows = self._columns_and_rows()
+        self._check_columns()
+        if not self.rows:
+            raise InputError(f"{self.name} has no rows")
+        self._state = self._now()
+
+    def _columns_and_rows(self) -> tuple[list[str], int]:
+        """The names of the columns in order, and how many rows there are.
+
+        All but parquet is read through for this. Raises: InputError.
+        """
         columns: dict[str, None] = {}
-        self.rows = 0
+        rows = 0
         if self.kind == "parquet":
             with self._parquet() as table:
                 names = table.schema_arrow.names
-                self.rows = table.metadata.num_rows
+                rows = table.metadata.num_rows
             _check_once(names, f"{self.name}: ")
             for name in names:
+                # pandas stores the index of a frame as a column of such a name
                 if not name.startswith("__index_level_"):
                     columns[name] = None
         else:
             for _, record in self._records():
                 columns.update(dict.fromkeys(record))
-                self.rows += 1
-        self.columns = list(columns)
+                rows += 1
+        return list(columns), rows
+
+    def _check_columns(self) -> None:
+        """Pass where every column has a name that is text. Raises: InputError."""
         for column in self.columns:
             if not str(column).strip():
                 raise InputError(
@@ -194,9 +230,6 @@ class TableFile:
                 cells.as_text(str(column))
             except ValueError as error:
                 raise InputError(f"{self.name}, column {column!r}{error}") from None
-        if not self.rows:
-            raise InputError(f"{self.name} has no rows")
-        self._state = self._now()
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """The rows of these columns (default: all), at most `cells.ROWS` at a time:
@@ -216,17 +249,21 @@ class TableFile:
         self._check_unchanged()
 
     def _now(self) -> tuple[int, int]:
-        """Size and time of the last change."""
+        """Size and time of the last change, by which a change is noticed."""
         status = os.fstat(self._file.fileno())
         return status.st_size, status.st_mtime_ns
 
     def _check_unchanged(self) -> None:
+        """Pass where the file is as it was when it was opened. Raises: InputError."""
         if self._now() != self._state:
             raise InputError(
                 f"{self.name} was changed while it was read; run the command again"
             )
 
     def _read_parts(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """The rows in parts of at most `cells.ROWS` rows and about
+        `cells.BYTES` bytes.
+        """
         if self.kind == "parquet":
             yield from self._parquet_parts(list(columns))
             return
@@ -242,11 +279,14 @@ class TableFile:
             yield _frame(part, columns)
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The place and the cells of each row."""
+        """The place of each row, such as "line 7", and its cells: column -> value."""
         return self._csv() if self.kind in ("csv", "tsv") else self._json()
 
     def _json(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The rows of JSON Lines, or of the list that the file is."""
+        """The rows of JSON Lines, or of the list that the file is.
+
+        Raises: InputError for a row that is no object.
+        """
         for place, record in self._json_values():
             if not isinstance(record, dict):
                 raise InputError(
@@ -256,7 +296,11 @@ class TableFile:
             yield place, record
 
     def _json_values(self) -> Iterator[tuple[str, Any]]:
-        """The value of each line, or those of the list that the file is."""
+        """The place and the value of each line, or of each member of the list that the
+        file is.
+
+        Raises: InputError for what is no JSON, and for a file that is no list.
+        """
         lines = _lines(self._file, self.name)
         if self.kind == "jsonl":
             for number, line in lines:
@@ -273,6 +317,13 @@ class TableFile:
             yield f"row {number}", value
 
     def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows of CSV and TSV; the place of a row is the line on which it begins.
+
+        Raises: InputError for a row with another number of fields than the header, a
+        quote that is not closed, and a line that is not UTF-8.
+        """
+        # By default a long text is an error of csv; how long a line may be is checked
+        # by `_text_lines`.
         limit = csv.field_size_limit(sys.maxsize)
         header: list[str] = []
         line = 1
@@ -311,6 +362,9 @@ class TableFile:
 
     @contextlib.contextmanager
     def _parquet(self) -> Iterator[Any]:
+        """A context with the opened parquet file. Raises: InputError for
+        another file.
+        """
         import pyarrow
         import pyarrow.parquet
 
@@ -324,7 +378,10 @@ class TableFile:
 
     @contextlib.contextmanager
     def _convertible(self) -> Iterator[None]:
-        """Name the file of a value that Python cannot hold."""
+        """A context that names the file of a value that Python cannot hold.
+
+        Raises: InputError.
+        """
         try:
             yield
         except (OverflowError, UnicodeDecodeError) as error:
@@ -334,28 +391,39 @@ class TableFile:
             ) from None
 
     def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        row = 0
+        """The rows of parquet in parts; the place of a row is its number, "row 7".
+
+        columns: those that are read.
+        """
+        row = 0  # how many rows were given
         with self._parquet() as table, self._convertible():
-            size = 0
-            for group in range(table.metadata.num_row_groups):
-                size += table.metadata.row_group(group).total_byte_size
-            rows = cells.BYTES * self.rows // max(1, size)
-            rows = max(1, min(cells.ROWS, rows))
-            for batch in table.iter_batches(rows, columns=columns):
-                for piece in _small(batch):
-                    numbers = range(row + 1, row + len(piece) + 1)
-                    labels = [f"row {number}" for number in numbers]
+            for batch in table.iter_batches(self._batch_rows(table), columns=columns):
+                for small_batch in _small(batch):
+                    end = row + len(small_batch)
+                    labels = [f"row {number}" for number in range(row + 1, end + 1)]
                     places = pd.Index(labels, dtype=object)
-                    row += len(piece)
+                    row = end
                     values = {}
-                    for name, column in piece.to_pydict().items():
+                    for name, column in small_batch.to_pydict().items():
                         values[name] = pd.Series(column, places, dtype=object)
                     yield pd.DataFrame(values, places, columns)
 
+    def _batch_rows(self, table: Any) -> int:
+        """How many rows of a parquet file are likely to fit into a part, by their mean
+        size as stored; at least one.
+        """
+        size = 0
+        for group in range(table.metadata.num_row_groups):
+            size += table.metadata.row_group(group).total_byte_size
+        rows = cells.BYTES * self.rows // max(1, size)
+        return max(1, min(cells.ROWS, rows))
+
 
 def _texts_of(file: Any) -> list[str]:
-    """The columns of text of a parquet file. A text that many rows share is read once:
-    a small file may else unpack to more than the memory holds.
+    """The columns of text of a parquet file.
+
+    A text that many rows share is read once: a small file may else unpack to more than
+    the memory holds.
     """
     import pyarrow
     import pyarrow.parquet
@@ -370,17 +438,20 @@ def _texts_of(file: Any) -> list[str]:
 
 
 def _small(batch: Any) -> Iterator[Any]:
-    """The rows of a batch in pieces whose texts fit into a part."""
+    """The rows of a batch in smaller batches whose texts fit into a part; at least one
+    row each.
+    """
     import numpy as np
     import pyarrow.compute as compute
 
-    sizes = np.zeros(len(batch))
+    sizes = np.zeros(len(batch))  # bytes of each row's texts
     for column in batch.columns:
         if hasattr(column, "dictionary"):
             lengths = compute.binary_length(column.dictionary).to_numpy(False)
             places = column.indices.fill_null(0).to_numpy(False)
             if len(lengths):
-                sizes += np.nan_to_num(np.asarray(lengths, dtype=float))[places]
+                bytes_of_text = np.nan_to_num(np.asarray(lengths, dtype=float))
+                sizes += bytes_of_text[places]
     start = 0
     while start < len(batch):
         fitting = np.searchsorted(np.cumsum(sizes[start:]), cells.BYTES, side="right")
@@ -390,7 +461,10 @@ def _small(batch: Any) -> Iterator[Any]:
 
 
 def _frame(rows: Mapping[str, list[Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows by their place as a frame."""
+    """Rows as a frame.
+
+    rows: place -> the values of the columns. The index has the places.
+    """
     places = pd.Index(list(rows), dtype=object)
     return pd.DataFrame(list(rows.values()), places, list(columns), dtype=object)
 
@@ -400,7 +474,11 @@ def _check_header(
     delimiter: str,
     place: str,
 ) -> None:
-    """Pass where every column has a name of its own. Raises: InputError."""
+    """Pass where every column has a name of its own, and the delimiter may be the right
+    one.
+
+    place: of the header, for the message. Raises: InputError.
+    """
     for number, column in enumerate(header, start=1):
         if not column.strip():
             raise InputError(
@@ -422,9 +500,15 @@ def _loaded(
     name: str,
     line: int = 0,
 ) -> Any:
-    """The value of a line of JSON Lines, or of a whole file."""
+    """The value of a line of JSON Lines, or of a whole file.
+
+    name: of the file. line: its number; 0 for a whole file.
+    Raises: InputError naming the place and what is wrong: no JSON, a name that an
+    object has twice, values too deep within each other.
+    """
     try:
         value = files.from_json(text, object_pairs_hook=_object)
+        # Brackets bound the depth: most texts need not be walked through.
         if text.count("[") + text.count("{") > _DEEPEST:
             _check_depth(value)
         return value
@@ -444,14 +528,15 @@ def _check_depth(value: Any) -> None:
 
     Raises: ValueError.
     """
+    # Layer by layer from the outside: a recursion would itself end at some depth.
     layer = [value]
     for _ in range(_DEEPEST + 2):
         inner: list[Any] = []
-        for each in layer:
-            if isinstance(each, dict):
-                inner += each.values()
-            elif isinstance(each, list):
-                inner += each
+        for outer in layer:
+            if isinstance(outer, dict):
+                inner += outer.values()
+            elif isinstance(outer, list):
+                inner += outer
         layer = inner
         if not layer:
             return
@@ -462,7 +547,11 @@ def _check_depth(value: Any) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, each of whose names is there once. Raises: InputError."""
+    """A JSON object, each of whose names is there once; JSON itself lets the last one
+    win.
+
+    Raises: InputError.
+    """
     record = dict(pairs)
     if len(record) < len(pairs):
         _check_once([name for name, _ in pairs])
@@ -470,7 +559,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_once(names: Sequence[str], place: str = "") -> None:
-    """Pass where no name is repeated. Raises: InputError."""
+    """Pass where no name is repeated. place: of the names, for the message, ending with
+    a blank.
+
+    Raises: InputError naming those that are.
+    """
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         columns = ", ".join(map(repr, sorted(repeated)))

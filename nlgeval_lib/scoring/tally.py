@@ -1,4 +1,4 @@
-"""What came of the rows of a run, counted part by part."""
+"""What came of the rows of a run, counted part by part: no row is kept."""
 
 from __future__ import annotations
 
@@ -19,16 +19,23 @@ _OF_DRAWS = {
     Status.UNPARSED.value: "unreadable",
     Status.OUT_OF_RANGE.value: "off the scale",
 }
-_REASONS = 10_000  # of more different reasons the later ones are not counted
+# Of more different reasons the later ones are not counted: reasons that name their row
+# would fill the memory.
+_REASONS = 10_000
 
 
 @dataclass
 class Tally:
     """How many rows have which status, for which reasons, and the range of the scores.
 
-    signature: of the evaluator, as the last part has it. draws: how many completions
-    the rows rest on by status, and how many were `cut`. thin: rows whose mean rests on
-    fewer draws than were asked for.
+    statuses: status -> rows.
+    reasons: reason -> rows without a score.
+    total: the sum of the scores, of which the mean is made.
+    low, high: the lowest and the highest score; inf and -inf without any.
+    signature: of the evaluator, as the last part has it.
+    draws: status -> completions that the rows rest on; empty for metrics.
+    cut: how many of these completions ended at the token limit.
+    thin: rows whose mean rests on fewer draws than were asked for.
     """
 
     statuses: Counter[str] = field(default_factory=Counter)
@@ -42,7 +49,11 @@ class Tally:
     thin: int = 0
 
     def add(self, scored: pd.DataFrame) -> None:
-        """Count the next part."""
+        """Count the next part.
+
+        scored: `value`, `status`, `reason` and perhaps `details`, as `Job.parts` gives
+        them.
+        """
         self.signature = scored.attrs.get("signature", "")
         self.statuses.update(scored["status"].tolist())
         if "details" in scored:
@@ -62,9 +73,10 @@ class Tally:
             self.high = max(self.high, values.max())
 
     def _add_draws(self, status: str, details: Mapping[str, Any]) -> None:
-        """Count the draws of a row by its details."""
+        """Count the draws of a row by its details; those of a metric have none."""
         if "n" not in details:
             return
+        # The details of a single draw are the draw's own.
         self.draws.update(details.get("statuses", [status]))
         draws = details.get("draws", [details])
         self.cut += sum(bool(draw.get("cut")) for draw in draws)
@@ -72,16 +84,18 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """How many rows."""
+        """How many rows were counted."""
         return self.statuses.total()
 
     @property
     def ok(self) -> int:
-        """How many rows with a score."""
+        """How many rows have a score."""
         return self.statuses[Status.OK.value]
 
     def draws_line(self) -> str:
-        """What came of the completions; empty where each one was read whole."""
+        """What came of the completions, in one line; "" where each one was read
+        whole.
+        """
         total = self.draws.total()
         read = self.draws[Status.OK.value]
         if read == total and not self.cut:
@@ -97,7 +111,9 @@ class Tally:
         return line
 
     def lines(self) -> list[str]:
-        """Coverage, and the most frequent reason for a missing score."""
+        """Coverage and mean in one line, and the most frequent reason for a missing
+        score in another.
+        """
         summary = f"{self.rows:,} rows: {self.ok:,} scored ({self.ok / self.rows:.1%})"
         for status, count in self.statuses.most_common():
             if status != Status.OK.value:

@@ -3,6 +3,10 @@ evaluator's settings.
 
 asked = ablations.scored("coascore", {"n": [1, 3, 7]}, settings={"variant": "average"})
 table, tests = ablations.compare(asked)
+
+`variants` makes a `Variant` of each choice, `check` sees whether all can be made before
+anything is asked, `scored` asks them one by one on the same rows, and `compare` tests
+them aspect by aspect.
 """
 
 from __future__ import annotations
@@ -30,24 +34,29 @@ from nlgeval_lib.study.variant_tests import VariantScores
 from nlgeval_lib.training import mini
 
 FOLDS = 5  # of inputs, where an evaluator learns from ratings
-# what "mini" stands for where a model is asked: the miniature judge's own data
+# What "mini" stands for where a model is asked: the miniature judge's own data.
 OWN = "mini_judge"
-# may be swept beside settings: another evaluator; another model
+# What may be swept beside settings: another evaluator; another model; a prompt's file
+# in place of the evaluator's own prompt, which is `original`.
 EVALUATOR = "evaluator"
 JUDGE = "judge"
-# a prompt's file, in place of the evaluator's own prompt, which is `original`
+# The evaluator that asks with a prompt's file.
 PROMPT = "prompt"
 ORIGINAL = "original"
 PROMPTED = "prompted"
+# The aspect whose ratings count where none is named.
 OVERALL = "overall"
-# of the rows: a variant with fewer scores is not tested
+# The share of the rows below which a variant is not tested.
 LEAST_READ = 0.9
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One choice of a sweep: which evaluator and model, and its settings as
-    `NAME=VALUE`.
+    """One choice of a sweep.
+
+    evaluator: its name.
+    model: the one that is asked, "mini" for the miniature judge.
+    settings: of the evaluator, as `NAME=VALUE`.
     """
 
     evaluator: str
@@ -55,8 +64,10 @@ class Variant:
     settings: tuple[str, ...]
 
     def given(self, data: str) -> dict[str, Any]:
-        """Arguments of the evaluator that belong to the miniature judge's own data,
-        but those that are set.
+        """Arguments of the evaluator that belong to the miniature judge's own data, but
+        those that are set.
+
+        data: the data set; for another one there are none.
         """
         if data != OWN or not named.asks(self.evaluator):
             return {}
@@ -70,8 +81,14 @@ class Variant:
 
 
 def label(chosen: Mapping[str, Any]) -> str:
-    """A variant's name: `rubric=no reference=yes`; of a prompt's file its name
+    """A variant's name: each setting as `NAME=VALUE`; of a prompt's file its name
     alone.
+
+    chosen: {setting: value}.
+
+    Example:
+    >>> label({"rubric": "no", "prompt": "prompts/short.toml"})
+    'rubric=no prompt=short.toml'
     """
     words = []
     for key, value in chosen.items():
@@ -82,7 +99,15 @@ def label(chosen: Mapping[str, Any]) -> str:
 
 
 def title(evaluator: str, sweep: Mapping[str, Sequence[Any]]) -> str:
-    """What is compared, in words: `coascore: n = 1, 3, 7`."""
+    """What is compared, in words.
+
+    evaluator: its name; "" where evaluators themselves are swept.
+    sweep: {setting: its values}.
+
+    Example:
+    >>> title("coascore", {"n": [1, 3, 7]})
+    'coascore: n = 1, 3, 7'
+    """
     sweeps = []
     for name, values in sweep.items():
         texts = []
@@ -102,10 +127,14 @@ def variants(
     """Every combination of the values by a name such as `n=3` or `rubric=no
     reference=yes`.
 
+    evaluator: of all variants that do not name their own.
     sweep: {setting: its values}; `evaluator`, `judge` (a model) and `prompt` may be
     among them: a prompt's file asks with that prompt, `original` with the evaluator's
-    own. settings: of all variants.
-    Raises: ValueError for fewer than two variants.
+    own.
+    settings: of all variants.
+    model: of all variants that do not name their own.
+    Raises: ValueError for fewer than two variants, two of one name, and `original`
+    without an evaluator.
     """
     by_label = {}
     for values in itertools.product(*sweep.values()):
@@ -132,6 +161,8 @@ def _with_prompt(
     """The evaluator that asks with the prompt of these settings, and its settings.
 
     A file's prompt keeps those settings of the evaluator that have a meaning for it.
+
+    Raises: ValueError for `original` without an evaluator that has a prompt.
     """
     has_no_prompt = evaluator in ("", PROMPTED)
     if settings[PROMPT] == ORIGINAL:
@@ -155,6 +186,7 @@ def _with_prompt(
 def check(variants: Mapping[str, Variant], data: str) -> str:
     """The data set's name, where every variant can be made.
 
+    data: by name; "mini" becomes the miniature judge's own data where a model is asked.
     Raises: ValueError naming evaluator, setting or data.
     """
     asks = any(named.asks(variant.evaluator) for variant in variants.values())
@@ -187,18 +219,23 @@ def scored(
     """The scores of every variant on the items that all of them scored, and why others
     are lacking.
 
-    sweep, settings: as `variants`. data: a data set by name; "mini" for what asks a
-    model is the miniature judge's own.
-    aspects: whose ratings count; none: the overall quality where it is rated, else all.
     What learns from ratings (HD-Eval) scores each input as fitted on the other folds of
-    inputs. engine: by name, or one that is there, such as a scripted one. mode "quick":
-    20 inputs. plugins: files with evaluators or aggregators; their code is run.
-    least_read: the share of rows that a variant must have scored to be tested.
+    inputs.
+
+    evaluator, sweep, settings, model: as `variants` takes them.
+    data: a data set by name; "mini" for what asks a model is the miniature judge's own.
+    aspects: whose ratings count; none: the overall quality where it is rated, else all.
+    engine: by name, or one that is there, such as a scripted one.
+    revision, base_url: of the model, and the address of its server.
+    mode: "quick": 20 inputs; "full": all.
+    plugins: files with evaluators or aggregators; their code is run.
+    least_read: the share of rows that a variant must have scored to be tested, 0 to 1.
     Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError
     without the miniature judge.
     """
     for path in plugins:
         named.plugin(str(prompt_files.located(path)))
+    # One engine is loaded at a time; one that was handed over comes with its model.
     loaded: dict[str, Engine] = {}
     if not isinstance(engine, str):
         model = engine.model
@@ -210,19 +247,37 @@ def scored(
     scores: dict[str, JudgeScores] = {}
     for name, variant in by_label.items():
         choice = EngineChoice()
-        try:
-            if named.asks(variant.evaluator):
-                choice = EngineChoice(engine, variant.model, revision, base_url)
-                _load(loaded, choice)
-            loaded_engine = loaded.get(variant.model)
-            scores[name] = _variant_scores(rows, variant, data, choice, loaded_engine)
-        except Unavailable as error:
-            scores[name] = JudgeScores(False, str(error))
+        if named.asks(variant.evaluator):
+            choice = EngineChoice(engine, variant.model, revision, base_url)
+        scores[name] = _available_scores(rows, variant, data, choice, loaded)
     return variant_tests.on_shared_items(scores, least_read)
 
 
+def _available_scores(
+    rows: Rows,
+    variant: Variant,
+    data: str,
+    choice: EngineChoice,
+    loaded: dict[str, Engine],
+) -> JudgeScores:
+    """One variant's scores, or why they are not available here.
+
+    loaded: the engine by its model; changed where the variant asks another model.
+    """
+    try:
+        if named.asks(variant.evaluator):
+            _load(loaded, choice)
+        engine = loaded.get(variant.model)
+        return _variant_scores(rows, variant, data, choice, engine)
+    except Unavailable as error:
+        return JudgeScores(False, str(error))
+
+
 def _load(loaded: dict[str, Engine], choice: EngineChoice) -> None:
-    """See to it that the model of a choice is loaded, and no other one."""
+    """See to it that the model of a choice is loaded, and no other one.
+
+    loaded: the engine by its model, changed here.
+    """
     model = choice.model
     if model in loaded:
         return
@@ -244,8 +299,10 @@ def _variant_scores(
     choice: EngineChoice,
     engine: Engine | None,
 ) -> JudgeScores:
-    """One variant's scores. engine: the one that is loaded; what a scripted one says
-    is no judge's answer, and is not kept.
+    """One variant's scores.
+
+    engine: the one that is loaded. What a scripted one says is no judge's answer, so it
+    is stored in a folder that is removed.
     """
     is_scripted = choice.engine == "scripted"
     with contextlib.ExitStack() as stack:
@@ -280,8 +337,10 @@ def _asked(
 
 
 def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
-    """The rated rows of a data set. Raises: ValueError for an aspect it does not
-    rate.
+    """The rated rows of a data set, of the aspects that count.
+
+    aspects: none: the overall quality where it is rated, else all.
+    Raises: ValueError for an aspect it does not rate.
     """
     rows = chosen_rows(data=data).whole()
     rated: list[str] = []
@@ -314,10 +373,13 @@ def compare(
     """How well each variant follows the ratings of each aspect; and all pairs of
     variants, those with a base first, Holm an aspect.
 
-    base: the choice of one variant, such as {"n": 3}; by default the first that has
-    scores. units: what another sample would bring, as `meta.compare`: "jack-inputs" is
-    about these systems on other inputs, "auto" about other systems as well. Columns:
-    `aspect` and those of `variant_tests.compare`.
+    asked: as `scored` gives it.
+    base: the choice of one variant, such as {"n": 3}; None: the first that has scores.
+    coef: the coefficient of correlation, by its name in `meta`.
+    units: what another sample would bring, as `meta.compare`: "jack-inputs" is about
+    these systems on other inputs, "auto" about other systems as well.
+    Returns: both tables of `variant_tests.compare`, each with `aspect` first and
+    `route` last.
     Raises: ValueError where no variant has scores, or `base` is none.
     """
     if not asked.scores:

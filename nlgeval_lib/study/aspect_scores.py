@@ -17,12 +17,14 @@ import pandas as pd
 from nlgeval_lib import meta, papers
 from nlgeval_lib.study import recorded_judges
 
+# Topical-Chat's aspects -> the ends of the scale that the judge was asked for.
 CHAT_SCALES = {
     "coherence": (1, 3),
     "engagingness": (1, 3),
     "groundedness": (0, 1),
     "naturalness": (1, 3),
 }
+# How the ways of joining aspects are called in tables and figures.
 DIRECT = "direct"
 OTHERS = "mean of the others"
 ALL = "mean of all"
@@ -37,8 +39,9 @@ def chat_scores(
     """gpt-3.5-turbo's recorded scores of Topical-Chat outputs, the mean of the draws:
     {aspect: a value an item}.
 
-    items: a row an output. Values are from 0 to 1; texts without a number count as
-    missing.
+    items: a row an output.
+    prompt_form: which of the recording's prompts was used.
+    Returns: values from 0 to 1; a text without a number counts as missing (NaN).
     Source: Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using LLMs (the
     recording).
     """
@@ -58,8 +61,9 @@ def chat_scores(
 
 def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     """Six judges' recorded scores of SummEval outputs: {judge: {aspect: a value an
-    item}}, 0 to 1.
+    item}}, 0 to 1, NaN where there is none.
 
+    items: a row an output.
     Source: Calderon et al. 2025, The Alternative Annotator Test (the recording).
     """
     recorded = recorded_judges.scores(items, "alttest_summeval")
@@ -85,10 +89,14 @@ def combined(
     """The target's score in five ways: direct, mean of the others, mean of all, and
     fitted on the others and on all.
 
+    items: a row an output, with `input_id`.
     scores: {aspect: values on one scale}; a target without a score of its own has only
     the ways that need none.
-    human: the target's ratings, which the fitted ways learn from; `fitted=False` leaves
-    these out.
+    target: the aspect whose score is wanted.
+    human: the target's ratings, which the fitted ways learn from.
+    folds, seed: as `ridge_out_of_sample` takes them.
+    fitted: whether the fitted ways are among them.
+    Returns: {way: a value an item}, the ways by the names above.
     """
 
     def ridge(features: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -118,6 +126,12 @@ def combined(
 def mean(scores: Any) -> np.ndarray:
     """The mean over aspects, of those that have a score; NaN where none has (as
     CoAScore's variant `average`).
+
+    scores: an array an aspect, a value an item.
+
+    Example:
+    >>> mean([[0.5, float("nan")], [1.0, 0.25]])
+    array([0.75, 0.25])
     """
     return meta.mean_of_samples(list(scores)).scores
 
@@ -133,9 +147,13 @@ def ridge_out_of_sample(
     """What a ridge regression on the aspects' scores predicts for inputs that it did
     not learn from.
 
-    scores: aspects, each a value an item; human: a rating an item; inputs: an item's
-    input, which is in one fold only. Missing scores are the mean of the learning part;
-    items without any score, or a rating, get NaN.
+    scores: an array an aspect, a value an item; missing scores are the mean of the
+    learning part.
+    human: a rating an item.
+    inputs: an item's input; all items of an input are in one fold.
+    folds: how many parts the inputs are drawn into.
+    seed: of the folds.
+    Returns: (items,) predictions; NaN for items without any score, or without a rating.
     Raises: ValueError with fewer inputs than folds.
     """
     from sklearn.impute import SimpleImputer
@@ -155,6 +173,7 @@ def ridge_out_of_sample(
         raise ValueError(
             f"{n_inputs} inputs with scores and ratings; {folds} folds need as many"
         )
+    # The strength of the penalty is chosen in each learning part, from .01 to 1,000.
     penalties = np.logspace(-2, 3, 11)
     model = make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(penalties))
     split = GroupKFold(folds, shuffle=True, random_state=seed)
@@ -182,12 +201,16 @@ def printed_gains(
     """How far CoAScore is printed above the judge asked directly, a row a length of the
     chain of aspects.
 
-    cells: one table of CoAScore's as `papers.compare` gives it; half the width of its
-    computed intervals, the mean of a column and statistic, is the yardstick of the last
-    two columns.
+    cells: one table of CoAScore's as `papers.compare` gives it.
+    lengths: of the chain, such as are printed.
+    base: the printed row of the judge that is asked directly.
+    Returns: the numbers of cells above the base and of all cells, the lowest, mean and
+    highest gain, and in how many of the cells with data the gain is larger than half
+    the width of a computed interval (the mean width of a column and statistic).
     """
     table = papers.load("coascore", cells["table"].iat[0])
     printed = table.set_index(["row", "column", "statistic"])["number"]
+    # The intervals are those computed from public data beside printed cells.
     is_public = cells["route"] == "public"
     is_printed = cells["verdict"] != "extra"
     ours = cells[is_public & is_printed]

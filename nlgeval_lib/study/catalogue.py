@@ -1,5 +1,10 @@
 """`notebooks/catalogue.toml`: every output, the judges that outputs ask, and every
 printed row without a notebook.
+
+`load` reads and checks it, and gives a `Catalogue`. An `Entry` is an output, a `Row` a
+printed table or figure that no notebook makes. A `Metric` or `Judge` is declared once;
+what an output reads of a judge is a `Read` in the file, and a `Question` once the
+judge's id is resolved.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from pydantic.dataclasses import dataclass
 from nlgeval_lib import files, used_code
 from nlgeval_lib.names import meant, pair
 
+# The words that the file may use.
 Paper = Literal["tigerscore", "semscore", "hdeval", "prometheus", "coascore"]
 Route = Literal["published", "public", "recorded", "run", "mini"]
 RowStatus = Literal["needs GPU", "no public data", "no numbers", "not built yet"]
@@ -31,6 +37,7 @@ SCOREBOARD = "scoreboard"  # made last, from all the others; needs no entry
 JUDGED_BY = "|judged-by:"
 QUICK_INPUTS = 20  # inputs of a data set in mode "quick"
 RESERVED = ("mode",)  # parameters that the runner sets where a notebook has them
+# A key that is not a field is a fault.
 _STRICT = ConfigDict(extra="forbid")
 
 
@@ -46,13 +53,19 @@ def _as_pair(text: str) -> str:
 
 
 def _by_aspect(ids: Any) -> Any:
-    """A bare list of ids is for all aspects, under ""."""
+    """A bare list of ids is for all aspects, under "".
+
+    Example:
+    >>> _by_aspect(["bleu"])
+    {'': ['bleu']}
+    """
     if isinstance(ids, dict):
         return ids
     return {"": ids}
 
 
 TOLERANCE: Final = 1e-6  # of an output that declares none
+# Text that is not empty; and settings, each `NAME=VALUE`.
 Words = Annotated[str, Field(pattern=r"\S")]
 Pairs = tuple[Annotated[str, AfterValidator(_as_pair)], ...]
 # Of a printed row: {aspect: ids of the metrics whose mean it is}.
@@ -63,8 +76,9 @@ RowMetrics = Annotated[Mapping[str, tuple[str, ...]], BeforeValidator(_by_aspect
 class Read:
     """What an output says of a judge that it reads: its id, and which rows of its data.
 
-    where: `COLUMN=VALUE` or `COLUMN!=VALUE`, all of which must hold. map, fill: as
-    `nlgeval score --map`, `--fill`.
+    judge: the id of a `[[judge]]`.
+    map, fill: as `nlgeval score --map`, `--fill`.
+    where: `COLUMN=VALUE` or `COLUMN!=VALUE`, all of which must hold.
     """
 
     judge: str
@@ -75,7 +89,10 @@ class Read:
 
 @dataclass(frozen=True, config=_STRICT)
 class Entry:
-    """One output: a notebook with fixed parameters."""
+    """One output: a notebook with fixed parameters.
+
+    Each field is a key of an `[[output]]` in the file.
+    """
 
     id: str
     paper: Paper | Literal["meta"]
@@ -104,7 +121,9 @@ class Entry:
 
     @property
     def metric_ids(self) -> list[str]:
-        """The metrics that it reads."""
+        """The metrics that it reads; one that several rows read is there several
+        times.
+        """
         ids: list[str] = []
         for by_aspect in self.metrics.values():
             for metrics in by_aspect.values():
@@ -114,7 +133,11 @@ class Entry:
 
 @dataclass(frozen=True, config=_STRICT)
 class Row:
-    """A printed table or figure that no notebook makes, and why."""
+    """A printed table or figure that no notebook makes, and why.
+
+    id: as the paper's index has it, in `data/paper_tables`.
+    status: the reason in a few words; `reason` says it in full.
+    """
 
     paper: Paper
     id: str
@@ -127,6 +150,8 @@ class Metric:
     """A metric that a model's weights give, declared once: evaluator, its settings, and
     the model that a paper names.
 
+    evaluator: its name in `nlgeval_lib.evaluators`.
+    model: as the model hub has it.
     settings: as `nlgeval score --set`, but the model.
     """
 
@@ -140,6 +165,8 @@ class Metric:
 class Judge(Metric):
     """A language model as a judge of a data set, declared once as a metric is.
 
+    data: the data set that it judges.
+    revision: of the model; "" leaves it open.
     api: the model is served, its weights are not public.
     """
 
@@ -155,7 +182,11 @@ class Judge(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class Question(Read):
-    """What an output reads of a judge."""
+    """What an output reads of a judge, with the judge itself in the place of its id.
+
+    output: the id of the output.
+    name: how the output's notebook calls it.
+    """
 
     output: str
     name: str  # unique within the output
@@ -174,8 +205,11 @@ class Question(Read):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All outputs in the file's order, the rows without one, judges and metrics,
-    what outputs read of judges.
+    """All outputs in the file's order, the rows without one, judges and metrics, what
+    outputs read of judges.
+
+    `catalogue["semscore_table_01"]` is the output of this id; an unknown id raises
+    CatalogueError with the nearest ones.
     """
 
     outputs: tuple[Entry, ...]
@@ -193,7 +227,11 @@ class Catalogue:
         raise CatalogueError(f"no output {name!r} in notebooks/catalogue.toml{hint}")
 
     def question(self, output: str, name: str) -> Question:
-        """One of an output's. Raises: CatalogueError naming those that it has."""
+        """What an output reads of a judge under a name.
+
+        Raises: CatalogueError for an unknown output, and for a name that it does not
+        have, naming those that it has.
+        """
         questions = self.questions_of(output)
         for question in questions:
             if question.name == name:
@@ -204,7 +242,8 @@ class Catalogue:
         )
 
     def questions_of(self, output: str) -> tuple[Question, ...]:
-        """What an output reads of judges, in the file's order.
+        """What an output reads of judges, in the file's order; nothing for the
+        scoreboard.
 
         Raises: CatalogueError for an unknown output.
         """
@@ -221,9 +260,12 @@ class Catalogue:
         ids: Sequence[str] = (),
         papers: Sequence[str] = (),
     ) -> tuple[Entry, ...]:
-        """The outputs with these ids and of these papers; all where neither is given.
+        """The outputs with these ids or of these papers; all where neither is given.
 
-        Raises: CatalogueError naming unknown ids and papers.
+        ids: of outputs; that of the scoreboard is allowed and selects none.
+        papers: their keys, or `meta`.
+        Returns: the outputs in the file's order.
+        Raises: CatalogueError naming an unknown id or paper.
         """
         known_papers = (*PAPERS, META)
         for name in papers:
@@ -257,12 +299,14 @@ def load(path: Path | None = None) -> Catalogue:
     """The catalogue, checked: keys and their types, ids, notebooks, routes, covered
     tables, order, judges.
 
-    Raises: CatalogueError listing all faults; FileNotFoundError where there is no such
-    file.
+    path: another file; None: `notebooks/catalogue.toml`.
+    Raises: CatalogueError listing all faults, or for a file that is no TOML;
+    FileNotFoundError where there is no such file.
     """
     if not path:
         path = files.notebooks() / "catalogue.toml"
     path = files.committed(path)
+    # Faults are collected, so that one reading shows them all.
     sections = _File()
     faults: list[str] = []
     try:
@@ -280,6 +324,7 @@ def load(path: Path | None = None) -> Catalogue:
     if faults:
         listed = "\n".join(f"  {fault}" for fault in faults)
         raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n{listed}")
+    # All ids are known by now, so each judge can take the place of its id.
     judges = {judge.id: judge for judge in sections.judge}
     questions = []
     for entry in sections.output:
@@ -301,6 +346,8 @@ def load(path: Path | None = None) -> Catalogue:
 
 @dataclass(frozen=True, config=_STRICT)
 class _File:
+    """The file's sections as they are read."""
+
     output: tuple[Entry, ...] = ()
     row: tuple[Row, ...] = ()
     judge: tuple[Judge, ...] = ()
@@ -314,7 +361,11 @@ def _described(
     input: Any,
     **_: Any,
 ) -> str:
-    """One of pydantic's faults, with the entry's id in the place of its number."""
+    """One of pydantic's faults, with the entry's id in the place of its number.
+
+    raw: the file as it was read.
+    loc, msg, input: of the fault: where it is, what is wrong, what stands there.
+    """
     section, *keys = loc
     if not keys:
         fault = f"unknown section [[{section}]]"
@@ -330,7 +381,9 @@ def _described(
 
 
 def _faults(catalogue: _File, folder: Path) -> Iterator[str]:
-    """What is wrong with entries that could all be read."""
+    """What is wrong with entries that could all be read, a sentence each. folder: that
+    of the notebooks.
+    """
     printed = {paper: _printed(paper) for paper in PAPERS}
     yield from _repeated(catalogue)
     for entry in catalogue.output:
@@ -346,6 +399,7 @@ def _faults(catalogue: _File, folder: Path) -> Iterator[str]:
     scorers = (*catalogue.judge, *catalogue.metric)
     if scorers:
         yield from _scorer_faults(scorers, catalogue.output)
+    # Outputs that read others' results need an order in which they can be made.
     ids = {entry.id for entry in catalogue.output}
     order = {}
     for entry in catalogue.output:
@@ -374,7 +428,9 @@ def _repeated(catalogue: _File) -> Iterator[str]:
 
 
 def _entry_faults(entry: Entry, label: str, folder: Path) -> Iterator[str]:
-    """What is wrong with an output's id, notebook and parameters."""
+    """What is wrong with an output's id, notebook and parameters. label: names the
+    output.
+    """
     well_formed = re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id)
     if not well_formed or entry.id == SCOREBOARD:
         yield (
@@ -401,7 +457,10 @@ def _unknown_names(
     catalogue: _File,
     printed: Mapping[str, list[str]],
 ) -> Iterator[str]:
-    """Tables, outputs, judges and metrics that an output names and nobody has."""
+    """Tables, outputs, judges and metrics that an output names and nobody has.
+
+    printed: a paper -> the ids of its tables and figures.
+    """
     tables = printed.get(entry.paper, [])
     listed = f"data/paper_tables/{entry.paper}/index.csv"
     for name, hint in _unknown(entry.covers, tables):
@@ -459,7 +518,9 @@ def _scorer_faults(
 
 
 def _printed(paper: str) -> list[str]:
-    """Every table and figure that a paper prints, by the id that its index has."""
+    """Every table and figure that a paper prints, by the id that its index has; none
+    for a paper without an index.
+    """
     path = files.data() / "paper_tables" / paper / "index.csv"
     if not path.exists():
         return []

@@ -1,5 +1,11 @@
 """What runs would ask and cost, nothing asked; and the making of every completion
 that the catalogue's outputs need.
+
+`plan` counts the requests of one run, stage by stage: `_Prompts` holds a stage as it
+is counted, `_Tally` the numbers of the stages of one name. `in_words` says a plan to a
+person. For the catalogue, `select` chooses its questions, `plan_catalogue` counts what
+they would ask (`_Plan`), and `fill` asks it (`_Filling`). A draw that two judges of
+one model ask is counted and asked once.
 """
 
 from __future__ import annotations
@@ -24,7 +30,9 @@ from nlgeval_lib.study import catalogue, judges
 from nlgeval_lib.study.catalogue import Catalogue, Question
 from nlgeval_lib.study.judges import EngineOptions
 
+# How a prompt's tokens are estimated where no tokenizer is here.
 CHARACTERS_A_TOKEN = 4
+# The columns of numbers that every plan has.
 COUNTS = (
     "requests",
     "completions",
@@ -40,6 +48,7 @@ _ENOUGH = 20
 # no answer is cut.
 GUESS = 0.2
 _AT_ONCE = 1000  # requests that are looked up in a store together
+# What cannot be asked on this machine: data or weights are not here.
 _NOT_HERE = (DataError, Unavailable)
 
 
@@ -51,12 +60,15 @@ def plan(
     """What each stage of a run would ask, in order; equal stages of one name are one
     row.
 
-    Columns, tokens being of the completions still to be asked: `stage`, `repeated`
-    (completions that another request asks for too), COUNTS (`new_tokens` are expected
-    ones, `limit` at most), `counted` (whether prompt tokens are a tokenizer's count;
-    else characters divided by four), `guessed` (whether a fifth of the limit is
-    expected, as fewer than 20 are stored to go by), `exact` (whether the requests hang
-    on no answer that is not there yet).
+    stages: of a run, as `evaluators.stages.plan` gives them.
+    engine: counts the tokens of prompts, where it can.
+    store: where completions are looked up; None: nothing is stored.
+    Returns: a row a stage, tokens being of the completions still to be asked. `stage`
+    is its name, `repeated` counts completions that another request asks for too, COUNTS
+    follow (`new_tokens` are expected ones, `limit` at most). `counted` says whether
+    prompt tokens are a tokenizer's count (else characters divided by four), `guessed`
+    whether a fifth of the limit is expected (as fewer than 20 are stored to go by),
+    `exact` whether the requests hang on no answer that is not there yet.
     """
     prompts = [_Prompts.of(stage) for stage in stages]
     return _counted(prompts, engine, store, {})
@@ -66,8 +78,11 @@ def plan(
 class _Prompts:
     """A stage's prompts as a plan counts them, which are the same for many models.
 
-    digests, characters: of each request. stage: with the texts, for a model of which
-    completions are stored or whose tokenizer is here; else None.
+    name, sampling, exact: of the stage.
+    digests: what identifies each request's prompt.
+    characters: of each request.
+    stage: with the texts, for a model of which completions are stored or whose
+    tokenizer is here; else None.
     """
 
     name: str
@@ -105,8 +120,11 @@ def _counted(
     store: Store | None,
     counted_draws: _Draws,
 ) -> pd.DataFrame:
-    """The frame of `plan`. counted_draws: those of other judges of the model; the draws
-    of these stages are added.
+    """The frame of `plan`.
+
+    planned: the stages, in order.
+    counted_draws: those of other judges of the model; the draws of these stages are
+    added.
     """
     by_name: dict[str, list[_Prompts]] = {}
     for prompts in planned:
@@ -123,8 +141,13 @@ def _counted(
 class _Tally:
     """What the stages of one name take.
 
-    lacking: the requests whose texts are known and how often each is to be asked;
+    completions: all that they ask for.
+    repeated: those among them that another request asks for too.
+    to_ask: those that are neither repeated nor stored.
+    limit: the most tokens that these can have.
     characters: those of all prompts that are to be asked.
+    lengths: the tokens of each stored completion.
+    lacking: the requests whose texts are known, each with how often it is to be asked.
     """
 
     completions: int = 0
@@ -143,7 +166,7 @@ class _Tally:
         store: Store | None,
         counted_draws: _Draws,
     ) -> None:
-        """Count one stage more."""
+        """Count one stage more. counted_draws: as `_counted` takes them."""
         stage = prompts.stage
         draws = prompts.sampling.n
         fresh = self._fresh(prompts, counted_draws)
@@ -163,8 +186,10 @@ class _Tally:
         prompts: _Prompts,
         counted_draws: _Draws,
     ) -> list[tuple[int, int]]:
-        """The places of a stage's requests that bring draws of which none is counted,
-        each with how many of its draws are.
+        """The requests of a stage that bring draws of which none is counted.
+
+        Returns: (place of the request, how many of its draws are counted already), a
+        pair each.
         """
         asked_with = canonical(prompts.sampling.key())
         draws = prompts.sampling.n
@@ -185,7 +210,11 @@ class _Tally:
         block: Sequence[tuple[int, int]],
         store: Store | None,
     ) -> Counter[int]:
-        """How many draws of each request, after those that are counted, are stored."""
+        """How many draws of each request, after those that are counted, are stored.
+
+        block: as `_fresh` gives it.
+        Returns: the place of a request -> its stored draws.
+        """
         counts: Counter[int] = Counter()
         if store is None or stage is None or not stage.keys:
             return counts
@@ -239,6 +268,8 @@ def _stage_counts(
 def _prompt_tokens(tally: _Tally, engine: Engine) -> tuple[float, bool]:
     """The tokens of prompts, each as often as it is to be asked; and whether a
     tokenizer counted them.
+
+    Returns: an estimate from characters, and False, where there is no tokenizer.
     """
     if not tally.to_ask:
         return 0.0, True
@@ -261,11 +292,15 @@ def in_words(
     prices: tuple[float, float] | None = None,
     new_tokens: float | None = None,
 ) -> Iterator[str | pd.DataFrame]:
-    """A plan of stages (`plan`): a table, then lines.
+    """A plan of stages (`plan`) as people read it: a table, then lines.
 
-    rate: tokens written a second. prices: for a million prompt tokens and a million new
-    tokens. new_tokens: how long a completion is expected to be, in tokens.
+    planned: the frame of `plan`.
+    rate: tokens written a second, for a line about the time; None: no such line.
+    prices: for a million prompt tokens and for a million new tokens; None: no line
+    about the cost.
+    new_tokens: how long a completion is expected to be, in tokens; None: as planned.
     """
+    # A length that is given takes the place of every guess.
     if new_tokens is not None:
         expected = planned["to_ask"] * new_tokens
         planned = planned.assign(new_tokens=expected, guessed=False)
@@ -295,16 +330,27 @@ def in_words(
             f"{duration(limit / rate)} at most"
         )
     if prices is not None:
-        prompt_price, new_price = prices
-        prompts_cost = prompt * prompt_price
-        cost = (prompts_cost + expected_tokens * new_price) / 1e6
-        most = (prompts_cost + limit * new_price) / 1e6
-        yield (
-            f"cost at {prompt_price:g} and {new_price:g} a million: "
-            f"{cost:,.2f} expected, {most:,.2f} at most"
-        )
+        yield _cost(prices, prompt, expected_tokens, limit)
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
+
+
+def _cost(
+    prices: tuple[float, float], prompt: float, expected: float, limit: float
+) -> str:
+    """What a plan costs, in a line.
+
+    prices: for a million prompt tokens and a million new tokens.
+    prompt, expected, limit: tokens of prompts, and new ones as expected and at most.
+    """
+    prompt_price, new_price = prices
+    prompts_cost = prompt * prompt_price
+    cost = (prompts_cost + expected * new_price) / 1e6
+    most = (prompts_cost + limit * new_price) / 1e6
+    return (
+        f"cost at {prompt_price:g} and {new_price:g} a million: "
+        f"{cost:,.2f} expected, {most:,.2f} at most"
+    )
 
 
 def _is_counted(stages: pd.DataFrame) -> bool:
@@ -338,8 +384,13 @@ def select(
     engine is not for.
 
     Weights that are not public are asked of a server, others of vllm or transformers,
-    unless --model or an address says otherwise. Raises: CatalogueError for unknown
-    names.
+    unless --model or an address says otherwise.
+
+    listed: the catalogue.
+    options: the engine, and another model or address.
+    outputs, papers, models: ids and names; none: all.
+    Returns: the questions for this engine, those of a model together; and the others.
+    Raises: CatalogueError for unknown outputs and papers.
     """
     entries = {entry.id for entry in listed.select(outputs, papers)}
     any_engine = bool(options.model or options.base_url)
@@ -366,18 +417,23 @@ def plan_catalogue(
     options: EngineOptions,
     each: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> pd.DataFrame:
-    """A row a judge and its rows: what it would ask, what of that is stored; nothing is
-    asked, no weights are loaded.
+    """What each judge of the catalogue would ask, and what of that is stored; nothing
+    is asked, no weights are loaded.
 
-    options: with `planning`. each: is given a row as soon as it is planned.
-    Columns: model, revision, judge, `question` (the first of those that ask the very
-    same of the same rows), paper, outputs, COUNTS, counted, exact, `guessed` (whether
-    a length is), `why` it cannot be planned here. Models stand together; a completion
-    that two judges of a model ask counts for the first one.
+    questions: as `select` gives them.
+    options: with `planning`.
+    each: is given a row as soon as it is planned.
+    Returns: a row a judge and its rows: `model, revision, judge`; `question`, the first
+    of those that ask the very same of the same rows; `paper`; `outputs`; COUNTS;
+    `counted`; `exact`; `guessed` (whether a length is); `why` it cannot be planned
+    here. Models stand together; a completion that two judges of a model ask counts for
+    the first one.
     """
     return _Plan(questions, options).table(each)
 
 
+# Questions by what is asked of which rows (`Question.asked`); and these by the model
+# and its revision.
 _ByRows = dict[tuple[Any, ...], list[Question]]
 _ByModel = dict[tuple[str, str], _ByRows]
 
@@ -413,6 +469,11 @@ def names(
 class _Plan:
     """Plans the catalogue's judges; prompts that several models are asked are made
     once.
+
+    by_model: the questions that ask the very same, by model and revision.
+    paper_of: an output's id -> its paper.
+    loaded: rows of data that are read already, as `judges.job` keeps them.
+    prompts: what was asked of an earlier model, by all that the prompts depend on.
     """
 
     def __init__(self, questions: Sequence[Question], options: EngineOptions) -> None:
@@ -428,6 +489,7 @@ class _Plan:
         """The frame of `plan_catalogue`. progress: is given each row."""
         rows = []
         for (model, revision), by_rows in self.by_model.items():
+            # Draws are shared by the judges of one model alone, and so is its engine.
             counted_draws: _Draws = {}
             engine: Engine | None = None
             for same in by_rows.values():
@@ -504,6 +566,8 @@ class _Plan:
             job.evaluator.for_engine(job.engine).chat,
         )
         if key not in self.prompts:
+            # The texts are dropped: without store and tokenizer their lengths are
+            # enough.
             without_texts = []
             for stage in job.planned():
                 prompts = _Prompts.of(stage)
@@ -524,8 +588,12 @@ def fill(
     could not be finished.
 
     Every completion is stored as it comes; one line shows how far the whole plan is.
-    say: takes a line a judge and its rows. Raises: KeyboardInterrupt with everything
-    finished stored.
+
+    questions: as `select` gives them.
+    options: the engine and how it is asked.
+    say: takes a line a judge and its rows.
+    quiet: whether no bar is shown.
+    Raises: KeyboardInterrupt with everything finished stored.
     """
     planned = plan_catalogue(questions, replace(options, planning=True))
     to_ask = int(planned["to_ask"].sum())
@@ -540,8 +608,11 @@ def fill(
 class _Filling:
     """Fills the store judge by judge, and counts.
 
-    engine: the model that is loaded. completed: completions made by now. unfinished:
-    judges that could not be finished.
+    bar: shows how far the plan is.
+    n_judges: of the whole plan, for the lines.
+    engine: the model that is loaded; None between two models.
+    completed: completions made by now.
+    unfinished: judges that could not be finished.
     """
 
     def __init__(
@@ -582,12 +653,14 @@ class _Filling:
         """Ask what one judge lacks. row: of the plan. Raises: EngineError."""
         head = f"[{row.Index + 1}/{self.n_judges}] {row.judge}"
         all_stored = row.exact and not row.to_ask and not row.why
+        # A model of which everything is stored is never loaded.
         if self.engine is None and not self.options.ask_again and all_stored:
             self.say(f"{head}: all stored")
             return
         job: Job | None = None
         try:
             job = judges.job(row.question, self.options, self.engine)
+            # What was refused before counts as never asked, once a model.
             if self.engine is None and self.options.ask_again == "failed":
                 judges.forget_refusals(job.store.folder, job.engine)
             self.engine = job.engine

@@ -6,6 +6,11 @@ Nobody published HD-Eval's criteria scores. What is public are scores of several
 rated. They are scores of one output from several sides, as criteria are, so that
 aggregators, training shares and attributions can be studied on them; they are not a
 hierarchy.
+
+`recorded` gives such scores and `of_judge` those of a judge that was asked for the
+criteria, both as `CriteriaScores`. `tables_1_to_3` to `tables_6_and_7` give cells of
+the paper's tables on one split. `on_splits` measures aggregators on many splits;
+`over_targets`, `over_splits` and `against` then average and test.
 """
 
 from __future__ import annotations
@@ -28,10 +33,13 @@ from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
 CHAT = "topical_chat"
+# The data sets with recorded scores.
 NAMES = ("summeval", CHAT)
+# What a split draws: single outputs, or inputs with all their outputs.
 UNITS = ("row", "document")
-# The miniature judge's own texts, whatever data set it was asked in the place of.
+# The miniature judge's own texts: it is asked about them, whatever the data set.
 MINI = "mini_judge"
+# Data set -> its name in tables and figures.
 LABELS = {
     "summeval": "SummEval",
     "topical_chat": "Topical-Chat",
@@ -39,6 +47,7 @@ LABELS = {
     "sfres": "SFRES",
     MINI: "Made-up texts (mini)",
 }
+# Data set -> the aspects that people rated, which are the targets, in order.
 ASPECTS = {
     "summeval": ("coherence", "consistency", "fluency", "relevance"),
     "topical_chat": ("naturalness", "coherence", "engagingness", "groundedness"),
@@ -46,6 +55,7 @@ ASPECTS = {
     "sfres": ("naturalness",),
     MINI: ("accuracy", "completeness", "relevance", "fluency"),
 }
+# Data set -> the published hierarchy of its criteria.
 TREES = {
     "summeval": "summeval",
     "topical_chat": "topical_chat",
@@ -53,13 +63,14 @@ TREES = {
     "sfres": "data_to_text",
 }
 COEFS = ("pearson", "spearman")
-# The paper's names of the aggregators.
+# The aggregators, by the names that the paper has for them.
 PRINTED_NAMES = {
     "lr": "LR",
     "dt": "DT",
     "rf": "RF",
     "mlp": "NN",
 }
+# Two averages that learn nothing.
 OWN = "average of the own aspect"
 ALL = "average of all"
 
@@ -69,9 +80,14 @@ class CriteriaScores:
     """Scores that stand for criteria scores, and the ratings to be predicted; rows
     aligned.
 
-    items: a row an output. X: a column a score, named "judge aspect". Y: a column a
-    rated aspect. own: {aspect: its columns of X}. groups: targets with an aggregator of
-    their own (HD-Eval, footnote 11). what: the scores in words.
+    name, label: the data set, and its name in tables.
+    items: a row an output.
+    X: a column a score, named "judge aspect", or the criterion's id.
+    Y: a column a rated aspect (target).
+    own: {aspect: its columns of X}.
+    groups: targets with an aggregator of their own (HD-Eval, footnote 11); None: each
+    aggregator predicts all targets together.
+    what: the scores in words.
     layers: {column of X: its layer}, where the scores are those of a hierarchy.
     """
 
@@ -95,7 +111,10 @@ class CriteriaScores:
 
         unit: "row" splits outputs as the paper's recipe does (seed 42 gives the half of
         its Tables 1 and 3); "document" splits inputs, so that no input is on both
-        sides. Raises: ValueError for another unit.
+        sides.
+        seed: of the split.
+        size: the share of rows (or inputs) that test.
+        Raises: ValueError for another unit.
         """
         if unit not in UNITS:
             raise ValueError(f"unit is {unit!r}; allowed: {', '.join(UNITS)}")
@@ -109,6 +128,13 @@ class CriteriaScores:
 def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
     """The positions, of `n`, that scikit-learn's `train_test_split` gives the test
     side, in order.
+
+    seed: its random state.
+    size: the share that tests.
+
+    Example:
+    >>> test_half(6, seed=42)
+    array([0, 1, 5])
     """
     from sklearn.model_selection import train_test_split
 
@@ -122,12 +148,13 @@ def recorded(
     inputs: int | None = None,
     draws: int = 20,
 ) -> CriteriaScores:
-    """Recorded judges in the place of criteria. inputs, draws: only the first so many
-    inputs, and draws of a text.
+    """Recorded judges in the place of criteria.
 
-    summeval: six LLM judges x four aspects. topical_chat: gpt-3.5-turbo, seven prompt
-    forms x four aspects, each the mean of what our parser reads in the draws, on the
-    300 outputs that are not a person's.
+    name: `summeval`: six LLM judges x four aspects. `topical_chat`: gpt-3.5-turbo,
+    seven prompt forms x four aspects, each the mean of what our parser reads in the
+    draws, on the 300 outputs that are not a person's.
+    inputs: only the first so many inputs; None: all.
+    draws: only the first so many draws of a text.
     Raises: ValueError for another name; DataUnavailable.
     """
     if name not in NAMES:
@@ -162,11 +189,11 @@ def recorded(
 
 
 def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
-    """The scores that a judge gave HD-Eval's criteria (`judge_scores` of an unfitted
-    hdeval).
+    """The scores that a judge gave HD-Eval's criteria.
 
     name: the data set; where the miniature judge was asked, they are those of its own
     texts instead.
+    judged: what `judge_scores` gave for an unfitted hdeval.
     Raises: ValueError where `judged` has no criteria scores.
     """
     if not judged.available or not judged.criteria:
@@ -187,11 +214,13 @@ def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
     items = _system_outputs(name, datasets.items(asked_about))
     criteria = list(judged.criteria)
     X = items[criteria].astype(float)
+    # A target's own criterion may not be among those that were asked.
     own_columns = {}
     for aspect in _rated_aspects(name, items):
         criterion = tree.of_target(aspect)
         if criterion in criteria:
             own_columns[aspect] = (criterion,)
+    # A criterion that the tree does not know keeps layer 0, which is never left out.
     layers = dict.fromkeys(criteria, 0)
     for node in tree.nodes():
         if node.id in layers:
@@ -225,8 +254,11 @@ def _criteria(
     description: str,
     layers: Mapping[str, int] | None = None,
 ) -> CriteriaScores:
-    """The scores beside the ratings of the aspects."""
+    """The scores beside the ratings of the aspects, which `items` has as
+    `human_...`.
+    """
     aspects = _rated_aspects(name, items)
+    # Topical-Chat's first three targets share an aggregator, groundedness has its own.
     groups = None
     if name == CHAT:
         groups = (aspects[:3], aspects[3:])
@@ -257,11 +289,14 @@ def tables_1_to_3(
     """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3 where the judge was asked, on the
     test half of one row split.
 
+    output: the id of an output in the catalogue.
     parts: {data set, which is the judge's name in the catalogue, too: its columns}.
+    seed: of the split and the aggregator.
     engine: as `judge_scores` takes it.
     Raises: what `judge_scores` raises.
     """
     rows = {
+        # The training half is half of all data, so half of it is the paper's 25 %.
         "25% data | HD-Eval-NN": {"kind": "mlp", "share": 0.5},
         "50% data | HD-Eval-NN": {"kind": "mlp"},
     }
@@ -292,10 +327,14 @@ def tables_4_and_5(
     """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half
     of one row split.
 
-    criteria: of `of_judge`. column: the table's name of the data set. alone: {aspect:
-    what the judge says of each item, asked for the aspect alone}, for the row without
-    any layer. Returns the cells of both tables, with intervals, in the keys of the
-    printed ones: the average over the aspects.
+    criteria: of `of_judge`.
+    column: the table's name of the data set.
+    kinds: the aggregators, by `PRINTED_NAMES`.
+    seed: of the split and the aggregators.
+    alone: {aspect: what the judge says of each item, asked for the aspect alone}, for
+    the row without any layer; None: without that row.
+    Returns: the cells of both tables, with intervals, in the keys of the printed ones:
+    the average over the aspects.
     """
     rows: dict[str, Any] = {}
     for kind in kinds:
@@ -322,8 +361,11 @@ def tables_6_and_7(
     """The rows of HD-Eval's Tables 6 and 7 for one judge: alone, and with aggregators
     fitted on a share of the rows.
 
-    label: the block, such as "50% data | Llama2-7B-Chat". alone: as `tables_4_and_5`.
-    The other rows test. Keys as printed, a cell an aspect.
+    criteria: of `of_judge`.
+    label: the block, such as "50% data | Llama2-7B-Chat".
+    share: of the rows that are fitted on, 0 to 1; the other rows test.
+    seed, kinds, alone: as `tables_4_and_5` takes them.
+    Returns: cells, keys as printed, a cell an aspect.
     """
     rows: dict[str, Any] = {}
     for kind in kinds:
@@ -346,9 +388,11 @@ def _cells(
     size: float = 0.5,
 ) -> pd.DataFrame:
     """The correlations of a table's rows, a cell an aspect, on the test rows of one row
-    split, `size` of all.
+    split.
 
-    rows: {row: how an aggregator is fitted, or {target: a value an item}}.
+    rows: {row: how an aggregator is fitted (arguments of `_predicted`), or {target: a
+    value an item}}.
+    size: the share of rows that test.
     """
     test = criteria.test_rows("row", seed, size)
     targets = list(criteria.Y)
@@ -371,8 +415,12 @@ def _predicted(
     share: float = 1.0,
     up_to: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """{target: an aggregator's predictions for the test rows}; share: of the
-    training rows; up_to: the last layer.
+    """An aggregator's predictions: {target: a value a test row}.
+
+    test: the positions of the test rows.
+    kind: of the aggregator.
+    share: of the training rows that is trained on.
+    up_to: the last layer of criteria that counts; None: all.
     """
     X = criteria.X
     if up_to is not None:
@@ -388,18 +436,21 @@ def _predicted(
         seeds=[seed],
         **criteria.settings,
     )
+    # The predictions come row by row, all targets of a row together.
     by_row = frame["predicted"].to_numpy().reshape(len(test), -1)
     by_target = by_row.T.copy()
     return dict(zip(criteria.Y, by_target, strict=True))
 
 
 def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
-    """Predictions without any fitting, in columns of `hdeval.predictions`: two
-    averages.
+    """Predictions without any fitting: two averages.
 
     "average of all": every score counts for every target, as in Table 4 without
     aggregator. "average of the own aspect": only the scores of the target's aspect.
     Missing scores are left out of a mean.
+
+    test: the positions of the test rows.
+    Returns: columns of `hdeval.predictions`, a row a test row, target and average.
     """
     tables = []
     for target, human in criteria.Y.items():
@@ -432,9 +483,13 @@ def on_splits(
     """Quality of averages and fitted aggregators on the test half of each split: a row
     a model, split and target.
 
+    unit: what is split, one of `UNITS`.
+    seeds: a split each.
+    kinds: the aggregators, by `PRINTED_NAMES`.
     share: of the training half that is trained on (0.5: the paper's 25 % of all data).
-    options: {kind: scikit-learn's settings}. Columns: data, unit, split, kind, target,
-    coef, value, n; `kind` in the paper's names.
+    options: {kind: scikit-learn's settings}.
+    Returns: `data, unit, split, kind, target, coef, value, n`; `kind` in the paper's
+    names.
     """
     options = options or {}
     tables = []
@@ -462,9 +517,11 @@ def on_splits(
 
 def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Dataset-level coefficients of predictions: a row a setting (`by`), target and
-    coefficient, with `value` and `n`.
+    coefficient.
 
     predicted: columns `target`, `predicted`, `human` and those of `by`.
+    by: the columns that name a setting.
+    Returns: `value` (NaN for fewer than two predictions) and `n` beside the names.
     """
     names = [*by, "target"]
     rows = []
@@ -485,7 +542,11 @@ def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def over_targets(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The mean over targets within each setting (`by`), coefficient and split."""
+    """The mean over targets within each setting (`by`), coefficient and split.
+
+    quality: as `on_splits` gives it.
+    Returns: `value`, and as `n` the smallest over the targets.
+    """
     settings = quality.groupby([*by, "coef", "split"], sort=False)
     means = settings.agg(value=("value", "mean"), n=("n", "min"))
     return means.reset_index()
@@ -494,6 +555,9 @@ def over_targets(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def mean_correlation(values: pd.Series, half: float) -> meta.Resampled:
     """The mean of correlations over splits into halves, with its interval
     (`meta.resampled_t`) cut where correlations end, at -1 and 1.
+
+    values: a correlation a split.
+    half: rows (or inputs) of one side of a split.
     """
     mean = meta.resampled_t(values, half, half)
     low = max(mean.low, -1.0)
@@ -505,8 +569,8 @@ def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The mean over splits with its interval (`meta.resampled_t`, halves): a row a
     setting and coefficient.
 
-    quality: `split`, `coef`, `value`, `n` and the columns of `by`. Columns: those of
-    `by`, coef, value, ci_low, ci_high, sd, n, signature.
+    quality: `split`, `coef`, `value`, `n` and the columns of `by`.
+    Returns: those of `by`, `coef, value, ci_low, ci_high, sd, n, signature`.
     """
     names = [*by, "coef"]
     rows = []
@@ -528,8 +592,11 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
     """Is each kind better than `base`, split by split? Corrected resampled t-tests,
     Holm over all rows together.
 
-    quality: as `over_targets` gives it. Columns: those of `by`, coef, kind, difference,
-    ci_low, ci_high, p, p_holm, signature.
+    quality: as `over_targets` gives it.
+    base: the kind that the others are held against.
+    by: the columns that name a setting, without `kind`.
+    Returns: those of `by`, `coef, kind, difference, ci_low, ci_high, p, p_holm,
+    signature`.
     """
     names = [*by, "coef"]
     rows = []

@@ -17,10 +17,12 @@ NAME = "exercises.toml"
 
 
 def check(exercise: str, answer: Any) -> str:
-    """Whether an answer is right, in a sentence; None is no answer yet.
+    """Whether an answer is right, in a sentence.
 
-    Numbers count to the decimals that the exercise asks for, words without regard to
-    large and small letters.
+    exercise: its name in `exercises.toml`.
+    answer: a number or a text; None is no answer yet. Numbers count to the decimals
+    that the exercise asks for, words without regard to large and small letters.
+    Returns: "right", or "not yet" with a hint; the right answer is never shown.
     Raises: ValueError for an exercise that there is not.
     """
     path = files.committed(files.notebooks() / NAME)
@@ -46,7 +48,9 @@ def check(exercise: str, answer: Any) -> str:
 
 
 def digest_of(exercise: str, answer: str) -> str:
-    """The hash of an answer, as `exercises.toml` has it."""
+    """The hash of an answer, as `exercises.toml` has it: 16 hexadecimal digits. Letter
+    case and white space change nothing.
+    """
     words = " ".join(answer.casefold().split())
     digest = hashlib.sha256(f"{exercise}|{words}".encode())
     return digest.hexdigest()[:16]

@@ -16,8 +16,12 @@ _FILE = "gpu_rate.json"
 
 @dataclass(frozen=True)
 class GpuRate:
-    """New tokens a second of a model of so many billion parameters, and the seconds
-    that it took to load.
+    """How fast a model was on this machine's GPU.
+
+    model: its name.
+    billions: of parameters.
+    tokens_a_second: new tokens a second.
+    load_seconds: how long it took to load.
     """
 
     model: str
@@ -32,7 +36,11 @@ class GpuRate:
 
 
 def write(measured: Mapping[str, Any]) -> Path:
-    """Keep a measurement; its file."""
+    """Keep a measurement; its file.
+
+    measured: the fields of `GpuRate`, and what else is to be kept.
+    Raises: OSError.
+    """
     path = files.state(_FILE)
     files.write_text(path, json.dumps(dict(measured), indent=1) + "\n")
     return path

@@ -16,8 +16,8 @@ from enum import StrEnum
 from nlgeval_lib import files
 from nlgeval_lib.study.catalogue import Judge
 
-# Parts of a revision that say where a model runs; others say how its weights or its
-# answers were changed.
+# How the parts of a revision begin that say where a model runs; and those that say how
+# its weights or its answers were changed.
 _WHERE = ("at:", "owner:", "root:")
 _CHANGED = ("extra:", "quantization", "load_in_4bit=", "load_in_8bit=")
 
@@ -33,14 +33,18 @@ class Identity(StrEnum):
 
     @property
     def papers_own(self) -> bool:
-        """Whether its scores may stand in the paper's row."""
+        """Whether its scores may stand in the paper's row: the model is the paper's, or
+        nothing says that it is another one.
+        """
         return self not in (Identity.OTHER_DATE, Identity.OTHER)
 
 
 @functools.cache
 def snapshots(model: str) -> tuple[str, ...]:
-    """The snapshots of an API's model that the papers can have asked; none for
-    weights.
+    """The snapshots of an API's model that the papers can have asked.
+
+    model: its name, such as "gpt-4".
+    Returns: none for a model with public weights, and for an unknown one.
     """
     path = files.data() / "models.csv"
     if not path.is_file():
@@ -60,16 +64,20 @@ def of(
 ) -> Identity:
     """How near a model that answered is to a judge of the catalogue.
 
-    model, revision: as the store has them. served: the names in the answers; none of
-    an engine that names no model.
+    judge: of the catalogue, with the model that the paper asked.
+    model, revision: who answered, as the store has them.
+    served: the names in the answers; none of an engine that names no model.
     """
     base, root, moved = _read(model, revision)
+    # Quantized weights, or answers that were asked with extra settings, are another
+    # model's.
     for label in revision.split("+"):
         if label.startswith(_CHANGED):
             return Identity.OTHER
     declared = judge.revision
     if declared and base != declared and not base.startswith("sha256:"):
         return Identity.OTHER
+    # On another server the name alone says little: it has to name the paper's weights.
     if moved:
         public = "/" in judge.model  # a hub's id: its weights are public
         as_named = set(served) <= {model, judge.model}
@@ -80,6 +88,7 @@ def of(
         return Identity.OTHER
     listed = snapshots(model)
     other_names = set(served) - {model}
+    # An answer that names one of the papers' snapshots is the paper's.
     if other_names <= set(listed):
         names_snapshots = other_names and model not in served
         if names_snapshots or not listed:
@@ -91,11 +100,13 @@ def of(
 
 
 def _read(model: str, revision: str) -> tuple[str, str, bool]:
-    """The base of a revision, the weights that its server names, and whether it is of
-    another server than the model's own.
+    """What a revision says of the model that answered.
 
     vLLM names the weights of every model that it serves, and a revision leaves them out
     where they are called as the model is.
+
+    Returns: its base, the weights that its server names, and whether it is of another
+    server than the model's own.
     """
     base = ""
     root = ""
@@ -117,7 +128,15 @@ def _read(model: str, revision: str) -> tuple[str, str, bool]:
 
 
 def who(model: str, revision: str, served: Collection[str]) -> str:
-    """The name of whoever answered, as a table shows it."""
+    """The name of whoever answered, as a table shows it.
+
+    model, revision: as the store has them.
+    served: the names in the answers.
+
+    Example:
+    >>> who("gpt-4", "", ["gpt-4-0613"])
+    'gpt-4-0613 (asked as gpt-4)'
+    """
     other_names = sorted(set(served) - {model})
     if not other_names:
         return f"{model}@{revision}".rstrip("@")

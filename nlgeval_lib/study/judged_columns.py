@@ -23,9 +23,10 @@ from nlgeval_lib.study.scores import JudgeScores
 class JudgedColumns:
     """What judges gave for the cells of a table.
 
-    tables: the coefficients of each judge and column that was asked. coverage: (row,
-    column) -> how many outputs have a score. lacking: (row, column) -> why there are no
-    scores. mini: "row, column" -> what the miniature judge or a stand-in gave instead.
+    tables: the coefficients of each judge and column that was asked.
+    coverage: (row, column) -> how many outputs have a score.
+    lacking: (row, column) -> why there are no scores.
+    mini: "row, column" -> what the miniature judge or a stand-in gave instead.
     """
 
     tables: list[pd.DataFrame] = field(default_factory=list)
@@ -42,10 +43,13 @@ def coefficients(
     **options: Any,
 ) -> pd.DataFrame:
     """The correlations of one judge's scores with the ratings beside them, with
-    `own_sd` and `draws`: how far the judge's own draws move each.
+    `own_sd` and `draws`: how far the judge's own draws move each, and how many there
+    are.
 
-    human: the column of `judged.frame` with the ratings, all of one aspect. options:
-    those of `scoring.correlations.table`.
+    judged: the judge's scores.
+    row, column: where they stand in the table.
+    human: the column of `judged.frame` with the ratings, all of one aspect.
+    options: those of `scoring.correlations.table`.
     """
     frame = judged.frame.reset_index(drop=True)
     aspect = str(frame["aspect"].iat[0])
@@ -75,8 +79,12 @@ def judged_columns(
 ) -> JudgedColumns:
     """Ask each judge about each column; in the catalogue it is named "ROW, COLUMN".
 
-    human: the ratings' column in what was judged. options: those of
-    `scoring.correlations.table`. Raises: what `study.judge_scores` raises.
+    output: the id of an output in the catalogue.
+    rows, columns: of the printed table.
+    human: the ratings' column in what was judged.
+    engine, model, revision, mode: as `study.judge_scores` takes them.
+    options: those of `scoring.correlations.table`.
+    Raises: what `study.judge_scores` raises.
     """
     result = JudgedColumns()
     asked_with = {
@@ -92,6 +100,7 @@ def judged_columns(
             if not judged.available:
                 reason = papers.gap(papers.NEEDS_RUN, judged.why)
                 result.lacking[row, column] = reason
+            # The miniature judge and stand-ins never stand in a paper's cell.
             elif judged.route != "run":
                 result.mini[name] = judged
             else:

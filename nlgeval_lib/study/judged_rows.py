@@ -5,6 +5,11 @@ parts = {"openmeva": Part(outputs("openmeva", mode), {"OpenMEVA": "overall"}), .
 cells = correlated(parts, scored(parts, {"BLEU": Bleu(), ...}), coefs=["spearman"])
 options = {"engine": "replay", "mode": mode}
 judged = asked("coascore_table_02", parts, {"coefs": ["spearman"]}, **options)
+
+`judged_rows` asks the judges and metrics of one data set, and gives a `JudgedRows`.
+Where a table has several data sets, each is a `Part`: `asked` asks the catalogue's
+judges part by part and gives an `Asked`; `scored` and `correlated` measure metrics
+that a notebook names itself; `averaged` and `with_mean` make the table's columns.
 """
 
 from __future__ import annotations
@@ -20,26 +25,31 @@ from nlgeval_lib import datasets, papers
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study import catalogue, metrics, published_rows
-from nlgeval_lib.study.catalogue import JUDGED_BY
+from nlgeval_lib.study.catalogue import JUDGED_BY, Question
 from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
-# A system may have several outputs for one input.
+# What names an output: a system may have several outputs for one input.
 ITEM = ["input_id", "system_id", "output"]
+# {aspect: a value an output}; the aspect "" stands for every one.
 ByAspect = dict[str, np.ndarray]
 
 
 @dataclass
 class JudgedRows:
-    """Scores in the order of `items`: row -> aspect ("": every one) -> values (NaN for
-    none).
+    """What judges and metrics say of outputs, by the printed table's rows.
 
-    signatures: row -> the judge's. draws: row -> aspect -> `[draw, output]`, where a
-    judge was asked several times an output. fixed: rows of metrics, which say the same
-    whenever they are asked. A further server that answered the same is a row
-    "ROW|judged-by:WHO". lacking: row -> why it has no scores here. mini: row
-    -> scores of the miniature judge or of a stand-in, which never stand in a paper's
-    row.
+    A further server that answered the same is a row "ROW|judged-by:WHO".
+
+    items: the outputs, a row each; all scores are in their order.
+    scores: row -> aspect ("": every one) -> values (NaN for none).
+    signatures: row -> the judge's.
+    draws: row -> aspect -> `[draw, output]`, where a judge was asked several times an
+    output.
+    fixed: rows of metrics, which say the same whenever they are asked.
+    lacking: row -> why it has no scores here.
+    mini: row -> scores of the miniature judge or of a stand-in, which never stand in a
+    paper's row.
     """
 
     items: pd.DataFrame
@@ -57,10 +67,14 @@ class JudgedRows:
         **options: Any,
     ) -> pd.DataFrame:
         """The table of correlations (`scoring.correlations.table`), route `run`; a
-        signature tells judge and statistic.
+        signature names judge and statistic.
 
-        aspects: the table's column -> the aspect that was judged. options: those of
-        the correlations. An empty frame where no judge has scores.
+        aspects: the table's column -> the aspect that was judged.
+        human: the table's column -> ratings, or the name of a column of `items`.
+        options: those of the correlations.
+        Returns: with `own_sd`, how far the judge's own draws move a coefficient (0 for
+        metrics, NaN where an output was asked about once), and `draws`, their number.
+        An empty frame where no judge has scores.
         """
         if not self.scores:
             return pd.DataFrame()
@@ -84,8 +98,8 @@ class JudgedRows:
         human: Mapping[str, Any],
         options: Mapping[str, Any],
     ) -> pd.DataFrame:
-        """The table with `own_sd` and `draws`: how far the judge's own draws move each
-        coefficient; NaN where an output was asked about once.
+        """The table with `own_sd` and `draws`, as `table` says. options: of the
+        correlations, so that each draw is measured as the scores are.
         """
         spreads = []
         counts = []
@@ -127,13 +141,15 @@ def judged_rows(
 ) -> JudgedRows:
     """What the judges and the metrics of a catalogue's output say of `items`.
 
-    items: the table's outputs, a row each, with `input_id` and `system_id`. names: {row
-    of the table: the judge's name in the catalogue}. engine: engine, model, revision,
-    mode ..., as `study.judge_scores` takes them; with another engine than replay,
-    metrics are computed where their weights are here.
+    output: the id of an output in the catalogue.
+    items: the table's outputs, a row each, with `input_id`, `system_id` and `output`.
+    names: {row of the table: the judge's name in the catalogue}.
+    engine: engine, model, revision, mode ..., as `study.judge_scores` takes them; with
+    another engine than replay, metrics are computed where their weights are here.
     Raises: what `study.judge_scores` raises.
     """
     judged = JudgedRows(items)
+    # A replay asks nothing and loads nothing: it reads metrics from their cache, too.
     replayed = engine.get("engine", "replay") == "replay"
     _add_metrics(judged, output, compute=not replayed)
     places = pd.MultiIndex.from_frame(items[ITEM])
@@ -159,7 +175,7 @@ def _add_judge(
 ) -> None:
     """Add a judge's scores under a row's name.
 
-    places: the outputs, in order.
+    places: the outputs, in order, as an index of `ITEM`.
     """
     frame = answers.frame.drop_duplicates([*ITEM, "aspect"])
     wide = frame.pivot(index=ITEM, columns="aspect", values="value")
@@ -172,7 +188,10 @@ def _add_judge(
 
 
 def _add_metrics(judged: JudgedRows, output: str, compute: bool) -> None:
-    """Add what the metrics of a catalogue's output say, or why they say nothing."""
+    """Add what the metrics of a catalogue's output say, or why they say nothing.
+
+    compute: whether what the cache lacks is computed.
+    """
     listed = catalogue.load()
     for row, ids_by_aspect in listed[output].metrics.items():
         scores = {}
@@ -195,10 +214,13 @@ def _add_metrics(judged: JudgedRows, output: str, compute: bool) -> None:
 
 
 def drawn(frame: pd.DataFrame, places: pd.MultiIndex) -> ByAspect:
-    """The values of a judge's draws by aspect, each `[draw, output]`, NaN for a draw
-    without a score; nothing of a judge that was asked once an output.
+    """The values of a judge's draws by aspect, each `[draw, output]`; no aspect for a
+    judge that was asked once an output.
 
-    frame: judged rows with ITEM, `aspect` and `details`. places: the outputs, in order.
+    frame: judged rows with ITEM, `aspect` and `details`.
+    places: the outputs, in order, as an index of `ITEM`.
+    Returns: as many draws as the output with most of them has; NaN for a draw without a
+    score.
     """
     draws: ByAspect = {}
     if "details" not in frame:
@@ -227,9 +249,12 @@ def drawn(frame: pd.DataFrame, places: pd.MultiIndex) -> ByAspect:
 class Part:
     """One data set of a printed table, and its columns there.
 
-    items: its outputs, a row each. columns: {the table's column: the rated aspect}.
+    items: its outputs, a row each.
+    columns: {the table's column: the rated aspect}.
     average: the data set's one column, where the table prints the mean of the aspects'
-    coefficients; digits: each is rounded to so many before.
+    coefficients; "" where it prints each.
+    digits: each coefficient is rounded to so many decimals before the mean; None: it is
+    not.
     """
 
     items: pd.DataFrame
@@ -245,8 +270,11 @@ class Part:
         aspects: Sequence[str],
         digits: int | None = None,
     ) -> Part:
-        """A data set with one column, `label`: an aspect's coefficient, or the mean
-        of those of several.
+        """A data set with one column, `label`: an aspect's coefficient, or the mean of
+        those of several.
+
+        aspects: one or several rated aspects.
+        digits: as the field.
         """
         if len(aspects) == 1:
             return cls(items, {label: aspects[0]})
@@ -263,8 +291,10 @@ class Part:
 
 
 def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
-    """The outputs of a data set, a row each; in mode "quick" of its first 20 inputs.
+    """The outputs of a data set, a row each.
 
+    name: the data set.
+    mode: "quick" takes those of its first 20 inputs, "full" all.
     options: those of its loader.
     """
     frame = datasets.load(name, **options)
@@ -274,8 +304,13 @@ def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
 
 
 def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
-    """A metric that scores so many evenly spread inputs at most, and leaves the
-    others without a score.
+    """A metric that scores so many evenly spread inputs at most, and leaves the others
+    without a score.
+
+    metric: has `score(frame)` that gives a `value`.
+    inputs: how many inputs are scored at most.
+    Returns: a function of the outputs that gives a value each, NaN where it did not
+    score.
     """
 
     def score(items: pd.DataFrame) -> pd.Series:
@@ -297,6 +332,7 @@ def scored(
 ) -> dict[str, dict[str, Any]]:
     """What metrics say of each part: {part: {row: a value an output}}.
 
+    parts: by the data set's name.
     metrics: {row: an evaluator or a function of the outputs, or {part: one of these}}.
     """
     scores = {}
@@ -321,8 +357,9 @@ def correlated(
     """The correlations of each part's scores with its ratings
     (`scoring.correlations.table`), an aspect a column.
 
-    scores: as `scored` gives them, of all parts or some. options: those of the
-    correlations. A further column `part` names the part.
+    scores: as `scored` gives them, of all parts or some.
+    options: those of the correlations.
+    Returns: that table with a further column `part`, which names the part.
     """
     tables = []
     for name, by_row in scores.items():
@@ -335,6 +372,8 @@ def correlated(
 def averaged(parts: Mapping[str, Part], cells: pd.DataFrame) -> pd.DataFrame:
     """The same correlations in the table's columns: of a part with one column alone,
     the mean over its aspects.
+
+    cells: as `correlated` gives them.
     """
     tables = []
     for name, table in cells.groupby("part", sort=False):
@@ -346,9 +385,10 @@ def averaged(parts: Mapping[str, Part], cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_mean(cells: pd.DataFrame, label: str = "average") -> pd.DataFrame:
-    """Correlations, and of each row that has all columns the mean: a column `label`.
+    """Correlations, and for each row that has all columns their mean, in a column
+    `label`.
 
-    cells: with `route`.
+    cells: with `route`; a mean is over cells of one route.
     """
     by_row = cells.groupby(["row", "route"])
     columns_of_row = by_row["column"].transform("nunique")
@@ -362,8 +402,11 @@ def with_mean(cells: pd.DataFrame, label: str = "average") -> pd.DataFrame:
 
 @dataclass
 class Asked:
-    """Tables of cells, route `run`; why (row, column) have none; what the miniature
-    judge said instead.
+    """What came of asking for a table's rows.
+
+    tables: tables of cells, with their `route`.
+    lacking: why a (row, column) has no cell.
+    mini: "ROW, PART" or the judge's name -> what the miniature judge said instead.
     """
 
     tables: list[pd.DataFrame] = field(default_factory=list)
@@ -380,19 +423,18 @@ def asked(
     """The rows of a table that its judges and metrics in the catalogue give, part by
     part; and those whose scores others published, where these are here (route public).
 
-    A judge named "ROW, PART" in the catalogue is the row's for that part. how: options
-    of the correlations. engine: engine, model, revision, mode ..., as `judged_rows`
-    takes them. Raises: what `judged_rows` raises.
+    A judge named "ROW, PART" in the catalogue is the row's for that part.
+
+    output: the id of an output in the catalogue.
+    parts: by the name that the catalogue's judges end in.
+    how: options of the correlations.
+    engine: engine, model, revision, mode ..., as `judged_rows` takes them.
+    Raises: what `judged_rows` raises.
     """
     answers = Asked()
     questions = catalogue.load().questions_of(output)
     for name, part in parts.items():
-        suffix = f", {name}"
-        names = {}
-        for question in questions:
-            if question.name.endswith(suffix):
-                row = question.name.removesuffix(suffix)
-                names[row] = question.name
+        names = _names_of_part(questions, name)
         judged = judged_rows(output, part.items, names, **engine)
         cells = judged.table(part.columns, part.human, **how)
         published, unread = published_rows.table(
@@ -408,6 +450,7 @@ def asked(
             if len(table):
                 means = averaged(parts, table.assign(part=name))
                 answers.tables.append(means.assign(route=route))
+        # A part that prints a mean has one cell a row, so one reason is enough.
         columns = [*part.columns]
         if part.average:
             columns = [part.average]
@@ -418,3 +461,14 @@ def asked(
         for row, scores in judged.mini.items():
             answers.mini[f"{row}, {name}"] = scores
     return answers
+
+
+def _names_of_part(questions: Sequence[Question], part: str) -> dict[str, str]:
+    """The judges of a part: {row of the table: the judge's name in the catalogue}."""
+    suffix = f", {part}"
+    names = {}
+    for question in questions:
+        if question.name.endswith(suffix):
+            row = question.name.removesuffix(suffix)
+            names[row] = question.name
+    return names

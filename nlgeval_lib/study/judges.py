@@ -1,5 +1,10 @@
 """Judges of the catalogue: a question as a job over its rows, and its scores from
 the store, asked for where wanted.
+
+`job` prepares a question: evaluator, rows and engine; `read` turns a job into scores.
+`asked_scores` does both, or replays what the store has (`_replayed`), where each
+revision of the model is a judge of its own. What a model could not answer is noted
+beside the store (`note_refusals`): a replay tells it from what was never asked.
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ from nlgeval_lib.study.scores import (
 )
 
 QUICK_INPUTS = catalogue.QUICK_INPUTS
-# a run with a larger share of refusals is not to be read as that model's scores
+# A run with a larger share of refusals is not to be read as that model's scores.
 MOST_REFUSED = 0.05
 # Settings of an evaluator that belong to the data: the miniature judge has its own.
 _OF_DATA = (
@@ -54,6 +59,7 @@ _OF_DATA = (
     "template",
     "flip",
 )
+# Settings of the sampling, which the miniature judge may replace as a whole.
 _SAMPLING = (
     "temperature",
     "top_p",
@@ -68,11 +74,12 @@ _SAMPLING = (
 
 @dataclass(frozen=True)
 class EngineOptions(EngineChoice):
-    """How the catalogue's models are asked; model, revision: "" is the catalogue's,
-    "mini" the miniature judge.
+    """How the catalogue's models are asked.
 
+    model, revision: "" is the catalogue's, model "mini" the miniature judge.
     folders: {model id: where its weights are}; completions are stored under the id and
-    a hash of these weights. mode "quick": the rows of the first 20 inputs.
+    a hash of these weights.
+    mode: "quick": the rows of the first 20 inputs; "full": all.
     """
 
     folders: Mapping[str, str] = field(default_factory=dict)
@@ -101,12 +108,15 @@ def job(
 ) -> Job:
     """The judge ready to be asked about the question's rows.
 
-    ready: an engine that is loaded. aspects: only rows of these; the miniature judge is
-    asked for the overall quality alone where none are named (hdeval, whose aggregator
-    learns from all ratings, for all). loaded: rows of other questions, by data, map and
-    fill; those of this one are added.
-    Raises: Unavailable without the miniature judge's checkpoint; and what
-    `scoring.prepared` raises.
+    question: of the catalogue.
+    options: the engine and how it is asked.
+    ready: an engine that is loaded; None: one is made.
+    aspects: only rows of these; none: all. The miniature judge is asked for the overall
+    quality alone where none are named (hdeval, whose aggregator learns from all
+    ratings, for all).
+    loaded: rows of other questions, by data, map and fill; those of this one are added.
+    Raises: Unavailable without the miniature judge's checkpoint; ValueError for a
+    `where` that names no column, or leaves no row; and what `scoring.prepared` raises.
     """
     arguments: dict[str, Any] = {}
     if options.model == MINI:
@@ -141,11 +151,15 @@ def job(
 
 
 def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
-    """The engine with model and revision as they are loaded."""
+    """The engine with model and revision as they are loaded.
+
+    Returns: options with the folder of the weights, where there is one, as the model.
+    """
     if options.model == MINI:
         folder_or_id, _ = _miniature(options.engine)
         return replace(options, model=folder_or_id)
     model, revision = options.model_of(question)
+    # Weights in a folder keep the model's id as their name in the store.
     folder = options.folders.get(model, "")
     if folder:
         settings = (*options.settings, f"name={model}")
@@ -183,10 +197,12 @@ def engine(
     revision: str = "",
     base_url: str = "",
 ) -> Engine:
-    """A model to ask outside of the catalogue's judges; "mini" is the miniature one,
-    `replay` answers from the store.
+    """A model to ask outside of the catalogue's judges.
 
-    name: replay, vllm, transformers or openai.
+    name: replay (answers from the store), vllm, transformers or openai.
+    model: "mini" is the miniature judge.
+    revision: of the model.
+    base_url: the address of a server.
     Raises: Unavailable without the miniature judge; InputError; EngineError.
     """
     if model == MINI:
@@ -205,8 +221,13 @@ def _miniature(engine: str) -> tuple[str, str]:
 
 
 def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
-    """The question about the miniature judge's own data: the catalogue's settings but
-    those of its data, and the settings that its own data bring.
+    """The question about the miniature judge's own data, and arguments for the
+    evaluator.
+
+    The catalogue's settings stay, but for those of its data; the miniature judge's data
+    bring these.
+
+    Raises: Unavailable for an evaluator that the judge was not trained for.
     """
     from nlgeval_lib.training import mini
 
@@ -219,6 +240,7 @@ def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
     if "sampling" in own_settings:
         replaced.update(_SAMPLING)
     settings = []
+    # A setting of the catalogue goes before one of the miniature judge's.
     for setting in judge.settings:
         name, _ = pair(setting)
         if name not in replaced:
@@ -230,7 +252,7 @@ def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
 
 
 def _chosen(data: Rows, question: Question) -> Rows:
-    """The rows that the catalogue asks about.
+    """The rows that the catalogue asks about: those for which each `where` holds.
 
     Raises: ValueError for a column that is not there, or no row left.
     """
@@ -269,8 +291,12 @@ def asked_scores(
 ) -> JudgeScores:
     """The scores of a question's judge, read from the store in `folder`, or asked for.
 
-    The arguments are those of `scores.judge_scores`.
+    question: of the catalogue.
+    folder: the store's. aspects, engine, model, revision, mode, base_url,
+    engine_settings: as `questions.judge_scores` takes them.
+    Returns: scores; where data or judge are not here, none and the reason.
     """
+    # Completions that a stand-in made are never counted as a run.
     route = "run"
     if model == MINI or named.stand_ins(folder):
         route = "mini"
@@ -288,6 +314,7 @@ def asked_scores(
     try:
         if engine == "replay":
             return _replayed(question, options, aspects, route)
+        # A model that the last question loaded is used again.
         held_engine = _held.get(key)
         asked_job = job(question, options, held_engine, aspects)
     except (DataError, Unavailable) as error:
@@ -325,6 +352,7 @@ def _replayed(
             complete.append(_named(question, replayed, folder, scores))
     if not complete:
         return JudgeScores(False, reasons[0], route=route)
+    # The sort is stable: the order of `stored_revisions` decides among equals.
     complete.sort(key=lambda scores: not scores.papers_own)
     nearest, *further = complete
     return replace(nearest, others=tuple(map(_apart, further)))
@@ -338,6 +366,9 @@ def _named(
 ) -> JudgeScores:
     """Scores with who answered: a grade, and in the signature who it was in the place
     of the catalogue's model.
+
+    answered: the job that gave the scores.
+    folder: the store's, whose stand-ins are noted there.
     """
     engine = answered.engine
     stand_in = named.stand_ins(folder).get(engine.model)
@@ -364,7 +395,10 @@ def _apart(scores: JudgeScores) -> JudgeScores:
 
 def incomplete(question: Question, replayed: Job) -> str:
     """Why a replay's scores are not to be read: completions that the store lacks, or
-    too many that could not be made.
+    too many that could not be made; "" where they are complete.
+
+    question: of the catalogue.
+    replayed: the job, after its scores were read.
     """
     engine = replayed.engine
     total = replayed.run.counts["total"]
@@ -389,7 +423,7 @@ _held: dict[tuple, Any] = {}
 
 
 def _hold(key: tuple, engine: Engine) -> None:
-    """Keep this engine alone."""
+    """Keep this engine and close the others. key: all that the engine was made with."""
     for held_key in list(_held):
         if held_key != key:
             _held.pop(held_key).close()
@@ -399,8 +433,10 @@ def _hold(key: tuple, engine: Engine) -> None:
 def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
     """The scores of the job's rows; what could not be had is noted beside the store.
 
+    job: as `job` prepares it.
+    route: of the scores, "run" or another of the catalogue's.
     folds: an evaluator that learns from ratings scores each input as fitted on the
-    others.
+    others, in so many folds; 0 gives the criteria's scores, and no fit.
     """
     engine = job.engine
     needs_fit = job.unfitted()
@@ -419,9 +455,11 @@ def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
         scored = job.cross_fit(folds, bar) if needs_fit else job.score(bar)
         has_score = scored["status"] == "ok"
         signature = scored.attrs.get("signature", "")
+    # A replay could ask nothing, so it learns nothing about what fails.
     if job.run.failures and not replayed:
         note_refusals(job.store.folder, engine, job.run.failures)
     rows = job.data.whole().frame
+    # What the evaluator gives takes the place of equally named columns.
     in_both = rows.columns.intersection(scored.columns)
     rows = rows.drop(columns=in_both)
     n_scores = int(has_score.to_numpy().sum())
@@ -472,8 +510,8 @@ def _revisions(folder: str | Path, model: str) -> list[str]:
 
 
 def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
-    """Why each completion (by key) of a model could not be had; nothing where
-    nothing was noted.
+    """Why each completion of a model could not be had, by the completion's key; empty
+    where nothing was noted, or the note cannot be read.
     """
     path = _note(folder, model, revision)
     try:
@@ -486,6 +524,9 @@ def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
 def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> None:
     """Add what an engine could not give: a replay tells it from what was never asked.
 
+    folder: the store's.
+    engine: the one that was asked.
+    failures: those that may pass are left out.
     Raises: OSError.
     """
     note_refused(folder, engine.model, engine.revision, failures)

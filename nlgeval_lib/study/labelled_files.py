@@ -1,5 +1,12 @@
 """A file with a judge's score in every row and people's ratings in some: what the
 systems' mean ratings are, and how many more ratings would be needed.
+
+    for group in labelled(parts, "value", ["human"]):
+        print(means_table(group.estimates()))
+
+`labelled` cuts a file into groups. Each is a `Labelled`, which gives `meta`'s
+estimates; `means_table` and `differences_table` put them into the columns that are
+shown.
 """
 
 from __future__ import annotations
@@ -17,6 +24,7 @@ from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
 from nlgeval_lib.study import rated_columns
 
+# Column of `meta.Estimates.to_frame` -> the name that is shown.
 _COLUMNS = {
     "name": "system",
     "value": "mean rating",
@@ -30,8 +38,12 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Labelled:
-    """Scores and ratings of one group of rows, `X[system, input]`; label: the group's
-    name, "" for the only one. topics: of the inputs, None where they have none.
+    """Scores and ratings of one group of rows.
+
+    label: the group's name, "" for the only one.
+    systems: their names, the rows of both matrices.
+    scores, ratings: `X[system, input]`; NaN where an output has none.
+    topics: a label an input; None where they have none.
     """
 
     label: str
@@ -41,7 +53,9 @@ class Labelled:
     topics: np.ndarray | None = None
 
     def estimates(self, confidence: float = 0.95) -> meta.Estimates:
-        """What `meta.estimate` says of them."""
+        """What `meta.estimate` says of them: mean ratings and differences. confidence:
+        of the intervals, in (0, 1).
+        """
         return meta.estimate(
             self.scores,
             self.ratings,
@@ -51,9 +65,16 @@ class Labelled:
         )
 
     def pass_rates(self, confidence: float = 0.95) -> meta.PassRates | None:
-        """Pass rates, where scores and ratings are 0 or 1, with some of each."""
-        rated = self.ratings[~np.isnan(self.ratings) & ~np.isnan(self.scores)]
-        verdicts = np.concatenate([rated, self.scores[~np.isnan(self.scores)]])
+        """What `meta.pass_rates` says of them, where scores and ratings are 0 or 1.
+
+        confidence: of the intervals, in (0, 1).
+        Returns: None where another number is among them, where the rated outputs with a
+        score all pass, or where they all fail.
+        """
+        has_score = ~np.isnan(self.scores)
+        has_both = has_score & ~np.isnan(self.ratings)
+        rated = self.ratings[has_both]
+        verdicts = np.concatenate([rated, self.scores[has_score]])
         if set(verdicts) != {0.0, 1.0} or len(set(rated)) < 2:
             return None
         return meta.pass_rates(
@@ -73,11 +94,14 @@ def labelled(
 ) -> Iterator[Labelled]:
     """The rows in groups, each with the mean of the ratings that a row has.
 
-    by: the column whose values are groups; None: `aspect` where there are several, "":
-    one group. topic: the column of the inputs' topics; None: `topic` where it is, "":
-    none.
-    Raises: InputError for a column that is not there, a cell that is no number, and no
-    rating at all.
+    data: the file; of its columns only those that are needed are read.
+    score: the column with the judge's score.
+    humans: the columns with ratings, one a rater or one for all.
+    by: the column whose values are groups; None: `aspect` where it is there, "": one
+    group.
+    topic: the column of the inputs' topics; None: `topic` where it is there, "": none.
+    Raises: InputError for a column that is not there, a cell that is no number, an
+    input with two topics, and no rating at all.
     """
     for column in (score, *humans):
         if column not in data.theirs:
@@ -97,7 +121,9 @@ def labelled(
     for label in dict.fromkeys(labels):
         members = np.flatnonzero(labels == label)
         # At system level a further output for an input is an input of its own.
-        own_topics = None if topics is None else topics[members]
+        own_topics = None
+        if topics is not None:
+            own_topics = topics[members]
         grid = Grid(places.iloc[members], "system", topics=own_topics)
         systems = tuple(str(system) for system, _ in grid.systems)
         yield Labelled(
@@ -110,13 +136,13 @@ def labelled(
 
 
 def _mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
-    """The mean of the ratings that each row has."""
+    """The mean of the ratings that each row has; NaN for a row without any."""
     ratings = pd.DataFrame({name: table.numbers(name) for name in humans})
     return ratings.mean(axis=1).to_numpy()
 
 
 def _labels(table: Rows, by: str | None) -> np.ndarray:
-    """The group of each row.
+    """The group of each row; "" for a row without one.
 
     Raises: InputError for an unknown column.
     """
@@ -147,24 +173,32 @@ def _places(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def means_table(estimates: meta.Estimates) -> pd.DataFrame:
-    """A row a system, best first: mean rating with its interval, what labels or judge
-    alone would say, and the ranks that it can have (all systems at once, .95).
+    """A row a system, best first: what is its mean rating?
+
+    Returns: `system`, `mean rating` with its interval `low, high`, what `labels alone`
+    (`low_alone, high_alone`) or the `judge alone` would say, the numbers of `labels`
+    and `outputs`, `worth` (how many labels a label is worth with the judge), `ranks`
+    that the system can have (all systems at once, .95) and the `reason` where a number
+    is missing.
     """
     table = estimates.to_frame().sort_values("value", ascending=False)
-    shown = table[[*_COLUMNS, "low", "high", "low_alone", "high_alone"]].rename(
-        columns=_COLUMNS
-    )
+    columns = [*_COLUMNS, "low", "high", "low_alone", "high_alone"]
+    means = table[columns].rename(columns=_COLUMNS)
     if estimates.differences:
         sets = estimates.rank_sets()
-        shown["ranks"] = [sets.in_words(name) for name in table["name"]]
-    return shown.assign(reason=table["reason"]).reset_index(drop=True)
+        means["ranks"] = [sets.in_words(name) for name in table["name"]]
+    return means.assign(reason=table["reason"]).reset_index(drop=True)
 
 
 def differences_table(estimates: meta.Estimates) -> pd.DataFrame:
-    """A row a pair of systems, p corrected over all pairs."""
+    """A row a pair of systems: how far apart are their mean ratings?
+
+    Returns: `systems, difference, low, high, labels, worth, p`, `p_adjusted` (corrected
+    over all pairs) and `reason`.
+    """
     table = estimates.differences_frame()
     adjusted = estimates.corrected()
-    shown = table[["name", "value", "low", "high", "n", "worth", "p"]].rename(
-        columns={"name": "systems", "value": "difference", "n": "labels"}
-    )
-    return shown.assign(p_adjusted=adjusted, reason=table["reason"])
+    columns = ["name", "value", "low", "high", "n", "worth", "p"]
+    names = {"name": "systems", "value": "difference", "n": "labels"}
+    differences = table[columns].rename(columns=names)
+    return differences.assign(p_adjusted=adjusted, reason=table["reason"])

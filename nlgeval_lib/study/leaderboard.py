@@ -3,6 +3,10 @@ what costs nothing, and the raters' own agreement: data for tables, one row a ju
 set, aspect, level and coefficient.
 
 table = leaderboard.rated()
+
+`rated` measures judges that give scores. For each set a function of `BOARDS` yields
+one `Board` an aspect, which `_rows` measures against the ratings. `labels` measures
+judges that name a category, `paired` judges that say which of two outputs is better.
 """
 
 from __future__ import annotations
@@ -22,14 +26,15 @@ from nlgeval_lib.study import others, pair_judges, recorded_judges
 
 CEILING = "raters, leave-one-out (ceiling)"
 COEFS = ("pearson", "spearman", "kendall-b")
-# level -> the coefficients that are shown at it
+# Level -> the coefficients that are shown there.
 LEVELS = {
     "dataset": COEFS,
     "input": ("kendall-b",),
     "system": ("kendall-b",),
 }
-# up to so many judges are tested two by two and corrected by Holm's rule, which would
-# leave little of the 2,080 tests of 65; of more, differences are corrected together
+# Up to so many judges are tested two by two and corrected by Holm's rule. Of more
+# judges the differences are corrected together: Holm's rule would leave little of the
+# 2,080 tests of 65 judges.
 MOST_BY_HOLM = 16
 Row = dict[str, Any]
 
@@ -38,10 +43,14 @@ Row = dict[str, Any]
 class Board:
     """The judges of one aspect of one set.
 
-    items: a row an output with input_id, system_id, `human`. scores: judge -> a score
-    an output; origins: judge -> where its scores come from. free: names of what costs
-    nothing. raters: ratings of single raters, a list a rater. levels: those that the
-    set has (without systems: the dataset level alone).
+    dataset: the set's name.
+    aspect: what was rated.
+    items: a row an output, with `input_id`, `system_id` and the mean rating `human`.
+    scores: judge -> a score an output, in the order of `items`; NaN for none.
+    origins: judge -> where its scores come from, in words.
+    free: the judges among them that cost nothing (length, a constant, random scores).
+    raters: the ratings of single raters, an array each, for the ceiling.
+    levels: those that the set has; without systems it is the dataset level alone.
     """
 
     dataset: str
@@ -58,13 +67,21 @@ def rated(
     names: tuple[str, ...] = (),
     progress: Callable[[str], Any] = lambda text: None,
 ) -> pd.DataFrame:
-    """All boards of rated and graded sets as one table: `set, aspect, level, coef,
-    judge, value, ci_low, ci_high, best rank, worst rank, n, coverage, tied scores,
-    systems, families, baseline, origin, reason, signature`.
+    """All boards of rated and graded sets as one table, a row a judge, set, aspect,
+    level and coefficient.
 
-    Of Kendall's tau-b also what one interval hides: `these_low, these_high` for these
-    systems alone, `families_low, families_high` for other families of systems.
-    names: only these sets. progress: called with each board's name.
+    names: only these sets (keys of `BOARDS`); none: all.
+    progress: called with each board's name before it is measured.
+
+    Returns: `set, aspect, level, coef, judge` name the row. `value, ci_low, ci_high`
+    are the coefficient and its 95 % interval, NaN with a `reason` where there is none;
+    `signature` says how it was computed. `best rank, worst rank` bound the judge's rank
+    (of tau-b at dataset level alone, else missing). `n` counts outputs with a score and
+    a rating; `coverage` is their share of the rated ones, and `tied scores` the share
+    of pairs of outputs with equal scores. `systems, families` are counts, `baseline`
+    marks what is no judge, `origin` says where the scores come from. For tau-b,
+    `these_low` and `these_high` hold for these systems alone, `families_low` and
+    `families_high` for other families of systems.
     """
     rows: list[Row] = []
     for name, make in BOARDS.items():
@@ -77,6 +94,9 @@ def rated(
 
 
 def _rows(board: Board) -> Iterator[Row]:
+    """The rows of `rated` for one board, its ceiling last at each level and
+    coefficient.
+    """
     human = board.items["human"].to_numpy(dtype=float)
     systems = board.items["system_id"].astype(str).tolist()
     families = families_of(board.dataset, systems)
@@ -86,6 +106,8 @@ def _rows(board: Board) -> Iterator[Row]:
     }
     for level in board.levels:
         grid = correlations.Grid(board.items, level)
+        # A second interval, with families as the units, is computed where some systems
+        # share a family and there are more than two families.
         by_family = None
         if 2 < counts["families"] < counts["systems"]:
             by_family = correlations.Grid(board.items, level, families=families)
@@ -96,6 +118,8 @@ def _rows(board: Board) -> Iterator[Row]:
                 "level": level,
                 "coef": coef,
             }
+            # Ranks take a test of every two judges, so they are computed for one cell a
+            # board.
             ranks = {}
             if level == "dataset" and coef == "kendall-b":
                 ranks = _ranks(board, grid, human, coef)
@@ -116,7 +140,10 @@ def _rows(board: Board) -> Iterator[Row]:
 
 
 def _measured(measure: Callable[[], Any]) -> Row:
-    """A coefficient with its interval, or the reason why there is none."""
+    """A coefficient with its interval, or the reason why there is none.
+
+    measure: computes the result, and raises ValueError where `meta` refuses.
+    """
     try:
         return _of_result(measure())
     except ValueError as error:
@@ -152,7 +179,10 @@ def _cell(
     coef: str,
     level: str,
 ) -> Row:
-    """A judge's coefficient with its interval, coverage, and share of tied scores."""
+    """A judge's coefficient with its interval, coverage, and share of tied scores.
+
+    values, human: a score and a rating an output, NaN for none.
+    """
     is_rated = ~np.isnan(human)
     present = ~np.isnan(values) & is_rated
     coverage = np.nan
@@ -173,8 +203,10 @@ def _hidden(
     human: np.ndarray,
     level: str,
 ) -> dict[str, float]:
-    """The intervals of tau-b for these systems alone, and for other families of
-    systems (by_family: the grid that knows them, None where each is its own).
+    """The intervals of tau-b that the usual one hides: for these systems alone, and for
+    other families of systems.
+
+    by_family: the grid that knows the families; None where each system is its own.
     """
     settings = (values, human, "kendall-b", level)
     these = _measured(lambda: grid.correlate(*settings, ci="jack-inputs")[0])
@@ -190,7 +222,13 @@ def _hidden(
 
 
 def _tied(values: np.ndarray) -> float:
-    """The share of pairs of items that have the same score."""
+    """The share of pairs of items that have the same score, 0 to 1; NaN for fewer than
+    two items.
+
+    Example:
+    >>> round(_tied(np.array([1.0, 1.0, 2.0])), 3)
+    0.333
+    """
     n = len(values)
     if n < 2:
         return np.nan
@@ -205,7 +243,7 @@ def _ceiling(
     coef: str,
     level: str,
 ) -> Row:
-    """How well a rater follows the others."""
+    """How well a rater follows the others, as a row of the table; it is no judge."""
     counted = 0
     try:
         result = grid.ceiling(board.raters, coef, level, "auto", 1000, 0)
@@ -227,8 +265,12 @@ def _ranks(
     human: np.ndarray,
     coef: str,
 ) -> dict[str, tuple[int, int]]:
-    """Between which ranks each judge lies, by paired tests corrected by Holm, or, of
-    many judges, together; a constant, which nothing is tested against, can have any.
+    """Between which ranks each judge lies: judge -> (best, worst); empty for fewer than
+    two judges.
+
+    Every two judges are tested on the same items. The tests are corrected by Holm's
+    rule, or, of many judges, all together. A constant judge, which nothing can be
+    tested against, can have any rank.
     """
     judges = {}
     for name, values in board.scores.items():
@@ -241,6 +283,7 @@ def _ranks(
         sets = grid.rank_judges(judges, human, coef)
     else:
         sets = _ranked_by_holm(judges, grid, human, coef)
+    # Judges that took part in no test keep the full range.
     any_rank = (1, len(board.scores))
     ranks = dict.fromkeys(board.scores, any_rank)
     for judge, best, worst in zip(judges, sets.best, sets.worst, strict=True):
@@ -254,7 +297,9 @@ def _ranked_by_holm(
     human: np.ndarray,
     coef: str,
 ) -> Any:
-    """The rank sets of judges of whom every two are tested against each other."""
+    """The rank sets (`meta.rank_sets`) of judges of whom every two are tested against
+    each other.
+    """
     names = list(judges)
     n = len(names)
     first, second = np.triu_indices(n, 1)
@@ -274,6 +319,7 @@ def _ranked_by_holm(
         except ValueError:
             p_values.append(np.nan)
     adjusted = meta.correct(p_values, "holm").adjusted
+    # `rank_sets` wants a symmetric matrix: each p-value stands in it twice.
     p = np.full((n, n), np.nan)
     p[first, second] = adjusted
     p[second, first] = adjusted
@@ -288,7 +334,9 @@ def _ranked_by_holm(
 
 
 def _free(items: pd.DataFrame) -> dict[str, np.ndarray]:
-    """What costs nothing: the output's length, a constant, random scores."""
+    """What costs nothing, an array an output: the output's length, a constant, random
+    scores.
+    """
     n = len(items)
     baselines = {}
     if "output" in items:
@@ -309,6 +357,10 @@ def _board(
     origin: Mapping[str, str],
     **more: Any,
 ) -> Board:
+    """A board with the judges of one aspect, and the baselines that cost nothing added.
+
+    more: further fields of `Board`, such as `raters` and `levels`.
+    """
     free = _free(items)
     origins = {
         **origin,
@@ -351,12 +403,13 @@ def _metrics(items: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def _aspect(frame: pd.DataFrame, aspect: str) -> pd.DataFrame:
+    """The rows of one aspect, numbered anew."""
     of_aspect = frame["aspect"] == aspect
     return frame[of_aspect].reset_index(drop=True)
 
 
 def _columns(frame: pd.DataFrame, prefix: str) -> list[str]:
-    """The columns whose names begin so."""
+    """The columns whose names begin with a prefix."""
     return [name for name in frame if str(name).startswith(prefix)]
 
 
@@ -374,6 +427,7 @@ def _by_judge(
 
 
 def _summeval() -> Iterator[Board]:
+    """SummEval: six recorded judges, five that gave a reason first, and metrics."""
     frame = datasets.load("summeval")
     items = datasets.items(frame)
     aspects = frame.attrs["aspects"]
@@ -407,6 +461,9 @@ def _summeval() -> Iterator[Board]:
 
 
 def _topical_chat() -> Iterator[Board]:
+    """Topical-Chat: one judge under several prompts, the mean of its draws, and
+    UniEval.
+    """
     frame = datasets.load("topical_chat", ground_truth=False)
     texts = recordings.load("acloserlook")
     low_high = {}
@@ -443,6 +500,7 @@ def _topical_chat() -> Iterator[Board]:
 
 
 def _wmt22() -> Iterator[Board]:
+    """WMT22 Chinese-English: InstructScore and GEMBA, with MQM ratings."""
     frame = datasets.load("wmt22_zhen")
     items = datasets.items(frame)
     judges = {
@@ -476,7 +534,11 @@ def _stored(
     columns: Mapping[str, str],
     origin: str,
 ) -> Iterator[Board]:
-    """The scores that stand in the set's own files."""
+    """The scores that stand in the set's own files.
+
+    columns: the set's column of scores -> the judge's name on the board.
+    origin: where these scores come from, for all of them.
+    """
     frame = datasets.load(name)
     for aspect in frame.attrs["aspects"]:
         rows = _aspect(frame, aspect)
@@ -484,6 +546,7 @@ def _stored(
         for column, label in columns.items():
             if column in rows and rows[column].notna().any():
                 judges[label] = rows[column].to_numpy(dtype=float)
+        # An aspect that none of the columns has scores for gives no board.
         if judges:
             yield _board(
                 name,
@@ -495,6 +558,7 @@ def _stored(
 
 
 def _openmeva() -> Iterator[Board]:
+    """OpenMEVA: every metric whose scores the set's publishers stored."""
     frame = datasets.load("openmeva")
     names = {}
     for column in _columns(frame, "stored_"):
@@ -503,6 +567,9 @@ def _openmeva() -> Iterator[Board]:
 
 
 def _graded() -> Iterator[Board]:
+    """The sets of the alternative annotator test whose raters gave grades; those with
+    labels are in `labels`.
+    """
     recorded = recordings.load("alttest_judges")
     for set_name, words in alttest.LABELS.items():
         if words:
@@ -527,6 +594,7 @@ def _graded() -> Iterator[Board]:
 
 
 def _llm_rubric() -> Iterator[Board]:
+    """LLM-Rubric's nine questions, one judge read in three ways."""
     frame = datasets.load("llm_rubric")
     recorded = recordings.load("llm_rubric_judge")
     for question in frame.attrs["aspects"]:
@@ -549,6 +617,7 @@ def _llm_rubric() -> Iterator[Board]:
         )
 
 
+# Set, or family of sets -> the function that makes its boards.
 BOARDS: Mapping[str, Callable[[], Iterator[Board]]] = {
     "summeval": _summeval,
     "topical_chat": _topical_chat,
@@ -565,8 +634,12 @@ BOARDS: Mapping[str, Callable[[], Iterator[Board]]] = {
 
 
 def labels() -> pd.DataFrame:
-    """Judges of categories: accuracy against the label of most raters and kappa, beside
-    the most frequent label, with the winning rate of the alternative annotator test.
+    """Judges of categories on each labelled set, beside the most frequent label.
+
+    Returns: a row a set and judge: `accuracy` against the label of most raters, with
+    `ci_low, ci_high`; `n`; `coverage`; `kappa`; `signature`. `winning rate`,
+    `advantage` and `passed` are those of the alternative annotator test, NaN for the
+    baseline.
     """
     recorded = recordings.load("alttest_judges")
     rows = []
@@ -605,11 +678,15 @@ def _of_labels(
     values: np.ndarray,
     gold: np.ndarray,
 ) -> Row:
-    """A judge's accuracy with its interval, and kappa."""
+    """A judge's accuracy with its interval, and kappa, over the items that it labelled.
+
+    values, gold: a label an item as a number, NaN for none.
+    """
     answered = ~np.isnan(values)
     present = answered & ~np.isnan(gold)
     right = (values == gold)[present].astype(float)
-    # a label that is right is a verdict 1 beside a preference 1
+    # `pair_accuracy` gives the interval: a label that is right becomes verdict 1, a
+    # wrong one verdict 2, beside a preference 1 for every item.
     share = meta.pair_accuracy(2 - right, np.ones(len(right)))
     kappa = meta.kappa(values[present], gold[present])
     return {
@@ -628,6 +705,8 @@ def _of_labels(
 def paired() -> pd.DataFrame:
     """Judges of pairs: LLMBar's 65 on all pairs and on each subset, PandaLM's two, each
     set with what costs nothing and its raters.
+
+    Returns: `set, subset`, then the columns of `pair_judges.table`.
     """
     tables = [*_llmbar(), _pandalm()]
     table = pd.concat(tables, ignore_index=True)

@@ -13,13 +13,18 @@ from nlgeval_lib import datasets, meta
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.study import others
 
+# The aggregators that are compared; "average" learns nothing.
 KINDS = ("average", "lr", "ridge", "rf", "mlp")
+# LLM-Rubric's question about overall satisfaction, which is to be predicted.
 TARGET = "Q0"
 
 
 def answers() -> tuple[pd.DataFrame, np.ndarray]:
-    """gpt-3.5's expected answer to each of nine questions, a row a dialogue; and the
-    people's overall satisfaction.
+    """gpt-3.5's expected answer to each of nine questions, and the people's overall
+    satisfaction.
+
+    Returns: the answers, a row a dialogue and a column a question (`Q0` to `Q8`); and
+    (dialogues,) the ratings of `Q0`, in the same order.
     """
     frame = datasets.load("llm_rubric")
     overall = frame[frame["aspect"] == TARGET]
@@ -37,7 +42,15 @@ def cross_fitted(
     folds: int = 10,
     seed: int = 0,
 ) -> np.ndarray:
-    """What an aggregator predicts for each dialogue, fitted on the other folds."""
+    """What an aggregator predicts for each dialogue, fitted on the other folds.
+
+    kind: an aggregator of HD-Eval, such as one of `KINDS`.
+    features: a row a dialogue, a column a question.
+    human: (dialogues,) the ratings to be predicted.
+    folds: how many parts the dialogues are drawn into at random, of nearly equal size.
+    seed: of the folds and of the aggregator.
+    Returns: (dialogues,) predictions, each by a model that did not see the dialogue.
+    """
     from nlgeval_lib.evaluators.hdeval import Aggregator
 
     n = len(human)
@@ -55,8 +68,13 @@ def cross_fitted(
 
 
 def table(folds: int = 10, seed: int = 0) -> pd.DataFrame:
-    """Error and coefficients of each aggregator, Pearson with its interval, beside the
-    network that the paper prints.
+    """Error and coefficients of each aggregator, beside the network that the paper
+    prints.
+
+    folds, seed: as `cross_fitted` takes them.
+    Returns: a row an aggregator: `aggregator, rmse, pearson`, the interval of Pearson's
+    (`pearson, low` and `pearson, high`), `spearman, kendall` (tau-b) and `origin`. Of
+    the paper's network, the last row, no error and no interval are printed: NaN.
     """
     features, human = answers()
     rows: list[dict[str, Any]] = []

@@ -1,5 +1,8 @@
 """Metrics of the catalogue that a model's weights give: made where the weights are,
 read from the cache anywhere.
+
+`make` computes metrics and notes with which settings (`_notes`); `scores` reads the
+values that were stored under these settings.
 """
 
 from __future__ import annotations
@@ -31,11 +34,14 @@ def scores(
     items: pd.DataFrame,
     make: bool = False,
 ) -> tuple[np.ndarray, str]:
-    """The mean of what metrics say of each output (NaN where one says nothing), and
-    their signature.
+    """The mean of what metrics say of each output, and their signature.
 
+    metrics: those of one printed cell; often one.
+    items: a row an output.
     make: compute what the cache lacks; else it is read alone, and no weights are
-    needed. The signature names the small folder that stood in for a metric's model as
+    needed.
+    Returns: (items,) values, NaN where one of the metrics says nothing; and the
+    signature, which names the small folder that stood in for a metric's model as
     `report.Output.compare` reads it.
     Raises: Unavailable, with what to do.
     """
@@ -47,6 +53,8 @@ def scores(
         if not make and not note:
             raise Unavailable(f"nothing was computed with {metric.model} here")
         evaluator = _evaluator(metric)
+        # Values are found by the evaluator's settings. Without weights here these are
+        # the noted ones.
         if make:
             note = _note(metric, evaluator)
         else:
@@ -71,8 +79,12 @@ def asked(
     entries: Iterable[Entry],
     models: Sequence[str] = (),
 ) -> dict[Metric, list[str]]:
-    """The metrics that outputs read, each with the data sets that these are about;
-    of these models, where named.
+    """The metrics that outputs read, each with the data sets that these are about.
+
+    catalogue: whose metrics they are.
+    entries: the outputs.
+    models: only metrics of these models; none: all.
+    Returns: metric -> names of data sets, each once.
     """
     by_metric: dict[Metric, list[str]] = {}
     for entry in entries:
@@ -96,7 +108,10 @@ def make(
     """Compute and keep what metrics give to all outputs of their data sets; a line
     each, with what is missing.
 
-    dry: say only whether the weights are here. mode "quick": the first 20 inputs.
+    todo: as `asked` gives it.
+    say: takes a line.
+    mode: "quick": the first 20 inputs; "full": all.
+    dry: say only whether the weights are here.
     """
     for number, (metric, data) in enumerate(todo.items(), 1):
         head = f"[metric {number}/{len(todo)}] {metric.id}"
@@ -117,7 +132,9 @@ def make(
 
 
 def way(output: str, model: str) -> str:
-    """How to make what an output reads of a metric with this model."""
+    """How to make what an output reads of a metric with this model: a command, in
+    words.
+    """
     return (
         f"nlgeval completions --output {output} --engine transformers (the weights of "
         f"{model} from the model hub, its cache, or --model-path {model}=FOLDER)"
@@ -125,8 +142,10 @@ def way(output: str, model: str) -> str:
 
 
 def place(model: str, folder: str | Path) -> None:
-    """Link a folder as the place of a model's weights.
+    """Link a folder as the place of a model's weights; an earlier link is replaced.
 
+    model: its id on the model hub.
+    folder: where the weights are.
     Raises: OSError where that cannot be done.
     """
     link = files.state("models", model)
@@ -158,6 +177,7 @@ def _made(metric: Metric, evaluator: Any, name: str, mode: str) -> str:
 
 
 def _evaluator(metric: Metric) -> Any:
+    """The metric's evaluator, with the catalogue's settings."""
     from nlgeval_lib.scoring import named
 
     return named.evaluator(metric.evaluator, metric.settings, model=metric.model)
@@ -178,10 +198,11 @@ def _note(
     evaluator: Any,
     counts: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """The note of a metric whose weights are here. counts: outputs with a score, by
-    data set, to be added.
+    """The note of a metric whose weights are here.
 
-    Raises: Unavailable where they are not.
+    counts: outputs with a score, by data set, to be added to those of the same
+    settings.
+    Raises: Unavailable where the weights are not here.
     """
     from nlgeval_lib.evaluators import encoders
 
@@ -202,4 +223,5 @@ def _note(
 
 
 def _path() -> Path:
+    """The file with the notes."""
     return files.state("metrics", "made.json")

@@ -3,6 +3,11 @@ published labels and verdicts. They are counted apart from the five papers' numb
 
 table = others.llmbar()
 others.count(table)
+
+A function a paper gives its comparison: a row a printed number, the columns that say
+what the number is of, then `statistic, printed, ours, equal`. `COMPARED` lists these
+functions and `every` runs them all. The statistics of LLMBar, of LLM-Rubric and of
+PandaLM are functions of arrays, which other modules and tests call by themselves.
 """
 
 from __future__ import annotations
@@ -21,37 +26,61 @@ from nlgeval_lib.datasets import judge_bench as judge_bench_sets
 from nlgeval_lib.datasets import labelled, pairs, recordings
 from nlgeval_lib.scoring import correlations
 
-# of a number with more digits than a paper prints, which a program wrote
+# A printed number with so many decimals or more was written out by a program. It is
+# compared as a computed number then, not as one that somebody rounded.
 _WRITTEN_OUT = 10
+# What floating-point arithmetic may move a number by.
 _ROUNDING = 1e-9
 Row = dict[str, Any]
 
 
 def printed(table: str) -> pd.DataFrame:
-    """One of `data/paper_tables/others`, each cell as it is printed."""
+    """One of the tables in `data/paper_tables/others`, each cell as the text that is
+    printed.
+
+    table: the file's name without `.csv`, such as `llmbar`.
+    Returns: all columns as text; an empty cell is "", never NaN.
+    Raises: FileNotFoundError for a table that is not there.
+    """
     path = files.data() / "paper_tables" / "others" / f"{table}.csv"
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def sources() -> pd.DataFrame:
-    """Where the tables are printed."""
+    """Where each table is printed: a row a table, with `table, paper, printed_in,
+    url`.
+    """
     return printed("sources")
 
 
 def is_equal(number: str, ours: float) -> bool:
-    """Whether ours is the printed number, to its last digit."""
+    """Whether ours is the printed number, to its last digit.
+
+    number: as it is printed; "" stands for a value that is not defined.
+    ours: NaN equals an empty cell alone.
+
+    Example:
+    >>> is_equal("0.75", 0.7549), is_equal("0.750", 0.7549)
+    (True, False)
+    >>> is_equal("", float("nan"))
+    True
+    """
     if number == "":
         return math.isnan(ours)
     _, _, decimals = number.partition(".")
     digits = len(decimals)
     if digits >= _WRITTEN_OUT:
         return math.isclose(float(number), ours, abs_tol=_ROUNDING)
+    # Half a unit of the last printed digit is what rounding can have taken away.
     half_a_digit = 0.5 * 10.0**-digits
     return abs(float(number) - ours) <= half_a_digit + _ROUNDING
 
 
 def compared(rows: list[Row]) -> pd.DataFrame:
-    """The table of rows with `printed` and `ours`, and whether they are `equal`."""
+    """The table of rows with `printed` and `ours`, and whether they are `equal`.
+
+    rows: a mapping a printed number; other keys of a row become columns as they are.
+    """
     table = pd.DataFrame(rows)
     equal = []
     for number, ours in zip(table["printed"], table["ours"], strict=True):
@@ -61,14 +90,19 @@ def compared(rows: list[Row]) -> pd.DataFrame:
 
 
 def count(table: pd.DataFrame) -> str:
-    """`N of M equal`."""
+    """How many rows of a comparison are equal, as `N of M equal`.
+
+    table: as `compared` gives it.
+    """
     equal = int(table["equal"].sum())
     return f"{equal:,} of {len(table):,} equal"
 
 
 def every() -> pd.DataFrame:
-    """All comparisons, one under the other, with the `paper` that printed the number
-    and what names it there in `row`.
+    """All comparisons, one under the other.
+
+    Returns: `paper` (a key of `COMPARED`), `row` (what the number is of, in that
+    paper's own words, joined by commas), then `statistic, printed, ours, equal`.
     """
     columns = ["statistic", "printed", "ours", "equal"]
     tables = []
@@ -88,9 +122,13 @@ def every() -> pd.DataFrame:
 def llmbar() -> pd.DataFrame:
     """Nine statistics of each of 65 evaluators on five subsets.
 
-    As the publisher's program has it: a pair without a verdict is wrong; two of them
-    are equal; and kappa takes every verdict that is not 1 for a 2. Its kappas with the
-    labels compare labels 1 and 2 with verdicts 1 and 0, so that a label 2 never agrees.
+    They are computed as the publisher's program computes them: a pair without a verdict
+    is wrong; two such pairs are equal; and kappa takes every verdict that is not 1 for
+    a 2. Its kappas with the labels compare labels 1 and 2 with verdicts 1 and 0, so
+    that a label 2 never agrees.
+
+    Returns: `judge, prompt_form, subset`, then `statistic, printed, ours, equal`.
+    Source: Zeng et al. 2024, the `statistics.json` beside each evaluator's results.
     """
     rows: list[Row] = []
     recorded = recordings.load("llmbar_judges")
@@ -112,7 +150,13 @@ def llmbar() -> pd.DataFrame:
 
 
 def both_orders(answers: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """One evaluator's verdicts in both orders, by pair."""
+    """One evaluator's verdicts in both orders of showing, by pair.
+
+    answers: a row a pair and order, with `pair_id`, `order` (given, swapped) and
+    `value`.
+    Returns: the verdicts in the given order and in the swapped one. Both have the
+    pair's id as their index, and NaN where there is no verdict.
+    """
     table = answers.pivot(index="pair_id", columns="order", values="value")
     return table["given"], table["swapped"]
 
@@ -122,15 +166,23 @@ def llmbar_statistics(
     swapped: np.ndarray,
     gold: np.ndarray,
 ) -> dict[str, float]:
-    """The publisher's statistics of one evaluator, as `llmbar` says."""
+    """The publisher's nine statistics of one evaluator on one subset, as `llmbar` says.
+
+    given, swapped: (pairs,) verdicts 1 or 2, NaN for none, in the two orders.
+    gold: (pairs,) labels 1 or 2.
+    Returns: `correct_given`, `correct_swapped`, `correct_both` and `equal` as numbers
+    of pairs, `correct_average` in percent, and four kappas.
+    """
     n = len(gold)
     right = {}
     for order, verdicts in (("given", given), ("swapped", swapped)):
         accuracy = meta.pair_accuracy(verdicts, gold, unread="wrong")
         right[order] = accuracy.value
+    # The publisher compares two missing verdicts and finds them equal.
     both_unread = np.isnan(given) & np.isnan(swapped)
     same = (given == swapped) | both_unread
     both_right = (given == gold) & (swapped == gold)
+    # Its kappas know two categories alone: verdict 1, and everything else.
     first_given = (given == pairs.FIRST).astype(int)
     first_swapped = (swapped == pairs.FIRST).astype(int)
     with_given = meta.kappa(first_given, gold).value
@@ -152,7 +204,11 @@ def llmbar_statistics(
 
 
 def alttest() -> pd.DataFrame:
-    """Winning rate and advantage of each judge on nine sets."""
+    """Winning rate and advantage of each judge on nine sets.
+
+    Returns: `set, judge`, then `statistic, printed, ours, equal`.
+    Source: Calderon et al. 2025, the output of the example notebook.
+    """
     rows: list[Row] = []
     listed = printed("alttest")
     for name, lines in listed.groupby("set", sort=False):
@@ -180,9 +236,11 @@ def _beside(
     line: Mapping[Any, Any],
     ours: Mapping[str, float],
 ) -> Iterator[Row]:
-    """A row a statistic: the number in a printed line and ours.
+    """A row for each statistic: the number in a printed line, and ours.
 
-    key: what they are of.
+    key: what they are of; its columns begin the row.
+    line: a row of a printed table, with a column named as each statistic.
+    ours: {statistic: our number}.
     """
     for statistic, value in ours.items():
         yield {
@@ -195,12 +253,13 @@ def _beside(
 
 def _judges_and_raters(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     """What each judge says of the items of one of the nine sets, a column a judge, and
-    the ratings `R[rater, item]`.
+    the ratings `R[rater, item]`, in the same order of items.
     """
     keys = ["input_id", "system_id", "aspect"]
     if name == "summeval":
         frame = datasets.load("summeval")
         recorded = recordings.load("alttest_summeval")
+        # Of SummEval's raters the three experts alone stand in this test.
         experts = [f"rater_expert_{number}" for number in range(3)]
         ratings = frame[experts].to_numpy(dtype=float).T
     else:
@@ -218,8 +277,10 @@ def _judges_and_raters(name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def judge_bench() -> pd.DataFrame:
-    """Krippendorff's alpha of the raters: nominal for categories, ordinal for
-    grades.
+    """Krippendorff's alpha of the raters of each set and property: nominal for
+    categories, ordinal for grades.
+
+    Returns: `set, property`, then `statistic` (alpha), `printed, ours, equal`.
     """
     rows = []
     for row in printed("judge_bench_alphas").to_dict("records"):
@@ -242,6 +303,7 @@ def judge_bench() -> pd.DataFrame:
 
 # -- LLM-Rubric
 
+# How a printed row of LLM-Rubric reads an answer -> the recording's column for it.
 READINGS = {
     "sampled": "sampled",
     "most_probable": "most_probable",
@@ -252,6 +314,8 @@ READINGS = {
 def llm_rubric() -> pd.DataFrame:
     """Error, three coefficients, mean and spread of gpt-3.5's answers about overall
     satisfaction, read from its probabilities in three ways.
+
+    Returns: `answer` (a key of `READINGS`), then `statistic, printed, ours, equal`.
     """
     frame = datasets.load("llm_rubric")
     overall = frame[frame["aspect"] == "Q0"]
@@ -260,6 +324,7 @@ def llm_rubric() -> pd.DataFrame:
     human = overall["human"].to_numpy()
     rows: list[Row] = []
     for row in printed("llm_rubric").to_dict("records"):
+        # The table also prints rows that no public answer gives, such as the network's.
         if row["answer"] not in READINGS:
             continue
         by_input = answers[READINGS[row["answer"]]]
@@ -270,7 +335,12 @@ def llm_rubric() -> pd.DataFrame:
 
 
 def rubric_statistics(predicted: np.ndarray, human: np.ndarray) -> dict[str, float]:
-    """The publisher's statistics of one way to read the answers."""
+    """The publisher's statistics of one way to read the answers.
+
+    predicted, human: (dialogues,) numbers on the scale of the ratings, in one order.
+    Returns: `rmse`, `pearson`, `spearman`, `kendall` (tau-b), and of the predicted
+    values `mean` and `std` (divided by n, not by n - 1).
+    """
     coefs = {
         "pearson": "pearson",
         "spearman": "spearman",
@@ -291,8 +361,12 @@ def rubric_statistics(predicted: np.ndarray, human: np.ndarray) -> dict[str, flo
 
 def pandalm(unread: str = "tie") -> pd.DataFrame:
     """Raters' kappas, labels, and two judges' accuracy with macro precision, recall and
-    F1, in percent. unread: what becomes of GPT-3.5's 25 answers without a verdict; the
-    printed row is that of a tie.
+    F1, in percent.
+
+    unread: what becomes of GPT-3.5's 25 answers without a verdict: `tie` (the printed
+    row is that of a tie), `wrong` or `drop`.
+    Returns: `of` (two raters, a label or a judge), then `statistic, printed, ours,
+    equal`.
     """
     frame = datasets.load("pandalm")
     recorded = recordings.load("pandalm_judges")
@@ -331,6 +405,10 @@ def class_statistics(
 ) -> dict[str, float]:
     """Accuracy and macro-averaged precision, recall and F1 over tie, 1 and 2, in
     percent.
+
+    verdicts: (pairs,) 0 for a tie, 1 or 2, NaN for none.
+    gold: (pairs,) the people's preferences, in the same words.
+    unread: what a pair without a verdict counts as: `tie`, `wrong` or `drop`.
     """
     from sklearn.metrics import precision_recall_fscore_support
 
@@ -339,7 +417,7 @@ def class_statistics(
         present = ~np.isnan(verdicts)
         verdicts = verdicts[present]
         gold = gold[present]
-    # a verdict of its own is wrong everywhere
+    # Taken for wrong, it is a label of its own (-1), which no preference equals.
     instead = -1
     if unread == "tie":
         instead = pairs.TIE
@@ -364,7 +442,9 @@ def class_statistics(
 
 def unieval() -> pd.DataFrame:
     """Three coefficients of UniEval's published scores with the ratings of three sets,
-    over all outputs.
+    over all outputs (dataset level).
+
+    Returns: `set, aspect`, then `statistic, printed, ours, equal`.
     """
     rows: list[Row] = []
     for row in printed("unieval").to_dict("records"):
@@ -382,8 +462,11 @@ def unieval() -> pd.DataFrame:
 
 
 def unieval_levels() -> pd.DataFrame:
-    """What the printed coefficients leave out, a row a set, aspect and level: tau-b of
-    UniEval and of output length with intervals for other systems and inputs.
+    """What the printed coefficients leave out: tau-b of UniEval and of output length at
+    each level, with intervals for other systems and inputs.
+
+    Returns: a row a set, aspect, level and judge: `set, aspect, level, judge`, then the
+    columns of `scoring.correlations.table`.
     """
     tables = []
     by_set = printed("unieval").groupby("set", sort=False)
@@ -421,6 +504,7 @@ def _tables_by_level(rated: pd.DataFrame, aspect: str) -> Iterator[pd.DataFrame]
         yield table.assign(level=level)
 
 
+# Paper -> the function that compares its printed numbers with ours.
 COMPARED: Mapping[str, Callable[[], pd.DataFrame]] = {
     "LLMBar": llmbar,
     "AltTest": alttest,

@@ -1,5 +1,10 @@
 """Judges of pairs beside what people prefer: accuracy, what the order of showing does,
 and what costs nothing beside them.
+
+`table` measures judges of a frame of pairs; `of_file` reads them from anyone's file.
+A verdict is 1 or 2 for the better output, 0 for a tie, NaN for none. A judge may have
+been asked in two orders: as the pair is given, and with its outputs swapped; both
+verdicts are about the pair's own outputs 1 and 2.
 """
 
 from __future__ import annotations
@@ -16,9 +21,11 @@ from nlgeval_lib.datasets import pairs
 from nlgeval_lib.scoring.cells import InputError, as_text, is_missing, without
 from nlgeval_lib.scoring.rows import Parts, Rows
 
+# The columns with the texts of a pair.
 OUTPUTS = ("output_1", "output_2")
 ORDERS = ("given", "swapped")
 CEILING = "raters, one against the others (ceiling)"
+# What stands in files for a verdict.
 _WORDS = {
     "1": 1.0,
     "a": 1.0,
@@ -34,9 +41,14 @@ _WORDS = {
 
 
 def as_verdict(value: Any) -> float:
-    """A cell as 1, 2, 0 (tie) or NaN: a number, or a word such as A, B and tie.
+    """A cell as 1, 2, 0 (tie) or NaN for an empty one: a number, or a word such as A, B
+    and tie.
 
     Raises: ValueError with what a message has after the place of the cell.
+
+    Example:
+    >>> as_verdict("B"), as_verdict("2.0"), as_verdict(" Tie ")
+    (2.0, 2.0, 0.0)
     """
     text = "" if is_missing(value) else str(value).strip().casefold()
     text = text.removesuffix(".0")
@@ -49,7 +61,7 @@ def as_verdict(value: Any) -> float:
 
 
 def _verdicts(data: Rows, column: str) -> np.ndarray:
-    """A column of verdicts as numbers. Raises: InputError naming the cell."""
+    """A column of verdicts as numbers, (pairs,). Raises: InputError naming the cell."""
     values = without(data.frame[column], data.missing_values)
     verdicts = data.read(values, column, data.given.index, as_verdict)
     return np.array(verdicts, dtype=float)
@@ -65,33 +77,35 @@ def measured(
     """One judge's row: accuracy over both orders with its interval, the same where
     people decide, coverage, ties, consistency, kappa and position bias.
 
-    swapped: None where the judge was asked in one order alone.
+    given: (pairs,) verdicts in the given order.
+    swapped: the same in the swapped order; None where the judge was asked in one order
+    alone.
+    gold: (pairs,) what people prefer.
+    inputs: (pairs,) labels of what is drawn together for the interval; None: each pair
+    alone.
+    unread: what a pair without a verdict counts as: `drop`, `wrong` or `tie`.
+    Returns: `accuracy, ci_low, ci_high, n`, `accuracy where people decide` (without
+    their ties), `coverage` and `ties` (shares of all verdicts), with two orders
+    `consistency`, `kappa` and `bias` (from -1 to 1, above 0 for the output shown
+    first), then `reason` and `signature`.
     """
     orders = given if swapped is None else np.stack([given, swapped])
-    accuracy = meta.pair_accuracy(
-        orders,
-        gold,
-        inputs,
-        unread,
-    )
-    decided = meta.pair_accuracy(
-        orders,
-        gold,
-        inputs,
-        unread,
-        ties=False,
-    )
+    accuracy = meta.pair_accuracy(orders, gold, inputs, unread)
+    decided = meta.pair_accuracy(orders, gold, inputs, unread, ties=False)
     read = ~np.isnan(orders)
     ties = np.nan
     if read.any():
         ties = float((orders[read] == pairs.TIE).mean())
+    coverage = np.nan
+    if read.size:
+        coverage = float(read.mean())
     row: dict[str, Any] = {
         "accuracy": accuracy.value,
         "ci_low": accuracy.low,
         "ci_high": accuracy.high,
         "n": accuracy.n,
         "accuracy where people decide": decided.value,
-        "coverage": float(read.mean()) if read.size else np.nan,
+        "coverage": coverage,
         "ties": ties,
     }
     reason = accuracy.reason
@@ -103,7 +117,7 @@ def measured(
 
 
 def _of_orders(given: np.ndarray, swapped: np.ndarray, inputs: Any) -> dict[str, Any]:
-    """What the order of showing does to a judge."""
+    """What the order of showing does to a judge: columns of `measured`."""
     effect = meta.order_effect(given, swapped, inputs)
     return {
         "consistency": effect.value,
@@ -114,21 +128,27 @@ def _of_orders(given: np.ndarray, swapped: np.ndarray, inputs: Any) -> dict[str,
 
 
 def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
-    """Verdicts that cost nothing: always output 1, always a tie where people tie, a
-    random output, and the longer one where texts or their lengths are here.
+    """Verdicts that cost nothing, (pairs,) each: always output 1, always a tie where
+    people tie, a random output, and the longer one where texts or their lengths are
+    here.
+
+    frame: pairs with `preference`, and `output_1` and `output_2` for the longer one.
+    seed: of the random outputs.
     """
     n = len(frame)
     rng = np.random.default_rng(seed)
-    made = {"output 1 (baseline)": np.ones(n)}
+    verdicts = {"output 1 (baseline)": np.ones(n)}
     if (frame["preference"] == pairs.TIE).any():
-        made["a tie (baseline)"] = np.zeros(n)
-    made["random (baseline)"] = rng.integers(1, 3, n).astype(float)
+        verdicts["a tie (baseline)"] = np.zeros(n)
+    verdicts["random (baseline)"] = rng.integers(1, 3, n).astype(float)
     if set(OUTPUTS) <= set(frame.columns):
-        one = np.array([_length(text) for text in frame["output_1"]])
-        two = np.array([_length(text) for text in frame["output_2"]])
-        longer = np.where(one > two, 1.0, np.where(one < two, 2.0, 0.0))
-        made["longer output (baseline)"] = longer
-    return made
+        first = np.array([_length(text) for text in frame["output_1"]])
+        second = np.array([_length(text) for text in frame["output_2"]])
+        longer = np.zeros(n)  # a tie where both are as long
+        longer[first > second] = 1.0
+        longer[first < second] = 2.0
+        verdicts["longer output (baseline)"] = longer
+    return verdicts
 
 
 def _length(text: Any) -> int:
@@ -137,8 +157,10 @@ def _length(text: Any) -> int:
 
 
 def ceiling(frame: pd.DataFrame) -> dict[str, Any] | None:
-    """How often a rater says what the other raters say, mean over raters; None without
-    two.
+    """How often a rater says what most of the other raters say, mean over raters.
+
+    frame: pairs with a column `rater_...` a rater.
+    Returns: a row of `table`; None for fewer than two raters.
     """
     columns = [name for name in frame if str(name).startswith("rater_")]
     if len(columns) < 2:
@@ -168,34 +190,24 @@ def table(
     """A row a judge of a frame of pairs, best first, then what costs nothing and the
     ceiling.
 
+    frame: a row a pair, with `preference`, and `input_id` where pairs share inputs.
     judges: name -> verdicts in the given order and swapped (None: not asked), both
     about the frame's outputs.
+    unread: as `measured` takes it.
+    seed: of the random baseline.
+    Returns: `judge` and the columns of `measured`, NaN where a judge lacks one.
     """
     gold = frame["preference"].to_numpy(dtype=float)
     inputs = frame.get("input_id")
     rows = []
     for name, (given, swapped) in judges.items():
-        rows.append(
-            {"judge": name}
-            | measured(
-                given,
-                swapped,
-                gold,
-                inputs,
-                unread,
-            )
-        )
+        row = measured(given, swapped, gold, inputs, unread)
+        rows.append({"judge": name} | row)
+    # A judge without an accuracy comes last.
     rows.sort(key=lambda row: -np.nan_to_num(row["accuracy"], nan=-1.0))
-    for name, said in baselines(frame, seed).items():
-        rows.append(
-            {"judge": name}
-            | measured(
-                said,
-                None,
-                gold,
-                inputs,
-            )
-        )
+    for name, verdicts in baselines(frame, seed).items():
+        row = measured(verdicts, None, gold, inputs)
+        rows.append({"judge": name} | row)
     highest = ceiling(frame)
     if highest is not None:
         rows.append(highest)
@@ -208,6 +220,8 @@ def table(
 def names(data: Parts, scores: Sequence[str]) -> list[str]:
     """The columns of these scores; without any it is `value`.
 
+    data: the file.
+    scores: names as the user writes them.
     Raises: InputError for a column that is not there.
     """
     columns = [data.ours(name) for name in scores] or ["value"]
@@ -218,7 +232,9 @@ def names(data: Parts, scores: Sequence[str]) -> list[str]:
 
 
 def needed(scores: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a column takes part in `of_file`."""
+    """A test for the columns that take part in `of_file`: it says of a name whether it
+    does.
+    """
     columns = {"preference", "input_id", *OUTPUTS, *ORDERS, *scores}
     for score in scores:
         columns.update(f"{score}_{order}" for order in ORDERS)
@@ -231,17 +247,20 @@ def of_file(
     unread: str = "drop",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The table of a file's judges: `preference` is what people prefer, each score a
-    column of verdicts.
+    """The table of a file's judges (`table`).
 
-    The columns `NAME_given` and `NAME_swapped` of a score NAME say what each order gave;
-    of a single score also `given` and `swapped`, as `nlgeval score` writes them.
+    data: the rows; `preference` is what people prefer.
+    scores: columns of verdicts, one a judge. The columns `NAME_given` and
+    `NAME_swapped` of a score NAME say what each order gave; of a single score also
+    `given` and `swapped`, as `nlgeval score` writes them.
+    unread: as `measured` takes it.
+    seed: of the random baseline.
     Raises: InputError for a column that is not there, or no verdict.
     """
     if "preference" not in data.frame:
         raise InputError(
-            f"{data.name} has no column 'preference', 1 or 2 (A or B), 0 for a tie; say "
-            "which it is: --map preference=COLUMN. Its columns: "
+            f"{data.name} has no column 'preference', 1 or 2 (A or B), 0 for a tie; "
+            "say which it is: --map preference=COLUMN. Its columns: "
             f"{', '.join(data.columns)}"
         )
     table_rows = data.frame.assign(preference=_verdicts(data, "preference"))
@@ -256,14 +275,10 @@ def of_file(
         orders = [f"{name}_{order}" for order in ORDERS]
         if len(scores) == 1 and not set(orders) <= set(data.frame):
             orders = list(ORDERS)
-        said = _verdicts(data, name)
+        verdicts = _verdicts(data, name)
+        # With both orders there, a second row says what they give together.
         if set(orders) <= set(data.frame):
             given, swapped = (_verdicts(data, order) for order in orders)
             judges[f"{name}, each order"] = (given, swapped)
-        judges[name] = (said, None)
-    return table(
-        table_rows,
-        judges,
-        unread,
-        seed,
-    )
+        judges[name] = (verdicts, None)
+    return table(table_rows, judges, unread, seed)

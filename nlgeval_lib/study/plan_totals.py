@@ -5,6 +5,9 @@ What a model is stands in `data/models.csv`, what it costs in `data/prices.csv` 
 for a million prompt and new tokens, or an hour), how many printed cells its answers
 fill in `data/judged_cells.csv` (`make rehearsal` writes it). Estimates, each with what
 it rests on; nothing is loaded or asked.
+
+`totals` makes the table from a plan of `completions.plan_catalogue`, `in_words` says
+it to a person, and `JudgeTable` prints the plan's judges while they are planned.
 """
 
 from __future__ import annotations
@@ -25,15 +28,15 @@ from nlgeval_lib.study import catalogue, gpu_rate
 from nlgeval_lib.study.completions import COUNTS, GUESS
 from nlgeval_lib.study.gpu_rate import GpuRate
 
-# New tokens a second of a model of a billion parameters on one 80 GB GPU; a guess, as
-# the next two.
+# Guesses, for where `make gpu-check` measured nothing. RATE: new tokens a second of a
+# model of a billion parameters on one 80 GB GPU.
 RATE = 20_000.0
 READS = 10.0  # prompt tokens are read so many times as fast as new ones are written
 SERVED = 1_000.0  # new tokens a second of a served model
-# What has to fit beside the weights, at least.
+# What has to fit beside the weights, at least: so many sequences of so many tokens.
 SEQUENCES = 8
 CONTEXT = 4096
-# GB and how many
+# What one can rent, smallest first: GB of one GPU, and how many of them.
 GPUS = (
     (24, 1),
     (48, 1),
@@ -44,6 +47,7 @@ GPUS = (
 )
 USED = 0.9  # the share of a GPU's memory that weights and sequences may take
 COMPLETION = 2e-6  # GB that a stored completion takes
+# The name under which data/prices.csv has the price of an hour.
 GPU = "80 GB GPU"
 
 
@@ -52,14 +56,17 @@ def totals(
     rate: float | None = None,
     prices: str = "",
 ) -> pd.DataFrame:
-    """A row a model and paper of `completions.plan_catalogue`, the printed cells an
-    hour first.
+    """What each model takes and gives for each paper, the printed cells an hour first.
 
-    rate: new tokens a second, for all models. prices: a file in place of
-    data/prices.csv. Columns: model, paper, COUNTS, gpus (such as "2 x 80 GB"; empty for
-    served models and unknown ones), disk (GB), hours, dollars (NaN where unknown),
-    cells, an_hour, a_dollar.
-    Raises: ValueError for a file of prices without `model, prompt, new`; OSError.
+    planned: the frame of `completions.plan_catalogue`.
+    rate: new tokens a second, for all models; None: as measured here, or guessed.
+    prices: a file in place of data/prices.csv; "" for none.
+    Returns: a row a model and paper: `model, paper`; `COUNTS`, summed; `gpus` (such as
+    "2 x 80 GB", empty for served models and unknown ones); `disk` (GB); `hours`;
+    `dollars` (NaN where unknown); `cells` (printed ones that the answers give);
+    `an_hour` and `a_dollar` (cells).
+    Raises: ValueError for a file of prices without `model, prompt, new`, or for a model
+    that fits on no GPUs of `GPUS`; OSError.
     """
     models = _table("models.csv").set_index("model")
     measured = gpu_rate.read()
@@ -72,6 +79,7 @@ def totals(
         row = {"model": model, "paper": paper}
         row |= judges[list(COUNTS)].sum().to_dict()
         needs = _needs_of(model, models, measured)
+        # Prompt tokens count as the new tokens that could be written in the same time.
         tokens = row["new_tokens"] + row["prompt_tokens"] / READS
         seconds = tokens / (rate or needs.speed)
         if measured and needs.gpus and row["to_ask"]:
@@ -79,6 +87,7 @@ def totals(
             seconds += measured.load_seconds * needs.billions / measured.billions
         row["hours"] = seconds / 3600
         row["gpus"] = needs.in_words()
+        # Two bytes a parameter, and what the stored answers take.
         row["disk"] = 2 * needs.billions + COMPLETION * row["to_ask"]
         row["dollars"] = _dollars(row, needs.gpus, price_table)
         of_model = filled[filled["model"] == model]
@@ -93,8 +102,14 @@ def totals(
 
 @dataclass(frozen=True)
 class _Needs:
-    """The GPUs that a model needs, and the new tokens a second that it gives there;
-    the fields stay as they are for a served model and an unknown one.
+    """The GPUs that a model needs, and the new tokens a second that it gives there.
+
+    The fields stay as they are for a served model and an unknown one.
+
+    billions: of parameters.
+    gpus: how many.
+    gpu_size: of one, in GB.
+    speed: new tokens a second.
     """
 
     billions: float = 0.0
@@ -110,11 +125,16 @@ class _Needs:
 
 
 def _needs_of(model: str, models: pd.DataFrame, measured: GpuRate | None) -> _Needs:
-    """What a model needs. models: data/models.csv by model."""
+    """What a model needs.
+
+    models: data/models.csv by model.
+    measured: the rate of this machine's GPU, None where it was not measured.
+    """
     if model not in models.index:
         return _Needs()
     facts = models.loc[model]
     billions = facts["billions"]
+    # A served model has no number of parameters (NaN).
     if not billions > 0:
         return _Needs()
     size, number = gpus(billions, facts["layers"], facts["kv_width"])
@@ -135,6 +155,9 @@ def _covered() -> dict[str, list[tuple[Any, str]]]:
 def _dollars(row: Mapping[str, Any], number: int, prices: pd.DataFrame) -> float:
     """What a row of the plan costs on so many GPUs, or of a server; NaN where no price
     is known.
+
+    number: of GPUs; 0 for a served model.
+    prices: as `_prices` gives them.
     """
     if number and GPU in prices.index:
         return row["hours"] * number * prices.at[GPU, "hour"]
@@ -153,8 +176,9 @@ def _cells(
 ) -> int:
     """The printed cells that the answers of a model give to these rows of the plan.
 
-    filled: the model's rows of data/judged_cells.csv. covers: the printed tables of an
-    output.
+    judges: rows of the plan; those that have nothing to ask give none.
+    filled: the model's rows of data/judged_cells.csv.
+    covers: the printed tables of an output, as (paper, table).
     """
     tables: set[tuple[str, str]] = set()
     for outputs in judges.loc[judges["to_ask"] > 0, "outputs"]:
@@ -171,10 +195,17 @@ def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
     """The smallest GPUs (GB, how many) that hold a model in 16 bits and 8 sequences of
     4,096 tokens.
 
-    kv_width: hidden units of a key, all its heads together. Raises: ValueError where
-    none of them does.
+    billions: of parameters.
+    layers: of the model.
+    kv_width: hidden units of a key, all its heads together.
+    Raises: ValueError where none of them does.
+
+    Example:
+    >>> gpus(6.74, 32, 4096)
+    (48, 1)
     """
     of_a_token = 2 * 2 * layers * kv_width  # bytes of keys and values
+    # Two bytes a parameter; a billion of them are two GB.
     needed = 2 * billions + of_a_token * SEQUENCES * CONTEXT / 1e9
     for size, number in GPUS:
         if needed <= USED * size * number:
@@ -190,6 +221,8 @@ def in_words(
     """What comes after a plan's judges (`JudgeTable`): the printed cells that they
     give, best first, what the models take, and what that rests on.
 
+    planned, rate, prices: as `totals` takes them.
+    Returns: lines and tables, in the order in which they are printed.
     Raises: as `totals`.
     """
     table = totals(planned, rate, prices)
@@ -206,6 +239,7 @@ def in_words(
     yield "\nwhat the models take"
     yield _readable(_needs(by_model))
     yield ""
+    # What cannot be planned here is said once for all judges with the same reason.
     unplanned = planned[planned["why"] != ""]
     by_reason = unplanned.groupby(["model", "why"], sort=False)
     for (model, reason), rows in by_reason:
@@ -222,14 +256,18 @@ def in_words(
         yield f"nothing to ask, {stored:,} stored{limits}"
 
 
+# Column -> its head in a printed table.
 _SPACED = {name: name.replace("_", " ") for name in (*COUNTS, "at_most")}
+# What of several rows is added up.
 _SUMS = (*COUNTS, "hours", "dollars", "cells")
 # The sum of what is known; NaN where nothing is.
 _sum_known = functools.partial(pd.Series.sum, min_count=1)
 
 
 def _by_model(table: pd.DataFrame) -> pd.DataFrame:
-    """What each model takes for all papers together."""
+    """What each model takes for all papers together: sums, the largest disk, its
+    GPUs.
+    """
     aggregates: dict[str, Any] = dict.fromkeys(_SUMS, _sum_known)
     aggregates["disk"] = "max"
     aggregates["gpus"] = "first"
@@ -264,6 +302,7 @@ class JudgeTable:
     """A plan's judges, each in a line as soon as it is planned.
 
     names: model, judge and outputs of all that are to come, for the columns' widths.
+    say: takes a line.
     """
 
     def __init__(
@@ -286,7 +325,9 @@ class JudgeTable:
         self._line([*heads, *counts])
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Say a row of `completions.plan_catalogue`."""
+        """Say a row of `completions.plan_catalogue`; a model's name stands in its first
+        line alone.
+        """
         model = row["model"]
         model_text = "" if model in self.models else model
         self.models.add(model)
@@ -305,7 +346,11 @@ class JudgeTable:
 
 def _as_read(value: Any) -> str:
     """A number as people read it: three digits below a hundred, none after the point
-    above.
+    above; empty for NaN and infinity.
+
+    Example:
+    >>> _as_read(1234.5), _as_read(1.23456), _as_read(float("nan"))
+    ('1,234', '1.23', '')
     """
     if isinstance(value, str):
         return value
@@ -322,7 +367,10 @@ def _readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:
-    """What stands between this machine and a model, and what to do."""
+    """What stands between this machine and a model, and what to do: a line each.
+
+    by_model: what each model takes, as `_by_model` gives it.
+    """
     models = _table("models.csv").set_index("model")
     memory = _gpu_memory()
     for model, row in by_model.iterrows():
@@ -349,7 +397,9 @@ def _rests_on(
     rate: float | None,
     prices: str,
 ) -> Iterator[str]:
-    """What the estimates rest on, a line each."""
+    """What the estimates rest on, a line each. planned, rate, prices: as `totals` takes
+    them.
+    """
     uncounted = planned["to_ask"].gt(0) & ~planned["counted"]
     if uncounted.any():
         yield "prompt tokens: four characters a token, where no tokenizer is here"
@@ -387,7 +437,9 @@ def _speed(rate: float | None) -> str:
 
 
 def _gpu_memory() -> list[float]:
-    """The memory of each GPU of this machine, in GB."""
+    """The memory of each GPU of this machine, in GB; empty where no NVIDIA GPU is
+    seen.
+    """
     if not shutil.which("nvidia-smi"):
         return []
     command = [
@@ -405,11 +457,17 @@ def _gpu_memory() -> list[float]:
 
 
 def _table(name: str) -> pd.DataFrame:
+    """A table of the folder `data`."""
     return pd.read_csv(files.data() / name)
 
 
 def _prices(path: str) -> pd.DataFrame:
-    """Dollars by model. Raises: ValueError naming what the file lacks; OSError."""
+    """Dollars by model: `prompt` and `new` for a million tokens, `hour`, and the `date`
+    of the price.
+
+    path: a file in place of data/prices.csv; "" for none.
+    Raises: ValueError naming what the file lacks; OSError.
+    """
     file = Path(path) if path else files.data() / "prices.csv"
     table = pd.read_csv(file)
     lacking = [name for name in ("model", "prompt", "new") if name not in table]

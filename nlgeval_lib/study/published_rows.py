@@ -19,12 +19,21 @@ from nlgeval_lib import files
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.scoring import correlations
 
+# What names an output, beside `doc_id`.
 ITEM = ["input_id", "system_id"]
+# {aspect: a value an output}
 ByAspect = dict[str, np.ndarray]
 
 
 class Row(NamedTuple):
-    """A printed row of one part of an output."""
+    """A printed row of one part of an output, and where its scores are published.
+
+    output: an output of the catalogue.
+    part: the data set's name within the output.
+    row: the row as it is printed.
+    recording: a recording of `datasets.recordings`.
+    metric: the name of the row's judge or metric in that recording.
+    """
 
     output: str
     part: str
@@ -34,7 +43,9 @@ class Row(NamedTuple):
 
 
 def rows(output: str, part: str) -> Iterator[Row]:
-    """The declared rows of a part."""
+    """The declared rows of a part; none where the table of declarations is not
+    there.
+    """
     path = files.data() / "published_scores.csv"
     if not path.is_file():
         return
@@ -49,12 +60,16 @@ def scores(
     part: str,
     items: pd.DataFrame,
 ) -> tuple[dict[str, ByAspect], dict[str, str]]:
-    """The published scores of `items` by printed row and aspect, and why other declared
-    rows have none. What is not on this machine is passed over in silence: the table of
-    facts (`papers.published`) has its address.
+    """The published scores of `items`, by printed row and aspect.
 
+    What is not on this machine is passed over in silence: the table of facts
+    (`papers.published`) has its address.
+
+    output, part: whose declared rows are looked up.
     items: with `input_id, system_id`, and `doc_id` where a system has several outputs
     for an input.
+    Returns: {row: {aspect: a value an item, NaN for none}}; and {row: why it has none}
+    for rows whose recording is here and lacks the metric.
     Raises: ChecksumError, ValueError where a file is here, but is not as it should be.
     """
     by_row: dict[str, ByAspect] = {}
@@ -84,10 +99,13 @@ def table(
     **options: Any,
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """The correlations of published scores, route `public`, each with the name of its
-    source in the signature; an empty frame where none is here. And why rows have none.
+    source in the signature.
 
-    columns: the printed column -> the rated aspect. human, options: as
-    `scoring.correlations.table` takes them.
+    output, part, items: as `scores` takes them.
+    columns: the printed column -> the rated aspect.
+    human, options: as `scoring.correlations.table` takes them.
+    Returns: the cells, an empty frame where no scores are here; and {row: why it has
+    none}.
     Raises: what `scores` raises.
     """
     by_row, lacking = scores(output, part, items)
@@ -117,7 +135,11 @@ def _is_local(recording: str) -> bool:
 
 
 def _aligned(items: pd.DataFrame, published: pd.DataFrame) -> np.ndarray:
-    """The values in the order of the items, each of which has at most one."""
+    """The values in the order of the items, each of which has at most one; NaN for an
+    item without one.
+
+    published: one metric's scores of one aspect, a row an output.
+    """
     keys = []
     for name in (*ITEM, "doc_id"):
         if name in items and name in published:

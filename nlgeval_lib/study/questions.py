@@ -12,8 +12,10 @@ from pathlib import Path
 from nlgeval_lib import files
 from nlgeval_lib.engines import census
 from nlgeval_lib.study import catalogue
+from nlgeval_lib.study.catalogue import Question
 from nlgeval_lib.study.scores import MINI, JudgeScores, nothing_stored
 
+# Who can answer: the store alone, weights on this machine, or a server.
 ENGINES = ("replay", "vllm", "transformers", "openai")
 
 
@@ -33,10 +35,17 @@ def judge_scores(
     """The scores of the judge that a catalogue's output reads as `name`, on the
     output's rows.
 
+    output: the id of an output in the catalogue.
+    name: the judge's name there.
     engine: "replay" reads the store and asks nothing; vllm, transformers and openai
-    first ask what it lacks. model: "" is the catalogue's, "mini" the miniature judge on
-    its own held-out data. mode "quick": 20 inputs.
-    aspects: only the rows of these.
+    first ask what it lacks.
+    model: "" is the catalogue's, "mini" the miniature judge on its own held-out data.
+    revision: "" is the catalogue's, and of a replay any that the store has.
+    mode: "quick" takes 20 inputs, "full" all.
+    base_url: the address of a server.
+    engine_settings: further settings of the engine, `NAME=VALUE`.
+    store: the folder with completions; "" is the usual one.
+    aspects: only the rows of these; none: all.
     Raises: CatalogueError for an unknown output or judge; ValueError for an unknown
     engine; what the engine raises.
     """
@@ -44,13 +53,9 @@ def judge_scores(
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     folder = Path(store) if store else files.state("completions")
-    judge = question.judge
     asks = engine != "replay" or model == MINI
-    if not asks and not census.has_model(folder, model or judge.model):
-        if not revision and model in ("", judge.model):
-            revision = judge.revision
-        label = f"{model or judge.model}@{revision}".removesuffix("@")
-        return JudgeScores(False, nothing_stored(question, label, model))
+    if not asks and not census.has_model(folder, model or question.judge.model):
+        return _without_completions(question, model, revision)
     from nlgeval_lib.study import judges
 
     return judges.asked_scores(
@@ -64,3 +69,15 @@ def judge_scores(
         base_url=base_url,
         engine_settings=engine_settings,
     )
+
+
+def _without_completions(question: Question, model: str, revision: str) -> JudgeScores:
+    """The answer where the store has nothing of the model.
+
+    model, revision: as `judge_scores` takes them.
+    """
+    judge = question.judge
+    if not revision and model in ("", judge.model):
+        revision = judge.revision
+    label = f"{model or judge.model}@{revision}".removesuffix("@")
+    return JudgeScores(False, nothing_stored(question, label, model))

@@ -1,5 +1,10 @@
 """Which columns of a file of ratings are single raters (by kind), families, topics and
 baselines.
+
+`rater_kinds` sorts the columns of single raters, `numeric_raters` those of them that
+can be measured; `groups` gives families of systems and topics of inputs, and
+`related_systems` a note where a file should have families; `baselines` makes columns
+of what costs nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +20,10 @@ from nlgeval_lib import datasets, meta
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
 
+# The columns that are taken for families and topics unless others are named.
 FAMILY = "system_family"
 TOPIC = "topic"
+# How the baselines are called in a table.
 CONSTANT = "constant (baseline)"
 LENGTH = "output length (baseline)"
 RANDOM = "random (baseline)"
@@ -32,10 +39,16 @@ def rater_kinds(
     """The columns of single raters by their kind: people of one kind can stand for each
     other, experts and crowd workers cannot.
 
-    A name says its kind between the prefix and a number (rater_expert_0); raters
-    without one are one kind, "". declared: KIND=COLUMN,COLUMN, which goes before.
+    columns: the names of all columns.
+    prefix: how the columns of raters begin. A name says its kind between the prefix and
+    a number (rater_expert_0); raters without one are one kind, "".
+    declared: KIND=COLUMN,COLUMN, which goes before what the names say.
     Raises: InputError for a declaration that is none, an unknown column, and what is
     named twice.
+
+    Example:
+    >>> rater_kinds(["rater_expert_0", "rater_1", "rater_2"], "rater_")
+    {'expert': ['rater_expert_0'], '': ['rater_1', 'rater_2']}
     """
     kinds: dict[str, list[str]] = {}
     taken: list[str] = []
@@ -44,9 +57,12 @@ def rater_kinds(
         members = [name.strip() for name in names.split(",") if name.strip()]
         unknown = [name for name in members if name not in columns]
         if not equals or not members or unknown:
+            missing = ""
+            if unknown:
+                missing = f": no {', '.join(unknown)}"
             raise InputError(
                 f"--rater-kind {declaration!r}: write KIND=COLUMN,COLUMN with columns "
-                f"of the file{': no ' + ', '.join(unknown) if unknown else ''}"
+                f"of the file{missing}"
             )
         taken += members
         if kind in kinds or len(set(taken)) < len(taken):
@@ -60,7 +76,9 @@ def rater_kinds(
         if not prefix or not name.startswith(prefix) or name in taken:
             continue
         match = named.match(name)
-        kind = (match[1] or "") if match else ""
+        kind = ""
+        if match and match[1]:
+            kind = match[1]
         kinds.setdefault(kind, []).append(name)
     return kinds
 
@@ -68,29 +86,34 @@ def rater_kinds(
 def numeric_raters(
     frame: pd.DataFrame, prefix: str, declared: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """The kinds of raters with two or more columns of numbers."""
+    """The kinds of raters with two or more columns of numbers, each with these columns.
+
+    Mean ratings, ids and columns without any value are no raters.
+
+    prefix, declared: as `rater_kinds` takes them.
+    """
     usable = []
     for name in map(str, frame.columns):
+        if name in (rows.RATING, *rows.IDS):
+            continue
         column = frame[name]
-        is_rating = name not in (rows.RATING, *rows.IDS)
-        if is_rating and pd.api.types.is_numeric_dtype(column) and column.notna().any():
+        if pd.api.types.is_numeric_dtype(column) and column.notna().any():
             usable.append(name)
-    kinds = rater_kinds(
-        usable,
-        prefix,
-        declared,
-    )
+    kinds = rater_kinds(usable, prefix, declared)
     return {kind: names for kind, names in kinds.items() if len(names) > 1}
 
 
 def groups(
     frame: pd.DataFrame, column: str | None, default: str, key: str, file: str
 ) -> np.ndarray | None:
-    """The family of each row's system, or the topic of its input; one that has none
-    is its own. None where there is no such column.
+    """The family of each row's system, or the topic of its input; one that has none is
+    its own.
 
-    column: None for the default one, "" for none. key: system_id or input_id. file: its
-    name, for errors.
+    column: the column with families or topics; None for the default one, "" for none.
+    default: its usual name, `FAMILY` or `TOPIC`.
+    key: system_id or input_id, whichever the groups are of.
+    file: its name, for errors.
+    Returns: a label a row; None where there is no such column, or no column `key`.
     Raises: InputError for an unknown column, and for a system (or input) of two groups.
     """
     name = default if column is None else column
@@ -117,7 +140,11 @@ def groups(
 
 
 def related_systems(frame: pd.DataFrame) -> str:
-    """A note on systems of a known data set that are of one family; "" for none."""
+    """A note on systems of a known data set that are of one family; "" for none.
+
+    frame: rows with `dataset` and `system_id`; where they name no data set, or several,
+    there is no note.
+    """
     named = frame.get("dataset")
     if named is None or "system_id" not in frame or named.nunique() != 1:
         return ""
@@ -141,8 +168,11 @@ def baselines(
     seed: int,
     constant: bool,
 ) -> dict[str, Any]:
-    """What costs nothing, beside the scores. constant: some coefficient is defined for
-    a judge that always says the same.
+    """What costs nothing, beside the scores: name -> a value a row.
+
+    frame: with `output` where the length of the outputs is to be among them.
+    seed: of the random scores.
+    constant: whether some coefficient is defined for a judge that always says the same.
     """
     columns: dict[str, Any] = {}
     texts = [None if is_missing(text) else text for text in frame.get("output", ())]

@@ -2,6 +2,10 @@
 
 scores = recorded_judges.scores(items, "alttest_summeval")
 scores["gpt-4o"]["coherence"]
+
+`scores` places the values of all judges of a recording, `of_one` those of one judge.
+Where a recording holds texts, `readings` parses them. A text that is not on this
+machine is a `HashedText`: its saved reading takes the place of one made here.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ from nlgeval_lib.datasets.numbers import HashedText, collected
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.records import Status
 
+# The columns that name an output.
 OUTPUT = ["input_id", "system_id"]
+# {aspect: a value an item}
 ByAspect = dict[str, np.ndarray]
 Scale = Mapping[str, tuple[float, float]]  # of an aspect: low and high
 
@@ -32,10 +38,14 @@ def readings(
     """What a parser reads in each text, equal texts once; of a text that is not here,
     what `data/numbers` has of it: value, status and rule.
 
-    read: a function of `parsers`; settings: its further arguments.
+    texts: strings, or `HashedText` for a text that is not here.
+    read: a function of `parsers`.
+    settings: its further arguments, such as the ends of a scale.
+    Returns: a reading a text, in their order.
     Raises: TextNotHere where this parser's readings are not saved.
     """
     module = read.__module__.split(".")[-1]
+    # Saved readings are found by the parser's name and settings.
     named_by = [module, read.__name__, *settings]
     rule = "|".join(map(str, named_by))
     listed = list(texts)
@@ -55,7 +65,10 @@ def _collect(
     texts: Sequence[str],
     reading_of: Mapping[Any, Any],
 ) -> None:
-    """Put the readings of texts among those that are to be saved."""
+    """Put the readings of texts among those that are to be saved.
+
+    rule: names the parser and its settings.
+    """
     saved: dict[tuple[bytes, ...], tuple[float, str]] = {}
     for text in texts:
         key = (numbers.digest_of(text),)
@@ -72,7 +85,7 @@ def _as_saved(reading: Any) -> tuple[float, str]:
 
 
 def _saved_readings(rule: str, texts: Sequence[HashedText]) -> dict[Any, Any]:
-    """The saved readings of texts that are not here. Raises: TextNotHere."""
+    """The saved readings of texts that are not here, by text. Raises: TextNotHere."""
     reading_of: dict[Any, Any] = {}
     if not texts:
         return reading_of
@@ -94,7 +107,8 @@ def read_ratings(recorded: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """A recording of texts with `value` and `status`: what our rating parser reads in
     them, NaN where it reads nothing.
 
-    scale: {aspect: (low, high)}. Equal texts of one aspect are parsed once.
+    recorded: a row a text, with `aspect` and `text`.
+    scale: {aspect: (low, high)}, the ends of the scale that the judge was asked for.
     Raises: ValueError for an aspect without a scale.
     """
     unknown = sorted(set(recorded["aspect"]) - set(scale))
@@ -128,10 +142,13 @@ def scores(
     """The scores that recorded judges gave the outputs: {judge: {aspect: a value an
     item}}, NaN where there is none.
 
-    items: a row an output; name: a recording, e.g. "alttest_summeval", or its frame
-    (see `read_ratings`); options: those of its loader. scale: as `read_ratings`, for a
-    recording of texts: the mean of what is read in the first `draws` (None: all). by:
-    "judge", or "prompt_form" for a recording of one judge's prompts.
+    items: a row an output, with `input_id` and `system_id`.
+    name: a recording, e.g. "alttest_summeval", or its frame (see `read_ratings`).
+    scale: as `read_ratings` takes it, for a recording of texts; a score is then the
+    mean of what is read in the draws.
+    by: "judge", or "prompt_form" for a recording of one judge's prompts.
+    draws: the first so many of a text are read; None: all.
+    options: those of the recording's loader.
     Raises: ValueError where the recording holds texts only, or several values for one
     judge, output and aspect.
     """
@@ -141,6 +158,7 @@ def scores(
         recorded = name
     keys = [by, "aspect", *OUTPUT]
     if scale is not None:
+        # Texts are parsed for these items alone.
         about_items = recorded["input_id"].isin(items["input_id"])
         first_draws = recorded["draw"] < (draws or math.inf)
         ratings = read_ratings(recorded[about_items & first_draws], scale)
@@ -154,6 +172,16 @@ def scores(
             f"{repeated} values beyond the first for one judge, aspect and output; "
             "choose a prompt form and reduce the draws"
         )
+    return _placed(recorded, items, by)
+
+
+def _placed(
+    recorded: pd.DataFrame, items: pd.DataFrame, by: str
+) -> dict[str, ByAspect]:
+    """The values in the order of the items: {judge: {aspect: a value an item}}.
+
+    recorded: one value a judge (or whatever `by` names), aspect and output.
+    """
     wide = recorded.pivot(index=OUTPUT, columns=[by, "aspect"], values="value")
     places = pd.MultiIndex.from_frame(items[OUTPUT])
     wide = wide.reindex(places)
@@ -175,10 +203,13 @@ def of_one(
     **options: Any,
 ) -> np.ndarray:
     """The scores that one recorded judge gave the outputs for one aspect under one
-    prompt, as `scores` places them.
+    prompt: (items,), NaN where there is none.
 
-    judge, prompt_form: needed where the recording has several. read: the parser of a
-    recording of texts.
+    items: a row an output, with `input_id` and `system_id`.
+    name: a recording.
+    judge, prompt_form: needed where the recording has several.
+    read: the parser of a recording of texts; None: the recording has values.
+    options: those of the recording's loader.
     Raises: ValueError where there is more than one judge, prompt or aspect; what
     `scores` raises.
     """

@@ -4,6 +4,9 @@ recorded_store.fill(store, "prometheus_gpt4")
 judge = Prometheus(sampling=recorded_store.of("prometheus_gpt4").sampling)
 engine = ReplayEngine(store, "gpt-4-0613")
 scores = judge.score(datasets.load("mt_bench"), engine=engine)
+
+An evaluator then finds a recorded text where it would have asked the model, if prompt
+and sampling are those that the recording's judge was asked with.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.names import meant
 from nlgeval_lib.records import Completion
 
+# The revision under which recorded texts are stored.
 REVISION = "recorded"
 # What one request is about.
 _ASKED = [
@@ -37,8 +41,10 @@ _ANSWER = "Your evaluation output:"  # the last words of TIGERScore's prompt
 
 @dataclass(frozen=True)
 class Asked:
-    """How a recording's judge was asked: the settings, and whether the prompt was a
-    user's message.
+    """How a recording's judge was asked.
+
+    sampling: its settings, n being the draws of a prompt.
+    chat: whether the prompt was a user's message, not plain text.
     """
 
     sampling: Sampling
@@ -46,8 +52,8 @@ class Asked:
 
 
 _GREEDY = Asked(Sampling(temperature=0.0, max_tokens=1024, seed=None), chat=False)
-# the recordings whose prompts are known; what their publishers do not tell is named
-# beside them
+# The recordings whose prompts are known. What their publishers do not say is named
+# beside them.
 ASKED: Mapping[str, Asked] = MappingProxyType(
     {
         # the token limit is that of the publisher's SummEval script
@@ -67,12 +73,14 @@ ASKED: Mapping[str, Asked] = MappingProxyType(
 
 @dataclass
 class StoredCounts:
-    """What `fill` did: requests and completions of the recording, how many were new,
-    and whose they are.
+    """What `fill` did.
 
-    repeated: completions whose prompt the recording has before; differing: those among
-    them with another text, which are not stored, as a store has one text for a prompt
-    and draw.
+    requests, completions: those of the recording.
+    new: completions that were not stored yet.
+    repeated: completions whose prompt the recording has before.
+    differing: those among them with another text, which are not stored, as a store has
+    one text for a prompt and draw.
+    judges: whose completions they are.
     """
 
     requests: int = 0
@@ -101,9 +109,10 @@ def of(name: str) -> Asked:
 
 
 def fill(store: Store, name: str, **options: Any) -> StoredCounts:
-    """Put a recording's texts into a store; what is stored already stays. `options`:
-    those of `recordings.load`.
+    """Put a recording's texts into a store; what is stored already stays.
 
+    name: a recording of `ASKED`.
+    options: those of `recordings.load`.
     Raises: ValueError for an unknown name; DataUnavailable; StoreError.
     """
     sampling = of(name).sampling
@@ -121,6 +130,8 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
         counts.completions += len(texts)
         keys = draw_keys(body, range(len(texts)))
         for key, text in zip(keys, texts, strict=True):
+            # The first text of a prompt and draw is stored; a later one is counted
+            # alone.
             if key in text_of:
                 counts.differing += text_of[key] != text
                 continue
@@ -140,8 +151,11 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
 
 
 def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
-    """Judge, request and the texts of its draws, for everything that was asked with
-    a prompt that is known.
+    """Judge, request and the texts of its draws, for everything that was asked with a
+    prompt that is known.
+
+    name, options: as `fill` takes them.
+    Raises: ValueError for an unknown name; DataUnavailable.
     """
     chat = of(name).chat
     frame = _with_prompts(name, options).sort_values("draw", kind="stable")
@@ -157,8 +171,8 @@ def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
 
 
 def _with_prompts(name: str, options: Mapping[str, Any]) -> pd.DataFrame:
-    """A recording with the `prompt` that was sent, and as `text` what the judge
-    wrote after it.
+    """A recording with the `prompt` that was sent, and as `text` what the judge wrote
+    after it, a row a draw.
     """
     frame = recordings.load(name, **options)
     if name == "tigerscore_outputs":

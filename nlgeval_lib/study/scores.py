@@ -15,14 +15,20 @@ MINI = "mini"  # the model name that stands for the miniature judge
 class JudgeScores:
     """What came of asking for a judge's scores.
 
+    available: whether there are scores.
+    why: where there are none, the reason.
     frame: the rows that were judged, the items' columns with `value, status, reason,
     details`; of an HD-Eval that still has to be fitted, a column for each of `criteria`
-    in their place. Empty where not `available`; `why` says why.
-    route: "run", or "mini" for the miniature judge and for stand-ins. coverage: rows
-    with a score, such as "1,198 of 1,200". signature: with `|judged-by:MODEL@REVISION`
-    where another than the catalogue's model or server answered. identity: how near who
-    answered is to the catalogue's model, served: how servers called it. others: the
-    scores of further servers or revisions that answered the same questions.
+    in their place. Empty where not `available`.
+    route: "run", or "mini" for the miniature judge and for stand-ins.
+    signature: how they were made, with `|judged-by:MODEL@REVISION` where another than
+    the catalogue's model or server answered.
+    coverage: rows with a score, such as "1,198 of 1,200".
+    model, revision: who answered, as the store has them.
+    criteria: the criteria of an HD-Eval that still has to be fitted.
+    identity: how near who answered is to the catalogue's model.
+    served: how servers called it.
+    others: the scores of further servers or revisions that answered the same questions.
     """
 
     available: bool
@@ -46,8 +52,8 @@ class JudgeScores:
         return self.route == "run" and JUDGED_BY not in self.signature
 
     def signed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """A table of statistics of these scores, with their route and the judge in
-        each signature.
+        """A table of statistics of these scores, with their route, and the judge in
+        each signature. table: with `signature`.
         """
         signature = table["signature"] + f"|judge:{self.signature}"
         return table.assign(route=self.route, signature=signature)
@@ -63,12 +69,16 @@ def nothing_stored(question: Question, label: str, model: str) -> str:
 
 
 def described(question: Question, model: str, data: str) -> str:
-    """Which completions these are: of a model, for an evaluator, on a data set."""
+    """Which completions these are: of a model, for an evaluator, on a data set. data:
+    the data set's name.
+    """
     return f"{model} for {question.judge.evaluator} on {data} ({question.name})"
 
 
 def how_to_make(question: Question, model: str) -> str:
-    """The command that makes a question's completions."""
+    """The command that makes a question's completions. model: as it was asked for;
+    "mini" is the miniature judge.
+    """
     if model == MINI:
         return 'run the notebook with engine="transformers"'
     return (

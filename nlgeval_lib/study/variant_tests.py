@@ -5,6 +5,11 @@ options = {"engine": engine, "model": model, "mode": mode}
 asked = variant_tests.of_judges("my_output", ["n=5", "n=10"], **options)
 table, tests = variant_tests.compare(asked.items, asked.scores, base="n=5")
 fig = variant_tests.figure(table, tests)
+
+`of_judges` asks the catalogue, and `on_shared_items` takes scores that were asked
+for elsewhere (`study.ablations`); both give a `VariantScores`. `compare` tests each
+variant against a base, `paired_tests` any pairs of scores, and `figure` draws what
+`compare` gives.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from nlgeval_lib.scoring import correlations
 from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
+# What names a judged row, on which variants are held against each other.
 KEYS = ("input_id", "system_id", "aspect")
 TITLE_LETTERS = 34  # that fit above one of two panels
 POWER = 0.8  # of the smallest difference that a test would find
@@ -33,8 +39,12 @@ class VariantScores:
     """Variants of a judge: the items that all of them judged, the scores of each, and
     why others are lacking.
 
-    route: "run", or "mini" for the miniature judge. coverage and signatures: by
-    variant.
+    items: the judged rows with `KEYS` and `human`; empty where no variant has scores.
+    scores: variant -> a value an item, NaN where it has none.
+    lacking: variant -> why it has no scores here, or is not tested.
+    route: "run", or "mini" for the miniature judge; "" where no variant has scores.
+    coverage: variant -> how many rows have a score, such as "1,198 of 1,200".
+    signatures: variant -> how its scores were made.
     """
 
     items: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -45,7 +55,9 @@ class VariantScores:
     signatures: Mapping[str, str] = field(default_factory=dict)
 
     def coverage_table(self) -> pd.DataFrame:
-        """A row a variant: rows with a score, and why it is not tested."""
+        """A row a variant: `variant`, `scored` (rows with a score) and `why not`, which
+        is empty for a variant that is tested.
+        """
         rows = []
         names = (*self.coverage, *self.lacking)
         for name in dict.fromkeys(names):
@@ -56,9 +68,12 @@ class VariantScores:
 
 
 def of_judges(output: str, names: Sequence[str], **options: Any) -> VariantScores:
-    """The scores of several judges of one output of the catalogue. options: as
-    `judge_scores` takes them.
+    """The scores of several judges of one output of the catalogue, on the items that
+    all of them judged.
 
+    output: the id of an output in the catalogue.
+    names: the judges' names there, which become the variants' names.
+    options: as `judge_scores` takes them.
     Raises: what `judge_scores` raises.
     """
     scores = {}
@@ -73,8 +88,10 @@ def on_shared_items(
 ) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged.
 
-    judged: {variant: its scores}. least_read: the share of rows that must have a score;
-    a variant with less is left out, since rows without one are no random sample.
+    judged: {variant: its scores}.
+    least_read: the share of rows that must have a score, 0 to 1; a variant with less is
+    left out, since rows without one are no random sample. A variant without any score
+    is always left out.
     """
     lacking = {}
     available = {}
@@ -103,7 +120,19 @@ def on_shared_items(
     )
     if not frames:
         return result
+    items, values = _shared(frames)
+    return replace(result, items=items, scores=values)
+
+
+def _shared(
+    frames: Mapping[str, pd.DataFrame],
+) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """The items that all variants judged, and each variant's values for them.
+
+    frames: {variant: its judged rows, as `_by_keys` gives them}.
+    """
     first, *further_frames = frames.values()
+    # The first variant's order of items is kept.
     shared = first.index
     for frame in further_frames:
         shared = shared[shared.isin(frame.index)]
@@ -112,21 +141,19 @@ def on_shared_items(
     values = {}
     for name, frame in frames.items():
         values[name] = frame.loc[shared, "value"].to_numpy(float)
-    return replace(
-        result,
-        items=items.reset_index().astype({"human": float}),
-        scores=values,
-    )
+    return items.reset_index().astype({"human": float}), values
 
 
 def _by_keys(frame: pd.DataFrame) -> pd.DataFrame:
-    """Judged rows by the names of each, empty ones where they have none."""
+    """Judged rows with `KEYS` as their index; a key that they lack is empty."""
     keys = {key: frame.get(key, "") for key in KEYS}
     return frame.assign(**keys).set_index(list(KEYS))
 
 
 def _unread(frame: pd.DataFrame, least: float) -> str:
-    """Why a variant with few scores is not tested; "" where it has enough."""
+    """Why a variant with few scores is not tested; "" where it has enough. least: the
+    share of rows that must have a score.
+    """
     has_score = frame["value"].notna()
     read = has_score.mean()
     is_enough = not (read == 0 or read < least)
@@ -152,18 +179,25 @@ def compare(
     units: str = "auto",
     all_pairs: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """How well each variant follows the ratings, with its interval; and each against
-    `base`, paired, Holm over all.
+    """How well does each variant follow the ratings, and which differ from `base`?
 
-    items: a row an output, with `input_id`, `system_id` and the ratings `human`;
+    Every variant is tested against the base on the same items, with Holm's correction
+    over all tests.
+
+    items: a row an output, with `input_id`, `system_id` and the ratings.
     scores: {variant: a value an item}.
-    units: of interval and test, as `meta.compare`. all_pairs: the others among
-    themselves, too, below those against the base.
-    Columns: `variant, value, n, ci_low, ci_high, signature, reason`; and `variant,
-    against, first, second, difference, ci_low, ci_high, n, p, p_holm, detectable,
-    signature, reason`, where first is the variant and second what it is compared with.
-    detectable: the smallest difference that this test, uncorrected, would tell with a
-    power of .8. The second frame is empty where the base is the only variant.
+    base: the variant that the others are compared with.
+    human: the column of `items` with the ratings.
+    coef: the coefficient of correlation, by its name in `meta`.
+    units: of interval and test, as `meta.compare` takes them.
+    all_pairs: whether the others are tested among themselves, too; these tests stand
+    below those against the base.
+    Returns: a row a variant, with `variant, value, n, ci_low, ci_high, signature,
+    reason`; and a row a test, with `variant, against, first, second, difference,
+    ci_low, ci_high, n, p, p_holm, detectable, signature, reason`. There `first` is the
+    variant's coefficient and `second` that of what it is compared with; `detectable` is
+    the smallest difference that this test, uncorrected, would tell with a power of .8.
+    The second frame is empty where the base is the only variant.
     Raises: ValueError for a base that is no variant, no ratings.
     """
     ratings = _ratings(items, scores, base, human)
@@ -207,7 +241,13 @@ def _compared(
     base: str,
     all_pairs: bool,
 ) -> list[tuple[str, str]]:
-    """The pairs that are tested, those with the base first."""
+    """The pairs that are tested as (variant, what it is compared with), those with the
+    base first.
+
+    Example:
+    >>> _compared(["a", "b", "c"], "b", all_pairs=True)
+    [('a', 'b'), ('c', 'b'), ('c', 'a')]
+    """
     names = [name for name in variants if name != base]
     compared = [(name, base) for name in names]
     if all_pairs:
@@ -229,12 +269,15 @@ def paired_tests(
     """Do the first scores follow the ratings more closely than the second? One row a
     pair, p-values corrected by Holm.
 
-    pairs: {key: (first scores, second scores, ratings)}, a value an item; names: what
-    the parts of a key are called.
+    items: a row an output, with `input_id` and `system_id`.
+    pairs: {key: (first scores, second scores, ratings)}, a value an item.
+    names: what the parts of a key are called; these columns begin each row.
+    coef: the coefficient of correlation, by its name in `meta`.
     family: the name whose values are corrected apart; None corrects all pairs together.
-    units: of test and interval, as `meta.compare`. detectable: a column with the
-    smallest difference that a test would tell. Returns the names, `first, second,
-    difference, ci_low, ci_high, n, p, p_holm, signature, reason`.
+    units: of test and interval, as `meta.compare` takes them.
+    detectable: whether a column has the smallest difference that a test would tell.
+    Returns: the names, then `first, second` (coefficients), `difference, ci_low,
+    ci_high, n, p, p_holm, signature, reason`.
     """
     grid = correlations.Grid(items)
     interval = grid.interval(units)
@@ -263,7 +306,7 @@ def paired_tests(
 
 
 def _test_columns(test: Any, detectable: bool) -> dict[str, Any]:
-    """What a table says of one test."""
+    """What a table says of one test of `meta.compare`."""
     columns = {
         "first": test.first,
         "second": test.second,
@@ -289,12 +332,17 @@ def figure(
 ) -> Any:
     """Each variant's value and its difference from the first test's base, with p.
 
+    table, tests: as `compare` gives them.
+    title: above the values.
+    xlabel: of the values; "" takes the coefficient's name.
     points: single values of a variant, such as those of its training seeds, shown as
     rings.
+    Returns: a matplotlib figure of two panels that share the variants' names.
     """
     names = list(dict.fromkeys(table["variant"]))
     base, tests = _with_base(names, tests)
     top = len(names) - 1
+    # The first variant stands at the top, so heights count down.
     height = {name: top - place for place, name in enumerate(names)}
     inches = 1.0 + 0.32 * len(names)
     fig, (value_ax, difference_ax) = figures.new(
@@ -386,6 +434,7 @@ def _p_marks(ax: Any, tests: pd.DataFrame, height: Mapping[str, int]) -> None:
 
 
 def _p_mark(p: float) -> str:
+    """A corrected p-value as it stands in the figure; "no test" for NaN."""
     if np.isnan(p):
         return "no test"
     return "p < .001" if p < 0.001 else f"p {p:.3f}"

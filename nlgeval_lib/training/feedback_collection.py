@@ -1,8 +1,13 @@
 """The Feedback Collection, Prometheus' training set: rubrics, instructions, and a
 response for each score.
 
-    built = FeedbackCollection(rounds=10, per_round=50, instructions=20).build(teacher, store)
+    built = FeedbackCollection(per_round=50, instructions=20).build(teacher, store)
     built.save("data/raw/feedback_collection")
+
+`FeedbackCollection` asks the teacher in four stages: rubrics are brainstormed and
+paraphrased (`RubricDraft`), each gets instructions with a reference answer (`Problem`),
+and each of these a response and feedback for every score (`Graded`). After a stage
+come its rules, and what passes them all is a `Collection`.
 
 The paper's 50 seed rubrics are not public: twelve of our own are built in. It asks for
 good pieces in its prompts (appendix I) and removes nothing by rule: every rule here is
@@ -44,12 +49,13 @@ from nlgeval_lib.training.pipeline import (
 from nlgeval_lib.training.statistics import rouge_l, words
 
 SCORES = (1, 2, 3, 4, 5)
+# What a rubric's JSON has: a criterion and a description of each score.
 KEYS = ("criteria", *(f"score{score}_description" for score in SCORES))
-# What an example shows; the ablations of Table 6.
+# What an example shows; the last three are ablations of Table 6.
 VIEWS = ("full", "no_rubric", "no_reference", "no_feedback")
 SEEDS = Path(__file__).with_name("feedback_seeds.json")
 MOST_WORDS = 1500  # of an instruction or a reference
-# What the teacher may write, for planning.
+# What the teacher may write, for planning the stages after.
 _RUBRIC = json.dumps(
     {"criteria": "Is it clear?"} | {key: f"Level {key[5]}." for key in KEYS[1:]}
 )
@@ -58,12 +64,16 @@ _GRADED = (
     "Response: A bell is struck. [NEXT] Feedback: It is short. "
     "So the overall score is 3. [END]"
 )
+# The marks that the prompts ask the teacher to write.
 _END = re.compile(r"\[END\]", re.I)
 _NEXT = re.compile(r"\[NEXT\]", re.I)
+# The beginning of a part: its label, with or without Markdown around it.
 _HEAD = r"\A[\s*#\"]*{}\s*:?[*]*\s*"
+# Words by which a response speaks of its score or its rubric.
 _NAMED = re.compile(
     r"\bscores?\s+(?:of\s+)?[1-5]\b|\brubrics?\b|\boverall score\b", re.I
 )
+# How the prompt asks the feedback to end.
 _OVERALL = re.compile(r"\boverall score is\s*:?\s*\(?(\d+(?:\.\d+)?)", re.I)
 # A stretch with a word up to `.`, `!`, `?`, `…` or the line's end.
 _SENTENCE = re.compile(
@@ -82,9 +92,10 @@ _SENTENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RubricDraft(Piece):
-    """A rubric in the making: `texts` by key (`KEYS`).
+    """A rubric in the making.
 
     origin: seed, brainstormed, paraphrased.
+    texts: the criterion and the five descriptions, by key (`KEYS`).
     """
 
     id: str
@@ -93,10 +104,12 @@ class RubricDraft(Piece):
 
     @property
     def group(self) -> str:
+        """The part of the data that it is counted under."""
         return f"rubric {self.origin}"
 
     @property
     def criteria(self) -> str:
+        """The criterion; "" where the teacher wrote none."""
         return self.texts.get("criteria", "")
 
     def rubric(self) -> Rubric:
@@ -108,12 +121,17 @@ class RubricDraft(Piece):
         return json.dumps(dict(self.texts), ensure_ascii=False, indent=1)
 
     def content(self) -> dict[str, Any]:
+        """The rubric as `removed.jsonl` has it."""
         return {"kind": "rubric", "origin": self.origin, **self.texts}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem(Piece):
-    """An instruction that fits a rubric, with an answer that deserves a 5."""
+    """An instruction that fits a rubric, with an answer that deserves a 5.
+
+    rubric: the rubric that it was written for.
+    reference: the answer.
+    """
 
     id: str
     rubric: RubricDraft
@@ -122,6 +140,7 @@ class Problem(Piece):
     group: str = "instruction"
 
     def content(self) -> dict[str, Any]:
+        """The instruction as `removed.jsonl` has it."""
         return {
             "kind": "instruction",
             "criteria": self.rubric.criteria,
@@ -132,7 +151,11 @@ class Problem(Piece):
 
 @dataclass(frozen=True, slots=True)
 class Graded(Piece):
-    """A response that is to deserve `score`, and the feedback that says why."""
+    """A response that is to deserve `score`, and the feedback that says why.
+
+    of: the instruction that it answers.
+    score: the one that was asked for, 1 to 5.
+    """
 
     id: str
     of: Problem
@@ -142,6 +165,7 @@ class Graded(Piece):
 
     @property
     def group(self) -> str:
+        """The part of the data that it is counted under."""
         return f"response {self.score}"
 
     @property
@@ -153,6 +177,7 @@ class Graded(Piece):
         return f"{self.feedback.strip()} [RESULT] {self.score}"
 
     def content(self) -> dict[str, Any]:
+        """The response as `removed.jsonl` has it."""
         return {
             "kind": "response",
             "criteria": self.of.rubric.criteria,
@@ -166,8 +191,9 @@ class Graded(Piece):
 def seed_rubrics(
     records: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[RubricDraft]:
-    """Seed rubrics of records with the keys `KEYS`; without records, twelve of our own.
+    """The rubrics that the teacher is shown first.
 
+    records: mappings with the keys `KEYS`; None: twelve of our own.
     Raises: ValueError naming the rubric that is none.
     """
     if records is None:
@@ -187,10 +213,10 @@ def seed_rubrics(
 
 
 def read_rubric(_: RubricDraft, completion: Completion) -> dict[str, Any]:
-    """The texts of the teacher's JSON.
+    """The texts of the teacher's JSON, without the prefix `orig_` that it may repeat.
 
-    Prefix `orig_` is dropped.
-    Raises: Unreadable.
+    Raises: Unreadable for no JSON object or several, one that is cut off, and a key
+    with two texts.
     """
     answer = _END.split(completion.text)[0]
     records = [item for item, _, _ in objects(answer) if isinstance(item, Record)]
@@ -211,18 +237,21 @@ def read_rubric(_: RubricDraft, completion: Completion) -> dict[str, Any]:
 
 
 def read_problem(_: Problem, completion: Completion) -> dict[str, Any]:
-    """The instruction and its answer. Raises: Unreadable."""
+    """The instruction and its answer. Raises: Unreadable, as `_two_parts`."""
     return _two_parts(completion, instruction="problem", reference="response")
 
 
 def read_graded(_: Graded, completion: Completion) -> dict[str, Any]:
-    """The response and its feedback. Raises: Unreadable."""
+    """The response and its feedback. Raises: Unreadable, as `_two_parts`."""
     return _two_parts(completion, response="response", feedback="feedback")
 
 
 def _two_parts(completion: Completion, **labels: str) -> dict[str, str]:
-    """The parts of `First: ... [NEXT] Second: ... [END]`, by field (field=label);
-    labels may be missing.
+    """The parts of `First: ... [NEXT] Second: ... [END]`, by field.
+
+    labels: field=label, in order; a label may be missing in the text.
+    Raises: Unreadable for a text that was cut before [END], and for none or several
+    [NEXT].
     """
     body, *after_end = _END.split(completion.text, maxsplit=1)
     if completion.finish_reason == "length" and not after_end:
@@ -255,11 +284,13 @@ def _needed(*names: str) -> list[Rule]:
 
 
 def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list[Rule]:
-    """Rubrics: read, with five levels that say something, and not there already.
+    """Rules for rubrics: read, with five levels that say something, and not there
+    already.
 
     alike: the ROUGE-L F1 of two criteria above which the later one is a repetition,
-    `seeds` being the first.
-    Raises: ValueError for alike outside 0 to 1.
+    above 0 and up to 1.
+    seeds: rubrics that count as earlier ones.
+    Raises: ValueError for alike outside that range.
     """
     if not 0 < alike <= 1:
         raise ValueError(f"alike={alike!r}; a share above 0 and up to 1 is needed")
@@ -296,7 +327,9 @@ def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list
 
 
 def problem_rules() -> list[Rule]:
-    """Instructions with their reference answers."""
+    """Rules for instructions with their reference answers: not empty, not longer than
+    `MOST_WORDS`, not there already.
+    """
 
     def long(problem: Problem) -> str:
         most = max(len(words(problem.instruction)), len(words(problem.reference)))
@@ -313,9 +346,10 @@ def problem_rules() -> list[Rule]:
 
 
 def graded_rules(length: float = 2.0) -> list[Rule]:
-    """Responses with their feedback. length: how many times longer or shorter than its
-    reference a response may be.
+    """Rules for responses with their feedback.
 
+    length: how many times longer or shorter than its reference a response may be, in
+    words.
     Raises: ValueError for a length below 1.
     """
     if not length >= 1:
@@ -347,6 +381,7 @@ def graded_rules(length: float = 2.0) -> list[Rule]:
 
 
 def _other_score(graded: Graded) -> str:
+    """Whether the feedback ends in another score than was asked for, or in none."""
     scores = [float(score) for score in _OVERALL.findall(graded.feedback)]
     if not scores:
         return "no 'So the overall score is'"
@@ -355,6 +390,7 @@ def _other_score(graded: Graded) -> str:
 
 
 def _unreadable(graded: Graded) -> str:
+    """Whether an evaluator would read another score, or none, from the completion."""
     if re.search(r"\[RESULT\]", graded.feedback, re.I):
         return "[RESULT] inside the feedback"
     read = read_feedback(graded.completion, 1, 5, "strict")
@@ -364,6 +400,9 @@ def _unreadable(graded: Graded) -> str:
 
 
 def _names_score(graded: Graded) -> str:
+    """Whether the response speaks of its score or of a rubric, which its task
+    does not.
+    """
     name = _NAMED.search(graded.response)
     # The response to a task about scores or rubrics may speak of them.
     allowed = _NAMED.search(graded.of.instruction)
@@ -371,6 +410,7 @@ def _names_score(graded: Graded) -> str:
 
 
 def _copied(graded: Graded) -> str:
+    """Whether the response has the very words of the reference."""
     same = words(graded.response) == words(graded.of.reference)
     return "the reference's words" if same else ""
 
@@ -379,6 +419,7 @@ def whole_rules(graded: Sequence[Graded]) -> list[Rule]:
     """Instructions whose five scores are not all there lose the others too, so that
     scores stay equally frequent.
 
+    graded: the responses that passed all other rules.
     Source: Prometheus, section 3 (uniform score distribution).
     """
     scored = {(response.of.id, response.score) for response in graded}
@@ -395,7 +436,7 @@ def whole_rules(graded: Sequence[Graded]) -> list[Rule]:
 
 
 def _levels(draft: RubricDraft) -> str:
-    """What keeps a rubric from being a criterion with five levels."""
+    """What keeps a rubric from being a criterion with five levels; "" for nothing."""
     if "criteria" not in draft.texts:
         return "no criteria"
     missing = []
@@ -416,15 +457,20 @@ def _levels(draft: RubricDraft) -> str:
 
 @dataclass
 class Collection(pipeline.TrainingSet):
-    """A built collection, with its rubrics."""
+    """A built collection, with its rubrics.
+
+    rubrics: those that got instructions, seeds first where these are used.
+    """
 
     rubrics: list[RubricDraft] = field(default_factory=list)
 
     title = "Feedback collection"
 
     def frame(self) -> pd.DataFrame:
-        """A row a response: `criteria, rubric, instruction, reference, response,
-        feedback, score`, and ids.
+        """A row a response: `id, rubric_id, criteria, rubric, instruction, reference,
+        response, feedback, score`.
+
+        `rubric` is the whole rubric as prompts show it, `criteria` its criterion alone.
         """
         rows = []
         for graded in self.kept:
@@ -446,9 +492,11 @@ class Collection(pipeline.TrainingSet):
     def examples(self, view: str = "full") -> list[dict[str, Any]]:
         """The training examples, `prompt` and `completion` with the frame's columns.
 
+        The prompt is the one that the evaluator `Prometheus` renders with the same
+        switch, unwrapped.
+
         view: one of `VIEWS`: without the rubric or the reference in the prompt, or
-        without the feedback before the score. The prompt is the one that the evaluator
-        `Prometheus` renders with the same switch, unwrapped.
+        without the feedback before the score.
         Raises: ValueError for an unknown view.
         Source: Prometheus, appendix J; Table 6.
         """
@@ -481,6 +529,8 @@ class Collection(pipeline.TrainingSet):
         balance.
 
         Figures of distributions come as their mean and quantiles.
+
+        Returns: {title: table}; empty for a collection without responses.
         Source: Prometheus, Table 1; Table 7; Figure 7; Figure 9.
         """
         frame = self.frame()
@@ -515,14 +565,19 @@ class Collection(pipeline.TrainingSet):
 class FeedbackCollection(pipeline.Pipeline):
     """The pipeline of Prometheus' training set, with any engine as the teacher.
 
+    The teacher's sampling must draw, as several instructions come from one prompt.
+
     rounds, per_round: so many rubrics are brainstormed, each once paraphrased (the
     paper: ten rounds to 1,000 rubrics).
-    instructions: of each rubric (20 in the paper). use_seeds: whether seed rubrics get
-    instructions too.
-    whole: whether an instruction that lacks a score loses its other responses. alike,
-    length: thresholds, see `rules`.
-    seed: of the draws. The teacher's sampling must draw, as several instructions come
-    from one prompt.
+    instructions: of each rubric (20 in the paper).
+    use_seeds: whether seed rubrics get instructions too.
+    whole: whether an instruction that lacks a score loses its other responses.
+    alike: the threshold of `rubric_rules`.
+    length: the threshold of `graded_rules`.
+    seed: of the draws of demonstrations.
+
+    Raises: ValueError for a number or threshold out of its range, and for temperature 0
+    with several instructions a rubric.
     Source: Prometheus, section 3.1 and appendix I.
     """
 
@@ -562,6 +617,8 @@ class FeedbackCollection(pipeline.Pipeline):
     ) -> Stages[Collection]:
         """What is asked, stage by stage, and the built collection in the end.
 
+        seeds: rubrics to begin with; None: twelve of our own.
+        teacher: the model's name, for the facts.
         Raises: ValueError for fewer than four seeds where rubrics are to be
         brainstormed.
         """
@@ -573,6 +630,7 @@ class FeedbackCollection(pipeline.Pipeline):
         problems = filters.apply(problem_rules(), drafts)
         graded = yield from self._graded(problems)
         graded = filters.apply(graded_rules(self.length), graded)
+        # Last, as it looks at which responses passed all other rules.
         if self.whole:
             graded = filters.apply(whole_rules(graded), graded)
         facts = {
@@ -620,8 +678,10 @@ class FeedbackCollection(pipeline.Pipeline):
         return problems
 
     def _graded(self, problems: Sequence[Problem]) -> Stages[list[Graded]]:
-        """A response and a feedback for each score, as many sentences long as the
-        reference, which stays apart: score 5 has an answer of its own (step 4).
+        """A response and a feedback for each score (step 4).
+
+        The teacher is asked for as many sentences as the reference has. The reference
+        stays apart: score 5 has an answer of its own.
         """
         graded = []
         requests = []
@@ -645,6 +705,7 @@ class FeedbackCollection(pipeline.Pipeline):
 
 
 def _request(template: str, id: str, **values: Any) -> Request:
+    """A prompt of Prometheus' appendix I as a user's message."""
     return Request.chat(prompts.render(f"prometheus/{template}", **values), id=id)
 
 
@@ -652,6 +713,9 @@ def brainstorms(seeds: Sequence[RubricDraft], wanted: int, seed: int) -> list[Re
     """Requests for new rubrics, each with four seeds in an order that no other request
     has while there are others.
 
+    seeds: the rubrics that are shown as demonstrations.
+    wanted: how many requests.
+    seed: of the draws.
     Raises: ValueError for fewer than four seeds where rubrics are wanted.
     Source: Prometheus, section 3.1, step 2 (four random seeds as demonstrations).
     """
@@ -661,6 +725,7 @@ def brainstorms(seeds: Sequence[RubricDraft], wanted: int, seed: int) -> list[Re
     drawn = set()
     requests = []
     for number in range(wanted):
+        # With few seeds most orders may be taken; after 100 draws one is used again.
         for _ in range(100):
             order = tuple(rng.choice(len(seeds), size=4, replace=False).tolist())
             if order not in drawn:

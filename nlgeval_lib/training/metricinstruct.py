@@ -1,8 +1,14 @@
 """MetricInstruct, TIGERScore's training set: outputs of systems and spoiled references,
 analysed, filtered, counted.
 
-    built = MetricInstruct().build(teacher, store, real=frame, synthetic=inputs, free=instructions)
+    pipeline = MetricInstruct()
+    built = pipeline.build(teacher, store, real=frame, synthetic=inputs, free=free)
     built.save("data/raw/metricinstruct")
+
+A `Candidate` is an output with its errors. In the real channel the output is a
+system's, and the teacher analyses it; in the synthetic one the teacher spoils a
+reference and names the errors that it put in. Then `heuristic_rules` remove what is not
+fit, and `check_rules` what the teacher calls unreasonable. What stays is `Built`.
 
 The paper says what it filters and not by which thresholds: these are arguments here.
 Its share of removed items, about 35 % by the heuristics and then 15 % by the check of
@@ -49,12 +55,14 @@ from nlgeval_lib.training.pipeline import (
     unique,
 )
 
+# The prompts that candidates come from (`Candidate.template`).
 TWO_STEP = "two-step"
 WITH_ASPECTS = "table_18"
 FREE = "table_19"
 # Of a penalty; source: TIGERScore, section 2.2.
 LEAST = 0.5
 MOST = 5.0
+# What the teacher may write, for planning the stages after.
 _ANALYSIS = (
     "The output leaves out a detail of the source (minor) and changes a date (major)."
 )
@@ -63,13 +71,16 @@ _SPOILED = (
     "Error aspect 1: Accuracy\nExplanation 1: It is wrong.\nSeverity 1: major\n"
     "Score reduction 1: 4"
 )
+# The line before a spoiled output, with or without Markdown.
 _OUTPUT = re.compile(
     r"^[>*#\- \t]*generated incorrect (?:output|response)[*_]*\s*:[*_]*[ \t]*",
     re.I | re.M,
 )
+# A quotation in an explanation.
 _QUOTED = re.compile(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|(?<!\w)'[^'\n]{0,400}'(?!\w)|`[^`\n]{0,400}`"
 )
+# What a reference may be called, such as "reference translation".
 _KIND = (
     "(?:outputs?|translations?|summar(?:y|ies)|texts?|answers?|solutions?|responses?"
     "|sentences?|information|version)"
@@ -88,6 +99,7 @@ _REFERENCE = re.compile(
     """,
     re.I | re.X,
 )
+# What a location has in the place of words that it leaves out.
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
 _MARKS = "\"'“”‘’`«»"
 
@@ -98,8 +110,11 @@ class Candidate(Piece):
 
     channel: `real` (a system's output) or `synthetic` (written by the teacher).
     template: the prompt it comes from.
-    asked: the aspects that a synthetic output was to err in, empty where the teacher
-    chose them (`free`).
+    task: one of TIGERScore's tasks, by its label.
+    dataset, system_id: where it comes from; the teacher for a synthetic output.
+    errors: what the teacher found or put in.
+    asked: the aspects that a synthetic output was to err in.
+    free: whether the teacher chose the aspects; `asked` is empty then.
     """
 
     id: str
@@ -118,10 +133,14 @@ class Candidate(Piece):
 
     @property
     def group(self) -> str:
+        """The part of the data that it is counted under: channel and task."""
         return f"{self.channel} {self.task}"
 
     @property
     def score(self) -> float:
+        """TIGERScore's score: minus the sum of penalties, 0 for an output without
+        errors.
+        """
         return 0.0 - sum(error.reduction for error in self.errors)
 
     def sample(self) -> Sample:
@@ -154,6 +173,7 @@ class Candidate(Piece):
         }
 
     def content(self) -> dict[str, Any]:
+        """The candidate as `removed.jsonl` has it."""
         fields = dataclasses.asdict(self)
         for error in fields["errors"]:
             del error["number"]
@@ -167,7 +187,12 @@ def analysis(errors: Sequence[ErrorItem]) -> str:
 
     `parsers.error_analysis` reads it back. Line breaks inside a field become blanks, as
     a label begins a line.
+
     Source: TIGERScore, Table 23 and the authors' published outputs.
+
+    Example:
+    >>> analysis([])
+    'The model-generated output contains 0 errors, with a total score reduction of 0.'
     """
     total = sum(error.reduction for error in errors)
     lines = [
@@ -188,10 +213,14 @@ def analysis(errors: Sequence[ErrorItem]) -> str:
 def candidates_of(
     frame: pd.DataFrame | None, channel: str, template: str, teacher: str = ""
 ) -> list[Candidate]:
-    """A candidate for each row: `task`, `instruction`, `source` or `input`, `reference`
-    or `references`; for the real channel also `output`. `dataset`, `system_id` and
-    `input_id` are kept; a missing text is empty. None: no candidates.
+    """A candidate for each row of a frame.
 
+    frame: `task`, `instruction`, `source` or `input`, `reference` or `references`; for
+    the real channel also `output`. `dataset`, `system_id` and `input_id` are kept; a
+    missing text is empty. None: no candidates.
+    channel: `real` or `synthetic`.
+    template: the prompt that the outputs come from.
+    teacher: who writes the outputs of the synthetic channel.
     Raises: ValueError for a missing column or an unknown task.
     """
     if frame is None:
@@ -209,6 +238,7 @@ def candidates_of(
     candidates = []
     for place, row in enumerate(frame.to_dict("records")):
         texts = {name: _text(row.get(name)) for name in names}
+        # The frame's outputs are not used there: the teacher writes its own.
         if channel == "synthetic":
             texts["output"] = ""
             texts["system_id"] = teacher
@@ -242,7 +272,9 @@ def _text(value: Any) -> str:
 
 
 def read_analysis(candidate: Candidate, completion: Completion) -> dict[str, Any]:
-    """The errors of the JSON that the teacher wrote. Raises: Unreadable."""
+    """The errors of the JSON that the teacher wrote. Raises: Unreadable for another
+    layout.
+    """
     parsed = error_analysis(completion.text)
     if not parsed.ok or parsed.rule != "json":
         raise Unreadable(parsed.reason or f"read as {parsed.rule!r}, not as JSON")
@@ -250,10 +282,12 @@ def read_analysis(candidate: Candidate, completion: Completion) -> dict[str, Any
 
 
 def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
-    """What is asked for a spoiled output: with errors of `asked`, or of aspects that
-    the teacher names itself.
+    """The request for a spoiled output: with errors of `asked`, or of aspects that the
+    teacher names itself.
 
     The form of the list of errors is ours; the paper does not print it.
+
+    most_errors: how many errors the teacher may put in where it names the aspects.
     Source: TIGERScore, Table 18; Table 19 (free aspects).
     """
     if candidate.free:
@@ -283,7 +317,7 @@ def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
 def read_spoiled(candidate: Candidate, completion: Completion) -> dict[str, Any]:
     """The output, without a fence or quotation marks around all of it, and the errors.
 
-    Raises: Unreadable.
+    Raises: Unreadable where the output has no heading, or no error can be read.
     """
     text = completion.text.replace("\r\n", "\n")
     head = _OUTPUT.search(text)
@@ -320,17 +354,24 @@ def _named(errors: Sequence[ErrorItem], candidate: Candidate) -> tuple[ErrorItem
 
 
 def tokens(text: str) -> int:
-    """A rough count of tokens without a tokenizer: four characters each."""
+    """A rough count of tokens without a tokenizer: four characters each, rounded up.
+
+    Example:
+    >>> tokens("A bell")
+    2
+    """
     return -(-len(text) // 4)
 
 
 def _lacks(candidate: Candidate) -> str:
+    """Which text a candidate needs and does not have; "" for none."""
     names = ["instruction", "reference"]
     if candidate.channel == "real":
         names.append("output")
     return lacking(candidate, *names, form="no {}")
 
 
+# Nothing is asked about a candidate without these texts.
 _INPUT = Rule(
     "empty_input", "instruction, reference or system output is empty", _lacks, "ours"
 )
@@ -345,11 +386,12 @@ def heuristic_rules(
 ) -> list[Rule]:
     """The rules that need no model, in order.
 
-    minor_most, major_least: the largest penalty of a minor and the smallest of a major
-    error (of 835 errors in the authors' published outputs, two minor ones are above and
-    no major one is below the defaults). max_output,
-    max_analysis: most tokens of the output and of the analysis, as `tokens` counts.
-    Raises: ValueError where a limit is not above 0.
+    minor_most: the largest penalty of a minor error.
+    major_least: the smallest penalty of a major error. (Of 835 errors in the authors'
+    published outputs, two minor ones are above and no major one is below the defaults.)
+    max_output, max_analysis: most tokens of the output and of the analysis, as `tokens`
+    counts.
+    Raises: ValueError for a `minor_most`, `max_output` or `max_analysis` of 0 or less.
     """
     for name, limit in (
         ("max_output", max_output),
@@ -386,8 +428,9 @@ def heuristic_rules(
 
 
 def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
-    """What the second question to the teacher removes; verdicts: by a candidate's
-    id, 1 for reasonable, 0 for not.
+    """What the second question to the teacher removes.
+
+    verdicts: by a candidate's id, 1 for reasonable, 0 for not.
     """
 
     def unread(candidate: Candidate) -> str:
@@ -411,7 +454,10 @@ def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
 
 
 def _first_wrong(candidate: Candidate, problem: Callable[[ErrorItem], str]) -> str:
-    """What is wrong with the first error that something is wrong with."""
+    """What is wrong with the first error that something is wrong with; "" for none.
+
+    problem: error -> what is wrong with it, as the end of a sentence; "" for nothing.
+    """
     for number, error in enumerate(candidate.errors, start=1):
         if wrong := problem(error):
             return f"error {number}{wrong}"
@@ -419,6 +465,7 @@ def _first_wrong(candidate: Candidate, problem: Callable[[ErrorItem], str]) -> s
 
 
 def _empty(candidate: Candidate) -> str:
+    """An output without text, or an error without location, aspect or explanation."""
     if not candidate.output.strip():
         return "the output is empty"
     needed = ("location", "aspect", "explanation")
@@ -430,7 +477,10 @@ def _empty(candidate: Candidate) -> str:
 def _severities(
     penalties: Mapping[str, tuple[float, float]], candidate: Candidate
 ) -> str:
-    """penalties: the smallest and the largest of each severity."""
+    """A severity and a penalty that do not fit each other.
+
+    penalties: the smallest and the largest of each severity.
+    """
 
     def unfit(error: ErrorItem) -> str:
         severity = error.severity or "no severity"
@@ -446,6 +496,7 @@ def _severities(
 
     if wrong := _first_wrong(candidate, unfit):
         return wrong
+    # Within one analysis no minor error may weigh more than a major one.
     minor = [item.reduction for item in candidate.errors if item.severity == "Minor"]
     major = [item.reduction for item in candidate.errors if item.severity == "Major"]
     if minor and major and max(minor) > min(major):
@@ -454,6 +505,9 @@ def _severities(
 
 
 def _foreign_aspect(candidate: Candidate) -> str:
+    """An aspect that the task does not have; aspects of the teacher's own may be
+    any.
+    """
     task = find_task(candidate.task)
     for error in candidate.errors:
         if not candidate.free and not task.aspect(error.aspect):
@@ -462,6 +516,8 @@ def _foreign_aspect(candidate: Candidate) -> str:
 
 
 def _nowhere(candidate: Candidate) -> str:
+    """A location that is not in the output."""
+
     def missing(error: ErrorItem) -> str:
         if located(error.location, candidate.output):
             return ""
@@ -471,11 +527,15 @@ def _nowhere(candidate: Candidate) -> str:
 
 
 def located(location: str, output: str) -> bool:
-    """Whether a location is a part of the output, quotation marks around it and white
-    space apart.
+    """Whether a location is a part of the output, quotation marks around it, letter
+    case and white space apart.
 
     Where it leaves something out ("..."), its parts must follow each other in the
     output.
+
+    Example:
+    >>> located('"red ... bell"', "The red and  blue bell rang.")
+    True
     """
     text = _flat(output)
     for quoted in (location, location.strip().strip(_MARKS)):
@@ -489,6 +549,7 @@ def located(location: str, output: str) -> bool:
 
 
 def _repeated(candidate: Candidate) -> str:
+    """An error with the location and aspect of an earlier one."""
     counts: Counter[tuple[str, str]] = Counter()
     text = _flat(candidate.output)
     for number, error in enumerate(candidate.errors, start=1):
@@ -503,6 +564,7 @@ def _repeated(candidate: Candidate) -> str:
 
 
 def _over_long(max_output: int, max_analysis: int, candidate: Candidate) -> str:
+    """An output or analysis above its limit of tokens."""
     for name, text, most in (
         ("output", candidate.output, max_output),
         ("analysis", analysis(candidate.errors), max_analysis),
@@ -513,6 +575,10 @@ def _over_long(max_output: int, max_analysis: int, candidate: Candidate) -> str:
 
 
 def _leaning(candidate: Candidate) -> str:
+    """An explanation that speaks of the reference, which the trained model does not
+    see.
+    """
+
     def mention(error: ErrorItem) -> str:
         own_words = _QUOTED.sub(" ", error.explanation)  # quotations do not count
         phrase = _REFERENCE.search(own_words)
@@ -522,6 +588,7 @@ def _leaning(candidate: Candidate) -> str:
 
 
 def _unchanged(candidate: Candidate) -> str:
+    """A synthetic output with the words of its reference."""
     same = _flat(candidate.output) == _flat(candidate.reference)
     if candidate.channel == "synthetic" and same:
         return "the output is the reference"
@@ -529,6 +596,7 @@ def _unchanged(candidate: Candidate) -> str:
 
 
 def _unreadable(candidate: Candidate) -> str:
+    """An analysis that would be read back with other errors or another score."""
     read = error_analysis(analysis(candidate.errors))
     same_count = len(read.errors) == len(candidate.errors)
     same_score = math.isclose(read.value, candidate.score, abs_tol=1e-6)
@@ -547,6 +615,7 @@ def _key(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _flat(text: str) -> str:
+    """A text for comparison: lower case, single blanks."""
     return " ".join(text.casefold().split())
 
 
@@ -554,14 +623,14 @@ def _flat(text: str) -> str:
 
 
 class Built(pipeline.TrainingSet):
-    """A built MetricInstruct."""
+    """A built MetricInstruct: `Candidate`s that stayed."""
 
     title = "MetricInstruct"
     by_part = "Removed, by channel and task"
 
     def examples(self) -> list[dict[str, Any]]:
-        """The training examples: `prompt` and `completion`, and where they come
-        from.
+        """The training examples: `prompt` and `completion`, and where they come from,
+        as `Candidate.example` gives them.
         """
         return [candidate.example() for candidate in self.kept]
 
@@ -570,6 +639,8 @@ class Built(pipeline.TrainingSet):
         (Figure 4), aspects.
 
         Lengths are characters divided by four, as there is no tokenizer.
+
+        Returns: {title: table}; empty for a set without candidates.
         """
         if not self.kept:
             return {}
@@ -611,10 +682,13 @@ class MetricInstruct(pipeline.Pipeline):
     """The pipeline of TIGERScore's training set, with any engine as the teacher.
 
     label: what stands before the reference in the prompts that print it bare.
-    most_errors: errors of a synthetic output, at most. balance: aspects of synthetic
-    errors are drawn where errors are rare so far. check: the second question, whether
-    an analysis is reasonable. limits: thresholds of `heuristic_rules`. seed: of the
-    draws.
+    most_errors: errors of a synthetic output, at most.
+    balance: aspects of synthetic errors are drawn where errors are rare so far.
+    check: whether the second question is asked, whether an analysis is reasonable.
+    limits: thresholds of `heuristic_rules`.
+    seed: of the draws of aspects.
+
+    Raises: ValueError for a limit out of its range, and TypeError for an unknown one.
     Source: TIGERScore, section 3, appendices A.1 and A.7.
     """
 
@@ -643,9 +717,12 @@ class MetricInstruct(pipeline.Pipeline):
     ) -> Stages[Built]:
         """What is asked, stage by stage, and the built set in the end.
 
-        real: rows with outputs of systems. synthetic: rows whose reference the teacher
-        spoils in chosen aspects. free: the same with aspects of the teacher's own.
-        Columns as `candidates`.
+        real: rows with outputs of systems.
+        synthetic: rows whose reference the teacher spoils in chosen aspects.
+        free: the same with aspects of the teacher's own.
+        teacher: the model's name, for the facts.
+        Columns as `candidates_of` reads them; None: nothing of the kind.
+        Raises: ValueError for a missing column, most_errors below 1, an unknown task.
         """
         chosen = candidates_of(synthetic, "synthetic", WITH_ASPECTS, teacher)
         channels = {
@@ -660,6 +737,7 @@ class MetricInstruct(pipeline.Pipeline):
         ]
         analysed = yield from self._analysed(outputs)
         candidates = filters.apply(heuristics, analysed)
+        # The synthetic channel is to even out what the real one has few errors of.
         counts_of_real = _aspect_counts(candidates)
         spoiled = yield from self._spoiled(
             list(itertools.chain(*references)), counts_of_real
@@ -678,8 +756,10 @@ class MetricInstruct(pipeline.Pipeline):
         return Built(candidates, filters, facts)
 
     def _analysed(self, candidates: Sequence[Candidate]) -> Stages[list[Candidate]]:
-        """The candidates with the teacher's analyses of systems' outputs, which it
-        writes with the reference in view: freely, then as JSON (Tables 11 to 17).
+        """The candidates with the teacher's analyses of systems' outputs.
+
+        The teacher sees the reference. It writes freely first, then the same as JSON
+        (Tables 11 to 17).
         """
         judges: dict[str, TigerScoreReferenceBased] = {}
         requests = []
@@ -728,7 +808,7 @@ class MetricInstruct(pipeline.Pipeline):
 
 
 def _aspect_counts(candidates: Sequence[Candidate]) -> Counter[tuple[str, str]]:
-    """How many errors each task has of each aspect, without the aspects that the
+    """How many errors there are of each (task, aspect), without the aspects that the
     teacher names itself.
     """
     counts: Counter[tuple[str, str]] = Counter()
@@ -742,7 +822,11 @@ def _evenness_by_task(
     channels: Iterable[Sequence[Candidate]],
     counts: Mapping[str, Mapping[tuple[str, str], int]],
 ) -> dict[str, dict[str, float]]:
-    """How even the aspects of each task are. counts: of several sets, by name."""
+    """How even the aspects of each task are: {task: {set: evenness}}.
+
+    channels: the candidates, whose tasks are looked at.
+    counts: of several sets, by name.
+    """
     even: dict[str, dict[str, float]] = {}
     for candidate in itertools.chain(*channels):
         task = candidate.task
@@ -765,10 +849,13 @@ def choose_aspects(
     """The candidates with `asked` filled: 1 to `most_errors` different aspects of the
     task, drawn at random.
 
+    candidates: those with free aspects stay as they are.
+    have: how many errors of each (task, aspect) there are so far.
+    most_errors: aspects of a candidate, at most.
+    seed: of the draws.
     balance: an aspect's chance is in proportion to how far it lies behind the task's
-    most frequent one, plus one; `have` counts (task, aspect) so far, and what is drawn
-    counts on. Otherwise all aspects have the same chance. Candidates with free aspects
-    stay as they are.
+    most frequent one, plus one, and what is drawn counts on. Otherwise all aspects have
+    the same chance.
     Raises: ValueError for most_errors below 1.
     Source: TIGERScore, section 3.2 (synthetic channel); the paper does not say how it
     draws.
@@ -799,6 +886,10 @@ def choose_aspects(
 def evenness(counts: Iterable[int]) -> float:
     """How even counts are: their entropy as a share of the largest possible, 0 to 1;
     NaN for fewer than two or none.
+
+    Example:
+    >>> evenness([5, 5]), evenness([10, 0])
+    (1.0, 0.0)
     """
     numbers = np.array(list(counts), dtype=float)
     if len(numbers) < 2 or not numbers.sum():

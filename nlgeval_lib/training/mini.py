@@ -23,10 +23,12 @@ from nlgeval_lib.datasets import mini_judge
 if TYPE_CHECKING:
     from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, Criterion
 
+# The ends of the scale that the judge rates on.
 LOW = 1
 HIGH = 5
+# What the systems were asked to do with each record.
 INSTRUCTION = "Write a short text that says all that the record says, and nothing else."
-# key -> name and definition
+# Key of an aspect -> its name and definition.
 ASPECTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "accuracy": ("Accuracy", "Are the values and sums in the text right?"),
@@ -36,7 +38,7 @@ ASPECTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 RATED = ("overall", *ASPECTS)  # what the held-out set has gold for
-# key -> the aspect that it belongs to, name and definition
+# Key of a finer criterion -> the aspect that it belongs to, its name and definition.
 FINER: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
         "values": ("accuracy", "Values", "Is each value the one of the record?"),
@@ -52,6 +54,7 @@ FINER: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "grammar": ("fluency", "Grammar", "Does each verb agree with its subject?"),
     }
 )
+# The kinds of errors that were put into outputs.
 KINDS = (
     "invention",
     "wrong_value",
@@ -61,15 +64,17 @@ KINDS = (
     "grammar",
     "off_topic",
 )
+# The files that `make mini-judge` writes beside the checkpoint.
 JUDGMENTS = "judgments.csv"
 ANALYSES = "analyses.jsonl"
 
 
 def settings(evaluator: str) -> dict[str, Any]:
-    """The options of an evaluator's class for the miniature judge and its held-out set,
-    by the evaluator's name.
+    """The options that set an evaluator for the miniature judge and its held-out set.
 
-    Raises: ValueError for an evaluator that it was not trained for.
+    evaluator: its name, such as "coascore".
+    Returns: arguments of the evaluator's class.
+    Raises: ValueError for an evaluator that the judge was not trained for.
     """
     targets = {key: definition for key, (_, definition) in ASPECTS.items()}
     rating = {"task": "data_to_text", "low": LOW, "high": HIGH, "targets": targets}
@@ -115,12 +120,14 @@ def tree() -> CriteriaTree:
 
 
 def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """What the judge (or another checkpoint) said when it was measured: a row a
-    judgment; the error analyses as read.
+    """What the judge said when it was measured: a row a judgment; and the error
+    analyses as they were read.
 
-    Columns: `form, aspect, input_id, system_id, gold, value, status`. Gold is by
-    construction: minus the sum of penalties for the error analysis, 1 to 5 for the
-    rest.
+    folder: that of another checkpoint; None: the judge's own.
+    Returns: the judgments, with columns `form, aspect, input_id, system_id, gold,
+    value, status`; and the analyses, each with `input_id`, `system_id` and `errors`.
+    Gold is by construction: minus the sum of penalties for the error analysis, 1 to 5
+    for the rest.
     Raises: FileNotFoundError that names the command.
     """
     folder = folder or mini_judge.folder()
@@ -135,8 +142,10 @@ def read(folder: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]
 
 
 def quality(table: str) -> pd.DataFrame:
-    """A table of the judge's measured quality: `forms`, `aspects` or `baselines`, as
-    its card has them.
+    """A table of the judge's measured quality, as its card has it.
+
+    table: `forms`, `aspects` or `baselines`.
+    Raises: FileNotFoundError for another name.
     """
     path = mini_judge.folder() / "quality" / f"{table}.csv"
     return pd.read_csv(path, float_precision="round_trip")
@@ -145,9 +154,12 @@ def quality(table: str) -> pd.DataFrame:
 def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """What the error analyses found of the errors that were put in, a row a kind.
 
-    errors: put in; found: of the same kind in the same output; located: found with its
-    very words; false: told of and not there; `recall`, `located_share`, `precision` in
-    [0, 1], NaN over none.
+    frame: the held-out set, with `errors`: of each output a sequence of mappings with
+    `kind` and `location`.
+    analyses: what the judge found, as `read` gives it.
+    Returns: `kind`; `errors`: put in; `found`: of the same kind in the same output;
+    `located`: found with its very words; `false`: said and not there; and `recall`,
+    `located_share`, `precision` in [0, 1], NaN over none.
     """
     outputs = frame[frame["aspect"] == "overall"]
     errors = outputs.set_index(["input_id", "system_id"])["errors"]
@@ -162,8 +174,10 @@ def by_kind(frame: pd.DataFrame, analyses: Sequence[Mapping[str, Any]]) -> pd.Da
         gold_kinds, gold_places = _kinds_and_places(gold)
         kinds, places = _kinds_and_places(analysis["errors"])
         tally["errors"] += gold_kinds
+        # `&` keeps the smaller count of each kind: an error is found once at most.
         tally["found"] += gold_kinds & kinds
-        tally["located"].update(kind for kind, _ in (gold_places & places).elements())
+        located = gold_places & places
+        tally["located"].update(kind for kind, _ in located.elements())
         tally["false"] += kinds - gold_kinds
     table = pd.DataFrame(tally, index=KINDS).rename_axis("kind")
     table = table.fillna(0).astype(int).reset_index()
@@ -178,4 +192,5 @@ def _kinds_and_places(
 ) -> tuple[Counter[str], Counter[tuple[str, str]]]:
     """How many errors there are of each kind, and of each kind with each location."""
     kinds = Counter(error["kind"] for error in errors)
-    return kinds, Counter((error["kind"], error["location"]) for error in errors)
+    places = Counter((error["kind"], error["location"]) for error in errors)
+    return kinds, places

@@ -1,8 +1,12 @@
 """What the data pipelines share: pieces that a teacher's text fills, rules that remove
 what is not fit to be trained on, stages that ask, and the set that is left.
 
+A `Piece` is filled from the teacher's completion by a reader, which raises
+`Unreadable` where it cannot. `Filters` applies `Rule`s to pieces and counts what they
+remove. A `Pipeline` asks the teacher stage by stage and ends in a `TrainingSet`.
+
 A set on disk is its examples, what was removed and why, and a report that names both by
-their hashes.
+their hashes. `load` reads a set that was saved whole, `read` any file of examples.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from nlgeval_lib.files import (
 )
 from nlgeval_lib.records import Completion
 
+# The files of a set's folder.
 TRAIN = "train.jsonl"
 REMOVED = "removed.jsonl"
 REPORT = "report.json"
@@ -44,8 +49,10 @@ READABLE = "report.md"
 
 
 class Unreadable(ValueError):
-    """What is wrong with a teacher's text; `fields` has what could be read of it
-    nevertheless.
+    """What is wrong with a teacher's text.
+
+    problem: what is wrong, as the report says it.
+    fields: what could be read of the piece nevertheless.
     """
 
     def __init__(self, problem: str, **fields: Any) -> None:
@@ -55,10 +62,12 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A piece of a set in the making; a subclass has `id` and `group`, its part of the
-    data for counts.
+    """A piece of a set in the making.
 
-    failure: why the teacher gave nothing; problem: why its text cannot be read.
+    A subclass has `id`, and as `group` its part of the data, for counts.
+
+    failure: why the teacher gave nothing; "" where it gave a text.
+    problem: why its text cannot be read; "" where it can.
     """
 
     failure: str = ""
@@ -71,6 +80,11 @@ class Piece:
     ) -> Any:
         """The piece with the fields that `read` finds in the teacher's text, or with
         what is wrong with it.
+
+        completion: the teacher's.
+        read: gives the fields of a piece and a completion, or raises `Unreadable`.
+        Returns: a new piece; `failure` or `problem` is set where a text is missing or
+        bad.
         """
         if failure := no_text(completion):
             return replace(self, failure=failure)
@@ -78,6 +92,7 @@ class Piece:
             return replace(self, **read(self, completion))
         except Unreadable as error:
             problem = str(error)
+            # A text that was cut often lacks what comes last, so the report says so.
             if completion.finish_reason == "length":
                 problem += "; it was cut at the token limit"
             return replace(self, problem=problem, **error.fields)
@@ -88,7 +103,11 @@ def fill(
     answers: Sequence[Draws],
     read: Callable[[Any, Completion], dict[str, Any]],
 ) -> list:
-    """The pieces with what the teacher wrote for each, one draw each."""
+    """The pieces with what the teacher wrote for each, one draw each.
+
+    items, answers: in the same order.
+    read: as `Piece.filled` takes it.
+    """
     return [
         item.filled(draws[0], read) for item, draws in zip(items, answers, strict=True)
     ]
@@ -107,8 +126,9 @@ def no_text(completion: Completion) -> str:
 class Rule(NamedTuple):
     """One reason to remove an item.
 
-    says: what it removes, for reports. why: item -> what is wrong with it, empty where
-    the rule has nothing against it.
+    name: of the rule, in reports and in `removed.jsonl`.
+    says: what it removes, for reports.
+    why: item -> what is wrong with it, empty where the rule has nothing against it.
     origin: `paper`, named there as a filter, or `ours`.
     """
 
@@ -119,7 +139,11 @@ class Rule(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """An item that a rule removed, and why."""
+    """An item that a rule removed, and why.
+
+    rule: the rule's name.
+    reason: what the rule said of this item.
+    """
 
     id: str
     rule: str
@@ -131,6 +155,10 @@ class Removed(NamedTuple):
 class Filters:
     """Applies rules in order and counts, each `group` of the items apart: the first
     rule against an item removes it.
+
+    rules: all that were applied, by name, in order.
+    removed: what they removed, in order.
+    reached: how many items of each (rule, group) no earlier rule had removed.
     """
 
     rules: dict[str, Rule] = field(default_factory=dict)
@@ -138,7 +166,12 @@ class Filters:
     reached: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def apply(self, rules: Sequence[Rule], items: Iterable[Any]) -> list[Any]:
-        """The items that no rule is against, in order."""
+        """The items that no rule is against, in order; the others are kept in
+        `removed`.
+
+        rules: in the order in which they are asked; an item that one removes reaches no
+        later one.
+        """
         for rule in rules:
             self.rules.setdefault(rule.name, rule)
         remaining = []
@@ -153,18 +186,22 @@ class Filters:
         return remaining
 
     def count(self, rule: str, group: str | None = None) -> int:
-        """How many items a rule removed, of one part or of all."""
+        """How many items a rule removed.
+
+        group: of this part alone; None: of all.
+        """
         return sum(
             removed.rule == rule and group in (None, removed.item.group)
             for removed in self.removed
         )
 
     def table(self, by_group: bool = False) -> pd.DataFrame:
-        """A row a rule, in order (by_group: a rule and part): `origin, reached,
-        removed, share` and what it removes.
+        """What each rule removed: a row a rule, in order.
 
-        `share` is of the items that reached the rule, those that no earlier rule had
-        removed.
+        by_group: a row a rule and part instead, with a column `group`.
+        Returns: `rule, origin, reached, removed, share` and `says`. `share` is of the
+        items that reached the rule, those that no earlier rule had removed; NaN where
+        none did.
         """
         rows = []
         for rule in self.rules.values():
@@ -192,10 +229,11 @@ class Filters:
 
     def by_part(self) -> pd.DataFrame:
         """How many items each rule removed of each part: a row a rule, a column a part,
-        and a last row of what stayed.
+        and a last row, `kept`, of what stayed.
 
         A part is only in the table where something of it reached a rule.
         """
+        # Every item of a part reaches the first rule that is applied to the part.
         totals: dict[str, int] = {}
         for (_, part), count in self.reached.items():
             totals[part] = max(count, totals.get(part, 0))
@@ -211,6 +249,14 @@ def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
     """A rule that removes an item whose key an earlier item had.
 
     It remembers: make one for each run.
+
+    key: what makes two items the same.
+    says: what the rule removes, for reports.
+
+    Example:
+    >>> rule = unique(str.casefold, "a repeated word")
+    >>> rule.why("Bell"), rule.why("bell")
+    ('', 'the same as an earlier one')
     """
     earlier: set[Hashable] = set()
 
@@ -227,7 +273,11 @@ def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
 def answered(
     says: str = "the text is not in the form that was asked for", origin: str = "ours"
 ) -> list[Rule]:
-    """The rules that each answer of the teacher has to pass first."""
+    """The rules that each answer of the teacher has to pass first: it came, and could
+    be read.
+
+    says, origin: of the second rule.
+    """
     no_completion = "the teacher gave no completion; asked again next time"
     return [
         Rule("failed", no_completion, lambda item: item.failure, "ours"),
@@ -236,10 +286,15 @@ def answered(
 
 
 def lacking(item: Any, *names: str, form: str = "{}") -> str:
-    """Which of an item's texts are empty or no texts, `form` with their names; empty
-    for none.
+    """Which of an item's texts are empty or no texts; "" for none.
 
     item: a mapping, or a record.
+    names: the item's keys or fields that need a text.
+    form: what the names are put into.
+
+    Example:
+    >>> lacking({"prompt": "Judge this.", "completion": " "}, "prompt", "completion")
+    'completion'
     """
     empty = []
     for name in names:
@@ -254,12 +309,15 @@ def lacking(item: Any, *names: str, form: str = "{}") -> str:
 
 @dataclass
 class TrainingSet:
-    """A built set: the pieces that stayed, and `Filters` with what was removed. facts:
-    how it was made.
+    """A built set: the pieces that stayed, and what was removed.
 
-    A set has `examples(**view)`, each with `id`, `prompt` and `completion`;
+    A subclass has `examples(**view)`, each with `id`, `prompt` and `completion`;
     `statistics()`, a table of the paper each; and `notes()`, lines before the tables of
     the readable report.
+
+    kept: the pieces that stayed, in order.
+    filters: with what was removed.
+    facts: how the set was made.
     """
 
     kept: list[Any]
@@ -272,7 +330,7 @@ class TrainingSet:
     notes: ClassVar[Callable[..., list[str]]]
 
     def report(self) -> dict[str, Any]:
-        """Counts, filters and statistics as plain values."""
+        """Counts, filters and statistics as plain values, ready for JSON."""
         statistics = self.statistics()
         return {
             **self.facts,
@@ -289,10 +347,14 @@ class TrainingSet:
         Each file is written whole or not at all, and a set counts only with a report
         that fits it: a save that is stopped leaves the earlier files or a set that
         `load` refuses, and the stored completions make it again.
-        view: as for `examples`. Raises: ValueError for an example without a prompt or
-        completion; OSError.
+
+        folder: is made where it is not there.
+        view: as for `examples`.
+        Returns: the folder.
+        Raises: ValueError for an example without id, prompt or completion; OSError.
         """
         folder = Path(folder)
+        # A bad example is refused before anything is written.
         examples = self.examples(**view)
         for example in examples:
             if empty := lacking(example, "id", "prompt", "completion"):
@@ -326,6 +388,7 @@ class TrainingSet:
 
 
 def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """The rows of a table as mappings, its index as a column."""
     return table.reset_index().to_dict("records")
 
 
@@ -343,11 +406,14 @@ def _removed(removed: Removed) -> dict[str, Any]:
 
 @dataclass(kw_only=True)
 class Pipeline:
-    """A paper's training set from a teacher, stage by stage. sampling: of the teacher
-    (a `Sampling`, or settings that replace `defaults`).
+    """A paper's training set from a teacher, stage by stage.
 
     Completions go through the store: a run that was stopped goes on, and a repeated one
     asks nothing.
+
+    sampling: of the teacher: a `Sampling`, or settings that replace `defaults`.
+
+    Raises: ValueError for a sampling of several draws.
     """
 
     sampling: Any = None
@@ -369,8 +435,11 @@ class Pipeline:
         progress: Any = None,
         **inputs: Any,
     ) -> Any:
-        """The built set, from an engine as the teacher; `inputs` as for `stages`.
+        """The built set, from an engine as the teacher.
 
+        store: where completions are kept; None: nowhere.
+        progress: shows how far the run is, as `evaluators.stages.run` takes it.
+        inputs: as for `stages`.
         Raises: ValueError; EngineError.
         """
         stages = self.stages(**{"teacher": engine.model, **inputs})
@@ -379,11 +448,18 @@ class Pipeline:
     def plan(
         self, engine: Engine | None = None, store: Store | None = None, **inputs: Any
     ) -> list[Stage]:
-        """The stages that would be asked, none of them asked."""
+        """The stages that would be asked, none of them asked.
+
+        engine, store: where answers are looked up; without them later stages are
+        estimates.
+        inputs: as for `stages`.
+        """
         return staged.plan(self.stages(**inputs), engine, store)
 
     def facts(self, teacher: str) -> dict[str, Any]:
-        """How a set is made: pipeline, teacher and settings."""
+        """How a set is made: pipeline, teacher and settings. teacher: the name of the
+        model.
+        """
         names = [setting_field.name for setting_field in dataclasses.fields(self)]
         names.remove("sampling")
         return {
@@ -400,6 +476,8 @@ class Pipeline:
 def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The examples and the report of a set that was saved whole.
 
+    folder: as `TrainingSet.save` wrote it.
+    Returns: a row an example; and the report as plain values.
     Raises: ValueError where a file is missing or is not the one that the report names.
     """
     folder = Path(folder)
@@ -425,9 +503,10 @@ def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 def read(path: Path | str) -> pd.DataFrame:
     """The examples of a JSONL file: one object a line, each with a prompt and a
-    completion; ids are made if absent.
+    completion.
 
-    Raises: ValueError naming the line that is none.
+    Returns: a row an example; one without an id gets `line-N` as its id.
+    Raises: ValueError naming the line that is none, or for a file without any.
     """
     path = Path(path)
     if not path.is_file():
@@ -474,6 +553,7 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _cell(value: Any) -> str:
+    """A value as it stands in a Markdown table: three decimals, no line breaks."""
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.3f}".rstrip("0").rstrip(".")
     text = html.escape(" ".join(str(value).split()), quote=False)

@@ -2,7 +2,9 @@
 or frames in, numbers out.
 
 A frame of instances has one row an instance; each function names the columns that it
-reads.
+reads. `distinct_ngrams` and `rouge_l_pairs` measure the wording; `length_by_score` and
+`score_balance` hold length against score; `channel_table`, `errors_per_instance` and
+`error_counts` count TIGERScore's data, `collection_table` those of Prometheus.
 """
 
 from __future__ import annotations
@@ -17,14 +19,19 @@ import numpy as np
 import pandas as pd
 
 _WORD = re.compile(r"\w+")
+# A channel's name in the frame -> its name in TIGERScore's Table 2.
 CHANNELS = {"real": "Real-World", "synthetic": "Synthetic"}
-# The largest values that pass for even.
+# The largest values of `score_balance` that pass for even.
 BALANCE = {"scores": 1.0, "length": 1.25, "length_rho": 0.1}
 
 
 def words(text: str) -> list[str]:
-    """The lower-cased words of a text, punctuation left out: the token of the
-    functions here.
+    """The lower-cased words of a text, punctuation left out: the token of the functions
+    here.
+
+    Example:
+    >>> words("It's 4 o'clock!")
+    ['it', 's', '4', 'o', 'clock']
     """
     return _WORD.findall(text.casefold())
 
@@ -35,36 +42,48 @@ def words(text: str) -> list[str]:
 def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
     """How varied the wording is: different n-grams as a share of all n-grams, 0 to 1.
 
+    texts: each is cut into `words`; no n-gram reaches from one text into the next.
+    n: words an n-gram.
     by: `set` counts over all texts together, so it falls as a set grows and only sets
-    of like size compare; `text` is the mean of each text's own share. No n-gram reaches
-    from one text into the next. NaN where no text has n words.
+    of like size compare; `text` is the mean of each text's own share.
+    Returns: NaN where no text has n words.
     Raises: ValueError for another `by`.
     Source: Prometheus, appendix C, Table 7 (bigrams and trigrams; the paper does not
     say which count it takes).
+
+    Example:
+    >>> distinct_ngrams(["a b a b"], 2)
+    0.6666666666666666
     """
     if by not in ("set", "text"):
         raise ValueError(f"by={by!r}; allowed: set, text")
     ngrams = []
     for text in texts:
         tokens = words(text)
+        # The text beside itself, moved by 0 to n - 1 words, gives its n-grams.
         shifted = [tokens[start:] for start in range(n)]
-        if in_text := list(zip(*shifted, strict=False)):
+        in_text = list(zip(*shifted, strict=False))
+        if in_text:
             ngrams.append(in_text)
     if not ngrams:
         return math.nan
     if by == "text":
         shares = [len(set(in_text)) / len(in_text) for in_text in ngrams]
         return math.fsum(shares) / len(shares)
-    return len(set(itertools.chain(*ngrams))) / sum(map(len, ngrams))
+    different = set(itertools.chain(*ngrams))
+    total = sum(map(len, ngrams))
+    return len(different) / total
 
 
 def diversity_table(
     parts: Mapping[str, Iterable[str]], by: str = "set"
 ) -> pd.DataFrame:
-    """`distinct_ngrams` of each part of the instances: a row a part, columns `bigram,
-    trigram, texts`.
+    """`distinct_ngrams` of each part of the instances: a row a part.
 
     parts: name -> texts, such as {"Instruction": [...], "Feedback": [...]}.
+    by: as `distinct_ngrams` takes it.
+    Returns: columns `bigram, trigram` (0 to 1, NaN where a part is too short) and
+    `texts`, how many there are.
     Source: Prometheus, Table 7.
     """
     texts = {name: list(part) for name, part in parts.items()}
@@ -77,13 +96,15 @@ def diversity_table(
 
 @functools.cache
 def rouge_l() -> Callable[[str, str], float]:
-    """The ROUGE-L F1 of two texts, 0 to 1, by package rouge-score, no stemming: it
-    keeps only a-z and 0-9.
+    """A function that gives the ROUGE-L F1 of two texts, 0 to 1.
+
+    It is that of package rouge-score without stemming, which keeps only a-z and 0-9.
     """
     from rouge_score import rouge_scorer, tokenizers
 
     tokenizer = tokenizers.DefaultTokenizer(use_stemmer=False)
 
+    # A text takes part in many pairs and is cut into words only once.
     class Once(tokenizers.Tokenizer):
         tokenize = staticmethod(
             functools.lru_cache(maxsize=100_000)(tokenizer.tokenize)
@@ -102,9 +123,12 @@ def rouge_l_pairs(
 ) -> np.ndarray:
     """How much pairs of texts overlap: `rouge_l`, one number a pair.
 
-    Pairs are of two different positions of `texts`, or of one text and one of `others`.
-    More pairs than `most` (None: no limit) are sampled without repeats, by `seed`;
-    fewer come in the order of `itertools`' combinations or product.
+    texts: pairs are of two different positions in them.
+    others: where there are any, a pair is one of `texts` and one of these.
+    most: more pairs than that are sampled without repeats; None: no limit.
+    seed: of that sample.
+    Returns: (pairs,) numbers from 0 to 1; where all pairs are taken, in the order of
+    `itertools`' combinations or product.
     Source: Prometheus, appendix C, Figure 7 (within the training rubrics); appendix D,
     Figure 10 (training, test).
     """
@@ -136,9 +160,13 @@ def length_by_score(
     score: str = "score",
     length: Callable[[str], int] = lambda text: len(words(text)),
 ) -> pd.DataFrame:
-    """How long the texts of each score are, in words: a row a score, `n, mean, sd, min,
-    q1, median, q3, max`.
+    """How long the texts of each score are.
 
+    frame: a row a text.
+    text, score: the columns with the texts and with their scores.
+    length: how a text is measured; by default its number of words.
+    Returns: a row a score, with `n, mean, sd, min, q1, median, q3, max`; `sd` is NaN
+    for a single text.
     Source: Prometheus, Figure 9 (training set), Figures 13 to 15 (judged responses).
     """
     lengths = frame[text].map(length).astype(float)
@@ -159,10 +187,10 @@ def channel_table(frame: pd.DataFrame) -> pd.DataFrame:
     """What the instances are made of: a row a task, and for each channel its data sets,
     output sources and samples.
 
-    Reads `task`, `channel` (real, synthetic), `dataset` and `system_id`. Columns are
-    the channel's title and `datasets`, `sources` or `samples`; a task without instances
-    of a channel has 0 there. The last row, `Total`, counts data sets and sources that
-    several tasks share once.
+    frame: reads `task`, `channel` (real, synthetic), `dataset` and `system_id`.
+    Returns: columns of a channel's title and `datasets`, `sources` or `samples`; a task
+    without instances of a channel has 0 there. The last row, `Total`, counts data sets
+    and sources that several tasks share once.
     Source: TIGERScore, Table 2.
     """
     parts = dict(iter(frame.groupby("task", sort=False)))
@@ -183,7 +211,8 @@ def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
     """How many errors an instance has: a row a task, a column a number of errors, the
     count of instances in each.
 
-    Reads `task` and `errors`. Numbers that no instance has are there as 0.
+    frame: reads `task` and `errors`, which has a sequence an instance.
+    Returns: numbers up to the largest; those that no instance has are there as 0.
     Source: TIGERScore, appendix A.4, Figure 4 top right.
     """
     numbers = frame["errors"].map(len)
@@ -197,10 +226,11 @@ def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
 def error_counts(
     frame: pd.DataFrame, field: str, always: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """How many errors have each `aspect` or `severity`: a row a task, a column a value;
-    `always` are there as 0 too.
+    """How many errors have each `aspect` or `severity`: a row a task, a column a value.
 
-    Reads `task` and `errors`: of each instance a sequence of mappings.
+    frame: reads `task` and `errors`, which has a sequence of mappings an instance.
+    field: which entry of an error is counted.
+    always: values that are there as 0 too, and come first.
     Source: TIGERScore, section 3.2 (aspects); appendix A.4, Figure 4 bottom right
     (severities).
     """
@@ -209,20 +239,22 @@ def error_counts(
     columns = list(dict.fromkeys([*always, *values]))
     table = pd.crosstab(errors["task"], values)
     table = table.reindex(index=frame["task"].unique(), columns=columns)
-    return table.fillna(0).astype(int).rename_axis("task").rename_axis(field, axis=1)
+    table = table.fillna(0).astype(int)
+    return table.rename_axis("task").rename_axis(field, axis=1)
 
 
 def collection_table(frame: pd.DataFrame) -> pd.Series:
-    """How large a feedback set is: `rubrics, instructions, responses`,
-    `instructions_per_rubric`, `responses_per_instruction` (means), and the responses of
-    each score as `score_1` to `score_5`.
+    """How large a feedback set is, as the numbers of Prometheus' Table 1.
 
-    Reads `criteria`, `instruction`, `score`: one row a response. An instruction counts
-    once a rubric.
+    frame: reads `criteria`, `instruction`, `score`: one row a response.
+    Returns: `rubrics, instructions, responses`, `instructions_per_rubric` and
+    `responses_per_instruction` (means, NaN over none), and the responses of each score
+    as `score_1` to `score_5`. An instruction counts once a rubric.
     Source: Prometheus, Table 1.
     """
     rubrics = frame["criteria"].nunique()
-    instructions = len(frame[["criteria", "instruction"]].drop_duplicates())
+    problems = frame[["criteria", "instruction"]].drop_duplicates()
+    instructions = len(problems)
     counts: dict[str, float] = {
         "rubrics": rubrics,
         "instructions": instructions,
@@ -240,13 +272,15 @@ def collection_table(frame: pd.DataFrame) -> pd.Series:
 
 
 def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
-    """The conditions that the paper sets for its data: a row each with `value`, `limit`
-    and `ok`.
+    """Does the set meet the conditions that the paper sets for its data? A row each,
+    with `value`, `limit` and `ok`.
 
-    scores: the most frequent score's count over the rarest one's; length: the largest
-    mean length over the smallest, in words; length_rho: Spearman's correlation of
-    length and score, its size. The paper gives no limits; `BALANCE` are ours. A value
-    that is not there (NaN) is not ok. Reads `response` and `score`.
+    frame: reads `response` and `score`.
+    Returns: `scores`: the most frequent score's count over the rarest one's (infinite
+    where a score is missing); `length`: the largest mean length over the smallest, in
+    words; `length_rho`: Spearman's correlation of length and score, whose size is held
+    against the limit. The paper gives no limits; `BALANCE` are ours. A value that is
+    not there (NaN) is not ok.
     Source: Prometheus, section 3 (considerations 2 and 3), Figure 9.
     """
     from scipy import stats
@@ -262,9 +296,10 @@ def score_balance(frame: pd.DataFrame) -> pd.DataFrame:
     means = lengths.groupby(scores.to_numpy()).mean()
     if len(means) and means.min():
         values["length"] = means.max() / means.min()
-    if len(frame) > 2 and lengths.nunique() == 1:
+    enough = len(frame) > 2
+    if enough and lengths.nunique() == 1:
         values["length_rho"] = 0.0  # equal lengths follow no score
-    elif len(frame) > 2 and lengths.nunique() > 1 and scores.nunique() > 1:
+    elif enough and lengths.nunique() > 1 and scores.nunique() > 1:
         correlation = stats.spearmanr(lengths, scores.astype(float))
         values["length_rho"] = float(correlation.statistic)
     table = pd.DataFrame({"value": values, "limit": BALANCE}).rename_axis("check")

@@ -1,5 +1,15 @@
-"""Llama-2 judges with and without aggregation: gains that follow from printed numbers,
-rows of a run. The notebooks of HD-Eval's Tables 6 and 7 beside this call it.
+"""HD-Eval, Tables 6 and 7: Llama-2 judges with and without aggregation.
+
+The notebooks `table_06_small_judges_topical_chat` and `table_07_small_judges_summeval`
+beside this call it, step by step:
+
+1. `gains` takes the printed rows of gains from the audit: what follows from printed
+numbers alone.
+2. `asked_rows` makes the rows of a run, where Llama-2's answers are kept here or it is
+asked: the judge alone, and its scores of the criteria aggregated. `reason` says what is
+missing where it was not.
+3. `of_miniature` shows the miniature judge's own table, set apart, where that was asked
+instead.
 """
 
 from __future__ import annotations
@@ -17,24 +27,40 @@ from nlgeval_lib.study import criteria_scores, judged_rows
 def gains(table: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What follows from printed numbers: the rows of gains, and which aggregator they
     are of.
+
+    table: "table_06" or "table_07".
+    Returns: for `out.compare`, `row, column, statistic, value, route`; and for the
+    page, a row a block: which aggregator its gains are over, the means of both, and
+    whether it is the better.
+    Source: HD-Eval, captions of Tables 6 and 7.
     """
-    found = papers.audit("hdeval", tables=table).query("rule == 'percent change'")
+    findings = papers.audit("hdeval", tables=table).query("rule == 'percent change'")
     rows = []
     chosen = []
-    for relation in found.itertuples():
-        if relation.relation == "of the best overall row":
+    for finding in findings.itertuples():
+        # One finding of a block says which row its gains are of; the others are gains.
+        if finding.relation == "of the best overall row":
+            block = finding.place.removesuffix(" | Gain (%)")
+            _, _, aggregator = finding.printed.rpartition("+")
             chosen.append(
                 {
-                    "block": relation.place.removesuffix(" | Gain (%)"),
-                    "gains are over": relation.printed.rpartition("+")[2],
-                    "mean of both": relation.note.removeprefix("means "),
-                    "the better": relation.verdict,
+                    "block": block,
+                    "gains are over": aggregator,
+                    "mean of both": finding.note.removeprefix("means "),
+                    "the better": finding.verdict,
                 }
             )
             continue
-        row, column, statistic = relation.place.split(" / ")
-        line = {"row": row, "column": column, "statistic": statistic}
-        rows.append(line | {"value": relation.recomputed, "route": "published"})
+        row, column, statistic = finding.place.split(" / ")
+        rows.append(
+            {
+                "row": row,
+                "column": column,
+                "statistic": statistic,
+                "value": finding.recomputed,
+                "route": "published",
+            }
+        )
     return pd.DataFrame(rows), pd.DataFrame(chosen)
 
 
@@ -44,44 +70,55 @@ def asked_rows(
     data: str,
     shares: Sequence[float],
     seed: int,
-    **asked: Any,
+    **judge: Any,
 ) -> tuple[list[pd.DataFrame], dict[str, Any]]:
-    """The rows of the judges that were asked, alone and aggregated, and the scores of
-    the miniature judge where that was asked; what is missing is noted.
+    """The rows of the judges that were asked, alone and aggregated; what is missing is
+    noted.
 
-    shares: how much of the data each block fits on. asked: engine, model, revision,
-    mode.
+    out: the notebook's output.
+    names: the judges, as the table prints them.
+    data: "topical_chat" or "summeval".
+    shares: how much of the data each block fits on.
+    seed: of the split into training and test rows.
+    judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
+    Returns: a frame a block, for `out.compare`; and judge -> scores of the miniature
+    judge, where that was asked instead.
     """
     rows = []
     mini = {}
     for name in names:
-        made = study.judge_scores(out.id, name, **asked)
-        if not made.available:
-            out.missing(f"criteria scores of {name}", made.why)
+        judged = study.judge_scores(out.id, name, **judge)
+        if not judged.available:
+            out.missing(f"criteria scores of {name}", judged.why)
             continue
-        if miniature.was_asked(made):
-            mini[name] = made
+        if miniature.was_asked(judged):
+            mini[name] = judged
             continue
-        own = criteria_scores.of_judge(data, made)
-        criteria = f"{made.coverage} scores of {len(made.criteria)} criteria"
-        out.note(f"{name}: {criteria}, {made.signature}")
+        criteria = criteria_scores.of_judge(data, judged)
+        coverage = f"{judged.coverage} scores of {len(judged.criteria)} criteria"
+        out.note(f"{name}: {coverage}, {judged.signature}")
+        # The judge alone, asked once for the aspect: the first row of a block.
         plain = judged_rows.judged_rows(
-            out.id, own.items, {name: f"{name}, alone"}, **asked
+            out.id, criteria.items, {name: f"{name}, alone"}, **judge
         )
-        for why in plain.lacking.values():
-            out.missing(f"{name} alone", why)
+        for reason in plain.lacking.values():
+            out.missing(f"{name} alone", reason)
         alone = plain.scores.get(name)
+        # A block a share: its rows with each aggregator.
         for share in shares:
             block = f"{share:.0%} data | {name}"
-            found = criteria_scores.tables_6_and_7(
-                own, block, share, seed=seed, alone=alone
+            table = criteria_scores.tables_6_and_7(
+                criteria, block, share, seed=seed, alone=alone
             )
-            rows.append(made.signed(found))
+            rows.append(judged.signed(table))
     return rows, mini
 
 
 def reason(output: str) -> str:
-    """Why the printed rows are empty without a run."""
+    """Why the printed rows are empty without a run, and the command that makes it.
+
+    output: the notebook's output, by its id.
+    """
     return (
         "needs a run: Llama-2-chat's scores of HD-Eval's criteria; with a GPU: "
         f"nlgeval completions --output {output} --engine vllm"
@@ -91,17 +128,21 @@ def reason(output: str) -> str:
 def of_miniature(
     out: report.Output, mini: dict[str, Any], data: str, seed: int
 ) -> report.Table | None:
-    """The miniature judge's own table, set apart; None where it was not asked."""
+    """The miniature judge's own table, set apart; None where it was not asked.
+
+    out: the notebook's output.
+    mini: what `asked_rows` gives second.
+    data: the data set in whose place it was asked.
+    seed: of the split into training and test rows.
+    """
     if not mini:
         return None
     miniature.set_apart(out, mini)
-    own = criteria_scores.of_judge(data, next(reversed(mini.values())))
+    # Every name was answered by one and the same miniature judge.
+    last_scores = next(reversed(mini.values()))
+    criteria = criteria_scores.of_judge(data, last_scores)
     frame = criteria_scores.tables_6_and_7(
-        own, "50% data | miniature judge", 0.5, seed=seed
+        criteria, "50% data | miniature judge", 0.5, seed=seed
     )
     caption = "The miniature judge on its own texts: its scores of criteria, aggregated"
-    return out.frame(
-        frame.assign(route="mini"),
-        "mini",
-        caption,
-    )
+    return out.frame(frame.assign(route="mini"), "mini", caption)

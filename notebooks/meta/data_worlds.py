@@ -4,11 +4,19 @@ have them, heavy tails, broken systems, families, topics; and what the defaults 
 
 Two judges correlate alike with the ratings, and see different parts: the first follows
 systems (or topics), the second outputs. A twin sees what the first does.
+
+The worlds are rows of `data_worlds.csv` beside this file: a new one is a row there. The
+long run (`make levels`, tools/levels.py) calls `measure` for each world, level and
+coefficient; the notebook `inference_levels` beside this and `docs/statistics.md` show
+its rows: `committed`, `summary`, `page_lines`, `again_lines`, `cells_beyond`. In
+`measure`, `draw` makes data sets, and `truth` says what an interval has to hold and how
+far the second judge has to follow outputs to equal the first.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -26,6 +34,7 @@ from nlgeval_lib.meta.levels import plan
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
+# what came of one data set, as 0 or 1 but for the width; NaN where it does not apply:
 # held or rejected, width, one system carries it, leaves the interval without
 Outcome = tuple[float, float, float, float]
 # shares of a judge's variance between systems, between inputs and left over, and of the
@@ -41,13 +50,21 @@ SAME = 1e-9  # values of ranks that differ by rounding are one
 # seeds of the run by which the rules were made, and of one that they had not seen
 FIRST = 0
 FRESH = 1
+# of the long run's table; `measure` says what they are
 COLUMNS = ["world", "size", "level", "coef", "method", "what", "rate", "se", "width"]
 COLUMNS += ["one_system", "leaves", "sims", "seed"]
 
 
 class World(NamedTuple):
-    """What a world is: its effects from a data set's aspect, or by a law; how many
-    systems a family has, and inputs a topic.
+    """What a world is.
+
+    what: in words.
+    systems, inputs: the size of its data sets.
+    data, aspect: the data set that its effects are drawn from; empty for a law.
+    law: of the systems' effects: "normal", "t3" (t with 3 degrees of freedom), "broken"
+    (one in eight far below); empty with a data set.
+    family: systems of a family, 1 for none.
+    topic: inputs of a topic, 1 for none.
     """
 
     what: str
@@ -61,17 +78,14 @@ class World(NamedTuple):
 
     @property
     def size(self) -> tuple[int, int]:
+        """Systems and inputs."""
         return self.systems, self.inputs
 
 
 def _worlds() -> dict[str, World]:
     """The worlds of the table beside this file, by name."""
     path = Path(__file__).with_suffix(".csv")
-    table = pd.read_csv(
-        path,
-        index_col="world",
-        keep_default_na=False,
-    )
+    table = pd.read_csv(path, index_col="world", keep_default_na=False)
     worlds = {}
     for row in table.itertuples():
         name, *fields = row
@@ -83,7 +97,13 @@ WORLDS = _worlds()
 
 
 class Judged(NamedTuple):
-    """Scores and ratings, `[system, input]` each."""
+    """One data set: scores and ratings, `[system, input]` each, NaN where there is no
+    output.
+
+    first, second: the two judges.
+    twin: a judge that sees what the first does.
+    ratings: on the data set's scale, or of variance 1 by a law.
+    """
 
     first: Floats
     twin: Floats
@@ -93,25 +113,22 @@ class Judged(NamedTuple):
 
 @functools.cache
 def effects(dataset: str, aspect: str) -> tuple[Floats, Floats, Floats, Floats]:
-    """A data set's effects of systems (about the mean of all), of inputs, what is left
-    over of each output (NaN where there is none), and the values that ratings have.
+    """The effects that the ratings of a data set are the sum of.
+
+    aspect: of its ratings.
+    Returns: effects of systems (about the mean of all), of inputs (about 0), what is
+    left over of each output `[system, input]` (NaN where there is none), and the values
+    that ratings have, sorted.
     """
     frame = datasets.of_numbers(dataset)
     frame = frame[frame["aspect"] == aspect]
-    table = frame.pivot_table(
-        "human",
-        "system_id",
-        "input_id",
-        sort=False,
-    ).to_numpy()
-    inputs = np.nanmean(table, axis=0) - np.nanmean(table)
-    systems = np.nanmean(table, axis=1)
-    return (
-        systems,
-        inputs,
-        table - systems[:, None] - inputs,
-        np.unique(table[~np.isnan(table)]),
-    )
+    wide = frame.pivot_table("human", "system_id", "input_id", sort=False)
+    ratings = wide.to_numpy()  # [system, input]
+    inputs = np.nanmean(ratings, axis=0) - np.nanmean(ratings)
+    systems = np.nanmean(ratings, axis=1)
+    left_over = ratings - systems[:, None] - inputs
+    values = np.unique(ratings[~np.isnan(ratings)])
+    return systems, inputs, left_over, values
 
 
 def draw(
@@ -119,24 +136,32 @@ def draw(
 ) -> Judged:
     """Both judges, the twin and the ratings.
 
-    load: how far the second judge follows outputs, in [0, 1]. of_systems: what draws
-    the systems and what judges make of them; one that begins anew draws the same.
+    name: of the world.
+    size: (systems, inputs).
+    rng: draws all but the systems.
+    load: how far the second judge follows outputs, in [0, 1].
+    of_systems: what draws the systems and what judges make of them; one that begins
+    anew draws the same.
     """
     world = WORLDS[name]
     make = _of_data if world.data else _of_law
     ratings, followed, outputs = make(world, size, rng, of_systems)
     absent = np.isnan(ratings)
-    sides = []
+    judges = []
+    # The first judge and its twin follow systems (or topics), the second outputs.
     for follows, sees in ((FOLLOWS, 0.0), (FOLLOWS, 0.0), (0.0, load)):
         systems = _of_systems(world, size[0], of_systems)[:, None]
         inputs = _of_inputs(world, size[1], rng)[None]
-        rest = _mixed(sees, outputs, rng.normal(size=size))
+        left_over = _mixed(sees, outputs, rng.normal(size=size))
+        # What has the largest share of a judge's variance but for what is left over:
+        # topics where there are some, else systems.
         if world.topic > 1:
-            parts = _mixed(follows, followed, inputs), systems, rest
+            parts = _mixed(follows, followed, inputs), systems, left_over
         else:
-            parts = _mixed(follows, followed, systems), inputs, rest
-        sides.append(np.where(absent, np.nan, _weighted(JUDGE, parts)))
-    return Judged(*sides, ratings)
+            parts = _mixed(follows, followed, systems), inputs, left_over
+        scores = _weighted(JUDGE, parts)
+        judges.append(np.where(absent, np.nan, scores))
+    return Judged(*judges, ratings)
 
 
 def _weighted(shares: Sequence[float], parts: Sequence[Floats]) -> Floats:
@@ -145,64 +170,50 @@ def _weighted(shares: Sequence[float], parts: Sequence[Floats]) -> Floats:
     return first * parts[0] + second * parts[1] + third * parts[2]
 
 
-def _mixed(
-    share: float,
-    effect: Floats,
-    own: Floats,
-) -> Floats:
-    """An effect of variance 1 that correlates by `share` with the first."""
-    return share * effect + math.sqrt(1 - share**2) * own
+def _mixed(share: float, effect: Floats, noise: Floats) -> Floats:
+    """An effect of variance 1 that correlates by `share` with the first.
+
+    effect, noise: of variance 1, independent of each other.
+    """
+    return share * effect + math.sqrt(1 - share**2) * noise
 
 
-def _of_systems(
-    world: World,
-    number: int,
-    rng: Rng,
-    law: str = "normal",
-) -> Floats:
-    """Effects of systems of variance 1; those of a family share most of theirs."""
+def _of_systems(world: World, number: int, rng: Rng, law: str = "normal") -> Floats:
+    """Effects of systems of variance 1; those of a family share most of theirs.
+
+    law: "normal", "t3" or "broken"; families are normal whatever it is.
+    """
     if world.family > 1:
-        families = np.repeat(rng.normal(size=-(-number // world.family)), world.family)
-        return _mixed(
-            math.sqrt(SHARED),
-            families[:number],
-            rng.normal(size=number),
-        )
+        n_families = -(-number // world.family)
+        families = np.repeat(rng.normal(size=n_families), world.family)
+        return _mixed(math.sqrt(SHARED), families[:number], rng.normal(size=number))
     effect = rng.normal(size=number)
     if law == "t3":
+        # A t of 3 degrees of freedom over the root of 3, so that its variance is 1.
         effect /= np.sqrt(rng.chisquare(3, number))
     elif law == "broken":
         share = 1 / 8
-        effect -= BROKEN * ((rng.random(number) < share) - share)
+        is_broken = rng.random(number) < share
+        effect -= BROKEN * (is_broken - share)
         effect /= math.sqrt(1 + BROKEN**2 * share * (1 - share))
     return effect
 
 
-def _of_inputs(
-    world: World,
-    number: int,
-    rng: Rng,
-) -> Floats:
+def _of_inputs(world: World, number: int, rng: Rng) -> Floats:
     """Effects of inputs of variance 1; those of a topic are one."""
-    topics = rng.normal(size=-(-number // world.topic))
+    n_topics = -(-number // world.topic)
+    topics = rng.normal(size=n_topics)
     return np.repeat(topics, world.topic)[:number]
 
 
 def _of_law(
     world: World, size: tuple[int, int], rng: Rng, of_systems: Rng
 ) -> tuple[Floats, Floats, Floats]:
-    """Ratings by a law, the effects that the first judge follows, and the second's."""
-    systems = _of_systems(
-        world,
-        size[0],
-        of_systems,
-        world.law,
-    )[:, None]
-    inputs = _of_inputs(
-        world,
-        size[1],
-        rng,
-    )[None]
+    """Ratings by a law `[system, input]`, the effects that the first judge follows, and
+    the second's; arguments as for `draw`.
+    """
+    systems = _of_systems(world, size[0], of_systems, world.law)[:, None]
+    inputs = _of_inputs(world, size[1], rng)[None]
     outputs = rng.normal(size=size)
     if world.topic > 1:
         ratings = _weighted(BY_TOPIC, (inputs, systems, outputs))
@@ -215,8 +226,10 @@ def _of_data(
     world: World, size: tuple[int, int], rng: Rng, of_systems: Rng
 ) -> tuple[Floats, Floats, Floats]:
     """The same with the effects of a data set, drawn with replacement; what is left
-    over is of the same system. Ratings are those nearest on the scale; as the parts are
-    drawn apart, fewer are at its top (SummEval's consistency: about .55 for .83).
+    over is of the same system.
+
+    Ratings are those nearest on the scale; as the parts are drawn apart, fewer are at
+    its top (SummEval's consistency: about .55 for .83).
     """
     systems, inputs, outputs, values = effects(world.data, world.aspect)
     if of_systems is rng:
@@ -224,156 +237,95 @@ def _of_data(
     else:
         # Of systems that stay, two may not be one and the same.
         drawn = of_systems.permutation(len(systems))[: size[0]]
-    places = rng.integers(
-        0,
-        len(inputs),
-        size,
-    )
+    # What is left over comes from any output of the same system.
+    places = rng.integers(0, len(inputs), size)
     left_over = outputs[drawn[:, None], places]
-    ratings = (
-        systems[drawn][:, None]
-        + inputs[
-            rng.integers(
-                0,
-                len(inputs),
-                size[1],
-            )
-        ]
-    )
+    drawn_inputs = rng.integers(0, len(inputs), size[1])
+    ratings = systems[drawn][:, None] + inputs[drawn_inputs]
     ratings = ratings + left_over
     on_scale = _nearest(ratings, values)
+    # An output that the data set has not has no rating here either.
+    rated = np.where(np.isnan(left_over), np.nan, on_scale)
+    # Both effects that judges follow are of variance 1.
     followed = (systems[drawn] - systems.mean()) / systems.std()
-    return (
-        np.where(
-            np.isnan(left_over),
-            np.nan,
-            on_scale,
-        ),
-        followed[:, None],
-        np.nan_to_num(left_over) / np.nanstd(outputs),
-    )
+    of_outputs = np.nan_to_num(left_over) / np.nanstd(outputs)
+    return rated, followed[:, None], of_outputs
 
 
 def _nearest(ratings: Floats, values: Floats) -> Floats:
     """The value of the scale that is nearest to each rating."""
+    # The two values that each rating lies between; beyond the ends, the two last.
     above = np.searchsorted(values, ratings)
     above = np.clip(above, 1, len(values) - 1)
-    to_lower = ratings - values[above - 1]
-    to_higher = values[above] - ratings
-    return np.where(to_lower < to_higher, values[above - 1], values[above])
+    lower = values[above - 1]
+    higher = values[above]
+    return np.where(ratings - lower < higher - ratings, lower, higher)
 
 
 # -- the truth
 
 
 @functools.cache
-def truth(
-    name: str,
-    coef: str,
-    level: str,
-    alike: bool = True,
-) -> tuple[float, float]:
+def truth(name: str, coef: str, level: str, alike: bool = True) -> tuple[float, float]:
     """The first judge's coefficient over all systems and inputs there could be, and the
     load with which the second has the same.
 
-    alike: False where the load is not asked for.
+    name: of the world.
+    coef, level: as for `meta.correlate`.
+    alike: False where the load is not asked for; it is then .5, without meaning.
     """
-    target = float(
-        np.mean(
-            _large(
-                name,
-                coef,
-                level,
-                0.0,
-                0,
-            )
-        )
-    )
-    low, high = 0.0, 1.0
+    target = float(np.mean(_large(name, coef, level, 0.0, "first")))
+    # The second judge's coefficient grows with its load: ten halvings.
+    low = 0.0
+    high = 1.0
     for _ in range(10 if alike else 0):
         load = (low + high) / 2
-        if (
-            np.mean(
-                _large(
-                    name,
-                    coef,
-                    level,
-                    load,
-                    2,
-                )
-            )
-            < target
-        ):
+        second = np.mean(_large(name, coef, level, load, "second"))
+        if second < target:
             low = load
         else:
             high = load
     return target, (low + high) / 2
 
 
-def _large(
-    name: str,
-    coef: str,
-    level: str,
-    load: float,
-    judge: int,
-) -> list[float]:
-    """The coefficient in six large data sets, which are the same at every call."""
-    systems, inputs = 1200, 80
+def _large(name: str, coef: str, level: str, load: float, judge: str) -> list[float]:
+    """The coefficient in six large data sets, which are the same at every call.
+
+    judge: "first" or "second".
+    """
+    systems = 1200
+    inputs = 80
+    # At system level the number of inputs belongs to what is measured.
     if level == "system":
         inputs = WORLDS[name].size[1]
+    # A topic counts once, so that many of them are needed.
     if WORLDS[name].topic > 1:
-        systems, inputs = 50, 2000
+        systems = 50
+        inputs = 2000
     values = []
     for number in range(6):
         rng = np.random.default_rng([9, number])
-        judged = draw(
-            name,
-            (systems, inputs),
-            rng,
-            load,
-            rng,
-        )
-        values.append(
-            plan(
-                judged[judge],
-                judged.ratings,
-                coef,
-                level,
-            ).value
-        )
+        judged = draw(name, (systems, inputs), rng, load, rng)
+        scores = getattr(judged, judge)
+        values.append(plan(scores, judged.ratings, coef, level).value)
     return values
 
 
-def truth_of_these(
-    name: str,
-    coef: str,
-    level: str,
-    systems: int,
-    seed: int,
-) -> float:
-    """The first judge's coefficient over all inputs, for the systems of a seed."""
-    inputs = 4000
-    if level == "system":
-        inputs = 1000
+def truth_of_these(name: str, coef: str, level: str, systems: int, seed: int) -> float:
+    """The first judge's coefficient over all inputs, for the systems of a seed.
+
+    name: of the world.
+    systems: how many.
+    seed: what draws them.
+    """
+    inputs = 1000 if level == "system" else 4000
     values = []
     for number in range(4):
         rng = np.random.default_rng([8, number])
+        # Begun anew, so that it draws the same systems.
         of_systems = np.random.default_rng(seed)
-        judged = draw(
-            name,
-            (systems, inputs),
-            rng,
-            0.0,
-            of_systems,
-        )
-        values.append(
-            plan(
-                judged.first,
-                judged.ratings,
-                coef,
-                level,
-            ).value
-        )
+        judged = draw(name, (systems, inputs), rng, 0.0, of_systems)
+        values.append(plan(judged.first, judged.ratings, coef, level).value)
     return float(np.mean(values))
 
 
@@ -385,16 +337,24 @@ def measure(
 ) -> list[dict[str, Any]]:
     """How often does each default reject at .05, and hold the truth? A row a method.
 
-    "auto" and, over systems and inputs, "careful"; "grouped" knows families or topics;
-    "these" (by topic, where there are some) holds for the systems at hand. At system level the test compares
-    the first judge with its twin, else with the second judge. one_system: the share of
-    data sets in which one system makes more than half of the variance; leaves: in which
-    the value without the most influential leaves the interval.
+    At system level the test compares the first judge with its twin, else with the
+    second judge.
+
+    name: of the world.
+    level, coef: as for `meta.correlate`.
+    sims: data sets.
+    seed: of all that is drawn.
+    Returns: rows of `COLUMNS`. method: "auto" and, over systems and inputs, "careful";
+    "grouped" knows families or topics; "these" (by topic, where there are some) holds
+    for the systems at hand. what: "level" or "coverage". one_system: the share of data
+    sets in which one system makes more than half of the variance; leaves: in which the
+    value without the most influential leaves the interval.
     """
     world = WORLDS[name]
     seeds = [seed, *world.size, list(WORLDS).index(name)]
     rng = np.random.default_rng(seeds)
     outcomes: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    # Two systems allow an answer for these systems alone.
     if world.systems > 2:
         target, load = truth(name, coef, level, level != "system")
         for _ in range(sims):
@@ -406,10 +366,10 @@ def measure(
     cell = f"{world.systems}x{world.inputs}"
     rows = []
     for (method, what), listed in sorted(outcomes.items()):
-        rate, *others = np.mean(listed, axis=0).tolist()
+        rate, *further_means = np.mean(listed, axis=0).tolist()
         se = math.sqrt(rate * (1 - rate) / len(listed))
         values = (name, cell, level, coef, method, what, rate, se)
-        row = (*values, *others, len(listed), seed)
+        row = (*values, *further_means, len(listed), seed)
         rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
 
@@ -423,45 +383,42 @@ def _of_these(name: str, coef: str, level: str, sims: int, seed: int) -> list[Ou
     rng = np.random.default_rng([seed, list(WORLDS).index(name), 1])
     outcomes = []
     for _ in range(sims):
+        # Begun anew, so that each data set has the same systems.
         of_systems = np.random.default_rng(seed)
         judged = draw(name, world.size, rng, 0.0, of_systems)
+        topics = _together(world).get("input_groups")
         judge = meta.correlate(
-            judged.first,
-            judged.ratings,
-            coef,
-            level,
-            input_groups=_together(world).get("input_groups"),
+            judged.first, judged.ratings, coef, level, input_groups=topics
         )
         these = judge.these_systems
         assert these is not None
-        held = these.low <= target + SAME and target - SAME <= these.high
+        holds = these.low <= target + SAME and target - SAME <= these.high
         width = these.high - these.low
-        outcomes.append((float(held), width, math.nan, math.nan))
+        outcomes.append((float(holds), width, math.nan, math.nan))
     return outcomes
 
 
 def _outcomes(
     world: World, judged: Judged, coef: str, level: str, target: float
 ) -> dict[tuple[str, str], Outcome]:
-    """Of one data set: what each method does."""
+    """Of one data set: (method, "level" or "coverage") -> what the method does.
+
+    target: the truth.
+    """
     rival = judged.twin if level == "system" else judged.second
     sides = judged.first, rival, judged.ratings
     outcomes = {}
     for method, groups in {"auto": {}, "grouped": _together(world)}.items():
         if method == "grouped" and not groups:
             continue
-        compared = meta.compare(
-            *sides,
-            coef,
-            level,
-            "auto",
-            **groups,
-        )
+        compared = meta.compare(*sides, coef, level, "auto", **groups)
         judge = meta.correlate(
             judged.first, judged.ratings, coef, level, ci="auto", **groups
         )
         outcomes[method, "level"] = _rejected(compared.p)
         outcomes[method, "coverage"] = _held(judge, target)
+        # The same numbers judged by the careful degrees of freedom: nothing is drawn
+        # or computed anew.
         if method == "auto" and compared.spread is not None:
             careful = replace(compared.spread, careful=True)
             p, _ = jackknife.p_value(compared.difference, careful)
@@ -474,7 +431,7 @@ def _outcomes(
 
 
 def _together(world: World) -> dict[str, Any]:
-    """The families and topics of a world, as arguments of `meta`."""
+    """The families and topics of a world, as arguments of `meta`; empty without any."""
     systems, inputs = world.size
     together: dict[str, Any] = {}
     if world.family > 1:
@@ -494,12 +451,13 @@ def _held(judge: meta.Correlation, target: float) -> Outcome:
     of it.
     """
     influence = judge.influence
-    one_system = leaves = math.nan
+    one_system = math.nan
+    leaves = math.nan
     if influence is not None:
         one_system = float(influence.share > 0.5)
         leaves = float(influence.outside)
-    held = judge.low <= target <= judge.high
-    return float(held), judge.high - judge.low, one_system, leaves
+    holds = judge.low <= target <= judge.high
+    return float(holds), judge.high - judge.low, one_system, leaves
 
 
 def committed(seed: int = FIRST) -> Any:
@@ -510,28 +468,32 @@ def committed(seed: int = FIRST) -> Any:
 
 
 def summary(seed: int = FIRST) -> Any:
-    """The worst rate of each method over levels and coefficients: a row a world, a
-    column a method and what was measured.
+    """The worst rate of each method over levels and coefficients: the highest level,
+    the lowest coverage.
+
+    seed: of the run, `FIRST` or `FRESH`.
+    Returns: a row a world, a column a method and what was measured.
     """
     runs = committed(seed)
     columns = {}
     for what, worst in (("level", "max"), ("coverage", "min")):
-        part = runs[runs["what"] == what]
-        table = part.groupby(["world", "method"], sort=False)["rate"].agg(worst)
-        for method, rates in table.unstack("method").items():
+        measured = runs[runs["what"] == what]
+        of_method = measured.groupby(["world", "method"], sort=False)
+        worst_rates = of_method["rate"].agg(worst).unstack("method")
+        for method, rates in worst_rates.items():
             columns[f"{method}, {what}"] = rates
-    order = ["auto", "careful", "grouped", "these"]
-    names = [
-        f"{method}, {what}"
-        for method in order
-        for what in ("level", "coverage")
-        if f"{method}, {what}" in columns
-    ]
+    # The columns that there are, in a fixed order.
+    methods = ("auto", "careful", "grouped", "these")
+    names = []
+    for method, what in itertools.product(methods, ("level", "coverage")):
+        name = f"{method}, {what}"
+        if name in columns:
+            names.append(name)
     return pd.DataFrame(columns).reindex(list(WORLDS))[names]
 
 
 def page_lines() -> list[str]:
-    """The table of `docs/statistics.md`: the worst rate of each method in each world,
+    """The table of `docs/statistics.md`, a line a world: the worst rate of each method,
     bold beyond its bar.
     """
     table = summary()
@@ -550,25 +512,30 @@ def again_lines() -> list[str]:
     first = summary(FIRST)
     fresh = summary(FRESH)
     lines = []
-    for world in WORLDS:
-        for name in first.columns:
-            rates = first.at[world, name], fresh.at[world, name]
-            if _beyond(name, rates[0]) == _beyond(name, rates[1]):
-                continue
-            cells = [world, name, *(_shown(name, rate) for rate in rates)]
-            lines.append(f"| {' | '.join(cells)} |")
+    for world, name in itertools.product(WORLDS, first.columns):
+        first_rate = first.at[world, name]
+        fresh_rate = fresh.at[world, name]
+        if _beyond(name, first_rate) == _beyond(name, fresh_rate):
+            continue
+        cells = [world, name, _shown(name, first_rate), _shown(name, fresh_rate)]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
 def cells_beyond(what: str, method: str) -> tuple[int, int, int, int]:
-    """How many cells of a method there are; beyond their bar with the first seed, with
-    the fresh one, and with both.
+    """How many cells of a method are beyond their bar.
+
+    what: "level" or "coverage".
+    method: as in the rows of `measure`.
+    Returns: how many cells there are; beyond their bar with the first seed, with the
+    fresh one, and with both.
     """
     verdicts = []
     for seed in (FIRST, FRESH):
         runs = committed(seed)
-        part = runs[(runs["what"] == what) & (runs["method"] == method)]
-        rates = part.set_index(["world", "level", "coef"])["rate"]
+        of_method = runs[(runs["what"] == what) & (runs["method"] == method)]
+        # The index lets cells of both seeds meet.
+        rates = of_method.set_index(["world", "level", "coef"])["rate"]
         verdicts.append(rates.map(functools.partial(_beyond, what)))
     first, fresh = verdicts
     both = first & fresh
@@ -576,11 +543,20 @@ def cells_beyond(what: str, method: str) -> tuple[int, int, int, int]:
 
 
 def _beyond(name: str, rate: float) -> bool:
-    """Whether a rate is beyond its bar; the name ends in what was measured."""
-    return rate > 0.10 if name.endswith("level") else rate < 0.90
+    """Whether a rate is beyond its bar: a level above .10, a coverage below .90.
+
+    name: ends in what was measured.
+    """
+    if name.endswith("level"):
+        return rate > 0.10
+    return rate < 0.90
 
 
 def _shown(name: str, rate: float) -> str:
     """A rate, bold beyond its bar."""
-    text = "" if math.isnan(rate) else f"{rate:.3f}".lstrip("0")
-    return f"**{text}**" if _beyond(name, rate) else text
+    text = ""
+    if not math.isnan(rate):
+        text = f"{rate:.3f}".lstrip("0")
+    if _beyond(name, rate):
+        return f"**{text}**"
+    return text

@@ -1,7 +1,11 @@
 """Scripted teachers for the pipelines: they know the errors that were built into the
 mini set, and slip on purpose.
 
-For tests, teaching and trying a pipeline out; a set made with one is for nothing else.
+The notebook `pipelines` beside this runs both data pipelines with them: `MiniTeacher`
+stands for the large model that wrote TIGERScore's MetricInstruct, `FeedbackTeacher` for
+the one that wrote Prometheus' feedback collection. Each slip is what one filter of the
+pipeline is to catch, so that one can see whether it does. For tests, teaching and
+trying a pipeline out; a set made with one is for nothing else.
 """
 
 from __future__ import annotations
@@ -25,8 +29,11 @@ TASKS = {
     "question": "LF-QA",
     "arithmetic": "MathQA",
 }
+# what a teacher may do wrong: each is what one filter is to catch
 SLIPS = ("cut", "location", "severity", "aspect", "reference", "unreasonable")
+# an aspect that the prompt of the synthetic channel asks an error of
 _ASKED = re.compile(r"^\d+\. An error of (?P<aspect>[^:\n]+):", re.MULTILINE)
+# slip -> the fields of an error that it makes wrong
 _WRONG: dict[str, dict[str, Any]] = {
     "location": {"error_location": "words that nobody wrote"},
     "severity": {"severity": "Minor", "score_reduction": 5},
@@ -38,8 +45,11 @@ _WRONG: dict[str, dict[str, Any]] = {
 def mini_inputs(
     n: int | None = None, systems: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Rows of the mini set as the MetricInstruct pipeline takes them: the first `n`,
-    of some `systems` or all.
+    """Rows of the mini set as the MetricInstruct pipeline takes them.
+
+    n: only the first so many; None: all.
+    systems: only outputs of these; None: all.
+    Returns: the mini set's columns with `task` and `dataset`.
     """
     frame = datasets.load("mini")
     if systems is not None:
@@ -49,11 +59,12 @@ def mini_inputs(
 
 
 class MiniTeacher:
-    """Answers MetricInstruct's questions about the rows of `real` and `synthetic` from
-    their constructed errors.
+    """Answers MetricInstruct's questions about rows of the mini set from their
+    constructed errors.
 
-    every: one of so many rows has a slip, in turn one of `SLIPS`; 0 for none. Call
-    `.engine()` for the engine.
+    real: the rows of the real-world channel.
+    synthetic: the rows of the synthetic channel; None: the same.
+    every: one of so many rows has a slip, in turn one of `SLIPS`; 0 for none.
     """
 
     def __init__(
@@ -79,14 +90,20 @@ class MiniTeacher:
         """
         if not self.every or place % self.every:
             return ""
-        return SLIPS[place // self.every % len(SLIPS)]
+        turn = place // self.every
+        return SLIPS[turn % len(SLIPS)]
 
     def answer(self, request: Request, draw: int) -> str:
-        """What the teacher says to one request; the request's id names the row."""
+        """What the teacher says to one request.
+
+        request: its id, `channel/...#place`, names the row.
+        draw: every draw gets the same answer.
+        """
         channel = request.id.split("/", 1)[0]
         place = int(request.id.rsplit("#", 1)[1])
         row = self.frames[channel].iloc[place]
         slip = self.slip(place)
+        # The pipeline's questions are known by their words.
         prompt = _prompt(request)
         if 'Answer me "yes" or "no" only' in prompt:
             return "No" if slip == "unreasonable" else "Yes"
@@ -94,6 +111,7 @@ class MiniTeacher:
             return _analysis(row, slip)
         if "generate an incorrect" in prompt:
             return _spoiled(row, prompt, slip)
+        # The first turn of the real-world channel: a list of errors in plain words.
         errors = [f"{error['type']} ({error['severity']})" for error in row["errors"]]
         return "; ".join(errors) or "There is no error."
 
@@ -106,12 +124,16 @@ def _prompt(request: Request) -> str:
 def _error(slip: str, **fields: Any) -> dict[str, Any]:
     """An error in the fields of an analysis, wrong in one of them where the row slips
     in it.
+
+    slip: one of `SLIPS`, or empty.
     """
     return fields | _WRONG.get(slip, {})
 
 
 def _analysis(row: pd.Series, slip: str) -> str:
-    """The row's errors as an analysis in JSON."""
+    """The row's errors as an analysis in JSON; with the slip "cut" its first two
+    thirds.
+    """
     aspects = list(find_task(row["task"]).aspects)
     errors = {}
     for number, error in enumerate(row["errors"], start=1):
@@ -119,7 +141,8 @@ def _analysis(row: pd.Series, slip: str) -> str:
         if error["correction"]:
             advice = f"write {error['correction']!r} in its place"
         # Any rule that gives equal types the same aspect will do.
-        aspect = aspects[sum(map(ord, error["type"])) % len(aspects)]
+        code = sum(map(ord, error["type"]))
+        aspect = aspects[code % len(aspects)]
         kind = error["type"].replace("_", " ")
         errors[f"error_{number}"] = _error(
             slip,
@@ -130,12 +153,16 @@ def _analysis(row: pd.Series, slip: str) -> str:
             score_reduction=error["penalty"],
         )
     text = json.dumps({"errors": errors}, ensure_ascii=False)
-    return text[: len(text) * 2 // 3] if slip == "cut" and errors else text
+    if slip == "cut" and errors:
+        return text[: len(text) * 2 // 3]
+    return text
 
 
 def _spoiled(row: pd.Series, prompt: str, slip: str) -> str:
     """The reference with a sentence too many for each aspect asked for, and the
     analysis of these errors.
+
+    prompt: names the aspects; where it names none, the teacher chooses two itself.
     """
     aspects = _ASKED.findall(prompt)
     head = ""
@@ -165,6 +192,7 @@ def _spoiled(row: pd.Series, prompt: str, slip: str) -> str:
 
 # -- the feedback collection
 
+# score -> the system of the mini set whose outputs deserve it
 GRADES = {
     "5": "clean",
     "4": "broken_grammar",
@@ -172,11 +200,13 @@ GRADES = {
     "2": "wrong_value",
     "1": "off_topic",
 }
+# kind of piece -> the slips that it may have
 PIECE_SLIPS = {
     "rubric": ("cut", "levels", "empty"),
     "problem": ("next", "empty"),
     "response": ("score", "length", "next"),
 }
+# what made-up rubrics are about
 _TOPICS = (
     "plan",
     "letter",
@@ -199,7 +229,7 @@ class FeedbackTeacher:
     problem, its outputs are responses.
 
     every: one of so many rubrics and problems has a slip, and half as many responses; 0
-    for none. Call `.engine()`.
+    for none.
     """
 
     def __init__(self, *, every: int = 5) -> None:
@@ -212,15 +242,18 @@ class FeedbackTeacher:
         return ScriptedEngine(self.answer, model="scripted-feedback-teacher")
 
     def answer(self, request: Request, draw: int) -> str:
-        """What the teacher says to one draw of a request. The request's id names the
-        piece: rubrics are seeds from 0, or from 100 at even numbers, each paraphrase
-        after its own; `rubric/draw/score-n` is a response.
+        """What the teacher says to one draw of a request.
+
+        request: its id names the piece: rubrics are seeds from 0, or from 100 at even
+        numbers, each paraphrase after its own; `rubric/draw/score-n` is a response.
+        draw: of several problems for one rubric each is another.
         """
         rubric, *response = request.id.split("/")
-        kind, number = rubric.split("-")[:2]
-        place = int(number)
+        kind, position = rubric.split("-")[:2]
+        place = int(position)
         if kind != "seed":
             place = 100 + 2 * place + rubric.endswith("-p")
+        # Problems and responses of one rubric get numbers of their own: up to 7 draws.
         if response:
             response_draw, score = response
             number = place * 7 + int(response_draw)
@@ -230,7 +263,10 @@ class FeedbackTeacher:
         return self._rubric(place)
 
     def _slip(self, kind: str, number: int) -> str:
-        """Which slip a piece of this kind has, empty for none."""
+        """Which slip a piece has, empty for none.
+
+        kind: "rubric", "problem" or "response". number: of the piece.
+        """
         every = self.every * 2 + 1 if kind == "response" else self.every
         if not self.every or number % every != every - 1:
             return ""
@@ -243,11 +279,14 @@ class FeedbackTeacher:
         question, is_paraphrase = divmod(number - 100, 2)
         topic = _TOPICS[question % len(_TOPICS)]
         quality = _QUALITIES[question // len(_TOPICS) % len(_QUALITIES)]
-        criteria = f"Is the {topic} that the reply offers {quality} enough for its "
-        criteria += "readers?"
+        criteria = (
+            f"Is the {topic} that the reply offers {quality} enough for its readers?"
+        )
         if is_paraphrase:
-            criteria = f"Would those who read it find the offered {topic} sufficiently "
-            criteria += f"{quality}?"
+            criteria = (
+                f"Would those who read it find the offered {topic} sufficiently "
+                f"{quality}?"
+            )
         if slip == "empty":
             criteria = ""
         record = {"criteria": criteria}
@@ -257,7 +296,9 @@ class FeedbackTeacher:
         if slip == "levels":
             del record["score4_description"]
         text = json.dumps(record)
-        return text[: len(text) // 2] if slip == "cut" else f"{text}\n[END]"
+        if slip == "cut":
+            return text[: len(text) // 2]
+        return f"{text}\n[END]"
 
     def _problem(self, number: int) -> str:
         """A problem and its reference answer."""
@@ -270,13 +311,19 @@ class FeedbackTeacher:
         return f"Problem: {problem}{between}Response: {source['reference']} [END]"
 
     def _graded(self, number: int, score: str) -> str:
-        """A response of this score and the feedback to it."""
+        """A response of this score and the feedback to it.
+
+        number: of the piece. score: "1" to "5".
+        """
         slip = self._slip("response", number * 6 + int(score))
         row = self.sources[number % len(self.sources)].loc[GRADES[score]]
         response = row["output"]
         if slip == "length":
             response *= 4
-        verdict = int(score) % 5 + 1 if slip == "score" else score
+        # A wrong score is the next one; after 5 comes 1.
+        verdict = score
+        if slip == "score":
+            verdict = str(int(score) % 5 + 1)
         faults = [error["type"].replace("_", " ") for error in row["errors"]]
         listed = "; ".join(faults) or "nothing to mend"
         feedback = f"The response to {row['input_id']} shows: {listed}. "

@@ -4,6 +4,12 @@
 A data set is system effect + input effect + rest, for two judges and the ratings
 together; the covariances are those of SummEval (GPT-4o-mini and Gemini Flash made
 exchangeable, experts' mean).
+
+The long run (`make levels`, tools/levels.py) calls `measure` for every world, size,
+level and coefficient; the notebook `inference_levels` beside this shows its rows,
+`committed`. In `measure`, `draw` makes data sets by the covariances of `components`,
+and `truth` is what an interval has to hold. A new world is a line in `WORLDS` and its
+covariances in `components`.
 """
 
 from __future__ import annotations
@@ -20,8 +26,9 @@ import numpy.typing as npt
 from nlgeval_lib import files, meta
 
 Floats = npt.NDArray[np.float64]
-LEVEL = 0.05
-CONFIDENCE = 0.95
+LEVEL = 0.05  # at which tests reject
+CONFIDENCE = 0.95  # of intervals
+# world -> what it is
 WORLDS = {
     "con": "consistency; judges exchangeable, r .56",
     "coh": "coherence; judges exchangeable, r .47",
@@ -36,12 +43,18 @@ WORLDS = {
 DEFAULT = ("auto", "williams", "fisher")
 # The most for other methods, which are many fits each.
 FEW = {"sims": 200, "n_perm": 99, "n_boot": 200}
+# of the long run's table; `measure` says what they are
 COLUMNS = ["world", "size", "level", "coef", "method", "what", "rate", "se", "width"]
 COLUMNS += ["one_system", "one_system_covered", "sims", "seed"]
 
 
 def symmetric(judge: float, between: float, human: float, rating: float) -> Floats:
-    """Covariance of (judge, judge, ratings), the judges alike."""
+    """Covariance of (judge, judge, ratings), the judges alike.
+
+    judge, rating: variances of a judge and of the ratings.
+    between: covariance of the judges with each other.
+    human: covariance of a judge with the ratings.
+    """
     return np.array(
         [[judge, between, human], [between, judge, human], [human, human, rating]]
     )
@@ -63,13 +76,20 @@ SUMMEVAL = {
 
 
 def components(world: str) -> list[Floats]:
-    """Covariances between systems, between inputs and left over."""
+    """Covariances between systems, between inputs and left over, each [3, 3] over
+    judge, judge, ratings.
+
+    world: one of `WORLDS`.
+    """
     base = "coh" if world.startswith("coh") else "con"
     parts = [part.copy() for part in SUMMEVAL[base]]
+    # Noise in the second judge: it keeps its variance and shares .6 with the others.
     if world.endswith("-power"):
         for part in parts:
             part[1, [0, 2]] *= 0.6
             part[[0, 2], 1] *= 0.6
+    # The first judge follows the ratings between systems alone, the second in what is
+    # left over alone.
     if world.startswith("struct"):
         covariance = 0.33 if world == "struct-strong" else 0.25
         for part, judge in zip(parts, (0, None, 1), strict=True):
@@ -83,16 +103,22 @@ def components(world: str) -> list[Floats]:
 def draw(
     world: str, size: tuple[int, ...], rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """First judge, second judge and ratings, each `[system, input]`, or flat where
-    the size is a number of rows.
+    """One data set of a world: first judge, second judge and ratings.
+
+    world: one of `WORLDS`.
+    size: (systems, inputs), or (rows,).
+    rng: what draws it.
+    Returns: three matrices `[system, input]`, or three flat vectors.
     """
+    # An effect of a system is the same for all inputs, and the other way round.
     shapes: list[tuple[int, ...]] = [size, size, size]
     if len(size) == 2:
         systems, inputs = size
         shapes = [(systems, 1), (1, inputs), size]
-    data = np.zeros((*size, 3))
+    data = np.zeros((*size, 3))  # the last axis: judge, judge, ratings
     for number, part in enumerate(components(world)):
         shape = shapes[number]
+        # A root of the covariance; a tiny negative eigenvalue is 0.
         values, vectors = np.linalg.eigh(part)
         root = vectors * np.sqrt(np.clip(values, 0, None))
         effect = rng.normal(size=(*shape, 3)) @ root.T
@@ -111,10 +137,14 @@ def draw(
 
 @functools.cache
 def truth(world: str, coef: str, level: str = "dataset", inputs: int = 100) -> float:
-    """The coefficient of the first judge over all systems and inputs there could be; at
-    system level over all systems, with as many inputs each.
+    """The first judge's coefficient over all systems and inputs there could be.
 
-    Closed where the worlds are normal, else the mean of 12 data sets of 1,000 systems.
+    It is closed where the worlds are normal, else the mean of 12 data sets of 1,000
+    systems.
+
+    coef: "pearson", "spearman" or a Kendall's tau.
+    level: "dataset", "input" or "system".
+    inputs: of each system; at system level they are part of what is measured.
     """
     if world == "ord" or (world == "heavy" and coef != "pearson"):
         rng = np.random.default_rng(99)
@@ -123,12 +153,15 @@ def truth(world: str, coef: str, level: str = "dataset", inputs: int = 100) -> f
             first, _, ratings = draw(world, (1000, inputs), rng)
             values.append(meta.correlate(first, ratings, coef, level).value)
         return float(np.mean(values))
+    # How much of each part a level sees: within an input the input's effect is the
+    # same; a system's mean has what is left over of `inputs` outputs.
     weights = {"dataset": (1, 1, 1), "input": (1, 0, 1), "system": (1, 0, 1 / inputs)}
     weighted = []
     for weight, part in zip(weights[level], components(world), strict=True):
         weighted.append(weight * part)
     covariance = np.sum(weighted, axis=0)
     r = covariance[0, 2] / math.sqrt(covariance[0, 0] * covariance[2, 2])
+    # Of a normal law rank coefficients follow from r.
     if coef == "pearson":
         return r
     if coef == "spearman":
@@ -147,44 +180,101 @@ def measure(
     seed: int = 0,
 ) -> list[dict[str, Any]]:
     """How often does each test reject at .05, and each interval of 95 % hold the truth?
-    A row a method, of `COLUMNS`.
+    A row a method.
 
-    size: "16x100", systems and inputs, or "60", rows. tests, cis: as `units=` and
-    `ci=`; "williams" too. sims: how many; `FEW` of the methods that take long. what:
-    level (equal judges), power, or coverage. A p or an interval that is not defined
-    rejects and holds nothing. The columns that are measured: `_Rate`.
+    A p or an interval that is not defined rejects and holds nothing.
+
+    world: one of `WORLDS`.
+    size: "16x100", systems and inputs, or "60", rows.
+    level, coef: as for `meta.correlate`.
+    tests: as `units=` of `meta.compare`; "williams" too.
+    cis: as `ci=` of `meta.correlate`.
+    sims: simulations; `FEW` of the methods that take long.
+    seed: of all that is drawn.
+    Returns: rows of `COLUMNS`. what: level (equal judges), power, or coverage. The
+    columns that are measured are those of `_Rate`.
     """
     shape = tuple(map(int, size.split("x")))
     rng = np.random.default_rng([seed, *shape, list(WORLDS).index(world)])
+    # Intervals are of the first judge, which these worlds leave as it is.
     if world.endswith("-power"):
         cis = ()
     rejected: dict[str, list[bool]] = defaultdict(list)
     intervals: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for number in range(sims):
         first, second, ratings = draw(world, shape, rng)
+        # Methods that take long are left out after the first simulations.
         methods = DEFAULT if number >= FEW["sims"] else (*tests, *cis)
         for name in set(tests) & set(methods):
             p = _p_value(name, first, second, ratings, coef, level, number)
             rejected[name].append(p <= LEVEL)
         for name in set(cis) & set(methods):
-            n_boot = 1000 if name == "auto" else FEW["n_boot"]
-            interval = meta.correlate(
-                first, ratings, coef, level, "drop", name, n_boot, number, CONFIDENCE
-            )
-            ends = (interval.low, interval.high, _hangs_on_one(interval))
-            intervals[name].append(ends)
-    rates = {}
-    for name, outcomes in rejected.items():
-        rates[name, _rejection(world, level)] = _rate(outcomes)
-    if intervals:
-        target = truth(world, coef, level, shape[-1] if level == "system" else 100)
-        for name, listed in intervals.items():
-            rates[name, "coverage"] = _coverage(listed, target)
+            interval = _interval(name, first, ratings, coef, level, number)
+            intervals[name].append(interval)
+    inputs = shape[-1] if level == "system" else 100
+    rates = _rejection_rates(world, level, rejected)
+    rates |= _coverage_rates(world, level, coef, inputs, intervals)
     rows = []
     for (name, measured), rate in sorted(rates.items()):
         row = [world, size, level, coef, name, measured, *rate, seed]
         rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
+
+
+def _interval(
+    name: str, judge: Floats, ratings: Floats, coef: str, level: str, seed: int
+) -> tuple[float, float, float]:
+    """One interval of a judge's correlation: low, high, and what `_hangs_on_one` says.
+
+    name: as in `cis` of `measure`. seed: of resamples.
+    """
+    n_boot = 1000 if name == "auto" else FEW["n_boot"]
+    result = meta.correlate(
+        judge,
+        ratings,
+        coef,
+        level,
+        ci=name,
+        n_boot=n_boot,
+        seed=seed,
+        confidence=CONFIDENCE,
+    )
+    return result.low, result.high, _hangs_on_one(result)
+
+
+def _rejection_rates(
+    world: str, level: str, rejected: dict[str, list[bool]]
+) -> dict[tuple[str, str], _Rate]:
+    """(test, what its rejections measure) -> how often it rejects.
+
+    rejected: test -> whether it does, a boolean a simulation.
+    """
+    measured = _rejection(world, level)
+    rates = {}
+    for name, outcomes in rejected.items():
+        rates[name, measured] = _rate(outcomes)
+    return rates
+
+
+def _coverage_rates(
+    world: str,
+    level: str,
+    coef: str,
+    inputs: int,
+    intervals: dict[str, list[tuple[float, float, float]]],
+) -> dict[tuple[str, str], _Rate]:
+    """(interval, "coverage") -> how often it holds the truth.
+
+    intervals: method -> of each simulation low, high and what `_hangs_on_one` says.
+    """
+    # Without intervals the truth, which may take long, is not asked for.
+    if not intervals:
+        return {}
+    target = truth(world, coef, level, inputs)
+    rates = {}
+    for name, of_method in intervals.items():
+        rates[name, "coverage"] = _coverage(of_method, target)
+    return rates
 
 
 def _rejection(world: str, level: str) -> str:
@@ -193,18 +283,30 @@ def _rejection(world: str, level: str) -> str:
     """
     if world.endswith("-power"):
         return "power"
-    differ = level == "system" and world.startswith("struct")
-    return "power" if differ else "level"
+    # Of two judges that correlate alike over outputs, one alone follows systems.
+    if level == "system" and world.startswith("struct"):
+        return "power"
+    return "level"
 
 
 class _Rate(NamedTuple):
-    """The columns of a row that are measured; the middle three of intervals alone."""
+    """The columns of a row that are measured; the middle three of intervals alone, else
+    NaN.
+
+    rate: the share of simulations in which a test rejects, or an interval holds the
+    truth.
+    se: of the rate, by the number of simulations.
+    width: the mean.
+    one_system: the share with one system of more than half of the variance.
+    one_system_covered: the share of all that are such and hold the truth.
+    sims: simulations.
+    """
 
     rate: float
-    se: float  # of the rate, by the number of simulations
-    width: float  # the mean
-    one_system: float  # the share with one system of more than half of the variance
-    one_system_covered: float  # the share of such that hold the truth
+    se: float
+    width: float
+    one_system: float
+    one_system_covered: float
     sims: int
 
 
@@ -212,6 +314,7 @@ def _rate(outcomes: Sequence[bool] | npt.NDArray[np.bool_]) -> _Rate:
     """The share of simulations with the outcome, and its standard error."""
     n = len(outcomes)
     rate = float(np.mean(outcomes))
+    # Of a share, by the binomial law.
     se = math.sqrt(rate * (1 - rate) / n)
     return _Rate(rate, se, math.nan, math.nan, math.nan, n)
 
@@ -220,8 +323,10 @@ def _coverage(intervals: Sequence[tuple[float, float, float]], target: float) ->
     """How often the intervals hold the target, and how wide they are.
 
     intervals: of each simulation low, high and what `_hangs_on_one` says.
+    target: the truth.
     """
     low, high, one_system = np.array(intervals).T
+    # An interval that is not defined (NaN) holds nothing.
     covered = (low <= target) & (target <= high)
     return _rate(covered)._replace(
         width=float(np.mean(high - low)),
@@ -231,12 +336,13 @@ def _coverage(intervals: Sequence[tuple[float, float, float]], target: float) ->
 
 
 def _hangs_on_one(interval: meta.Correlation) -> float:
-    """Does one system make more than half of the jackknife variance over systems?
-    NaN for another interval.
+    """Does one system make more than half of the jackknife variance over systems? 1 or
+    0; NaN for another interval.
     """
     replicates = interval.replicates
     if not isinstance(replicates, tuple) or replicates[1].units == "rows":
         return math.nan
+    # The value without each system in turn.
     values = replicates[0].without("systems")
     squares = (values - np.nanmean(values)) ** 2
     return float(np.nanmax(squares) > np.nansum(squares) / 2)
@@ -251,13 +357,16 @@ def _p_value(
     level: str,
     seed: int,
 ) -> float:
-    """The p-value of one test that the judges correlate alike with the ratings."""
+    """The p-value of one test that the judges correlate alike with the ratings.
+
+    name: as in `tests` of `measure`. seed: of permutations.
+    """
     if name == "williams":
-        judged = meta.correlate(first, ratings, coef, level)
-        values = [judged.value]
-        for pair in ((second, ratings), (first, second)):
-            values.append(meta.correlate(*pair, coef, level).value)
-        return meta.williams(*values, judged.n_units, coef=coef).p
+        of_first = meta.correlate(first, ratings, coef, level)
+        of_second = meta.correlate(second, ratings, coef, level)
+        between = meta.correlate(first, second, coef, level)
+        values = (of_first.value, of_second.value, between.value)
+        return meta.williams(*values, of_first.n_units, coef=coef).p
     n_perm = 1000 if name == "auto" else FEW["n_perm"]
     return meta.compare(first, second, ratings, coef, level, name, n_perm, seed).p
 

@@ -1,8 +1,9 @@
-"""Hold an archive against the validators of RO-Crate and Croissant:
-`make archive-check`.
+"""Hold an archive against the validators of RO-Crate and Croissant: `make
+archive-check`.
 
 It runs in an environment of its own (requirements/archive.txt) and imports nothing of
-this checkout.
+this checkout. It writes nothing but a temporary folder, and needs no network: the
+context that RO-Crate's validator would fetch is put into its cache first.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
+# what the crate's `@context` names, and the profile that it is held against
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"
 PROFILE = "process-run-crate-0.5"
 # recommendations that are left out: the address of the repository, which is left to
@@ -29,12 +31,18 @@ LEFT_OUT = (
     "process-run-crate-0.5_5.1",
     "ro-crate-1.1_28.1",
 )
-ROWS = 3  # of each data set's table, read through its record
+# how many rows of each data set's table are read through its record
+ROWS = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print what each validator says; exit code 1 where one finds a fault."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print what each validator says; exit code 1 where one finds a fault.
+
+    arguments: of the command line; None for those of this process.
+    """
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("archive")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
@@ -51,6 +59,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _crate(root: Path, cache: Path) -> bool:
     """Whether the crate meets its profile, recommendations included. Public files are
     not asked for at their addresses.
+
+    root: the unpacked archive.
+    cache: where the validator keeps what it fetched; RO-Crate's context is put there.
     """
     keep_context(cache)
     command = [
@@ -76,6 +87,9 @@ def _crate(root: Path, cache: Path) -> bool:
 def keep_context(cache: Path) -> None:
     """Put RO-Crate's context, as the package `rocrate` has it, where the validator
     keeps what it fetched: the check needs no network then.
+
+    cache: the file of the validator's cache, without its ending.
+    Raises: SystemExit where the package has another version of the context.
     """
     import requests
     import requests_cache
@@ -86,6 +100,8 @@ def keep_context(cache: Path) -> None:
     if json.loads(content)["@id"] != CONTEXT:
         raise SystemExit(f"the package rocrate has another context than {CONTEXT}")
 
+    # the package's text in place of a request: the cache stores it as if it were
+    # fetched
     def answer(adapter, request, **_):
         body = urllib3.HTTPResponse(
             io.BytesIO(content),
@@ -105,8 +121,10 @@ def keep_context(cache: Path) -> None:
 
 
 def _croissant_faults(root: Path) -> Iterator[str]:
-    """What is wrong with the records of data sets; the first rows of every table are
-    read through its record.
+    """What is wrong with the records of data sets, a line a fault; the first rows of
+    every table are read through its record.
+
+    root: the unpacked archive, with a `croissant_*.json` for each data set.
     """
     import mlcroissant
 
@@ -120,6 +138,8 @@ def _croissant_faults(root: Path) -> Iterator[str]:
                 if len(rows) != ROWS:
                     yield f"{path.name}: {len(rows)} rows of {table.uuid}"
             count += 1
+        # whatever the validator's parser raises is a fault of this record; the others
+        # are still read
         except Exception as error:
             yield f"{path.name}: {error}"
     print(f"Croissant: {count} records are valid")

@@ -1,4 +1,9 @@
-"""What goes into the archive, what stays outside, and which results hang on that."""
+"""What goes into the archive, what stays outside, and which results hang on that.
+
+`commit`, `committed` and `records` read the repository; `public` divides the public
+files by their licence; `inputs` and `used_by` join results and files; `outside_csv` and
+`notice` are the two tables for a reader of the archive.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +31,17 @@ CLEAR = {
 }
 # An address that is reserved for examples: the true one is left to whoever publishes.
 ADDRESS = "https://example.org/nlgeval-lib"
+# the columns of OUTSIDE.csv
 OUTSIDE = ("path", "url", "sha256", "bytes", "licence", "repository", "why", "results")
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The state of the repository that is archived; `seconds` since 1970, UTC."""
+    """The state of the repository that is archived.
+
+    id: the commit's full hash.
+    seconds: when it was committed, since 1970, UTC.
+    """
 
     id: str
     seconds: int
@@ -56,7 +66,7 @@ def committed() -> list[str]:
 
 
 def _git(*arguments: str) -> str:
-    """What git prints.
+    """What git prints when it is called with these arguments in the checkout.
 
     Raises: ValueError, with git's own words, where it fails.
     """
@@ -69,7 +79,11 @@ def _git(*arguments: str) -> str:
 
 
 def records() -> dict[str, dict[str, Any]]:
-    """The provenance of every committed output, by its file's name."""
+    """The provenance of every committed output, by its file's name.
+
+    Other JSON files below `results/`, such as the benchmarks', have no `output` and
+    `inputs` and are left out.
+    """
     by_name = {}
     for name in committed():
         if not name.startswith("results/") or not name.endswith(".json"):
@@ -84,6 +98,8 @@ def records() -> dict[str, dict[str, Any]]:
 def inputs(record: Mapping[str, Any]) -> list[str]:
     """The registry paths that an output was made from, sorted.
 
+    record: the output's provenance; its `inputs` hold the hashes of the files of each
+        data set or recording.
     Raises: ValueError where its record names other files than the registry.
     """
     paths: set[str] = set()
@@ -96,7 +112,11 @@ def inputs(record: Mapping[str, Any]) -> list[str]:
 
 
 def used_by(outputs: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The outputs that were made from each registry path, by name."""
+    """The outputs that were made from each registry path, by name.
+
+    outputs: the provenance of each.
+    Raises: ValueError as `inputs`.
+    """
     outputs_of: dict[str, list[str]] = {}
     for record in outputs:
         for path in inputs(record):
@@ -112,7 +132,9 @@ def spdx(entry: Entry) -> str:
 def public(with_data: bool = True) -> tuple[list[Entry], dict[str, str]]:
     """The public files that go into the archive, and of all others why they do not.
 
-    Raises: nothing; a file that is out of reach stays outside, with the reason.
+    with_data: False leaves all of them outside.
+    Returns: the entries inside, sorted by path; and the reason by the path of each file
+        outside. A file that is out of reach is no error: it stays outside.
     """
     inside = []
     outside = {}
@@ -135,6 +157,9 @@ def public(with_data: bool = True) -> tuple[list[Entry], dict[str, str]]:
 def outside_csv(outside: Mapping[str, str], outputs_of: Mapping[str, list[str]]) -> str:
     """The table of the files that are not in the archive: where each lies, by which
     checksum it is known, why it is not here and which results were made from it.
+
+    outside: the reason by registry path, as `public` gives it.
+    outputs_of: the names of the outputs by registry path, as `used_by` gives them.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, OUTSIDE, lineterminator="\n")
@@ -150,7 +175,11 @@ def outside_csv(outside: Mapping[str, str], outputs_of: Mapping[str, list[str]])
 
 
 def notice(inside: Iterable[Entry]) -> str:
-    """Whose files are in the archive, under which licence: a table in Markdown."""
+    """Whose files are in the archive, under which licence: a table in Markdown.
+
+    inside: the public files in the archive; a row counts those of one repository,
+        commit and licence.
+    """
     counts: dict[tuple[str, str, str], int] = {}
     for entry in inside:
         source = (entry.repository, entry.commit, spdx(entry))

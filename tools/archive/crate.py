@@ -1,8 +1,13 @@
 """The archive's RO-Crate: what each file is, and which run of a notebook made each
 result of which data.
 
+A crate is one JSON file, `NAME`, with a flat list of entities that refer to each other
+by `@id`. `metadata` makes it: the crate's own description and authors, a `File` for
+each member, a licence for each that occurs, a `CreateAction` for each run, and the
+archive as a whole, which refers to all of them.
+
 Source: RO-Crate 1.1 (https://w3id.org/ro/crate/1.1) and its profile Process Run Crate
-0.5 (https://w3id.org/ro/wfrun/process/0.5).
+    0.5 (https://w3id.org/ro/wfrun/process/0.5).
 """
 
 from __future__ import annotations
@@ -19,7 +24,9 @@ from tools.archive.contents import Commit
 NAME = "ro-crate-metadata.json"
 VERSION = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+# the id of whoever made the archive; there is no name
 AUTHORS = "#authors"
+# media types by a name's ending, where Python's own list has none or another one
 TYPES = {
     ".ipynb": "application/x-ipynb+json",
     ".md": "text/markdown",
@@ -30,6 +37,7 @@ TYPES = {
     ".yml": "text/yaml",
     ".pkl": "application/octet-stream",
 }
+# one node of the crate's graph, as JSON
 Entity = dict[str, Any]
 
 
@@ -42,24 +50,29 @@ def metadata(
 ) -> Entity:
     """The crate's JSON-LD.
 
-    project: the table `project` of pyproject.toml. sizes: bytes of every file of the
-    archive by its name there. inside: the public files that are in it. records: the
-    provenance of every output, by file name.
+    project: the table `project` of pyproject.toml.
+    commit: the state of the repository that is archived.
+    sizes: bytes of every file of the archive by its name there.
+    inside: the public files that are in it.
+    records: the provenance of every output, by file name.
     """
     public = {f"data/raw/{entry.path}": entry for entry in inside}
     notebooks = {record["notebook"] for record in records.values()}
     graph = [_descriptor(), *_context()]
+    # The files; a notebook that made a result is software as well.
     for name, size in sizes.items():
         file = _file(name, size, public.get(name))
         if name in notebooks:
             file["@type"] = ["File", "SoftwareSourceCode"]
             file["version"] = project["version"]
         graph.append(file)
+    # The licences, this repository's own among them.
     licences = {"MIT"}
     for entry in public.values():
         licences.add(contents.spdx(entry))
     for licence in sorted(licences):
         graph.append(_licence(licence))
+    # The runs, and what they read that lies outside the archive, each file once.
     runs = []
     elsewhere: dict[str, Entity] = {}
     for name, record in records.items():
@@ -72,7 +85,7 @@ def metadata(
 
 
 def _ids(names: Iterable[str]) -> list[Entity] | Entity:
-    """References to entities; one alone is no list, as RO-Crate asks."""
+    """References to entities; a single one stands without a list, as RO-Crate asks."""
     references = [{"@id": name} for name in names]
     if len(references) == 1:
         return references[0]
@@ -80,6 +93,9 @@ def _ids(names: Iterable[str]) -> list[Entity] | Entity:
 
 
 def _descriptor() -> Entity:
+    """The crate's own file: which version of RO-Crate it follows, and what it
+    describes.
+    """
     return {
         "@id": NAME,
         "@type": "CreativeWork",
@@ -113,7 +129,13 @@ def _root(
     elsewhere: Iterable[str],
     runs: Iterable[Entity],
 ) -> Entity:
-    """The archive as a whole."""
+    """The archive as a whole: what it is, whose, under which licence, and all its
+    parts.
+
+    sizes: bytes of every file of the archive by its name there.
+    elsewhere: the addresses of files that a run read and that are not in the archive.
+    runs: the entities of all runs.
+    """
     date = datetime.fromtimestamp(commit.seconds, UTC).isoformat()
     return {
         "@id": "./",
@@ -136,14 +158,22 @@ def _root(
 
 
 def media_type(name: str) -> str:
-    """The media type of a file, by the ending of its name."""
+    """The media type of a file, by the ending of its name; text/plain where none is
+    known.
+
+    Example:
+    >>> media_type("notebooks/meta/ties.ipynb")
+    'application/x-ipynb+json'
+    """
     dot = name.rfind(".")
     ending = name[dot:] if dot >= 0 else ""
     return TYPES.get(ending) or mimetypes.guess_type(name)[0] or "text/plain"
 
 
 def _file(name: str, size: int, entry: Entry | None) -> Entity:
-    """One file of the archive."""
+    """One file of the archive; `entry`: what the registry says of it, None for a file
+    of this repository.
+    """
     file: Entity = {
         "@id": name,
         "@type": "File",
@@ -159,6 +189,7 @@ def _file(name: str, size: int, entry: Entry | None) -> Entity:
 
 
 def _licence(name: str) -> Entity:
+    """A licence that files of the archive have, by its SPDX name."""
     return {
         "@id": f"https://spdx.org/licenses/{name}",
         "@type": "CreativeWork",
@@ -172,7 +203,12 @@ def _run(
 ) -> tuple[Entity, dict[str, Entity]]:
     """The run that made an output, by its provenance; and the files that it read which
     are not in the archive, by their addresses.
+
+    name: the file of the provenance.
+    record: the provenance.
+    sizes: bytes of every file of the archive by its name there.
     """
+    # what it read: files inside by their names, the others by their addresses
     objects = []
     elsewhere: dict[str, Entity] = {}
     for path in contents.inputs(record):
@@ -188,6 +224,7 @@ def _run(
         packages.append(f"{package} {version}")
     commit = record["git"].get("commit", "unknown")
     output = record["output"]
+    # of what it wrote, what is committed
     results = [file for file in (name, *record["files"]) if file in sizes]
     run: Entity = {
         "@id": f"#run-{output}",
@@ -208,7 +245,10 @@ def _run(
 
 
 def _remote(entry: Entry, date: str) -> Entity:
-    """A public file that is not in the archive; `date`: when a run used it."""
+    """A public file that is not in the archive.
+
+    date: when a run used it; RO-Crate asks for the day on which an address was read.
+    """
     return {
         "@id": entry.url,
         "@type": "File",

@@ -1,5 +1,8 @@
-"""A Croissant record of each data set: its files by address and checksum, and the
-table of its ratings that travels with the repository.
+"""A Croissant record of each data set: its files by address and checksum, and the table
+of its ratings that travels with the repository.
+
+`texts` gives the records of all data sets as files of the archive; `metadata` makes the
+one of a data set from what the library knows of it (`datasets.spec`).
 
 Source: Croissant 1.0 (http://mlcommons.org/croissant/1.0).
 """
@@ -19,6 +22,7 @@ from tools.archive import contents
 from tools.archive.crate import media_type
 
 VERSION = "http://mlcommons.org/croissant/1.0"
+# the names that Croissant asks a record to begin with, as its specification lists them
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -57,13 +61,17 @@ CONTEXT = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
+# a data set's licence as the library states it -> its address at SPDX
 LICENCES = {
     "MIT": "https://spdx.org/licenses/MIT.html",
     "Apache-2.0": "https://spdx.org/licenses/Apache-2.0.html",
     "CC BY 4.0": "https://spdx.org/licenses/CC-BY-4.0.html",
     "the licence of this repository": "https://spdx.org/licenses/MIT.html",
 }
+# a column's type without its bits -> its type in a record; a text where it is none of
+# these
 DATA_TYPES = {"int": "sc:Integer", "float": "sc:Float", "bool": "sc:Boolean"}
+# one node of a record, as JSON
 Entity = dict[str, Any]
 
 
@@ -85,7 +93,13 @@ def texts(date: str) -> dict[str, str]:
 
 
 def metadata(spec: Spec, date: str) -> Entity:
-    """The record of one data set."""
+    """The record of one data set, as JSON-LD.
+
+    spec: what the library knows of the data set.
+    date: when the archive's commit was made, as 2026-01-31.
+    Returns: the record; without `recordSet` where the repository has no table of the
+        ratings.
+    """
     entries = [registry.entry(path) for path in spec.files]
     record: Entity = {
         "@context": CONTEXT,
@@ -111,7 +125,9 @@ def metadata(spec: Spec, date: str) -> Entity:
 
 
 def _description(spec: Spec) -> str:
-    """Counts and scales of a data set, in words."""
+    """Counts and scales of a data set, in words: outputs, inputs, systems, and the
+    lowest and highest rating of each aspect.
+    """
     counts = f"{spec.n_items} outputs, {spec.n_inputs} inputs, {spec.n_systems} systems"
     scales = []
     for aspect, (low, high) in spec.scale.items():
@@ -130,7 +146,7 @@ def _address(entries: Iterable[Entry]) -> str:
 
 
 def _published(entry: Entry) -> Entity:
-    """A file of others, where it is published."""
+    """A file of others: its address, size and checksum where it is published."""
     return {
         "@type": "cr:FileObject",
         "@id": entry.path,
@@ -144,7 +160,10 @@ def _published(entry: Entry) -> Entity:
 
 
 def _own(path: Path) -> Entity:
-    """A file of this repository, by its place in the archive."""
+    """A file of this repository, by its place in the archive.
+
+    path: the file in this checkout.
+    """
     name = path.relative_to(files.root()).as_posix()
     return {
         "@type": "cr:FileObject",
@@ -159,8 +178,10 @@ def _own(path: Path) -> Entity:
 
 
 def _ratings(table: Path) -> Entity:
-    """The columns of a table of ratings; those of a text hold its number in the table
-    of texts' hashes, and are left out.
+    """The columns of a table of ratings. Those of a text (with a colon in their name)
+    hold its number in the table of texts' hashes, and are left out.
+
+    table: the Parquet file in this checkout.
     """
     import pyarrow.parquet as parquet
 
@@ -169,6 +190,7 @@ def _ratings(table: Path) -> Entity:
     for column in parquet.read_schema(table):
         if ":" in column.name:
             continue
+        # int64 and int32 are one type, as are double and float
         kind = str(column.type).rstrip("0123456789")
         field = {
             "@type": "cr:Field",

@@ -1,8 +1,9 @@
 """`python -m tools.mini_judge`: train the miniature judge, measure it on its held-out
-set, write its card.
+set, write its card (`make mini-judge`).
 
 A run that was stopped goes on where it last saved. The same recipe gives a judge of the
-same quality on any machine.
+same quality on any machine. Checkpoint, judgments, tables of quality and the card
+(README.md) go to --out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ STEPS = ("train", "measure", "card")
 
 
 def main() -> None:
-    """The command line."""
+    """The command line: the three steps in their order, or those of --only."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     options = _arguments()
     steps = options.only or list(STEPS)
@@ -39,12 +40,13 @@ def main() -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    """Train by the recipe of the command line, or go on."""
+    """Train by the recipe of the command line, or go on with a run that was stopped."""
     import torch
 
     from tools.mini_judge.train import train
 
     torch.set_num_threads(options.threads)
+    # every field of the recipe has an option of its name
     settings = {}
     for field in dataclasses.fields(Recipe):
         settings[field.name] = getattr(options, field.name)
@@ -65,6 +67,9 @@ def _train(options: argparse.Namespace) -> None:
 def measure(folder: Path, engine: str) -> None:
     """Judge the held-out set in every form; keep the judgments beside the checkpoint
     and print what came out.
+
+    folder: of the checkpoint.
+    engine: transformers or vllm.
     """
     from nlgeval_lib import engines
     from tools.mini_judge import heldout, quality
@@ -83,6 +88,7 @@ def measure(folder: Path, engine: str) -> None:
 
 
 def _near(path: Path) -> str:
+    """A path as it is shown: from the checkout where it lies inside, else whole."""
     try:
         return str(path.resolve().relative_to(files.root()))
     except ValueError:
@@ -90,8 +96,11 @@ def _near(path: Path) -> str:
 
 
 def _arguments() -> argparse.Namespace:
+    """The options of the command; those of the recipe are made of its fields."""
     parser = argparse.ArgumentParser(
-        prog="python -m tools.mini_judge", description=__doc__
+        prog="python -m tools.mini_judge",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--only",
@@ -141,12 +150,14 @@ def _arguments() -> argparse.Namespace:
 
 
 def _device() -> str:
+    """Where the training runs by default."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _engine() -> str:
+    """What measures by default: vLLM where it is installed."""
     return "vllm" if importlib.util.find_spec("vllm") else "transformers"
 
 

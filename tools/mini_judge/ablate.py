@@ -1,8 +1,9 @@
 """`python -m tools.mini_judge.ablate`: train the base once, fine-tune every arm from
-it, judge, keep the judgments.
+it, judge, keep the judgments (`make mini-ablations`).
 
 Runs that are kept under data/mini/ablations and match the recipe are not made again; a
-stopped one goes on where it last saved.
+stopped one goes on where it last saved. The arms are those of `studies`;
+`notebooks.ablations.training_arms` reads what is kept.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ from tools.mini_judge.prompts import Example, Switches
 from tools.mini_judge.recipe import Recipe
 from tools.mini_judge.studies import RUBRICS, STUDIES, Arm, Scale
 
+# an arm and a seed
 Run = tuple[Arm, int]
 LONGEST = 160  # tokens; no right answer is as long
+# of a run's judgments
 COLUMNS = [*KEYS, "value", "status", "told"]
 
 
@@ -48,8 +51,10 @@ def planned(
     """The runs asked for, study by study and seed by seed, so that a stop leaves a
     study's arms with as many.
 
-    names, only: of studies and arms, by default all; seeds: how many, by default as the
-    scale says.
+    scale: says how many seeds a study has.
+    names: of studies, by default all.
+    only: names of arms, by default all of these studies.
+    seeds: how many, by default as the scale says.
     Raises: ValueError for an arm that there is not.
     """
     names = list(names) or list(STUDIES)
@@ -87,18 +92,17 @@ def run(
     every: float = 30.0,
     say: Callable[[str], None] = print,
 ) -> int:
-    """Make the runs that are not there yet; how many were made. A stopped run goes on
-    from its last save.
+    """Make the runs that are not there yet. A stopped run goes on from its last save.
 
-    work: where the base and a run that is not finished are; out: where judgments are
-    kept. compiled: whether the model is compiled first. frame: the held-out set, or
-    some of its inputs. every: seconds between two saves. say: what tells how far it is.
+    work: where the base and a run that is not finished are.
+    out: where judgments are kept.
+    compiled: whether the model is compiled first.
+    frame: the held-out set, or some of its inputs; None for the whole set.
+    every: seconds between two saves.
+    say: what tells how far it is.
+    Returns: how many runs were made.
     """
-    todo = []
-    for arm, seed in runs:
-        digest = scale.digest(arm, seed)
-        if not done(arm, seed, digest, out):
-            todo.append((arm, seed))
+    todo = _missing(runs, scale, out)
     n_kept = len(runs) - len(todo)
     say(f"{len(runs)} runs, {n_kept} of them there")
     if not todo:
@@ -107,6 +111,7 @@ def run(
 
     name_of_base, weights = base(scale, work, compiled=compiled, say=say)
     vocabulary = len(tokens.build())
+    # One learner for all runs, so that a compiled model is compiled once.
     learner = Learner(scale.base, vocabulary, compiled=compiled)
     begun = time.monotonic()
     for number, (arm, seed) in enumerate(todo):
@@ -120,6 +125,7 @@ def run(
         line = _tune(learner, scale, arm, seed, folder, every)
         line |= {"base": name_of_base, "digest": digest}
         rows = _judged(folder / "checkpoint", arm, frame)
+        # Only what is kept counts as made; the folder of the run is then of no use.
         keep(arm, seed, rows, line, out)
         shutil.rmtree(folder, ignore_errors=True)
         parsed = (rows["status"] == "ok").mean()
@@ -127,9 +133,23 @@ def run(
     return len(todo)
 
 
+def _missing(runs: Iterable[Run], scale: Scale, out: Path) -> list[Run]:
+    """The runs that are not kept, or were made by another recipe."""
+    missing = []
+    for arm, seed in runs:
+        digest = scale.digest(arm, seed)
+        if not done(arm, seed, digest, out):
+            missing.append((arm, seed))
+    return missing
+
+
 def _time_left(begun: float, n_made: int, n_runs: int) -> str:
-    """How long the runs that are still to be made will take, as those before them
-    took; empty before the first.
+    """How long the runs that are still to be made will take, as those before them took;
+    empty before the first.
+
+    begun: when the first began, of the monotonic clock.
+    n_made: how many of this call's runs are made.
+    n_runs: how many it has.
     """
     if not n_made:
         return ""
@@ -139,7 +159,7 @@ def _time_left(begun: float, n_made: int, n_runs: int) -> str:
 
 
 def _judged(checkpoint: Path, arm: Arm, frame: pd.DataFrame | None) -> pd.DataFrame:
-    """What a fine-tuned checkpoint says, as `ask`."""
+    """What a fine-tuned checkpoint says, as `ask`; transformers run it."""
     with engines.make("transformers", model=str(checkpoint), batch_size=300) as engine:
         return ask(engine, arm, frame)
 
@@ -156,6 +176,9 @@ def base(
     It was trained from scratch to give scores and has judged in no form of a study; a
     second stage shows it how the studies' answers are worded, each beside a text that
     it does not belong to.
+
+    Returns: the digest of both stages, and the weights of the second, in full
+        precision.
     """
     import torch
 
@@ -169,6 +192,7 @@ def base(
     weights: dict[str, Any] = {}
     recipes = []
     for stage, recipe, source in stages:
+        # A stage is named by its own recipe and those before it.
         recipes.append(recipe)
         digest = studies.digest(*recipes)
         folder = work / f"{stage}-{digest}"
@@ -192,7 +216,12 @@ def _base_batches(
     tokenizer: Any,
     number: int,
 ) -> list[Batch]:
-    """The batches of a chunk of one of the base's stages."""
+    """The batches of a chunk of one of the base's stages, always the same for the same
+    recipe and number.
+
+    source: gives the examples of a chunk.
+    number: of the chunk.
+    """
     order = random.Random(f"{stage}:{recipe.seed}:{number}:order")
     examples = source(recipe, number)
     return batched(order, tokenizer, examples, recipe.tokens)
@@ -201,8 +230,10 @@ def _base_batches(
 def _tune(
     learner: Any, scale: Scale, arm: Arm, seed: int, folder: Path, every: float
 ) -> dict[str, Any]:
-    """Fine-tune a learner that holds the base into a checkpoint in `folder`; what
-    the run's line says of that: examples, tokens, steps, seconds.
+    """Fine-tune a learner that holds the base into a checkpoint in `folder`.
+
+    every: seconds between two saves.
+    Returns: what the run's line says of it: examples, tokens, steps, seconds.
     """
     from tools.mini_judge.train import train
 
@@ -229,7 +260,12 @@ def _tune(
 def _tuning_batches(
     examples: Sequence[Example], recipe: Recipe, tokenizer: Any, number: int
 ) -> list[Batch]:
-    """The batches of a chunk of an arm's examples."""
+    """The batches of a chunk of an arm's examples, always the same for the same seed
+    and number.
+
+    examples: all of the arm.
+    number: of the chunk.
+    """
     order = random.Random(f"tune:{recipe.seed}:{number}")
     start = number * recipe.chunk
     chunk = examples[start : start + recipe.chunk]
@@ -241,9 +277,12 @@ def _tuning_batches(
 
 def ask(engine: Engine, arm: Arm, frame: pd.DataFrame | None = None) -> pd.DataFrame:
     """What a fine-tuned judge says of the held-out set in the form that its study asks
-    for, greedy: `COLUMNS`.
+    for, greedy.
 
-    `told` has the kinds of error that an analysis tells of, joined by blanks.
+    arm: of which the judge is; one of a single task is asked about its domain alone.
+    frame: the held-out set, or some of its inputs; None for the whole set.
+    Returns: a row a judgment, with `COLUMNS`; `told` has the kinds of error that an
+        analysis tells of, joined by blanks, and is empty for grades.
     """
     if frame is None:
         frame = datasets.load("mini_judge")
@@ -265,13 +304,15 @@ def ask(engine: Engine, arm: Arm, frame: pd.DataFrame | None = None) -> pd.DataF
 
 
 def _outputs(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row an output, whatever it is asked for."""
+    """One row an output, whichever aspect it is asked for."""
     return frame[frame["aspect"] == "overall"].reset_index(drop=True)
 
 
 def questions(frame: pd.DataFrame) -> pd.DataFrame:
-    """Two of the set's five questions an output: one of the learnt rubrics in turn,
-    and the new one.
+    """Two of the set's five questions an output: one of the learnt rubrics in turn, and
+    the new one.
+
+    frame: the held-out set, a row an output and aspect, or some of it.
     """
     number_of: dict[tuple[str, str], int] = {}
     n_systems = frame["system_id"].nunique()
@@ -287,7 +328,11 @@ def questions(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _grades(engine: Engine, switches: Switches, frame: pd.DataFrame) -> pd.DataFrame:
-    """Grades of the `questions`, in the form of a study's arm."""
+    """Grades of the `questions`, in the form of a study's arm: a row a judgment, with
+    `COLUMNS`.
+
+    switches: whether there is a reference, a rubric, a feedback.
+    """
     reference, rubric, feedback = switches
     sampling = {**settings("prometheus")["sampling"], "max_tokens": LONGEST}
     judge = Prometheus(
@@ -307,7 +352,7 @@ def _grades(engine: Engine, switches: Switches, frame: pd.DataFrame) -> pd.DataF
 
 
 def _rows(outputs: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
-    """What was judged beside the keys of what was asked of."""
+    """What was judged beside the keys of what was asked of: `KEYS`, value, status."""
     values = []
     states = []
     for judgment in judged:
@@ -320,7 +365,11 @@ def _rows(outputs: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
 
 
 def done(arm: Arm, seed: int, digest: str, out: Path) -> bool:
-    """Whether a run of just this kind is there, with the judgments that it wrote."""
+    """Whether a run of just this kind is there, with the judgments that it wrote.
+
+    digest: of the arm and seed, as `Scale.digest` gives it.
+    out: where judgments are kept.
+    """
     file = ablations.path(arm.study, arm.name, seed, out)
     table = ablations.runs(out)
     is_run = (
@@ -336,7 +385,9 @@ def done(arm: Arm, seed: int, digest: str, out: Path) -> bool:
 
 
 def _hashes(judgments: Path) -> dict[str, str]:
-    """What a run's judgments were made of, and what they are."""
+    """What a run's judgments were made of, and what they are: the hashes of the
+    held-out set and of their file.
+    """
     return {
         "heldout": ablations.sha(mini_judge.path()),
         "judgments": ablations.sha(judgments),
@@ -346,10 +397,12 @@ def _hashes(judgments: Path) -> dict[str, str]:
 def keep(
     arm: Arm, seed: int, rows: pd.DataFrame, told: Mapping[str, Any], out: Path
 ) -> None:
-    """Write a run's judgments, then its line, in the order of studies and arms: a
-    run without a line is made again.
+    """Write a run's judgments, then its line, in the order of studies and arms: a run
+    without a line is made again.
 
+    rows: of `ask`.
     told: the line's columns that the run gives.
+    out: where judgments are kept.
     """
     file = ablations.path(arm.study, arm.name, seed, out)
     text = rows[COLUMNS].to_csv(index=False, lineterminator="\n", float_format="%g")
@@ -361,6 +414,7 @@ def keep(
         **told,
         **_hashes(file),
     }
+    # A run that is made again replaces its line.
     lines = {}
     for line in [*ablations.runs(out).to_dict("records"), new_line]:
         key = (line["study"], line["arm"], line["seed"])
@@ -372,7 +426,11 @@ def keep(
 
 
 def _place(key: tuple[str, str, int]) -> tuple[int, int]:
-    """Where a run's line stands: its arm among those of all studies, its seed."""
+    """Where a run's line stands: its arm among those of all studies, its seed.
+
+    key: study, arm, seed.
+    Raises: ValueError for an arm that there is not.
+    """
     study, name, seed = key
     arms = []
     for members in STUDIES.values():
@@ -384,7 +442,7 @@ def _place(key: tuple[str, str, int]) -> tuple[int, int]:
 
 
 def main() -> None:
-    """The command line."""
+    """The command line; exits with 130 where it is stopped by Ctrl-C."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     options = _options()
     scale = Scale()
@@ -417,10 +475,13 @@ def _list(runs: Iterable[Run], scale: Scale, out: Path) -> None:
 
 
 def _options() -> argparse.Namespace:
+    """The options of the command."""
     from tools.mini_judge.__main__ import compiler, cores
 
     parser = argparse.ArgumentParser(
-        prog="python -m tools.mini_judge.ablate", description=__doc__
+        prog="python -m tools.mini_judge.ablate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--study",

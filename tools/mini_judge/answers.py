@@ -1,5 +1,7 @@
-"""What a perfect judge would write of an item, in each form that the evaluators
-read.
+"""What a perfect judge would write of an item, in each form that the evaluators read.
+
+It knows the errors, as they were put in: every function makes its text of them alone.
+`kind_of` reads the kind of an error back from an explanation.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from nlgeval_lib.names import NUMBER_WORDS
 from tools.mini_judge.criteria import KINDS, Criterion
 from tools.mini_judge.records import Error, Item
 
-# why it is an error, and what should be there
+# by kind of error: why it is one, and what should be there
 EXPLAIN: Mapping[str, Callable[[Error], str]] = {
     "wrong_value": lambda error: f"The record gives {error.correction} as {error.key}.",
     "arithmetic": lambda error: f"The sum is wrong: {error.correction}.",
@@ -36,7 +38,8 @@ NUMBERS = NUMBER_WORDS[:11]  # zero to ten
 
 
 def analysis(item: Item) -> str:
-    """The error analysis of TIGERScore.
+    """The error analysis of TIGERScore: the number of errors and their total, then five
+    lines for each.
 
     Source of the layout: TIGERScore, Table 17; parsers.error_analysis.
     """
@@ -60,7 +63,9 @@ def analysis(item: Item) -> str:
 
 
 def feedback(item: Item, criterion: Criterion) -> str:
-    """Feedback on a criterion and its score, as Prometheus writes it."""
+    """Feedback on a criterion and its score, as Prometheus writes it: a sentence for
+    each error that lowers it.
+    """
     sentences = []
     for error in item.errors:
         if error.kind in criterion.kinds:
@@ -70,12 +75,12 @@ def feedback(item: Item, criterion: Criterion) -> str:
 
 
 def verdict(item: Item, criterion: Criterion) -> str:
-    """The score alone, in the same form."""
+    """The score alone, in the form that ends a feedback: "[RESULT] 4"."""
     return f"[RESULT] {criterion.score(item.kinds)}"
 
 
 def score(item: Item, criterion: Criterion) -> str:
-    """One number, after a prompt that ends with a colon."""
+    """One number behind a blank, after a prompt that ends with a colon."""
     return f" {criterion.score(item.kinds)}"
 
 
@@ -96,21 +101,29 @@ def listed(criteria: Iterable[Criterion]) -> str:
 
 
 def quality(item: Item) -> str:
-    """SemScore's overall quality; see `grade`."""
+    """SemScore's overall quality behind a blank; see `grade`."""
     return f" {grade(item.score('overall'))}"
 
 
 def grade(overall: float) -> int:
-    """SemScore's quality from 1, best, to 4, worst, of an overall score: 1 without
-    an error, 4 where the score is 1.
+    """SemScore's quality from 1, best, to 4, worst, of an overall score: 1 without an
+    error, 4 where the score is 1.
+
+    Example:
+    >>> [grade(score) for score in (5, 4, 3, 2, 1)]
+    [1, 2, 3, 3, 4]
     """
     qualities = {5: 1, 4: 2, 3: 3, 2: 3, 1: 4}
     return qualities[int(overall)]
 
 
 def kind_of(explanation: str) -> str:
-    """The kind of error that an explanation of an analysis tells of, "other" where
-    it is none of ours.
+    """The kind of error that an explanation of an analysis tells of, "other" where it
+    is none of ours.
+
+    Example:
+    >>> kind_of("The record gives 07h15 as opens."), kind_of("It is too long.")
+    ('wrong_value', 'other')
     """
     for kind, is_sign in _SIGNS.items():
         if is_sign(explanation):
@@ -118,6 +131,8 @@ def kind_of(explanation: str) -> str:
     return "other"
 
 
+# how `EXPLAIN` words each kind; an invention comes first, as its words begin like a
+# wrong value's
 _SIGNS: Mapping[str, Callable[[str], bool]] = {
     "invention": lambda text: text.startswith("The record gives no "),
     "wrong_value": lambda text: text.startswith("The record gives "),

@@ -1,5 +1,10 @@
-"""Examples as batches of tokens: made from a seed and a number, so that a run can go
-on from any of them.
+"""Examples as batches of tokens: made from a seed and a number, so that a run can go on
+from any of them.
+
+`chunk` makes the examples of a number and their batches; `encode` turns an example into
+a `Row` with the `Labels` of the side heads, `collate` turns rows of like length into a
+`Batch`. The side heads are trained to name the errors where they stand; the checkpoint
+has none.
 """
 
 from __future__ import annotations
@@ -17,10 +22,10 @@ from tools.mini_judge.prompts import Example, make_example
 from tools.mini_judge.records import Clause, Item, Mix, make_item
 from tools.mini_judge.tokens import EOS, PAD
 
-NONE = -100
 # what is wrong with a value or verb of the output, where it stands
 TAGS = ("none", *KINDS)
 MOST = 3  # errors of one kind
+# the attributes, in the order in which a head says which are left out
 KEYS = tuple(ATTRIBUTES)
 # how many errors of each kind there are, which attributes are left out
 N_COUNTS = len(KINDS) * (MOST + 1) + len(KEYS)
@@ -31,8 +36,11 @@ class Labels:
     """What the side heads learn of an example.
 
     tags: a place and what is wrong with the value or verb that ends there, as a number
-    of `TAGS`. places: where the counts are asked for. counts: how many errors of each
-    kind. omitted: 1 for each of `KEYS` that is left out.
+        of `TAGS`.
+    places: where the counts are asked for: right behind the output, and at the prompt's
+        end.
+    counts: how many errors of each kind, `MOST` at most.
+    omitted: 1 for each of `KEYS` that is left out.
     """
 
     tags: list[tuple[int, int]] = field(default_factory=list)
@@ -43,7 +51,11 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One example as tokens; `start`: where the answer begins."""
+    """One example as tokens.
+
+    ids: of prompt, answer and end.
+    start: where the answer begins.
+    """
 
     ids: list[int]
     start: int
@@ -54,8 +66,11 @@ class Row:
 class Batch:
     """Rows of like length, padded on the right.
 
-    answer: (row, place) pairs that predict `target`. tag_at, count_at: the pairs of
-    which the side heads say `tag`, and `count` and `omitted`.
+    ids: [rows, time].
+    answer: (row, place) pairs that predict `target`, the next token of an answer.
+    tag_at: the pairs of which a side head says `tag`.
+    count_at: the pairs of which a side head says `count`, a number a kind, and
+        `omitted`, a number an attribute.
     """
 
     ids: np.ndarray
@@ -74,9 +89,14 @@ class Batch:
 
 
 def encode(tokenizer: Any, examples: Sequence[Example]) -> list[Row]:
-    """Examples as rows."""
+    """Examples as rows, in their order.
+
+    tokenizer: of `tokens.build`.
+    """
     prompts = [example.prompt for example in examples]
     answers = [example.answer for example in examples]
+    # Prompt and answer apart, so that no token spans both; the offsets say where each
+    # token stands in the prompt.
     prompt_tokens = tokenizer(prompts, return_offsets_mapping=True)
     answer_tokens = tokenizer(answers, add_special_tokens=False)
     rows = []
@@ -93,14 +113,17 @@ def encode(tokenizer: Any, examples: Sequence[Example]) -> list[Row]:
 
 
 def _labels(example: Example, offsets: Sequence[tuple[int, int]]) -> Labels:
-    """What the side heads learn of an example whose prompt has tokens at these
-    places of its text.
+    """What the side heads learn of an example; nothing where it is of no item.
+
+    offsets: of each token of the prompt, where it begins and ends in the text.
     """
     item = example.item
     if item is None:
         return Labels()
     begin = example.prompt.index(item.output)
     end = begin + len(item.output)
+    # A label belongs to the token with which a value or verb ends; the mark <s> ends at
+    # 0.
     place_of_end = {}
     for place, (_, stop) in enumerate(offsets):
         if stop > 0:
@@ -116,7 +139,10 @@ def _labels(example: Example, offsets: Sequence[tuple[int, int]]) -> Labels:
 
 
 def _place_behind(end: int, offsets: Sequence[tuple[int, int]]) -> int:
-    """The first token that reaches beyond a place of the text."""
+    """The first token that reaches beyond a place of the text.
+
+    Raises: ValueError where there is none.
+    """
     for place, (_, stop) in enumerate(offsets):
         if stop > end and place > 0:
             return place
@@ -133,7 +159,9 @@ def _omitted(item: Item) -> list[int]:
 
 
 def spans(item: Item) -> Iterator[tuple[int, str]]:
-    """Where each value and each verb of an output ends, and what is wrong with it."""
+    """Where each value and each verb of an output ends, and what is wrong with it: a
+    place in the output's text and a word of `TAGS`.
+    """
     start = 0
     for clause in item.clauses:
         text = clause.text
@@ -142,6 +170,7 @@ def spans(item: Item) -> Iterator[tuple[int, str]]:
         verb = clause.verb[int(clause.broken)]
         verb_start = start + text.index(f" {verb}") + 1
         yield verb_start + len(verb), "grammar" if clause.broken else "none"
+        # a blank stands between sentences
         start += len(text) + 1
 
 
@@ -155,7 +184,7 @@ def _fault_of_value(item: Item, clause: Clause) -> str:
 
 
 def collate(rows: Sequence[Row]) -> Batch:
-    """Rows as one batch."""
+    """Rows as one batch, in their order."""
     width = max(len(row.ids) for row in rows) - 1
     ids = np.full((len(rows), width), PAD, np.int64)
     answer = []
@@ -202,8 +231,12 @@ def chunk(
 ) -> list[Batch]:
     """The batches of one chunk, each of at most `tokens` tokens.
 
-    number: of the chunk; with the seed it determines the examples. size: how many
-    examples. mix: how their items are made. only: the form of all, by default any.
+    tokenizer: of `tokens.build`.
+    number: of the chunk; with the seed it determines the examples.
+    size: how many examples.
+    tokens: of a batch, padding included.
+    mix: how their items are made.
+    only: the form of all, by default any.
     """
     rng = random.Random(f"{seed}:{number}")
     examples = []
@@ -217,13 +250,17 @@ def chunk(
 def batched(
     rng: random.Random, tokenizer: Any, examples: Sequence[Example], tokens: int
 ) -> list[Batch]:
-    """Examples as batches of at most `tokens` tokens: sorted by length, in random
-    order.
+    """Examples as batches of at most `tokens` tokens, padding included: sorted by
+    length, in random order.
+
+    A single example that is longer is a batch of its own.
     """
     by_length = sorted(encode(tokenizer, examples), key=lambda row: len(row.ids))
     batches = []
     rows: list[Row] = []
     for row in by_length:
+        # rows come by length, so the newest is the longest and says how wide the batch
+        # is
         padded_size = (len(rows) + 1) * len(row.ids)
         if rows and padded_size > tokens:
             batches.append(collate(rows))

@@ -1,5 +1,9 @@
-"""The checkpoint's card: what it is, how it was made, how good it was measured to
-be, what it must not be used for.
+"""The checkpoint's card: what it is, how it was made, how good it was measured to be,
+what it must not be used for.
+
+The prose is in card.md beside this file; each private function of the first part gives
+the values of some of its gaps, those of the second part the tables of the measured
+quality.
 """
 
 from __future__ import annotations
@@ -31,19 +35,24 @@ from tools.mini_judge.prompts import FORMS
 from tools.mini_judge.recipe import Recipe
 
 CARD = "README.md"
+# the checkpoint's files whose hash the card gives
 HASHED = ("model.safetensors", "tokenizer.json", "config.json")
 TEMPLATE = Path(__file__).with_name("card.md")
 
 
 def write(folder: Path) -> None:
-    """Write the card of the checkpoint in `folder`, and its tables, from its files
-    and what `measure.write` left.
+    """Write the card of the checkpoint in `folder`, and its tables, from its files and
+    what `measure.write` left.
+
+    It writes README.md and quality/forms.csv, aspects.csv and baselines.csv.
     """
     files.write_text(folder / CARD, text(folder))
 
 
 def text(folder: Path) -> str:
-    """The card as Markdown: `card.md` with its gaps filled."""
+    """The card as Markdown: `card.md` with its gaps filled. It writes the tables of the
+    quality, too.
+    """
     training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     template = TEMPLATE.read_text(encoding="utf-8")
     return template.format(
@@ -55,11 +64,16 @@ def text(folder: Path) -> str:
 
 
 def _recipe(training: Mapping[str, Any]) -> dict[str, Any]:
-    """How the checkpoint was made."""
+    """How the checkpoint was made: its recipe, the command that makes it again, sizes
+    and time.
+
+    training: what `training.json` of the checkpoint holds.
+    """
     recipe = training["recipe"]
     default = asdict(Recipe())
     command = "python -m tools.mini_judge"
     target = "runs the same"
+    # The command names every setting that is not the default.
     for name, value in recipe.items():
         if value != default[name]:
             command += f" --{name} {value}"
@@ -79,7 +93,7 @@ def _recipe(training: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
-    """Where the training ran, with the remarks that were made on it."""
+    """Where the training ran, in words, with the remarks that were made on it."""
     threads = machine.get("threads", "?")
     device = machine.get("device", "?")
     words = f"{threads} thread(s) of {device}"
@@ -91,7 +105,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """The hashes of the files."""
+    """The hashes of the files, and the revision that engines give the folder."""
     hashes = [f"`{files.sha256(folder / name)}`" for name in HASHED]
     table = pd.DataFrame({"file": HASHED, "sha256": hashes})
     revision = models.folder_hash(folder)[:16]
@@ -99,7 +113,9 @@ def _files(folder: Path) -> dict[str, str]:
 
 
 def _data() -> dict[str, Any]:
-    """What the data program writes."""
+    """What the data program writes: counts of domains, phrases and so on, kinds of
+    error, shares of forms.
+    """
     kinds = pd.DataFrame([asdict(kind) for kind in KINDS.values()])
     kinds.columns = ["kind of error", "penalty", "severity", "TIGERScore's aspect"]
     shares = [(form, f"{share:.3f}") for form, (share, _) in FORMS.items()]
@@ -162,10 +178,12 @@ def _verdict(forms: pd.DataFrame) -> str:
 
 # -- the tables of the measured quality
 
+# whether a bar is met, in words; a form without a bar has none
 MET = {None: "", True: "yes", False: "no"}
 
 
 def _by_form(forms: pd.DataFrame) -> pd.DataFrame:
+    """How each form fared, formatted: tau with its interval beside its bar."""
     intervals = []
     for row in forms.itertuples():
         intervals.append(_interval(row.tau, row.ci_low, row.ci_high))
@@ -184,6 +202,10 @@ def _by_form(forms: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_aspect(aspects: pd.DataFrame, forms: pd.Series) -> pd.DataFrame:
+    """Tau of each form and rated aspect, formatted; forms without aspects are left out.
+
+    forms: the forms in the order of the rows.
+    """
     table = aspects[aspects["aspect"] != "overall"]
     wide = table.pivot(index="form", columns="aspect", values="value")
     wide = wide.reindex(forms).dropna(how="all")
@@ -207,6 +229,7 @@ def _by_baseline(baselines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_kind_of_error(kinds: pd.DataFrame) -> pd.DataFrame:
+    """How many errors of each kind were found, formatted."""
     return pd.DataFrame(
         {
             "kind": kinds["kind"],
@@ -229,10 +252,12 @@ def _share(value: float) -> str:
 
 
 def _interval(value: float, low: float, high: float) -> str:
+    """A value with its interval; "none" for no number."""
     if math.isnan(value):
         return "none"
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _table(frame: pd.DataFrame) -> str:
+    """A frame as a table in Markdown."""
     return files.markdown_table(frame.columns, frame.itertuples(index=False))

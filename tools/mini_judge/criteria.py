@@ -1,5 +1,8 @@
 """What is scored: the kinds of error with their penalties, and the criteria, each
 lowered by a fixed set of kinds.
+
+A score follows from the errors that were put in: 5 minus the penalties of those that a
+criterion minds, 1 at least. So the gold of every question is known by construction.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ from nlgeval_lib.training.mini import HIGH, LOW
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of error: its penalty, its severity, and its aspect among TIGERScore's
-    for data-to-text (Table 10).
+    """A kind of error.
+
+    penalty: by how much it lowers a score, 1 to 5.
+    severity: Major or Minor.
+    aspect: its aspect among TIGERScore's for data-to-text (Table 10).
     """
 
     name: str
@@ -38,8 +44,13 @@ KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A criterion with the kinds of error that lower it, its parent among the
-    aspects, and a rubric's sentences.
+    """A criterion of a text's quality.
+
+    name: as prompts have it.
+    definition: a sentence.
+    kinds: the kinds of error that lower it.
+    parent: the key of the aspect that it is a finer criterion of; empty for an aspect.
+    rubric: of a rated aspect, a sentence for each score from 1 to 5.
     """
 
     name: str
@@ -56,6 +67,11 @@ class Criterion:
     def score(self, kinds: Iterable[str]) -> int:
         """5 without an error of its kinds, down to 1: 5 minus their penalties, 1 at
         least.
+
+        kinds: of a text's errors, one an error.
+        Example:
+        >>> CRITERIA["accuracy"].score(["wrong_value", "grammar"])
+        2
         """
         penalty = 0
         for kind in kinds:
@@ -85,6 +101,7 @@ _LOWERED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def _rubric(fault: str) -> tuple[str, ...]:
+    """The sentences of a rubric for the scores 1 to 5; `fault`: what it looks at."""
     return (
         f"The text is of no use as to {fault}.",
         f"The text has one grave fault of {fault}.",
@@ -103,7 +120,7 @@ OVERALL = Criterion(
 
 
 def _aspects() -> dict[str, Criterion]:
-    """The rated aspects beside the overall quality."""
+    """The rated aspects beside the overall quality, by their keys."""
     aspects = {}
     for key, (name, definition) in mini.ASPECTS.items():
         rubric = _rubric(name.lower())
@@ -112,13 +129,14 @@ def _aspects() -> dict[str, Criterion]:
 
 
 def _finer() -> dict[str, Criterion]:
-    """The criteria that the aspects are decomposed into."""
+    """The criteria that the aspects are decomposed into, by their keys."""
     criteria = {}
     for key, (parent, name, definition) in mini.FINER.items():
         criteria[key] = Criterion(name, definition, _LOWERED[key], parent)
     return criteria
 
 
+# the finer criteria, and all criteria, by their keys
 FINER = _finer()
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(
     {"overall": OVERALL, **_aspects(), **FINER}
@@ -126,8 +144,10 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
 
 
 def relevant(target: str) -> tuple[Criterion, ...]:
-    """The other criteria for a target, those that share the most kinds of error with
-    it first.
+    """The other criteria for a target, those that share the most kinds of error with it
+    first; the overall quality is none of them.
+
+    target: the key of a criterion.
     """
     kinds_of_target = {*CRITERIA[target].kinds}
     candidates = dict(CRITERIA)
@@ -135,6 +155,7 @@ def relevant(target: str) -> tuple[Criterion, ...]:
     candidates.pop(target, None)
 
     def unlike(criterion: Criterion) -> float:
+        """Minus the share of common kinds among all kinds of both (Jaccard's index)."""
         kinds = {*criterion.kinds}
         shared = kinds & kinds_of_target
         return -len(shared) / len(kinds | kinds_of_target)

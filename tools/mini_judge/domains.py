@@ -1,9 +1,11 @@
 """What the records are about: values made of pieces, attributes with the phrases that
 say them, and what is held out.
 
-A value is a pair of pieces ("Blue" "Anchor", "17h" "45"); about one pair in five is
-kept for evaluation. In a phrase `{}` is the value and `[verb|wrong form]` the verb that
-can be broken; `phrases` says which wordings are held out.
+A `Pool` has the values of one kind, an `Attribute` is what a record can say, `DOMAINS`
+has the attributes of each domain. A value is a pair of pieces ("Blue" "Anchor", "17h"
+"45"); about one pair in five is kept for evaluation. In a phrase `{}` is the value and
+`[verb|wrong form]` the verb that can be broken; `phrases` says which wordings are held
+out.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ HELD_OUT_PHRASES = 2  # the last of each attribute
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Values of one kind: every first piece goes with every second one, with `joint`
-    between them.
+    """Values of one kind: every first piece goes with every second one.
+
+    second: one empty text where a value is a single piece.
+    joint: what stands between both pieces.
     """
 
     name: str
@@ -34,11 +38,19 @@ class Pool:
         return self.second == ("",)
 
     def show(self, pair: tuple[str, str]) -> str:
-        """A pair as it stands in a text."""
+        """A pair as it stands in a text.
+
+        Example:
+        >>> POOLS["venue"].show(("Blue", "Anchor")), POOLS["time"].show(("17h", "45"))
+        ('Blue Anchor', '17h45')
+        """
         return self.joint.join(piece for piece in pair if piece)
 
     def held_out(self, pair: tuple[str, str]) -> bool:
-        """Whether a pair is kept for evaluation; single pieces never are."""
+        """Whether a pair is kept for evaluation; single pieces never are.
+
+        A checksum decides, so that it is the same in every run and on every machine.
+        """
         if self.is_single:
             return False
         checksum = zlib.crc32("\x1f".join(pair).encode())
@@ -47,8 +59,11 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What a record can say: its key, the pool of its values, and the phrases for
-    it.
+    """What a record can say.
+
+    key: its name in a record.
+    pool: of its values.
+    phrases: sentences that say it; the last `HELD_OUT_PHRASES` are in no training text.
     """
 
     key: str
@@ -57,10 +72,12 @@ class Attribute:
 
 
 def _words(text: str) -> tuple[str, ...]:
+    """The words of a text, as the pieces of a pool."""
     return tuple(text.split())
 
 
 def _numbers(numbers: Iterable[int], template: str = "{}") -> tuple[str, ...]:
+    """Numbers as the pieces of a pool, each put into the template."""
     return tuple(map(template.format, numbers))
 
 
@@ -74,6 +91,7 @@ def _days() -> tuple[str, ...]:
     return tuple(days)
 
 
+# the pools by their names
 POOLS: Mapping[str, Pool] = MappingProxyType(
     {
         pool.name: pool
@@ -163,6 +181,7 @@ def _domain(**attributes: tuple[str, str]) -> tuple[Attribute, ...]:
     return tuple(domain)
 
 
+# domain -> its attributes; a key belongs to one domain alone
 DOMAINS: Mapping[str, tuple[Attribute, ...]] = MappingProxyType(
     {
         "restaurant": _domain(
@@ -438,6 +457,7 @@ SUM_OF = ("adults", "children")
 
 
 def _by_key() -> dict[str, Attribute]:
+    """The attributes of all domains by their keys."""
     by_key = {}
     for attributes in DOMAINS.values():
         for attribute in attributes:

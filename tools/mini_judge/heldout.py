@@ -1,5 +1,8 @@
 """The judge's held-out set: records, values and phrases that it was not trained on,
 outputs of six invented systems.
+
+`items` makes it from a seed; `write` writes it where `datasets.load("mini_judge")`
+reads it, `frame` gives it as that does. `SYSTEMS` says which errors each system makes.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from tools.mini_judge.records import (
     realise,
 )
 
+# of the set, and its number of records
 SEED = 5
 INPUTS = 50
 _BASE = Mix(held_out=True)
@@ -71,8 +75,10 @@ def items(
     """Input id, system id and item of each output: every system writes one for every
     record.
 
+    seed: of the set.
+    inputs: how many records; the domains take turns.
     wording: `new` for texts made of phrases that are in no training text, in place of
-    new combinations.
+        new combinations.
     """
     domains = list(DOMAINS)
     for number in range(inputs):
@@ -82,6 +88,7 @@ def items(
         values = _record(rng, domain)
         mix = replace(_BASE, wording=wording)
         clauses = realise(rng, domain, values, mix)
+        # one reference a record, the same for all systems
         reference = " ".join(clause.text for clause in clauses)
         for system, mix_of_system in SYSTEMS.items():
             mix = replace(mix_of_system, wording=wording)
@@ -91,7 +98,9 @@ def items(
 
 
 def _record(rng: random.Random, domain: str) -> dict[str, Pair]:
-    """The values of a record of one domain."""
+    """The values of a record of one domain; records of other domains are drawn and
+    thrown away.
+    """
     while True:
         domain_of_record, values = make_record(rng, _BASE)
         if domain_of_record == domain:
@@ -103,6 +112,9 @@ def written(
 ) -> Item:
     """What a system writes of a record; sums are rare, so those who misread them are
     given them.
+
+    mix: the system's.
+    values: of the record, by attribute.
     """
     clean = realise(rng, domain, values, mix)
     misreads_sums = "arithmetic" in mix.kinds
@@ -118,7 +130,9 @@ def has_sum(clauses: Sequence[Clause]) -> bool:
 
 
 def to_json(input_id: str, system_id: str, item: Item) -> dict[str, Any]:
-    """An item as a record of the file."""
+    """An item as a record of the file: texts, errors, the sum of their penalties, and
+    the gold score of each rated aspect.
+    """
     errors = []
     for error in item.errors:
         errors.append({**asdict(error), "penalty": error.penalty})
@@ -137,8 +151,9 @@ def to_json(input_id: str, system_id: str, item: Item) -> dict[str, Any]:
 
 
 def frame(wording: str = "") -> pd.DataFrame:
-    """The set as a long frame; with another wording, as `items` has it, a set that
-    is in no file.
+    """The set as a long frame, a row an output and aspect.
+
+    wording: as `items` has it; with another than the default, a set that is in no file.
     """
     records = []
     for input_id, system_id, item in items(wording=wording):
@@ -147,12 +162,15 @@ def frame(wording: str = "") -> pd.DataFrame:
 
 
 def _rubrics() -> dict[str, str]:
-    """The text of each rated aspect's rubric."""
+    """The text of each rated aspect's rubric, by the aspect's key."""
     return {key: rubric(key).text() for key in RATED}
 
 
 def write(folder: Path | None = None) -> None:
-    """Write the set and its rubrics; the same bytes every time."""
+    """Write the set and its rubrics; the same bytes every time.
+
+    folder: by default where the library reads them.
+    """
     folder = folder or mini_judge.folder()
     lines = ""
     for input_id, system_id, item in items():

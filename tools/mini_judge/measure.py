@@ -1,5 +1,7 @@
-"""What the judge says of the held-out set: the evaluators ask it in every form; what
-they read beside the gold.
+"""What does the judge say of the held-out set? The evaluators ask it in every form;
+what they read stands beside the gold.
+
+`judge` asks, `write` keeps it beside the checkpoint; how good it is, `quality` says.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from tools.mini_judge.criteria import CRITERIA
 from tools.mini_judge.prompts import GRADED
 from tools.mini_judge.quality import NEW
 
+# of a judgment
 COLUMNS = ["form", "aspect", "input_id", "system_id", "gold", "value", "status"]
 ANALYSIS = "error analysis"
 LISTED = 10  # aspects that stage I of CoAScore lists for the overall quality
@@ -47,8 +50,15 @@ def judge(
     """One row a judgment (`COLUMNS`) of every form, and the error analyses as they were
     read.
 
-    frame: the held-out set or some of its inputs. Gold is by construction: minus the
-    sum of penalties for the error analysis, 1 to 5 for the rest.
+    Gold is by construction: minus the sum of penalties for the error analysis, 1 to 5
+    for the rest.
+
+    engine: of the judge.
+    frame: the held-out set, or some of its inputs; then texts of new sentences are not
+        asked about.
+    store: where completions are kept; none are by default.
+    say: what tells how far it is, once a form.
+    Returns: the judgments; and a record an analysis, as `_analysis` has it.
     """
     if frame is None:
         frame = datasets.load("mini_judge")
@@ -112,7 +122,7 @@ def _outputs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_penalties(outputs: pd.DataFrame) -> pd.DataFrame:
-    """Outputs with the gold of an error analysis."""
+    """Outputs with the gold of an error analysis: minus the sum of penalties."""
     return outputs.assign(human=-outputs["penalty"])
 
 
@@ -128,7 +138,9 @@ def _with_qualities(outputs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rows(form: str, questions: pd.DataFrame, judged: list[Judgment]) -> pd.DataFrame:
-    """The judgments of one form beside their questions; gold is the column `human`."""
+    """The judgments of one form beside their questions; gold is the questions' column
+    `human`.
+    """
     values = []
     states = []
     for judgment in judged:
@@ -146,8 +158,8 @@ def _rows(form: str, questions: pd.DataFrame, judged: list[Judgment]) -> pd.Data
 def _graded(
     frame: pd.DataFrame, outputs: pd.DataFrame, call: CallSettings
 ) -> Iterator[FormTable]:
-    """Prometheus' forms. A prompt without a rubric does not name the aspect, so there
-    an output is asked once.
+    """Prometheus' forms, eight of them. A prompt without a rubric does not name the
+    aspect, so there an output is asked once.
     """
     by_switches = {switches: form for form, (_, switches) in GRADED.items()}
     for switches in sorted(by_switches, reverse=True):
@@ -165,7 +177,9 @@ def _graded(
 
 
 def _criteria(outputs: pd.DataFrame, call: CallSettings) -> pd.DataFrame:
-    """HD-Eval's scores of all criteria of the hierarchy, the root included."""
+    """HD-Eval's scores of all criteria of the hierarchy, the root included, as rows of
+    judgments.
+    """
     hdeval = HDEval(**settings("hdeval"), aggregator="average", layers=(0, 1, 2))
     features = hdeval.features(outputs, **call)
     tables = []
@@ -179,7 +193,9 @@ def _criteria(outputs: pd.DataFrame, call: CallSettings) -> pd.DataFrame:
 
 
 def _aspects(outputs: pd.DataFrame, call: CallSettings) -> pd.DataFrame:
-    """CoAScore's stage II on all aspects that stage I lists for the overall quality."""
+    """CoAScore's stage II on all aspects that stage I lists for the overall quality, as
+    rows of judgments.
+    """
     stage_two = {**settings("coascore"), "n": LISTED, "variant": "average"}
     judged = CoAScore(**stage_two).judge(outputs, **call)
     keys = {criterion.name: key for key, criterion in CRITERIA.items()}
@@ -188,6 +204,7 @@ def _aspects(outputs: pd.DataFrame, call: CallSettings) -> pd.DataFrame:
         scores = judgment.details.get("aspect_scores", {})
         for name in judgment.details.get("aspects", _expected_aspects()):
             value = scores.get(name, float("nan"))
+            # NaN, of a score that was not read, is not equal to itself
             is_parsed = value == value
             status = Status.OK if is_parsed else Status.UNPARSED
             row = {
@@ -213,8 +230,10 @@ def _expected_aspects() -> list[str]:
 
 
 def _gold(key: str | None, kinds: Iterable[str]) -> float:
-    """The score of a text with these kinds of error; none for an aspect that the
-    judge made up.
+    """The score of a text with these kinds of error; NaN for an aspect that the judge
+    made up.
+
+    key: of the criterion, None where there is no such one.
     """
     if key is None:
         return float("nan")
@@ -225,7 +244,9 @@ def _gold(key: str | None, kinds: Iterable[str]) -> float:
 
 
 def _analysis(output: Any, judgment: Judgment) -> dict[str, Any]:
-    """An error analysis as it was read."""
+    """An error analysis as it was read: a record with the kind, location and penalty of
+    each error, and the total that its first line gives (`header`).
+    """
     errors = []
     for error in judgment.details["errors"]:
         errors.append(
@@ -247,7 +268,10 @@ def _analysis(output: Any, judgment: Judgment) -> dict[str, Any]:
 def write(
     folder: Path, judgments: pd.DataFrame, analyses: list[dict[str, Any]]
 ) -> None:
-    """Keep what was judged beside the checkpoint."""
+    """Keep what was judged beside the checkpoint.
+
+    folder: of the checkpoint; `mini.JUDGMENTS` and `mini.ANALYSES` name the files.
+    """
     table = judgments.to_csv(index=False, lineterminator="\n", float_format="%g")
     files.write_text(folder / JUDGMENTS, table)
     lines = ""

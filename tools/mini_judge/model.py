@@ -4,6 +4,9 @@ a transformers checkpoint.
 The same function as transformers' LlamaForCausalLM with tied embeddings; two of its
 layers also feed heads that are trained to name the errors where they stand, and are
 left out of the checkpoint.
+
+`Shape` has the sizes, `Net` is the network of `Layer`s, `checkpoint` gives its weights
+the names of transformers.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+# the base of the rotary positions' frequencies, and what keeps a norm from dividing by
+# 0
 THETA = 10000.0
 EPSILON = 1e-5
 
@@ -37,7 +42,9 @@ class Shape:
 
 
 class Layer(nn.Module):
-    """Attention and a gated feed-forward layer, each behind a norm."""
+    """Attention and a gated feed-forward layer, each behind a norm and added to the
+    stream.
+    """
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -55,13 +62,20 @@ class Layer(nn.Module):
         self.down = _matrix(width, inner, inner * additions)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor) -> Tensor:
-        """x: [batch, time, width]."""
+        """The stream behind this layer.
+
+        x: the stream before it, [batch, time, width].
+        cos, sin: of the rotary positions, [time, head].
+        mask: added to the attention's scores, [time, time]: minus infinity for what
+            comes later, else 0.
+        """
         x = x + self._attention(norm(x, self.norm1), cos, sin, mask)
         return x + self._feed_forward(norm(x, self.norm2))
 
     def _attention(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor) -> Tensor:
-        """Every token looks at those before it."""
+        """Every token looks at those before it and at itself."""
         batch, time, width = x.shape
+        # [batch, time, width] -> three of [batch, heads, time, head]
         qkv = F.linear(x, self.qkv)
         qkv = qkv.view(batch, time, 3, self.heads, self.head)
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
@@ -69,7 +83,8 @@ class Layer(nn.Module):
         key = turn(key, cos, sin)
         # plain products: on the CPU the fused kernel's backward pass takes several
         # times as long
-        scores = query @ key.transpose(-1, -2) * self.head**-0.5 + mask
+        scale = self.head**-0.5
+        scores = query @ key.transpose(-1, -2) * scale + mask
         mixed = F.softmax(scores, -1) @ value
         mixed = mixed.transpose(1, 2)
         mixed = mixed.reshape(batch, time, width)
@@ -91,16 +106,16 @@ def _angles(shape: Shape) -> Tensor:
 
 
 def _matrix(rows: int, columns: int, variance_divisor: int) -> nn.Parameter:
-    """Random weights of variance 1 / variance_divisor."""
+    """Random weights of variance 1 / variance_divisor, [rows, columns]."""
     return nn.Parameter(torch.randn(rows, columns) * variance_divisor**-0.5)
 
 
 class Net(nn.Module):
-    """All layers; `forward` gives the final states and those of two layers on the
-    way.
+    """All layers; `forward` gives the final states and those of two layers on the way.
 
-    tags, counts: how many outputs the two side heads have. Their weights are used by
-    `train.Learner` and are no part of the checkpoint.
+    tags: how many outputs the side head has that names what is wrong at a place.
+    counts: how many the one has that counts the errors.
+    The weights of both are used by `train.Learner` and are no part of the checkpoint.
     """
 
     cos: Tensor
@@ -120,7 +135,12 @@ class Net(nn.Module):
         self.register_buffer("sin", angles.sin(), persistent=False)
 
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """ids: [batch, time]; padding on the right only."""
+        """The final states, those of the middle layer and those of the last but one:
+        [batch, time, width] each.
+
+        ids: [batch, time]; padding on the right only, where the mask keeps it from what
+            counts.
+        """
         time = ids.shape[1]
         x = F.embedding(ids, self.embed)
         cos = self.cos[:time].to(x.dtype)
@@ -137,12 +157,18 @@ class Net(nn.Module):
 
 
 def norm(x: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Root mean square normalisation over the last axis."""
+    """Root mean square normalisation over the last axis, times the weights where they
+    are given.
+    """
     return F.rms_norm(x, x.shape[-1:], weight, EPSILON)
 
 
 def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary positions, Llama's halves."""
+    """Rotary positions: Llama pairs the first half of a head with the second.
+
+    x: [..., time, head].
+    cos, sin: [time, head].
+    """
     first, second = x.chunk(2, -1)
     turned = torch.cat([-second, first], -1)
     return x * cos + turned * sin
@@ -151,10 +177,15 @@ def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def checkpoint(
     weights: dict[str, Tensor], shape: Shape
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The weights under transformers' names, and the arguments of its LlamaConfig."""
+    """The weights under transformers' names, in bfloat16, and the arguments of its
+    LlamaConfig.
+
+    weights: by this module's names; the side heads are left out.
+    """
     tensors = {"embed_tokens": weights["embed"], "norm": weights["norm"]}
     for number in range(shape.layers):
         layer = f"layers.{number}"
+        # what is one matrix here, for one large product, is several there
         query, key, value = weights[f"{layer}.qkv"].split(shape.width)
         gate, up = weights[f"{layer}.up"].split(shape.inner)
         tensors[f"{layer}.input_layernorm"] = weights[f"{layer}.norm1"]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from tools.mini_judge.domains import ATTRIBUTES, HELD_OUT_PHRASES, HELD_OUT_SHARE, SUMS
 
+# what may stand before and behind a phrase; the empty text for nothing
 OPENINGS = (
     "",
     "Here",
@@ -36,8 +37,10 @@ ENDINGS = (
     "in that place",
     "for dinner",
 )
+# as `choose` describes them
 STYLES = ("bare", "varied", "held out", "new")
-PLAIN = 0.5  # of the sentences have no opening, and as many no ending
+# this share of the sentences has no opening for certain, and as many no ending
+PLAIN = 0.5
 
 
 def all_phrases() -> list[str]:
@@ -57,8 +60,16 @@ def _known() -> frozenset[str]:
 
 
 def join(opening: str, phrase: str, ending: str) -> str:
-    """A sentence from its parts; an opening that would need a word of its own is
-    left out.
+    """A sentence from its parts; an opening that would need a word of its own is left
+    out.
+
+    The phrase's first word becomes small behind an opening; as the tokenizer has a
+    token for each word as it is spelled in a phrase, the opening is left out where no
+    phrase has the small one. An ending that the phrase has already is not added.
+
+    Example:
+    >>> join("Here", "The singer [is|are] {}.", "for you")
+    'Here the singer [is|are] {} for you.'
     """
     first, _, rest_of_phrase = phrase.partition(" ")
     first_inside = first.lower()
@@ -72,13 +83,18 @@ def join(opening: str, phrase: str, ending: str) -> str:
 
 
 def held_out(sentence: str) -> bool:
-    """Whether a wording is kept for evaluation."""
+    """Whether a wording is kept for evaluation; a checksum decides, the same
+    everywhere.
+    """
     return zlib.crc32(sentence.encode()) % HELD_OUT_SHARE == 0
 
 
 def choose(rng: random.Random, phrases: Sequence[str], style: str) -> str:
-    """A wording of a style: `bare` phrases of training, `varied` ones, `held out`
-    ones, or a `new` phrase as it is.
+    """A wording of a style: `bare` phrases of training, `varied` ones, `held out` ones,
+    or a `new` phrase as it is.
+
+    phrases: of one attribute; the last `HELD_OUT_PHRASES` are the new ones.
+    Raises: ValueError for another style.
     """
     if style not in STYLES:
         raise ValueError(f"style {style!r}; allowed: {', '.join(STYLES)}")

@@ -1,5 +1,10 @@
-"""What teaches the judge: the prompts of the evaluators as they are set for it, and
-our answers.
+"""What teaches the judge: the prompts of the evaluators as they are set for it, and our
+answers.
+
+Each form of question has a function that makes an `Example` of an `Item`; `FORMS` lists
+them with how often each is asked, and `make_example` chooses one. The prompts are those
+of the library's evaluators themselves, so that the judge learns just what it will be
+asked.
 """
 
 from __future__ import annotations
@@ -23,19 +28,23 @@ from tools.mini_judge import answers
 from tools.mini_judge.criteria import CRITERIA, FINER, Criterion, relevant
 from tools.mini_judge.records import Item
 
+# how many aspects CoAScore's first stage is asked for at most
 MOST_ASPECTS = 10
 # whether Prometheus has a reference, a rubric and a feedback
 Switches = tuple[bool, bool, bool]
 
 
 def rubric(key: str) -> Rubric:
-    """The rubric of a rated aspect."""
+    """The rubric of a rated aspect; `key`: the aspect's."""
     criterion = CRITERIA[key]
     return Rubric(criterion.definition, criterion.rubric, LOW)
 
 
 def sample(item: Item, id: str = "", aspect: str = "overall") -> Sample:
-    """An item as the evaluators are given it."""
+    """An item as the evaluators are given it.
+
+    aspect: the key of a rated aspect, whose rubric it has.
+    """
     return Sample(
         id=id,
         output=item.output,
@@ -49,7 +58,12 @@ def sample(item: Item, id: str = "", aspect: str = "overall") -> Sample:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt and the answer to learn; `form` names the kind of question."""
+    """A prompt and the answer to learn.
+
+    form: names the kind of question.
+    item: what is asked about; None where it is no item, or where the side heads are to
+        learn nothing.
+    """
 
     form: str
     prompt: str
@@ -111,9 +125,9 @@ def graded(
 ) -> Example:
     """Prometheus' absolute grading: feedback on an aspect, then its score.
 
-    switches: what is in the prompt and in the answer. key: the rated aspect; by
-    default any where there is a rubric, and the overall quality where there is none to
-    name an aspect.
+    switches: what is in the prompt and in the answer.
+    key: the rated aspect; by default any where there is a rubric, and the overall
+        quality where there is none to name an aspect.
     """
     _, with_rubric, with_feedback = switches
     if not key:
@@ -125,7 +139,10 @@ def graded(
 
 
 def _form_of(switches: Switches) -> str:
-    """What Prometheus' form with these switches is called."""
+    """What Prometheus' form with these switches is called.
+
+    Raises: KeyError where there is no such form.
+    """
     for form, (_, switches_of_form) in GRADED.items():
         if switches_of_form == switches:
             return form
@@ -151,7 +168,9 @@ def plain_score(rng: random.Random, item: Item) -> Example:
 
 
 def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example:
-    """CoAScore, stage II: the scores of some aspects, of many with `long`."""
+    """CoAScore, stage II: the scores of some aspects, mostly few, or with `long` mostly
+    many.
+    """
     chosen = _some_aspects(rng, long)
     words = _coascore().task.words(sample(item))
     lines = [str(_aspect(criterion)) for criterion in chosen]
@@ -161,16 +180,20 @@ def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example
 
 
 def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example:
-    """CoAScore, stage III: the target's score with the chain, whose scores are off
-    by one or more now and then.
+    """CoAScore, stage III: the target's score with the chain, whose scores are off by
+    one or more now and then.
+
+    long: whether the chain has mostly many aspects.
     """
     key = rng.choice(RATED)
     target = CRITERIA[key]
     chosen = _some_aspects(rng, long)
     if target in chosen:
         chosen.remove(target)
+    # a chain has at least one aspect beside the target
     chosen = chosen or [FINER["values"]]
     judged = _judged(rng, item, chosen)
+    # three in ten chains name their aspects without scores, as CoAScore's variant does
     if rng.random() < 0.7:
         form = "chained score"
         variant = "full"
@@ -192,7 +215,9 @@ def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example
 def _judged(
     rng: random.Random, item: Item, criteria: Sequence[Criterion]
 ) -> dict[str, Judgment]:
-    """The scores of a chain, as a judge gives them that is right nine times in ten."""
+    """The scores of a chain, as a judge gives them that is right nine times in ten, by
+    the criterion's name.
+    """
     judged = {}
     for criterion in criteria:
         if rng.random() < 0.9:
@@ -211,7 +236,9 @@ def quality(rng: random.Random, item: Item) -> Example:
 
 
 def aspect_list(rng: random.Random, item: Item | None = None) -> Example:
-    """CoAScore, stage I: n aspects for a target. It is asked of no item."""
+    """CoAScore, stage I: n aspects for a target. It is asked of no item; `item` is not
+    used.
+    """
     key = rng.choice(RATED)
     n = rng.randint(1, MOST_ASPECTS)
     judge = _coascore(n)
@@ -222,7 +249,8 @@ def aspect_list(rng: random.Random, item: Item | None = None) -> Example:
 
 
 def criteria_list(rng: random.Random, item: Item | None = None) -> Example:
-    """HD-Eval, decomposition: the finer criteria of one. It is asked of no item.
+    """HD-Eval, decomposition: the finer criteria of one. It is asked of no item; `item`
+    is not used.
 
     How many it asks for differs from time to time; the answer is always all.
     """
@@ -236,6 +264,7 @@ def criteria_list(rng: random.Random, item: Item | None = None) -> Example:
 
 
 def _aspect(criterion: Criterion) -> Aspect:
+    """A criterion as CoAScore has its aspects."""
     return Aspect(criterion.name, criterion.definition)
 
 
@@ -243,6 +272,7 @@ def _some_aspects(rng: random.Random, long: bool) -> list[Criterion]:
     """As stage I lists them for some target, or in any choice and order; mostly few,
     or with `long` mostly many.
     """
+    # the smaller of two random numbers is mostly small, the larger mostly large
     sizes = [rng.randint(1, MOST_ASPECTS) for _ in range(2)]
     size = max(sizes) if long else min(sizes)
     if rng.random() < 0.5:
@@ -253,6 +283,7 @@ def _some_aspects(rng: random.Random, long: bool) -> list[Criterion]:
     return rng.sample(list(criteria.values()), size)
 
 
+# makes an example of an item
 Make = Callable[[random.Random, Item], Example]
 # Prometheus' forms: how often each is asked, and its switches
 GRADED: Mapping[str, tuple[float, Switches]] = MappingProxyType(
@@ -306,8 +337,9 @@ def make_example(
 ) -> Example:
     """A question about an item, of a form chosen by `FORMS`, or of the form `only`.
 
-    Lists are asked for `lists` times as often as their share says; `long` chains have
-    mostly many aspects.
+    lists: how many times as often as their share says lists are asked for.
+    long: whether chains have mostly many aspects.
+    Raises: KeyError for a form that there is not.
     """
     form = only or _choose_form(rng, lists)
     _, make = FORMS[form]

@@ -1,5 +1,9 @@
 """The judge's measured quality: what is parsed, tau with the gold beside judges that
 cost nothing, errors found.
+
+`taus` correlates every form with its gold, `headline` holds each against its bar,
+`against` tests it against the `baselines`. All read the judgments as `measure.judge`
+gives them.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from nlgeval_lib.training.mini import RATED
 
 # forms asked of sentences in no training text
 NEW = ("error analysis, new sentences", "plain score, new sentences")
+# what an output is known by
 KEYS = ["input_id", "system_id"]
 # what a form has to reach: a tau of its own or of all others, and a share parsed
 BARS = {"error analysis": 0.80}
@@ -25,8 +30,8 @@ PARSABLE = 0.99
 
 
 def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Scores that need no judge, one a row: a constant, the length, ROUGE-L and
-    SemScore to the reference.
+    """Scores that need no judge, one a row of `outputs`: a constant, the length,
+    ROUGE-L and SemScore to the reference.
     """
     from nlgeval_lib.evaluators import get
 
@@ -48,7 +53,9 @@ def rated(judgments: pd.DataFrame, form: str) -> list[str]:
 
 
 def _matrix(of_form: pd.DataFrame, column: str) -> np.ndarray:
-    """A column of one form's judgments of one aspect as `X[system, input]`."""
+    """A column of one form's judgments of one aspect as `X[system, input]`, both sorted
+    by name; NaN where there is none.
+    """
     once = of_form.drop_duplicates(KEYS)
     wide = once.pivot(index="system_id", columns="input_id", values=column)
     wide = wide.sort_index().sort_index(axis=1)
@@ -70,7 +77,10 @@ def taus(judgments: pd.DataFrame) -> pd.DataFrame:
     and the mean of a form's.
 
     Intervals: jackknife over records and systems; that of a mean is of the mean as one
-    statistic. Returns `form, aspect, value, n, ci_low, ci_high, signature, reason`.
+        statistic.
+
+    Returns: `form, aspect, value, n, ci_low, ci_high, signature, reason`; a value of
+        NaN where fewer than three judgments were parsed.
     """
     rows = []
     for form in judgments["form"].unique():
@@ -118,7 +128,9 @@ def _tau(tau: meta.Correlation) -> dict[str, Any]:
 
 
 def _mean(correlations: Sequence[meta.Correlation]) -> dict[str, Any]:
-    """What a row of `taus` says of the mean of several correlations."""
+    """What a row of `taus` says of the mean of several correlations; its interval is of
+    their replicates' mean.
+    """
     values = []
     counts = []
     replicates = []
@@ -144,7 +156,10 @@ def headline(judgments: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     both are met.
 
     The tau is that of the overall quality; of the form that rates aspects only, the
-    mean over them. The two forms with new sentences have no bar.
+    mean over them. The two forms with new sentences have no bar: `bar` is NaN, `met`
+    None.
+
+    table: of `taus`.
     """
     is_parsed = judgments["status"] == "ok"
     by_form = is_parsed.groupby(judgments["form"])
@@ -191,6 +206,12 @@ def against(
 
     A constant has no tau; it stands in the table as 0, with the test that the form's
     own tau is not above 0.
+
+    outputs: those that the baselines have scored, in their order.
+    costless: of `baselines`.
+    n_perm: random orders of the test against a constant.
+    seed: of these orders.
+    Returns: `form, baseline`, the fields of `Tested`, `p_holm`.
     """
     rows = []
     for form in judgments["form"].unique():
@@ -231,8 +252,13 @@ def _scores_of(
 
 @dataclass(frozen=True)
 class Tested:
-    """A test that the judge is better than a baseline: tau of both, their difference,
-    the p-value of "no better", and how it was tested.
+    """A test that the judge is better than a baseline.
+
+    tau: of the judge with the gold.
+    baseline_tau: of the baseline.
+    difference: tau minus that of the baseline.
+    p: the p-value of "no better".
+    signature: how it was tested.
     """
 
     tau: float
@@ -256,6 +282,8 @@ def _above_nothing(
 ) -> Tested:
     """Against a constant, whose tau is 0 here: how often tau is as high where the gold
     is put in random order.
+
+    n_perm: how many random orders.
     """
     from scipy.stats import kendalltau
 
@@ -268,6 +296,7 @@ def _above_nothing(
     for _ in range(n_perm):
         shuffled = rng.permutation(y)
         n_as_high += kendalltau(x, shuffled).statistic >= tau
+    # the observed order counts as one of the orders, so p is never 0
     p = (1 + n_as_high) / (n_perm + 1)
     test = f"test:perm-rows/{n_perm}|alt:greater|seed:{seed}"
     signature = f"level:dataset|coef:kendall-b|{test}"

@@ -1,5 +1,7 @@
-"""The settings of a training run and what follows from them as it goes on; those of
-the ablations.
+"""The settings of a training run and what follows from them as it goes on; those of the
+ablations.
+
+`Recipe()` is the judge's own; BASE, READING and TUNE are those of `studies`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from tools.mini_judge.records import Mix
 class Recipe:
     """What determines the checkpoint, apart from the machine's rounding.
 
-    `easy`, `plain`, `lists` and `long` count examples.
+    `easy`, `plain`, `lists` and `long` count examples; the judge learns the easy before
+    the hard. Each field has an option of the command line of its name.
     """
 
     examples: int = 450_560  # how many are seen, each once
@@ -40,7 +43,10 @@ class Recipe:
     seed: int = 0  # of the weights and the data
 
     def rate_at(self, share: float) -> float:
-        """The learning rate after a share of the run: up, level, down to nothing."""
+        """The learning rate after a share of the run, 0 to 1: up, level, down to
+        nothing.
+        """
+        # not quite 0 at the first step
         rising = (share + 1e-4) / self.warm
         falling = max(0.0, (1.0 - share) / self.cool)
         return self.rate * min(1.0, rising, falling)

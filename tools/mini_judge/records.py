@@ -1,5 +1,9 @@
 """Records, the texts that say them, and errors put in on purpose, each known by
 construction.
+
+A record has a domain and a value, a `Pair` of pieces, for some of its attributes.
+`realise` says it in `Clause`s, one a sentence; `make_output` puts `Error`s into a
+`Draft` of them and gives an `Item`. A `Mix` says how many errors of which kinds.
 """
 
 from __future__ import annotations
@@ -13,14 +17,20 @@ from tools.mini_judge.criteria import CRITERIA, KINDS
 from tools.mini_judge.domains import ATTRIBUTES, DOMAINS, SUM_OF, SUMS, Attribute, Pool
 from tools.mini_judge.phrases import choose
 
+# [right form|wrong form]
 _VERB = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
+# a value's first and second piece; the second is empty where it has a single one
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """An error of an output: its kind, the attribute it concerns, the words that are
-    wrong, and what belongs there.
+    """An error of an output.
+
+    kind: a key of `KINDS`.
+    key: the attribute that it concerns; "sum" for a sum, empty for a text off topic.
+    location: the words that are wrong.
+    correction: what belongs there; empty where nothing does.
     """
 
     kind: str
@@ -36,8 +46,12 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One sentence: the attribute that it says ("sum" for a sum), its phrase, its
-    value, and what is wrong with it.
+    """One sentence.
+
+    key: the attribute that it says; "sum" for a sum.
+    phrase: the wording, with `{}` for the value and `[right|wrong]` for the verb.
+    value: as it stands in the text.
+    error: what is wrong with it.
     """
 
     key: str
@@ -48,14 +62,22 @@ class Clause:
 
     @property
     def text(self) -> str:
-        """The sentence."""
+        """The sentence.
+
+        Example:
+        >>> Clause("chef", "The chef [is|are] {}.", "Mira Holt").text
+        'The chef is Mira Holt.'
+        """
         form = 2 if self.broken else 1
         sentence = _VERB.sub(lambda verb: verb[form], self.phrase)
         return sentence.replace("{}", self.value)
 
     @property
     def verb(self) -> tuple[str, str]:
-        """The verb's right and wrong form."""
+        """The verb's right and wrong form.
+
+        Raises: ValueError where the phrase marks none.
+        """
         match = _VERB.search(self.phrase)
         if match is None:
             raise ValueError(
@@ -67,7 +89,13 @@ class Clause:
 @dataclass(frozen=True, slots=True)
 class Item:
     """A record, a text that says it without an error, an output, and the output's
-    errors in the order they stand.
+    errors.
+
+    domain: a key of `DOMAINS`.
+    values: of the record, by attribute.
+    clauses: the sentences of the output.
+    reference: the text without an error.
+    errors: in the order they stand; omissions, which stand nowhere, come last.
     """
 
     domain: str
@@ -105,6 +133,7 @@ class Item:
 
 
 def _text(clauses: Iterable[Clause]) -> str:
+    """Sentences as a text."""
     return " ".join(clause.text for clause in clauses)
 
 
@@ -115,8 +144,12 @@ def shown(key: str, pair: Pair) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How items are made: how many attributes, how often how many errors, of which
-    kinds, of which share of values.
+    """How items are made.
+
+    attributes: the fewest and the most of a record.
+    kinds: of errors, each with how often it is drawn, as a weight.
+    off_topic: the share of outputs that say another record.
+    held_out: whether values are those kept for evaluation.
     """
 
     attributes: tuple[int, int] = (3, 6)
@@ -147,7 +180,7 @@ class Mix:
 
 
 def make_item(rng: random.Random, mix: Mix) -> Item:
-    """One record with one output."""
+    """One record with one output, drawn as the mix says."""
     domain, values = make_record(rng, mix)
     clean = realise(rng, domain, values, mix)
     return make_output(rng, mix, domain, values, clean)
@@ -159,6 +192,8 @@ def make_item(rng: random.Random, mix: Mix) -> Item:
 def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
     """A domain and the values of some of its attributes; adults and children come
     together.
+
+    No piece is in two values of a record.
     """
     domain = rng.choice(list(DOMAINS))
     attributes = list(DOMAINS[domain])
@@ -167,6 +202,7 @@ def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
     adults, children = SUM_OF
     _complete(chosen, adults, children)
     _complete(chosen, children, adults)
+    # half of the records have their attributes in the domain's order
     if rng.random() < 0.5:
         chosen.sort(key=attributes.index)
     values: dict[str, Pair] = {}
@@ -178,8 +214,10 @@ def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
 
 
 def _complete(chosen: list[Attribute], key: str, partner: str) -> None:
-    """Where an attribute is chosen without its partner, put the partner in place of
-    the first attribute that is in no sum.
+    """Where an attribute is chosen without its partner, put the partner in place of the
+    first attribute that is in no sum.
+
+    chosen: is changed in place.
     """
     keys = [attribute.key for attribute in chosen]
     if key not in keys or partner in keys:
@@ -199,8 +237,10 @@ def _pieces(values: Mapping[str, Pair]) -> set[str]:
 
 
 def draw(rng: random.Random, pool: Pool, excluded: set[str], held_out: bool) -> Pair:
-    """A value without pieces that are excluded, of the training's pairs or of those
-    held out.
+    """A value without pieces that are excluded.
+
+    held_out: whether it is one of the pairs kept for evaluation, or of the training's;
+        pools of single pieces have no such pairs.
     """
     while True:
         pair = (rng.choice(pool.first), rng.choice(pool.second))
@@ -214,7 +254,13 @@ def draw(rng: random.Random, pool: Pool, excluded: set[str], held_out: bool) -> 
 def near(
     rng: random.Random, pool: Pool, pair: Pair, excluded: set[str], held_out: bool
 ) -> Pair:
-    """Another value of the pool, mostly one that differs in a single piece."""
+    """Another value of the pool, mostly one that differs in a single piece.
+
+    pair: the right value.
+    excluded: pieces that it must not have, but for those of the right value.
+    held_out: as `draw` has it.
+    """
+    # not every pool has such a neighbour; after so many tries any other value will do
     for _ in range(40):
         first, second = draw(rng, pool, excluded - {""}, held_out)
         if not pool.is_single and rng.random() < 0.7:
@@ -237,7 +283,9 @@ def realise(
     rng: random.Random, domain: str, values: Mapping[str, Pair], mix: Mix
 ) -> list[Clause]:
     """The sentences of a text without an error: mostly in the record's order, a sum
-    after its parts now and then.
+    behind its parts now and then.
+
+    values: of the record, by attribute.
     """
     keys = list(values)
     if rng.random() < 0.3:
@@ -276,8 +324,9 @@ def make_output(
     values: Mapping[str, Pair],
     clean: Sequence[Clause],
 ) -> Item:
-    """An output with some errors of the mix, and another clean text as the
-    reference.
+    """An output with some errors of the mix, and another clean text as the reference.
+
+    clean: the sentences that errors are put into; they stay as they are.
     """
     reference = _text(realise(rng, domain, values, mix))
     if rng.random() < mix.off_topic:
@@ -296,7 +345,12 @@ def make_output(
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text about a record while errors are put into its sentences, in place."""
+    """A text about a record while errors are put into its sentences, in place.
+
+    rng: what is random is drawn from it.
+    values: of the record.
+    clauses: the sentences, changed by `PUT`.
+    """
 
     rng: random.Random
     mix: Mix
@@ -310,8 +364,9 @@ class Draft:
         return [clause.key for clause in self.clauses]
 
     def sound(self, only_once: bool = True) -> list[int]:
-        """The places of sentences without an error; only_once: whose attribute no
-        other sentence says.
+        """The places of sentences without an error.
+
+        only_once: whether a sentence counts only where no other says its attribute.
         """
         keys = self.keys
         places = []
@@ -330,7 +385,9 @@ class Draft:
 
 
 def _put_errors(draft: Draft) -> set[str]:
-    """Put as many errors as the mix has into a draft; the attributes left out."""
+    """Put as many errors as the mix has into a draft; the keys of the attributes left
+    out.
+    """
     rng = draft.rng
     mix = draft.mix
     [n_errors] = rng.choices(range(len(mix.counts)), mix.counts)
@@ -359,7 +416,10 @@ def _off_topic(
     values: Mapping[str, Pair],
     reference: str,
 ) -> Item:
-    """The clean text of another record, with no value of this one."""
+    """The clean text of another record, with no piece of a value of this one.
+
+    values: of this record, which the item keeps.
+    """
     pieces = _pieces(values) - {""}
     other_domain, other_values = make_record(rng, mix)
     while pieces & _pieces(other_values):
@@ -390,7 +450,7 @@ def _omit(draft: Draft) -> str | None:
 
 
 def _wrong_value(draft: Draft) -> bool:
-    """Give an attribute another value of its pool."""
+    """Give an attribute another value of its pool, of no piece that the text has."""
     keys = draft.keys
     places = []
     for place in draft.sound():
@@ -446,6 +506,8 @@ def _repeat_sum(clauses: list[Clause], wrong: str) -> None:
 def _invention(draft: Draft) -> bool:
     """Say an attribute that the record does not have, now and then one that no record
     of the domain has.
+
+    Adults and children are never invented.
     """
     rng = draft.rng
     unusable = {*draft.keys, *SUM_OF}
@@ -462,6 +524,7 @@ def _invention(draft: Draft) -> bool:
     pair = draw(rng, attribute.pool, excluded, draft.mix.held_out)
     clause = say(rng, attribute, attribute.pool.show(pair), draft.mix)
     error = Error("invention", attribute.key, clause.value)
+    # never the first sentence
     place = rng.randint(1, len(draft.clauses))
     draft.clauses.insert(place, replace(clause, error=error))
     return True
@@ -510,6 +573,8 @@ def _grammar(draft: Draft) -> bool:
     return True
 
 
+# by kind of error, what puts one in; an omission is put in by `_omit`, an off-topic
+# text made by `_off_topic`
 PUT: Mapping[str, Callable[[Draft], bool]] = {
     "wrong_value": _wrong_value,
     "arithmetic": _arithmetic,

@@ -1,5 +1,9 @@
 """The ablations' studies: what each arm is fine-tuned on, and what the base that all
 begin from has learnt before.
+
+A source gives endless examples, `PARTS` names them. An `Arm` mixes parts, `STUDIES`
+lists the arms of each study, a `Scale` says how large everything is. `base_examples`
+and `reading` are the base's two stages.
 """
 
 from __future__ import annotations
@@ -46,6 +50,7 @@ SWITCHES: Mapping[str, Switches] = MappingProxyType(
         "without feedback": (True, True, False),
     }
 )
+# endless examples from a generator of random numbers
 Source = Callable[[random.Random], Iterator[Example]]
 # the forms that no study is about, and how often each is asked
 BASE_FORMS: Mapping[str, float] = MappingProxyType(
@@ -93,8 +98,8 @@ def synthetic(rng: random.Random) -> Iterator[Example]:
 
 
 def _dealt(rng: random.Random) -> list[Sequence[str]]:
-    """All kinds once, in groups of one to three; a text that is off topic has no
-    other error.
+    """All kinds of error once, in groups of one to three; a text that is off topic has
+    no other error.
     """
     kinds = list(KINDS)
     kinds.remove("off_topic")
@@ -109,7 +114,7 @@ def _dealt(rng: random.Random) -> list[Sequence[str]]:
 
 
 def with_errors(rng: random.Random, kinds: Sequence[str]) -> Item:
-    """A text with exactly these kinds of error."""
+    """A text with exactly these kinds of error, each as often as it is named."""
     within = [kind for kind in kinds if kind != "off_topic"]
     mix = Mix(
         counts=(0.0,) * len(within) + (1.0,),
@@ -121,6 +126,7 @@ def with_errors(rng: random.Random, kinds: Sequence[str]) -> Item:
         clean = realise(rng, domain, values, mix)
         if "arithmetic" in kinds and not heldout.has_sum(clean):
             continue
+        # a record may not allow them all: then another one is drawn
         for _ in range(20):
             item = make_output(rng, mix, domain, values, clean)
             if sorted(item.kinds) == sorted(kinds):
@@ -136,8 +142,10 @@ def of_domain(rng: random.Random, domain: str) -> Iterator[Example]:
 
 
 def grades(rng: random.Random, switches: Switches) -> Iterator[Example]:
-    """Absolute grades; whatever is left out of the prompt or the answer, the
-    questions are the same for a seed.
+    """Absolute grades; whatever is left out of the prompt or the answer, the questions
+    are the same for a seed.
+
+    switches: whether there is a reference, a rubric, a feedback.
     """
     while True:
         item = make_item(rng, Mix())
@@ -167,7 +175,10 @@ PARTS: Mapping[str, tuple[str, Source]] = MappingProxyType(_parts())
 
 
 def draw(part: str, seed: int, count: int) -> list[Example]:
-    """The first examples of a part; fewer are the beginning of more."""
+    """The first examples of a part; fewer are the beginning of more.
+
+    part: a key of `PARTS`.
+    """
     name, source = PARTS[part]
     rng = random.Random(f"ablation:{name}:{seed}")
     return list(itertools.islice(source(rng), count))
@@ -178,10 +189,13 @@ def draw(part: str, seed: int, count: int) -> list[Example]:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One way to fine-tune: how much of which part, in units of the study's size.
+    """One way to fine-tune.
 
-    domain: the only task that it is tested on; switches: Prometheus' reference, rubric
-    and feedback.
+    study: a key of `STUDIES`.
+    shares: how much of which part, in units of the study's size.
+    domain: the only task that it is tested on; empty for all.
+    switches: Prometheus' reference, rubric and feedback; None where it writes error
+        analyses.
     """
 
     study: str
@@ -191,7 +205,7 @@ class Arm:
     switches: Switches | None = None
 
     def counts(self, size: int) -> dict[str, int]:
-        """How many examples of each part."""
+        """How many examples of each part, for a study of this size."""
         counts = {}
         for part, share in self.shares.items():
             counts[part] = round(share * size)
@@ -201,6 +215,8 @@ class Arm:
         """All examples of a seed in the order in which they are learnt.
 
         Arms that share a part share its examples.
+
+        size: of the study.
         """
         examples = []
         for part, count in self.counts(size).items():
@@ -243,8 +259,12 @@ STUDIES: Mapping[str, tuple[Arm, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Scale:
-    """How large everything is: recipes of the base's stages and of the fine-tuning,
-    each study's size and seeds.
+    """How large everything is.
+
+    base, reading: recipes of the base's two stages.
+    tune: recipe of the fine-tuning.
+    sizes: examples of a whole share, by study.
+    seeds: runs of each arm, by study.
     """
 
     base: Recipe = BASE
@@ -263,8 +283,11 @@ class Scale:
     )
 
     def digest(self, arm: Arm, seed: int) -> str:
-        """What determines a run, apart from the machine's rounding, in twelve signs."""
+        """What determines a run, apart from the machine's rounding, as twelve hex
+        digits.
+        """
         tune = asdict(self.tune)
+        # both are known by the arm and the seed
         del tune["examples"], tune["seed"]
         settings = {
             "base": digest(self.base, self.reading),
@@ -280,7 +303,11 @@ class Scale:
 
 
 def base_examples(recipe: Recipe, number: int) -> list[Example]:
-    """The examples of one chunk."""
+    """The examples of one chunk of the base's first stage, of the forms that no study
+    is about.
+
+    number: of the chunk.
+    """
     rng = random.Random(f"base:{recipe.seed}:{number}")
     mix = recipe.mix(number * recipe.chunk)
     return _scores(rng, mix, recipe.chunk)
@@ -302,6 +329,8 @@ def reading(recipe: Recipe, number: int) -> list[Example]:
 
     An answer that belongs to another text teaches how answers are worded and nothing
     about judging: a language model knows words before it is fine-tuned.
+
+    number: of the chunk.
     """
     rng = random.Random(f"reading:{recipe.seed}:{number}")
     examples = _scores(rng, Mix(), recipe.chunk // 2)
@@ -337,5 +366,6 @@ def digest(*recipes: Recipe) -> str:
 
 
 def _hash(settings: Any) -> str:
+    """Twelve hex digits of a hash of the settings, as sorted JSON."""
     text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -3,6 +3,9 @@ any other text is bytes.
 
 A Unigram model over bytes whose pieces all weigh the same: the shortest way to write a
 text wins, and every text comes back byte for byte.
+
+`pieces` collects the texts that are one token each, `build` makes the tokenizer of
+them.
 """
 
 from __future__ import annotations
@@ -21,12 +24,15 @@ from tools.mini_judge.phrases import all_phrases
 from tools.mini_judge.prompts import FORMS, MOST_ASPECTS, make_example
 from tools.mini_judge.records import Error
 
+# the marks, and their ids
 SPECIAL = ("<unk>", "<s>", "</s>", "<pad>")
 UNK, BOS, EOS, PAD = range(4)
+# the messages as they are, an empty line between them
 CHAT = (
     "{{ bos_token }}{% for message in messages %}{{ message['content'] }}"
     "{% if not loop.last %}\n\n{% endif %}{% endfor %}"
 )
+# stands where a text differs from item to item; no text has it
 _GAP = "\x00"
 
 
@@ -85,7 +91,9 @@ def _values() -> set[str]:
 
 
 def _words() -> set[str]:
-    """The words of all phrases, the first of each without a blank as well."""
+    """The words of all phrases with a blank before them, the first of each without it
+    as well.
+    """
     texts = {".", ",", ". ", "\n", " "}
     for phrase in all_phrases():
         words = re.findall(r"[A-Za-z]+", phrase)
@@ -121,6 +129,7 @@ def _answers() -> set[str]:
 
 def _explanations() -> set[str]:
     """The fixed texts of all explanations, between what is put in."""
+    # an explanation of an error that is all gaps, cut at the gaps, leaves what is fixed
     error = Error("", _GAP, _GAP, _GAP)
     sentences = [answers.NOTHING]
     for writers in (answers.EXPLAIN, answers.TELL):
@@ -134,7 +143,9 @@ def _explanations() -> set[str]:
 
 
 def _fixed() -> set[str]:
-    """The fixed texts of all prompts, between what is put in."""
+    """The fixed texts of all prompts, between what is put in: each form's prompt of an
+    item that is all gaps, cut at the gaps and at what `_atoms` has.
+    """
     blank: Any = SimpleNamespace(
         output=_GAP,
         source=_GAP,
@@ -167,17 +178,21 @@ def _gap_or_slot() -> re.Pattern[str]:
 def build() -> Any:
     """The tokenizer as transformers have it: begins a text with <s>, and has a chat
     template of the bare messages.
+
+    The ids are always the same: marks, bytes, then the longer pieces in order.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    # A byte-level model spells each byte as one printable character.
     longer = set()
     for piece in pieces():
         [(spelled, _)] = to_bytes.pre_tokenize_str(piece)
         longer.add(spelled)
     longer.difference_update(alphabet)
+    # All pieces weigh the same, so the fewest pieces win.
     vocabulary = [(text, 0.0) for text in SPECIAL]
     for text in (*alphabet, *sorted(longer)):
         vocabulary.append((text, -1.0))

@@ -1,5 +1,8 @@
 """Training of the miniature judge: seeded, resumable at any moment, with a line that
 says how far it is.
+
+A `Learner` has the model and learns batches one by one; `train` gives it all batches of
+a recipe, saves now and then, and `write`s the checkpoint.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from tools.mini_judge.criteria import KINDS
 from tools.mini_judge.model import Net, Shape, checkpoint, norm
 from tools.mini_judge.recipe import Recipe
 
+# the file of a run that can go on
 STATE = "state.pt"
 # from recipe, tokenizer and the chunk's number
 Batches = Callable[[Recipe, Any, int], list[Batch]]
@@ -32,6 +36,13 @@ Batches = Callable[[Recipe, Any, int], list[Batch]]
 class Learner:
     """The model, its optimizers and where in the data it is; kept in full precision,
     run in bfloat16.
+
+    recipe: sizes, learning rate and seed are taken from it.
+    vocabulary: how many tokens there are.
+    device: cpu or cuda.
+    compiled: whether the model is compiled first.
+    master: the weights in full precision, by name.
+    chunk, step, tokens, seconds: how much was learnt so far.
     """
 
     def __init__(
@@ -57,8 +68,10 @@ class Learner:
         self.begin(recipe, weights)
 
     def begin(self, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> None:
-        """Start anew from these weights with fresh optimizers; a compiled model
-        stays compiled.
+        """Start anew from these weights with fresh optimizers; a compiled model stays
+        compiled.
+
+        weights: by name, as `master` has them.
         """
         self.recipe = recipe
         self.master = {}
@@ -74,6 +87,7 @@ class Learner:
                     matrices.append(weight)
                 else:
                     vectors.append(weight)
+        # Muon takes the layers' matrices; embeddings, heads and norms are AdamW's.
         muon = torch.optim.Muon(
             matrices,
             lr=recipe.rate,
@@ -94,9 +108,13 @@ class Learner:
     def learn(self, batch: Batch, rate: float) -> tuple[float, float]:
         """One step; the loss of the answers and the share of their tokens that were
         wrong.
+
+        rate: the learning rate.
         """
         loss, answer, wrong = self.loss(batch)
         loss.backward()
+        # The optimizers change the weights in full precision, by the gradients of the
+        # running model, which gets the weights back.
         parameters = dict(self.net.named_parameters())
         for name, weight in self.master.items():
             grad = parameters[name].grad
@@ -115,8 +133,10 @@ class Learner:
         return float(answer.detach()), float(wrong)
 
     def loss(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The loss to lower, that of the answers alone, and the share of wrong
-        tokens.
+        """The loss to lower, that of the answers alone, and the share of wrong tokens.
+
+        The first has the side heads' loss beside that of the answers, by the recipe's
+        weight.
         """
         final, middle, late = self.run(self._tensor(batch.ids))
         target = self._tensor(batch.target)
@@ -132,12 +152,16 @@ class Learner:
     def _side_loss(
         self, batch: Batch, middle: torch.Tensor, late: torch.Tensor
     ) -> torch.Tensor:
-        """The loss of the heads that name the errors, from the states of two layers."""
+        """The loss of the heads that name the errors, from the states of two layers:
+        the kind at each place, then how many of each kind and what is left out.
+        """
         states = norm(self._at(middle, batch.tag_at))
         tags = F.linear(states, self.net.tags).float()
         tag_loss = F.cross_entropy(tags, self._tensor(batch.tag))
         states = norm(self._at(late, batch.count_at))
         counts = F.linear(states, self.net.counts).float()
+        # first a distribution over 0 to `MOST` for each kind, then a yes or no for each
+        # attribute
         n_numbers = len(KINDS) * (MOST + 1)
         numbers = counts[:, :n_numbers].reshape(-1, MOST + 1)
         number_loss = F.cross_entropy(numbers, self._tensor(batch.count).reshape(-1))
@@ -148,6 +172,7 @@ class Learner:
         return tag_loss + number_loss + omitted_loss
 
     def _tensor(self, array: Any) -> torch.Tensor:
+        """An array of a batch on the model's device."""
         return torch.from_numpy(array).to(self.device)
 
     def _at(self, states: torch.Tensor, places: Any) -> torch.Tensor:
@@ -158,7 +183,10 @@ class Learner:
     # -- coming and going
 
     def save(self, folder: Path) -> None:
-        """Everything that is needed to go on, under a temporary name first."""
+        """Write everything that is needed to go on, under a temporary name first.
+
+        folder: is made where it is not there.
+        """
         state = {
             "recipe": asdict(self.recipe),
             "master": self.master,
@@ -222,31 +250,27 @@ def train(
     learner: Learner | None = None,
     batches: Batches | None = None,
 ) -> Learner:
-    """Train or go on training in `work`; the checkpoint goes to `out`. Saves
-    now and then, and at the end.
+    """Train or go on training in `work`; the checkpoint goes to `out`. Saves now and
+    then, and at the end.
 
-    every: seconds between two saves. notes: remarks on the run, for the card. learner:
-    one that begins from weights of its own. batches: another source of a chunk's
-    batches than the recipe.
+    recipe: the settings; they must be those that the run in `work` was begun with, but
+        for more examples.
+    device: cpu or cuda.
+    compiled: whether the model is compiled first.
+    every: seconds between two saves.
+    notes: remarks on the run, for the card.
+    learner: one that begins from weights of its own.
+    batches: another source of a chunk's batches than the recipe.
+    Raises: ValueError where `work` has a run of another recipe; KeyboardInterrupt as it
+        comes, after a line that says how to go on.
     """
     tokenizer = tokens.build()
     learner = learner or Learner(recipe, len(tokenizer), device, compiled)
     batches = batches or _batches
     if learner.restore(work):
         print(f"going on from step {learner.step}", flush=True)
-    n_chunks = -(-recipe.examples // recipe.chunk)
-    progress = _Progress(learner, n_chunks)
-    saved = time.monotonic()
     try:
-        while learner.chunk < n_chunks:
-            begun = time.monotonic()
-            batches_of_chunk = batches(recipe, tokenizer, learner.chunk)
-            progress.learn(batches_of_chunk, recipe)
-            learner.chunk += 1
-            learner.seconds += time.monotonic() - begun
-            if time.monotonic() - saved > every:
-                learner.save(work)
-                saved = time.monotonic()
+        _learn_all(learner, recipe, tokenizer, batches, work, every)
     except KeyboardInterrupt:
         print("\nstopped; the same command goes on from the last save", file=sys.stderr)
         raise
@@ -261,9 +285,36 @@ def train(
     return learner
 
 
+def _learn_all(
+    learner: Learner,
+    recipe: Recipe,
+    tokenizer: Any,
+    batches: Batches,
+    work: Path,
+    every: float,
+) -> None:
+    """Learn the chunks that are left, and save in `work` when `every` seconds have
+    passed since the last save.
+    """
+    # rounded up: the last chunk counts as a whole one
+    n_chunks = -(-recipe.examples // recipe.chunk)
+    progress = _Progress(learner, n_chunks)
+    saved = time.monotonic()
+    while learner.chunk < n_chunks:
+        begun = time.monotonic()
+        batches_of_chunk = batches(recipe, tokenizer, learner.chunk)
+        progress.learn(batches_of_chunk, recipe)
+        learner.chunk += 1
+        learner.seconds += time.monotonic() - begun
+        if time.monotonic() - saved > every:
+            learner.save(work)
+            saved = time.monotonic()
+
+
 class _Progress:
     """A line every five seconds that says how far the training is.
 
+    n_chunks: of the whole training.
     mean: running means of the loss and of the share of wrong tokens.
     """
 
@@ -291,6 +342,7 @@ class _Progress:
                 self._show(share)
 
     def _show(self, share: float) -> None:
+        """Print the line; `share`: of the whole training that is done."""
         seconds = self.shown_at - self.begun
         tokens_of_this_run = self.learner.tokens - self.first_tokens
         speed = tokens_of_this_run / seconds
@@ -305,6 +357,7 @@ class _Progress:
 
 
 def _batches(recipe: Recipe, tokenizer: Any, number: int) -> list[Batch]:
+    """The batches of a chunk, as the recipe has them."""
     mix = recipe.mix(number * recipe.chunk)
     return chunk(tokenizer, recipe.seed, number, recipe.chunk, recipe.tokens, mix)
 
@@ -312,8 +365,11 @@ def _batches(recipe: Recipe, tokenizer: Any, number: int) -> list[Batch]:
 def write(
     learner: Learner, tokenizer: Any, out: Path, machine: Mapping[str, Any]
 ) -> None:
-    """The checkpoint for any engine: config, weights in bfloat16, tokenizer; each
-    file whole or not at all.
+    """The checkpoint for any engine: config, weights in bfloat16, tokenizer; each file
+    whole or not at all.
+
+    out: the folder.
+    machine: where it was trained, for `training.json`.
     """
     weights, config = checkpoint(learner.master, learner.shape)
     weights = {name: weight.cpu() for name, weight in weights.items()}
@@ -343,7 +399,11 @@ def write(
 def _write_model(
     weights: dict[str, torch.Tensor], config: Mapping[str, Any], folder: Path
 ) -> None:
-    """Weights and settings of a checkpoint, as transformers read them."""
+    """Weights and settings of a checkpoint, as transformers read them.
+
+    weights: by transformers' names.
+    config: the arguments of LlamaConfig.
+    """
     from safetensors.torch import save_file
     from transformers import GenerationConfig, LlamaConfig
 

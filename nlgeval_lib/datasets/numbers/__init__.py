@@ -1,5 +1,12 @@
-"""`data/numbers`: ratings, lengths, hashes of texts and the scores by these hashes. It
-holds no text, and serves where the files of a set are not on this machine.
+"""`data/numbers`: ratings, lengths, hashes of texts and the scores by these hashes, for
+machines where the files of a set are not.
+
+It holds no text. Each set has up to three tables: NAME.rows (the frame, a text as its
+place), NAME.texts (a row a text: hash, lengths, shape) and NAME.scores (what metrics
+and parsers gave these texts). `rows` puts the first two together: each text is a
+`HashedText`, which knows its length and its hash and refuses to be read. `saved_scores`
+looks up the third by such texts, `lacking` is the error for what is not in it. `build`
+makes the tables, from what `collected` wrote down.
 """
 
 from __future__ import annotations
@@ -51,21 +58,24 @@ def has(name: str) -> bool:
 
 
 def used() -> list[str]:
-    """The sets whose numbers this process took, since their texts are not here."""
+    """The sets whose numbers this process took, since their texts are not here;
+    sorted.
+    """
     return sorted(_used)
 
 
 def about() -> dict[str, Any]:
-    """What is known of the numbers: `commit`, the last one that changed them or the code
-    that made them.
+    """What is known of the numbers: `commit`, the last one that changed them or the
+    code that made them.
     """
     return dict(json.loads((folder() / "about.json").read_text(encoding="utf-8")))
 
 
 def rows(name: str) -> pd.DataFrame:
-    """All rows of a set as its loader gives them, each text a `HashedText` (an empty
-    text is itself).
+    """All rows of a set as its loader gives them with the options that give most.
 
+    name: of a data set or recording.
+    Returns: the frame; each text is a `HashedText`, an empty one is "".
     Raises: FileNotFoundError where the set is not among the numbers.
     """
     import pyarrow.parquet as parquet
@@ -74,8 +84,8 @@ def rows(name: str) -> pd.DataFrame:
     texts = _texts(name)
     columns: dict[str, Any] = {}
     # one file, as it lies: no folder is taken for a partition
-    frame = parquet.ParquetFile(folder() / f"{name}.rows.parquet").read().to_pandas()
-    for column, values in frame.items():
+    table = parquet.ParquetFile(folder() / f"{name}.rows.parquet").read()
+    for column, values in table.to_pandas().items():
         kind, _, label = str(column).partition(":")
         if f"{kind}:" == TEXT:
             columns[label] = pd.Series([texts[at] for at in values], dtype=object)
@@ -91,6 +101,7 @@ def rows(name: str) -> pd.DataFrame:
 
 @functools.lru_cache(maxsize=32)
 def _texts(name: str) -> list[HashedText | str]:
+    """The texts of a set by their places: a `HashedText`, or "" for an empty one."""
     import pyarrow.parquet as parquet
 
     path = folder() / f"{name}.texts.parquet"
@@ -117,10 +128,12 @@ def _texts(name: str) -> list[HashedText | str]:
 def saved_scores(
     rule: str, items: Iterable[tuple[HashedText, ...]]
 ) -> dict[tuple[HashedText, ...], tuple[float, str]]:
-    """The value of each item under a rule, and why there is none: those that are saved.
+    """The saved scores of those items that have one under a rule.
 
-    rule: a metric's settings and part, or a parser and its scale. items: tuples of
-    texts of one set each.
+    rule: a metric's settings and part, or a parser and its scale.
+    items: tuples of texts, those of one tuple from one set.
+    Returns: item -> (value, reason why there is none); items without a saved score are
+    not in it.
     """
     saved: dict[tuple[HashedText, ...], tuple[float, str]] = {}
     for item in items:
@@ -133,7 +146,9 @@ def saved_scores(
 
 @functools.lru_cache(maxsize=64)
 def _scores(name: str, rule: str) -> Mapping[tuple[int, ...], tuple[float, str]]:
-    """What is saved of one set under one rule, by the places of an item's texts."""
+    """What is saved of one set under one rule: the places of an item's texts -> (value,
+    reason); empty where the set has no scores.
+    """
     import pyarrow.parquet as parquet
 
     path = folder() / f"{name}.scores.parquet"
@@ -141,12 +156,14 @@ def _scores(name: str, rule: str) -> Mapping[tuple[int, ...], tuple[float, str]]
         return {}
     table = parquet.read_table(path, filters=[("rule", "==", rule)])
     items = _places(table["item"])
-    values = table["value"].to_numpy()
+    values = table["value"].to_numpy().tolist()
     reasons = table["reason"].to_pylist()
-    return dict(zip(items, zip(values.tolist(), reasons, strict=True), strict=True))
+    scores = zip(values, reasons, strict=True)
+    return dict(zip(items, scores, strict=True))
 
 
 def _places(column: Any) -> list[tuple[int, ...]]:
+    """A column of lists of whole numbers as tuples."""
     lists = column.combine_chunks()
     flat = iter(lists.flatten().to_numpy().tolist())
     lengths = lists.value_lengths().to_numpy().tolist()
@@ -154,7 +171,10 @@ def _places(column: Any) -> list[tuple[int, ...]]:
 
 
 def lacking(rule: str, items: Sequence[tuple[HashedText, ...]]) -> TextNotHere:
-    """The error for items without a saved score."""
+    """The error for items without a saved score, to be raised.
+
+    items: at least one; the message names the set of the first.
+    """
     metric = rule.partition("|")[0]
     problem = f"{metric}: {len(items):,} of its values are not among the saved ones"
     return TextNotHere(f"{problem}; {without_texts(items[0][0].name)}")

@@ -1,4 +1,8 @@
-"""Makes `data/numbers` of the sets' files and of what outputs asked of their texts."""
+"""Makes `data/numbers` of the sets' files and of what outputs asked of their texts.
+
+For each set `put` writes rows and texts, and `put_scores` the scores that were asked
+for; `describe` writes the table of all sets. The module above it reads them back.
+"""
 
 from __future__ import annotations
 
@@ -77,18 +81,23 @@ PROSE = (
     "feedback_gpt4_1",
     "feedback_gpt4_2",
 )
+# an item, the digests of its texts -> its value, and the reason where it has none
 Items = Mapping[tuple[bytes, ...], tuple[float, str]]
 
 
 class Places:
-    """The texts of a set, each once, in the order in which they come."""
+    """The texts of a set, each once, in the order in which they come.
+
+    of: digest -> place, from 0. rows: digest, characters, words and shape of each
+    place.
+    """
 
     def __init__(self) -> None:
         self.of: dict[bytes, int] = {}
         self.rows: list[tuple[bytes, int, int, int]] = []
 
     def at(self, text: str) -> int:
-        """The place of a text."""
+        """The place of a text; a new text gets the next one."""
         digest = digest_of(text)
         if digest not in self.of:
             self.of[digest] = len(self.of)
@@ -98,10 +107,14 @@ class Places:
 
 
 def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
-    """Write the rows of a set and the table of its texts; the places of these.
+    """Write the rows of a set and the table of its texts.
 
+    folder: of the bundle.
+    name: of the set.
+    loaded: its frame, with all texts.
     hashes: whether the SHA-256 of each text is kept; a recording's texts are known by
     their places, for their hashes would be most of the bundle.
+    Returns: the places of the texts, by which `put_scores` finds them.
     """
     places = Places()
     columns: dict[str, Any] = {}
@@ -124,8 +137,13 @@ def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
 def put_scores(
     folder: Path, name: str, places: Places, scores: Mapping[str, Items]
 ) -> int:
-    """Write the values that outputs asked for of a set's texts; how many these are."""
+    """Write the values that outputs asked for of a set's texts.
+
+    scores: rule -> items; those with a text that is not of this set are passed over.
+    Returns: how many values were written.
+    """
     rows: list[tuple[str, list[int], float, str]] = []
+    # In a fixed order, so that the same scores make the same file.
     for rule in sorted(scores):
         rows_of_rule = []
         for item, (value, reason) in scores[rule].items():
@@ -140,6 +158,7 @@ def put_scores(
 
 
 def _write_texts(path: Path, places: Places, hashes: bool) -> None:
+    """Write the table of texts: a row a place."""
     import pyarrow
 
     digests, characters, words, shapes = zip(*places.rows, strict=True)
@@ -153,6 +172,9 @@ def _write_texts(path: Path, places: Places, hashes: bool) -> None:
 
 
 def _write(path: Path, table: pd.DataFrame, split: list[str] | None = None) -> None:
+    """Write a frame; its lists of whole numbers take 32 bits each. split: as `_save`
+    has it.
+    """
     import pyarrow
 
     columns = pyarrow.Table.from_pandas(table, preserve_index=False)
@@ -164,6 +186,11 @@ def _write(path: Path, table: pd.DataFrame, split: list[str] | None = None) -> N
 
 
 def _save(path: Path, table: Any, split: list[str] | None = None) -> None:
+    """Write a table of parquet, packed as small as may be.
+
+    split: columns of floats whose bytes are stored one place of all values after the
+    other, which packs better.
+    """
     import pyarrow.parquet as parquet
 
     options: dict[str, Any] = {"compression": "zstd", "compression_level": 19}
@@ -177,6 +204,9 @@ def _save(path: Path, table: Any, split: list[str] | None = None) -> None:
 def describe(folder: Path, counts: Mapping[str, int], commit: str) -> None:
     """Write `sets.csv` (a row a set: sources, licence, hash of its files, what is left
     out) and `about.json`.
+
+    counts: set -> how many scores were written of it.
+    commit: that the numbers were made at.
     """
     from nlgeval_lib import datasets
 
@@ -203,8 +233,10 @@ def describe(folder: Path, counts: Mapping[str, int], commit: str) -> None:
 
 
 def _joined(values: Any) -> str:
+    """Values with semicolons between them, each once; empty ones are left out."""
     return "; ".join(dict.fromkeys(value for value in values if value))
 
 
 def _sha256(text: str) -> str:
+    """The SHA-256 of a text in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,5 +1,8 @@
-"""What outputs ask of texts, written down while they run: from this the bundle's
-scores are made.
+"""What outputs ask of texts, written down while they run: from this the bundle's scores
+are made.
+
+A run with FOLDER set writes one file a call of `add`, so that many processes can write
+at once; `read` joins them.
 """
 
 from __future__ import annotations
@@ -12,16 +15,21 @@ from pathlib import Path
 
 FOLDER = "NLGEVAL_COLLECT"  # the folder to write to; not set: nothing is written
 
+# an item, the digests of its texts -> its value, and the reason where it has none
 Scores = Mapping[tuple[bytes, ...], tuple[float, str]]
 
 
 def wanted() -> bool:
-    """Whether what is asked of texts is to be written down."""
+    """Whether what is asked of texts is to be written down, by the environment."""
     return bool(os.environ.get(FOLDER))
 
 
 def add(rule: str, scores: Scores) -> None:
-    """Write down the values of items, each the digests of its texts."""
+    """Write down the values of items under a rule.
+
+    rule: as `numbers.saved_scores` has it.
+    scores: an item, the digests of its texts -> (value, reason where there is none).
+    """
     path = Path(os.environ[FOLDER], f"{uuid.uuid4().hex}.pickle")
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb") as file:
@@ -29,8 +37,9 @@ def add(rule: str, scores: Scores) -> None:
 
 
 def read(folder: Path) -> dict[str, dict[tuple[bytes, ...], tuple[float, str]]]:
-    """All that was written down, by rule.
+    """All that was written down: rule -> item -> (value, reason).
 
+    folder: that `add` wrote to.
     Raises: ValueError where two outputs were given different values for one item.
     """
     by_rule: dict[str, dict[tuple[bytes, ...], tuple[float, str]]] = {}

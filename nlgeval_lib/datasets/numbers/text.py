@@ -10,7 +10,9 @@ from typing import Any
 
 from nlgeval_lib.datasets.registry import DataUnavailable
 
-# what stands for a text where a metric only asks whether there is a word in it
+# what stands for a text where a metric only asks whether there is a word in it: one
+# with a letter of a to z or a digit, with other letters, with full stops alone, with
+# nothing
 SHAPES = ("a", "é", ".", "")
 
 
@@ -20,10 +22,17 @@ class TextNotHere(DataUnavailable, AttributeError):
 
 @functools.total_ordering
 class HashedText:
-    """The place of one text of a set: `digest`, `characters`, `words` and `shape`.
+    """In the place of one text of a set: its hash and lengths.
 
     It is no `str`: whatever would read it raises `TextNotHere`. `len(text)` and
-    `len(text.split())` are those of the text.
+    `len(text.split())` are those of the text; equality, order and hash are those of its
+    digest.
+
+    name: the set.
+    at: the text's place in the table of the set's texts, from 0.
+    digest: its SHA-256, 32 bytes; of a recording's texts, that of their place.
+    characters, words: its lengths; words are parted at blanks.
+    shape: one of SHAPES.
     """
 
     __slots__ = ("at", "characters", "digest", "name", "shape", "words")
@@ -45,6 +54,7 @@ class HashedText:
         self.shape = shape
 
     def __len__(self) -> int:
+        """How many characters the text has."""
         return self.characters
 
     def split(self) -> range:
@@ -65,24 +75,31 @@ class HashedText:
         return f"sha256:{self.digest.hex()}"
 
     def __format__(self, spec: str) -> str:
+        """Refuse to be put into a text, such as a prompt."""
         raise TextNotHere(self.missing())
 
     def __getattr__(self, name: str) -> Any:
+        """Refuse every method and attribute of a text.
+
+        Names with an underscore are no attributes, as Python's own protocols (copying,
+        pickling, numpy) ask for them.
+        """
         if name.startswith("_"):
             raise AttributeError(name)
         raise TextNotHere(self.missing())
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """What `pickle` makes the same text of, in another process."""
         values = (self.name, self.at, self.digest, self.characters, self.words)
         return HashedText, (*values, self.shape)
 
     def missing(self) -> str:
-        """What would bring the text."""
+        """Why the text cannot be read, and what would bring it."""
         return without_texts(self.name)
 
 
 def without_texts(name: str) -> str:
-    """Why a set's texts cannot be read here, and what would bring them."""
+    """Why a set's texts cannot be read here, and what would bring them, in one line."""
     from nlgeval_lib import datasets
 
     first, *more = datasets.files(name)
@@ -94,19 +111,26 @@ def without_texts(name: str) -> str:
 
 
 def digest_of(text: str | HashedText) -> bytes:
-    """The SHA-256 of a text, at hand or not."""
+    """The SHA-256 of a text, at hand or not; 32 bytes."""
     if isinstance(text, HashedText):
         return text.digest
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def outline(text: str | HashedText) -> str:
-    """The text itself, or one that has a word of the same kind, or none, as it has."""
+    """The text itself, or for one that is not here its shape: a text that has a word of
+    the same kind, or none, as it has.
+    """
     return text.shape if isinstance(text, HashedText) else text
 
 
 def shape_of(text: str) -> int:
-    """The place in `SHAPES` of what stands for the text."""
+    """The place in `SHAPES` of what stands for the text.
+
+    Example:
+        >>> [SHAPES[shape_of(text)] for text in ("Yes.", "да", "...", " ")]
+        ['a', 'é', '.', '']
+    """
     if not text.strip():
         return 3
     if not text.replace(".", "").strip():

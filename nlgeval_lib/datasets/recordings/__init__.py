@@ -1,8 +1,13 @@
 """Other people's judge outputs, kept raw and aligned by ids with the data sets' frames.
 
-forms = ("rate_explain",)
-raw = recordings.load("acloserlook", aspects=("coherence",), prompt_forms=forms)
-frame = recordings.attach(datasets.load("topical_chat"), scored, name="judge")
+    forms = ("rate_explain",)
+    raw = recordings.load("acloserlook", aspects=("coherence",), prompt_forms=forms)
+    frame = recordings.attach(datasets.load("topical_chat"), scored, name="judge")
+
+`recordings.csv` says of each recording what `Recording` has, and the module here that
+reads it. Such a module has FILES (registry paths), READERS (functions that give the
+frame; their arguments are the options of `load`) and perhaps PROMPTS. `load` gives the
+raw outputs, `prompts` what was sent, `attach` puts read scores beside the ratings.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, numbers, registry
 from nlgeval_lib.datasets import frame as long_frame
 
+# the columns that name one output of a judge
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 # of a judge of pairs; `order` says how it saw the two outputs
 PAIR_KEYS = ("dataset", "input_id", "pair_id", "judge", "prompt_form", "order", "draw")
@@ -32,13 +38,22 @@ OPTIONAL = tuple(_TABLE.index[_TABLE["optional"] != ""])
 
 @dataclass(frozen=True)
 class Recording:
-    """One published set of judge outputs."""
+    """One published set of judge outputs.
+
+    title: the recording in a few words.
+    dataset: the data set whose ids it has; several with commas between them.
+    files: registry paths.
+    n_rows: with the default options; 0 where that is not known before.
+    kept: what its publisher kept: "text", "value" or "text, value".
+    licence: of the files, as their publishers state it.
+    source: the publication.
+    """
 
     title: str
-    dataset: str  # the data set whose ids it has
-    files: tuple[str, ...]  # registry paths
-    n_rows: int  # with the default options; 0 where not known before
-    kept: str  # "text", "value" or "text, value"
+    dataset: str
+    files: tuple[str, ...]
+    n_rows: int
+    kept: str
     licence: str
     source: str
 
@@ -49,7 +64,9 @@ def has(name: str) -> bool:
 
 
 def keys(name: str) -> tuple[str, ...]:
-    """The columns that name a row of a recording: of outputs, or of pairs."""
+    """The columns that name a row of a recording: `KEYS` for judges of outputs,
+    `PAIR_KEYS` for judges of pairs.
+    """
     return PAIR_KEYS if _TABLE["kind"][name] == "pairs" else KEYS
 
 
@@ -65,18 +82,23 @@ def spec(name: str) -> Recording:
 
 
 def _module(name: str) -> ModuleType:
-    """The module that reads a recording: it has FILES and READERS, some have PROMPTS."""
+    """The module that reads a recording.
+
+    It has FILES and READERS, some have PROMPTS, each by the recording's name.
+    """
     return importlib.import_module(f"{__name__}.{_TABLE['module'][name]}")
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
-    """A recording as a tidy frame: one row a judge output; `options` are those of its
-    reader.
+    """A recording as a tidy frame: one row a judge output.
 
-    Columns: `keys(name)`, then `text` (raw) and/or `value` (float, where the publisher
-    kept a number or a verdict), then what else was kept. `frame.attrs` has its name.
-
-    Where its files are not here and its numbers are, each text is a
+    name: one of NAMES or OPTIONAL.
+    options: those of its reader that choose rows, such as `aspects`, `judges` and
+    `prompt_forms`, each a list of names; None for all. Without any, files that are not
+    here are fetched several at once.
+    Returns: columns `keys(name)`, then `text` (raw) and/or `value` (float, where the
+    publisher kept a number or a verdict), then what else was kept. `frame.attrs` has
+    its name. Where the files are not here and the numbers are, each text is a
     `numbers.HashedText`.
     Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do
     not fit together.
@@ -96,6 +118,7 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     return frame
 
 
+# option of a reader -> the column whose values it names
 _CHOSEN_BY = {
     "aspects": "aspect",
     "prompt_forms": "prompt_form",
@@ -105,9 +128,10 @@ _CHOSEN_BY = {
 
 
 def of_numbers(name: str, **options: Any) -> pd.DataFrame:
-    """The same frame from `data/numbers`, whether its files are here or not; each text
-    is a `numbers.HashedText`.
+    """The same frame from `data/numbers`, whether its files are here or not.
 
+    options: as `load` takes them.
+    Returns: the frame; each text is a `numbers.HashedText`.
     Raises: UnknownName; FileNotFoundError where the recording is not among the numbers.
     """
     frame = numbers.rows(name)
@@ -127,6 +151,7 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
 def prompts(name: str, **options: Any) -> pd.DataFrame:
     """The prompts that were sent: the recording's keys without `draw`, and `prompt`.
 
+    options: those of the recording's reader of prompts.
     Raises: ValueError where the publisher kept no prompts; otherwise as `load`.
     """
     spec(name)  # raises for an unknown one
@@ -140,9 +165,10 @@ def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame
     """The long frame with a column `name`: the judge's `value` for the same output and
     aspect, NaN where it has none.
 
-    `scored` has at most one row an output and aspect: choose judge and prompt form, and
-    reduce the draws, before.
-
+    frame: of the data set, as `datasets.load` gives it.
+    scored: columns input_id, system_id, aspect and value, at most one row an output and
+    aspect: choose judge and prompt form, and reduce the draws, before.
+    name: of the new column.
     Raises: ValueError where `scored` or `frame` has several rows for one output and
     aspect.
     """
@@ -152,7 +178,8 @@ def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame
 
 
 def describe() -> pd.DataFrame:
-    """One row a recording: data set, rows, what is kept, licence.
+    """One row a recording that is fetched by default: data set, title, rows, what is
+    kept, licence.
 
     Needs no data file.
     """

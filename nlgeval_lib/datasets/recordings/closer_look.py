@@ -1,5 +1,8 @@
 """gpt-3.5-turbo-0613 on Topical-Chat: four aspects, seven prompt forms, twenty samples
 an output, raw.
+
+200,000 texts, values are not kept. Source: Chiang and Lee 2023, A Closer Look into
+Automatic Evaluation Using Large Language Models.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, topical_chat
 from nlgeval_lib.datasets.registry import choose
 
+# aspect -> how the files' names begin
 ASPECTS = {
     "coherence": "coh",
     "engagingness": "eng",
@@ -30,6 +34,7 @@ _PAIRS = tuple((aspect, form) for aspect in ASPECTS for form in PROMPT_FORMS)
 
 
 def _closer_file(aspect: str, form: str) -> str:
+    """The registry path of the responses to one aspect and prompt form."""
     return f"acloserlook/gpt3.5_{ASPECTS[aspect]}_{form}.json"
 
 
@@ -42,21 +47,25 @@ def template_file(aspect: str, form: str) -> str:
 
 
 def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row a sampled text: 20 draws an output, for the aspects and prompt forms
-    asked for (default: all).
+    """One row a sampled text: 20 draws an output, with its `draw` 0 to 19.
 
-    353 to 360 of the 360 outputs a file: the publisher dropped what failed. 0 is a
+    aspects: of ASPECTS, default all. prompt_forms: of PROMPT_FORMS, default all.
+
+    A file has 353 to 360 of the 360 outputs: the publisher dropped what failed. 0 is a
     legal score of groundedness. The paper's row Rate-explain is the form analyze_rate.
     """
     outputs = _closer_prompts(aspects, prompt_forms)
     texts = outputs.rename(columns={"all_responses": "text"}).explode("text")
+    # `explode` repeats the row's label: rows of one label are the draws of one output.
     texts["draw"] = texts.groupby(level=0).cumcount()
     return texts.drop(columns="prompt").reset_index(drop=True)
 
 
 def _closer_prompts(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row an output, aspect and form: its prompt and the list of its texts,
-    under the Topical-Chat frame's ids.
+    """One row an output, aspect and form: its prompt and the list of its texts, under
+    the Topical-Chat frame's ids.
+
+    The files have no ids: an output is found by its source and context.
     """
     ids = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
     frames = []

@@ -1,4 +1,9 @@
-"""GEMBA's direct assessments of WMT-22 zh-en by GPT-4 and ChatGPT, scores only."""
+"""GEMBA's direct assessments of WMT-22 zh-en by GPT-4 and ChatGPT, scores only:
+150,000.
+
+Source: Kocmi and Federmann 2023, Large Language Models Are State-of-the-Art Evaluators
+of Translation Quality.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +22,13 @@ GEMBA = {
 
 
 def _gemba(rated: bool = False) -> pd.DataFrame:
-    """One row a judge, prompt form, system and segment: 0 to 100, higher is better;
-    with refA or without a reference.
+    """One row a judge, prompt form, system and segment: 0 to 100, higher is better.
 
-    20 systems, among them refA and refB and four without MQM; `rated` keeps only the 14
-    of the data set's frame.
+    rated: only the 14 systems of the data set's frame. Else there are 20, among them
+    refA and refB and four without MQM.
+
+    The prompt form DA-refA shows refA, DA-src shows no reference. `judge` is GPT4 or
+    Turbo (ChatGPT).
     """
     frames = []
     for (judge, form), relpath in GEMBA.items():
@@ -29,6 +36,7 @@ def _gemba(rated: bool = False) -> pd.DataFrame:
         rows = [line.split("\t") for line in lines]
         scores = pd.DataFrame(rows, columns=["system_id", "value"])
         scores = scores.astype({"value": float})
+        # The lines of a system stand in the order of the segments.
         segments = scores.groupby("system_id").cumcount()
         ids = segments.map(wmt22_zhen.input_id)
         frames.append(scores.assign(judge=judge, prompt_form=form, input_id=ids))

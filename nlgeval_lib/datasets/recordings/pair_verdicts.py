@@ -17,12 +17,14 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, llmbar, pairs, pandalm
 from nlgeval_lib.datasets.registry import choose
 
+# how a judge saw the two outputs: as the data set's frame has them, or the second first
 GIVEN = "given"
 SWAPPED = "swapped"
 ORDERS = (GIVEN, SWAPPED)
 
 # -- LLMBar
 
+# those of pairs come first, then those that rate each output
 FORMS = (
     "Vanilla",
     "Vanilla_NoRules",
@@ -50,21 +52,33 @@ JUDGES: Mapping[str, tuple[str, ...]] = {
     "PaLM2": FORMS[:8],
     "Falcon": _ALL_FORMS_OF_PAIRS,
 }
+# order -> the field of a record that has its answer
 _ENTRIES = {GIVEN: "swap = False", SWAPPED: "swap = True"}
 
 
 def result_file(subset: str, judge: str, form: str) -> str:
-    """The registry path of one evaluator's results on a subset."""
+    """The registry path of one evaluator's results on a subset.
+
+    subset: of `llmbar.SUBSETS`. judge: of JUDGES. form: one of that judge's prompt
+    forms.
+    """
     return f"{llmbar.SUBSETS[subset]}/evaluators/{judge}/{form}/result.json"
 
 
 def load_llmbar(judges=None, prompt_forms=None) -> pd.DataFrame:
-    """One row a judge, prompt form, pair and order.
+    """One row a judge, prompt form, pair and order: 65 evaluators (a judge with a form)
+    x 419 pairs x 2 orders.
+
+    judges: of JUDGES, default all. prompt_forms: of FORMS, default all; a judge has
+    only those that it was asked.
 
     `text` is the judge's last answer, after what it wrote on the way (metrics, a
     reference, a first verdict). A form `Rating...` asks for a score of each output:
     `text` has that of output 1 and `text_2` that of output 2, the same in both orders,
     and where the two scores are equal the publisher's verdict differs by order.
+    `subset` is the pair's. 134 values are NaN.
+    Source: Zeng et al. 2024, Evaluating Large Language Models at Evaluating Instruction
+    Following.
     """
     forms = choose(prompt_forms, FORMS, "prompt form")
     places = []
@@ -80,7 +94,7 @@ def load_llmbar(judges=None, prompt_forms=None) -> pd.DataFrame:
 
 
 def _results(subset: str, judge: str, form: str) -> Iterator[dict[str, Any]]:
-    """The rows of one file."""
+    """The rows of one file, two a pair: one an order."""
     records = fetch.json_file(result_file(subset, judge, form))
     for number, record in enumerate(records):
         last = record["results"][-1]
@@ -102,10 +116,12 @@ def _results(subset: str, judge: str, form: str) -> Iterator[dict[str, Any]]:
 
 
 def _with_inputs(rows: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows with what names the pair in the data set's frame."""
+    """The rows with what names the pair in the data set's frame: `dataset`, `input_id`;
+    and `draw` 0.
+    """
     inputs = frame.set_index("pair_id")["input_id"]
-    named = rows.assign(dataset=frame.attrs["name"], draw=0)
-    return named.assign(input_id=named["pair_id"].map(inputs))
+    rows = rows.assign(dataset=frame.attrs["name"], draw=0)
+    return rows.assign(input_id=rows["pair_id"].map(inputs))
 
 
 # -- PandaLM
@@ -120,14 +136,19 @@ UNREADABLE = "garbage"  # the publisher's word
 
 
 def load_pandalm(judges=None) -> pd.DataFrame:
-    """One row a judge and pair, in one order alone; the raw texts are not published."""
+    """One row a judge and pair, in one order alone; the raw texts are not published.
+
+    judges: of PANDALM, default both. 25 values of gpt-3.5-turbo are NaN.
+    Raises: ValueError for a verdict that is not known.
+    Source: Wang et al. 2024, PandaLM.
+    """
     rows = []
     for judge in choose(judges, tuple(PANDALM), "judge"):
         relpath, field = PANDALM[judge]
         for record in fetch.json_file(relpath):
             verdict = str(record[field])
-            known = verdict in _VERDICTS
-            if not known and verdict != UNREADABLE:
+            value = _VERDICTS.get(verdict, math.nan)
+            if verdict not in (*_VERDICTS, UNREADABLE):
                 raise ValueError(f"{relpath}: unknown verdict {verdict!r}")
             rows.append(
                 {
@@ -135,7 +156,7 @@ def load_pandalm(judges=None) -> pd.DataFrame:
                     "judge": judge,
                     "prompt_form": "unknown",
                     "order": GIVEN,
-                    "value": float(_VERDICTS[verdict]) if known else math.nan,
+                    "value": float(value),
                 }
             )
     return _with_inputs(pd.DataFrame(rows), pandalm.load())

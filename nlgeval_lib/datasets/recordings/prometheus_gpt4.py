@@ -1,5 +1,8 @@
 """GPT-4-0613's three scores and feedbacks on Vicuna Bench and MT Bench, as Prometheus
-publishes them.
+publishes them: 2 benches x 320 outputs x 3 draws.
+
+The same scores stand in the data sets' frames as `rater_gpt4_...`. Source: Kim et al.
+2024, Prometheus.
 """
 
 from __future__ import annotations
@@ -15,11 +18,14 @@ BENCHES = ("vicuna_bench", "mt_bench")
 
 
 def _prometheus_gpt4(benches=None) -> pd.DataFrame:
-    """One row an output and draw: the feedback without its verdict (one kept it),
-    and as `value` its score 1-5.
+    """One row an output and draw: the feedback without its verdict (one kept it), and
+    as `value` its score 1-5.
+
+    benches: of BENCHES, default both.
     """
     columns = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
     frames = []
+    # bench by bench, and in it draw by draw
     for _, outputs in _benches(benches).groupby("dataset", sort=False):
         for draw in range(prometheus.DRAWS):
             texts = outputs[f"feedback_gpt4_{draw}"]
@@ -29,6 +35,7 @@ def _prometheus_gpt4(benches=None) -> pd.DataFrame:
 
 
 def _benches(benches=None) -> pd.DataFrame:
+    """The outputs of the benches with what names the judge; they have `prompt`."""
     frames = [prometheus.load(name) for name in choose(benches, BENCHES, "bench")]
     rows = pd.concat(frames, ignore_index=True)
     return rows.assign(judge="gpt-4-0613", prompt_form="absolute")

@@ -20,20 +20,26 @@ from nlgeval_lib.datasets import fetch, frame, novikova, safe_pickle, summeval
 from nlgeval_lib.datasets.novikova import letters
 
 UNIEVAL = "summeval/unieval_summeval_result.json"
+# data set -> BARTScore's file of it, with the metrics
 PICKLES = {
     name: f"{name}/bartscore_final_p.pkl"
     for name in ("summeval", "sfres", "sfhot", "bagel")
 }
+# aspect -> G-Eval's file about it
 GEVAL = {
     aspect: f"geval/gpt4_{aspect[:3]}_detailed.json" for aspect in summeval.SPEC.scale
 }
-DRAWS = 20
+DRAWS = 20  # of G-Eval, an output and aspect
 REVIEWS = "flask/chatgpt_review.jsonl"
 Place = tuple[str, str]  # input and system
 
 
 def field(name: str, record: Mapping[str, Any], key: str) -> Any:
-    """A record's value. Raises: ValueError naming the data and what is there."""
+    """A record's value.
+
+    name: of the data, for the message. key: of the value.
+    Raises: ValueError naming the data and what is there.
+    """
     is_mapping = isinstance(record, Mapping)
     if not is_mapping or key not in record:
         content = ", ".join(map(str, record)) if is_mapping else record
@@ -45,7 +51,9 @@ def field(name: str, record: Mapping[str, Any], key: str) -> Any:
 
 
 def _number(name: str, value: Any) -> float:
-    """A finite number. Raises: ValueError for anything else."""
+    """A finite number. Raises: ValueError for anything else; true and false are
+    none.
+    """
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not math.isfinite(value):
         raise ValueError(f"{name}: {value!r} is no score")
@@ -58,13 +66,15 @@ def _number(name: str, value: Any) -> float:
 def _placed(
     name: str, records: Iterable[Mapping[str, Any]]
 ) -> list[tuple[Place, Mapping[str, Any]]]:
-    """Each record with the ids of its output, found by source and output; every output
-    of SummEval once.
+    """Each record with the ids of its output, (input, system); every output of SummEval
+    once.
 
-    Where several systems wrote the same about one article, they are taken in the order
-    of the data set's file.
-    Raises: ValueError where one is lacking or not known.
+    The records have no ids: an output is found by source and text, compared by their
+    letters and digits. Where several systems wrote the same about one article, they are
+    taken in the order of the data set's file.
+    Raises: ValueError where one is missing or not known.
     """
+    # (source, output) -> the ids of all outputs that read so
     places: dict[tuple[str, str], list[Place]] = {}
     for input_id, document in safe_pickle.load(fetch.path(summeval.PICKLE)).items():
         for system, summary in document["sys_summs"].items():
@@ -86,7 +96,11 @@ def _placed(
 
 
 def _unieval() -> pd.DataFrame:
-    """UniEval's score of each output of SummEval and aspect."""
+    """UniEval's score of each output of SummEval and aspect: 1600 x 4.
+
+    Source: Zhong et al. 2022, Towards a Unified Multi-Dimensional Evaluator for Text
+    Generation.
+    """
     name = "unieval_summeval"
     rows = []
     for (input_id, system), record in _placed(name, fetch.json_file(UNIEVAL)):
@@ -102,7 +116,11 @@ def _unieval() -> pd.DataFrame:
 
 
 def _geval() -> pd.DataFrame:
-    """GPT-4's answers to G-Eval's prompts: 20 draws an output and aspect, raw."""
+    """GPT-4's answers to G-Eval's prompts: 20 draws an output and aspect, raw.
+
+    Raises: ValueError where an output has another number of draws.
+    Source: Liu et al. 2023, G-Eval.
+    """
     name = "geval_summeval"
     rows = []
     for aspect, relpath in GEVAL.items():
@@ -119,11 +137,13 @@ def _geval() -> pd.DataFrame:
 
 
 def _metrics(name: str) -> pd.DataFrame:
-    """What metrics say of each output: `judge` is the metric's name in the file; one
-    value holds for all aspects, and stands with each.
+    """What metrics say of each output: `judge` is the metric's name in the file.
 
-    The pickle is the data set's own with more names beside the ratings; texts and
-    ratings of both must be the same.
+    name: the data set. One value holds for all aspects, and stands with each. The
+    pickle is the data set's own with more names beside the ratings; texts and ratings
+    of both must be the same.
+    Raises: ValueError where they differ, or no metric is there.
+    Source: Yuan et al. 2021, BARTScore.
     """
     label = f"bartscore_{name}"
     rows = []
@@ -131,26 +151,34 @@ def _metrics(name: str) -> pd.DataFrame:
         text = field(label, output, "sys_summ")
         frame.expect(label, "an output", text, rated["sys_summ"])
         scores = field(label, output, "scores")
-        for aspect, rating in rated["scores"].items():
+        ratings = rated["scores"]
+        for aspect, rating in ratings.items():
             frame.expect(label, "a rating", field(label, scores, aspect), rating)
+        # Whatever stands beside the ratings is a metric.
         for metric, score in scores.items():
-            if metric not in rated["scores"]:
-                value = _number(label, score)
-                for aspect in rated["scores"]:
-                    rows.append((*ids, aspect, value, metric))
+            if metric in ratings:
+                continue
+            value = _number(label, score)
+            for aspect in ratings:
+                rows.append((*ids, aspect, value, metric))
     if not rows:
         raise ValueError(f"{label}: no metric stands beside the ratings")
     columns = ["input_id", "system_id", "doc_id", "aspect", "value", "judge"]
     values = pd.DataFrame(rows, columns=columns)
     if name == "summeval":
         values = values.drop(columns="doc_id")
+    # SFRES and SFHOT have several outputs of a system for one input: they are its
+    # draws.
     places = values.groupby(["judge", "aspect", "system_id", "input_id"], sort=False)
     return values.assign(dataset=name, prompt_form="metric", draw=places.cumcount())
 
 
 def _rated_outputs(name: str, label: str) -> list[tuple[tuple, Any, Any]]:
-    """Every output of a pickle: its ids (input, system, place), what the data set has
-    of it, and what the pickle has.
+    """Every output of a pickle: its ids, what the data set has of it, and what the
+    pickle has.
+
+    ids: (input, system, place in the file); of SummEval the place is 0.
+    Raises: ValueError where the inputs are not those of the data set, in its order.
     """
     content = safe_pickle.load(fetch.path(PICKLES[name]), numbers=True)
     rated = safe_pickle.load(fetch.path(_RATED[name]))
@@ -171,8 +199,11 @@ def _rated_outputs(name: str, label: str) -> list[tuple[tuple, Any, Any]]:
 
 
 def _reviews() -> pd.DataFrame:
-    """GPT-4's reviews of ChatGPT's answers: a row a question and skill; the review's
-    whole text, and the score that its authors read from it (NaN for "N/A").
+    """GPT-4's reviews of ChatGPT's answers: a row a question and skill.
+
+    `text` is the review's whole text, `value` the score that its authors read from it
+    (NaN for "N/A").
+    Source: Ye et al. 2023, FLASK.
     """
     name = "flask_reviews"
     rows = []
@@ -189,6 +220,7 @@ def _reviews() -> pd.DataFrame:
     )
 
 
+# data set -> the file of its texts and ratings, of the same form as PICKLES
 _RATED = {name: f"{name}/bartscore_data.pkl" for name in PICKLES}
 FILES: dict[str, tuple[str, ...]] = {
     "unieval_summeval": (UNIEVAL, summeval.PICKLE),

@@ -21,6 +21,7 @@ SCORERS = (
     "llama-31",
     "mistral-v03",
 )
+# prompt forms of the raw texts; `_llm_summeval` says what they ask
 FORMS = ("rts", "altrts", "mcq", "altmcq", "stareval")
 # judge -> prompt forms that were recorded
 JUDGES = {"gpt-4-0314": FORMS[:1], "gpt-3.5-turbo-0301": FORMS}
@@ -28,15 +29,18 @@ JUDGES |= {f"llama-2-{size}-chat-hf": FORMS[:1] for size in ("7b", "13b", "70b")
 
 
 def _alttest(judges=None) -> pd.DataFrame:
-    """Integers 1 to 5, complete, in SummEval's order."""
+    """Six judges' integers 1 to 5: 1600 outputs x 4 aspects x 6 judges, complete, in
+    SummEval's order.
+
+    judges: of SCORERS, default all.
+    Source: Calderon et al. 2025, The Alternative Annotator Test for LLM-as-a-Judge.
+    """
     by_judge = fetch.json_file(SCORES)
     documents = safe_pickle.load(fetch.path(summeval.PICKLE))
-    keys = [
-        (document, system, aspect)
-        for document, content in documents.items()
-        for system in content["sys_summs"]
-        for aspect in summeval.SPEC.scale
-    ]
+    keys: list[tuple[str, str, str]] = []
+    for document, content in documents.items():
+        outputs = itertools.product(content["sys_summs"], summeval.SPEC.scale)
+        keys += [(document, system, aspect) for system, aspect in outputs]
     rows = []
     for judge in choose(judges, SCORERS, "judge"):
         scores = by_judge[judge]
@@ -47,7 +51,12 @@ def _alttest(judges=None) -> pd.DataFrame:
 
 
 def _llm_files(judges=None, prompt_forms=None) -> dict[str, dict[str, str]]:
-    """The file of each judge, prompt form, aspect and system."""
+    """The files of the raw texts: registry path -> system_id, aspect, judge and
+    prompt_form.
+
+    judges: of JUDGES, default all. prompt_forms: of FORMS, default all; a judge has
+    only those that were recorded.
+    """
     forms = choose(prompt_forms, FORMS, "prompt form")
     about = {}
     for judge in choose(judges, tuple(JUDGES), "judge"):
@@ -65,17 +74,21 @@ def _llm_files(judges=None, prompt_forms=None) -> dict[str, dict[str, str]]:
 
 
 def _llm_summeval(judges=None, prompt_forms=None) -> pd.DataFrame:
-    """Texts about 12 of the 16 systems; `prompt_tokens` and `total_tokens` are NaN for
-    Llama-2.
+    """Raw texts about 12 of the 16 systems, 43,512: a row a text.
+
+    judges: of JUDGES, default all. prompt_forms: of FORMS, default all.
 
     rts: reason, then score; mcq: letters A to E; stareval: stars; alt: the aspect
     defined in other words. In five files the publisher's run wrote some or all outputs
     twice: draw 0 is the first text, draw 1 the second. The prompts themselves are not
-    in the files.
+    in the files. `prompt_tokens` and `total_tokens` are NaN for Llama-2.
+    Source: Shen et al. 2023, LLMs are Not Yet Human-Level Evaluators for Abstractive
+    Summarization.
     """
     rows = []
     for relpath, about in _llm_files(judges, prompt_forms).items():
         rows += [record | about for record in fetch.json_lines(relpath)]
+    # name in the files -> name here
     new_names = {
         "id": "input_id",
         "resp": "text",

@@ -1,7 +1,9 @@
 """What TIGERScore's authors left in two notebooks: 502 raw outputs of the 7B model, and
-the counts of Figure 4.
+the counts and lengths of Figure 4.
 
-The outputs are for parsers; there are no human scores.
+The outputs are for parsers; there are no human scores. `load` reads them;
+`training_counts` and `share_within_context` read what the other notebook says of the
+training data.
 """
 
 from __future__ import annotations
@@ -19,18 +21,20 @@ from nlgeval_lib.datasets import fetch
 
 FILE = "tigerscore_outputs/tigerscore_example_usage.ipynb"
 COUNTS = "tigerscore_figures/data_dist_analysis.ipynb"
-# colours of the drawn lengths: bars, the limit of the context
+# colours of the drawn lengths, as red, green, blue 0-1: bars, the limit of the context
 _BAR = (0.122, 0.467, 0.706)
 _LINE = (1.0, 0.0, 0.0)
 
 
 def load() -> pd.DataFrame:
-    """One row an output; `value`, `n_errors` and `errors` (tuple of dicts) are what the
-    authors' decoder read.
+    """One row an output of TIGERScore-7B: 502.
 
-    No human scores, and no inputs: 500 are a random sample of MetricInstruct. The
-    decoder reads a total as an integer. prompt_form prompt+output: the first two texts
-    begin with the prompt.
+    Returns: the keys of `recordings`, `text` (raw), `value` (the score, 0 or less),
+    `n_errors` and `errors` (tuple of dicts). The last three are what the authors'
+    decoder read; value and n_errors are NaN for 6 outputs. The decoder reads a total as
+    an integer. prompt_form "prompt+output": the first two texts begin with the prompt.
+    No human scores, and no inputs: 500 are a random sample of MetricInstruct.
+    Source: Jiang et al. 2024, TIGERScore; the authors' example notebook.
     """
     records = []
     for text in _printed(_outputs(FILE)):
@@ -54,7 +58,7 @@ def load() -> pd.DataFrame:
 
 
 def _outputs(relpath: str) -> list[dict]:
-    """What the cells of a notebook kept."""
+    """What the cells of a notebook kept, in order."""
     outputs = []
     for cell in fetch.json_file(relpath)["cells"]:
         outputs += cell.get("outputs", ())
@@ -62,7 +66,7 @@ def _outputs(relpath: str) -> list[dict]:
 
 
 def _printed(outputs: list[dict]) -> list[str]:
-    """What cells printed."""
+    """What cells printed: one text an output that was printed."""
     streams = [output for output in outputs if output.get("name") == "stdout"]
     return ["".join(output["text"]) for output in streams]
 
@@ -71,8 +75,8 @@ def training_counts() -> tuple[pd.DataFrame, pd.DataFrame]:
     """What the authors counted in their training data: instances by number of errors,
     and errors by severity.
 
-    Both have a row a task; the columns are 0, 1, 2, ... errors an instance, and Major
-    and Minor.
+    Returns: two tables with a row a task. The columns of the first are 0, 1, 2, ...
+    errors an instance; those of the second Major and Minor.
     Source: the notebook behind Figure 4, its kept outputs.
     """
     outputs = _outputs(COUNTS)
@@ -92,7 +96,7 @@ def share_within_context() -> float:
     of the bars; 0 to 1.
 
     The authors' notebook keeps the histogram as a picture only; instances of 2,048
-    tokens and more are not in it.
+    tokens and more are not in it. Pixels of the bars' colour are counted.
     """
     from matplotlib.image import imread
 
@@ -102,6 +106,7 @@ def share_within_context() -> float:
     pixels = imread(io.BytesIO(image))[..., :3]
     bars = np.abs(pixels - _BAR).max(axis=2) < 0.1
     line = np.abs(pixels - _LINE).max(axis=2) < 0.1
+    # The line is the column of the picture with most red pixels.
     limit = int(line.sum(axis=0).argmax())
     return float(bars[:, :limit].sum() / bars.sum())
 

@@ -1,7 +1,12 @@
 """HD-Eval: criteria in a hierarchy, scored by a language model, aggregated by what
 experts prefer.
 
-See `HDEval`.
+The paper's parts and where they are:
+
+  2.1  decomposition, hierarchy-aware prompts (equation 1): `criteria`
+  2.2  aggregation of the scores (equation 2): `aggregator`, `regressors`
+  2.3  attribution pruning (equation 3): `attribution`
+  2.4  iterative alignment training (Algorithm 1): `evaluator`, with `HDEval` itself
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
 """Human preference-guided aggregation: from the scores of the criteria to the ratings
 that experts would give.
 
+In the paper's words: s_k = f(a_k), where a_k are the scores of output k on all criteria
+of all layers, s_k its ratings on the p rated aspects (here: targets), and f is a
+regressor. `Aggregator` is f: `fit` learns it from rated outputs, `predict` applies it.
+
 Source: HD-Eval, section 2.2, equation 2; implementations of section 3.2 and appendix
 C.3; ablations of Tables 4 and 5.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -18,19 +21,22 @@ import pandas as pd
 from nlgeval_lib.evaluators.base import NotAllowed, choose
 from nlgeval_lib.evaluators.hdeval import regressors
 
-# the mean of all criteria for every target; the one criterion that is the target itself
-# (Table 4)
+# Kinds that learn nothing: the mean of all criteria for every target; the one criterion
+# that is the target itself (Table 4).
 _WITHOUT_RATINGS = ("average", "criterion")
+# Policy for a missing criterion score -> what it becomes, from the scores in training.
 _IMPUTE = {"drop": None, "mean": np.nanmean, "median": np.nanmedian}
-# of what matrix products predict: the last ones differ between runs, and would break
-# ties at random
+# Decimals of what matrix products predict: the last ones differ between runs, and would
+# break ties at random.
 _DECIMALS = 10
+# Arguments of `Aggregator`, which are its attributes as well.
 _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
 
 
 def register(name: str, make: Callable[[int], Any]) -> None:
-    """Makes a regressor of scikit-learn's kind known as the aggregator `name`;
-    `make(seed)` gives one, not fitted.
+    """Makes a regressor of scikit-learn's kind known as the aggregator `name`.
+
+    make: `make(seed)` gives a regressor, not fitted.
 
     Raises: ValueError for a name that is taken.
     """
@@ -44,14 +50,19 @@ class Aggregator:
     64 and 32 units and at most 500 steps; the paper gives no widths), boosting, average
     or criterion (nothing is fitted), a registered name, the full name of a regressor of
     scikit-learn, or a regressor.
-    options: settings of the estimator; for `criterion`, {target: criterion}. seed: its
-    random state.
-    groups: targets with an estimator of their own, such as [("naturalness",
-    "coherence"), ("groundedness",)].
+    seed: the estimator's random state.
     impute: what a missing criterion score becomes. drop: the row is missing (and not
-    trained on). mean, median: the criterion's value in training, in rows that miss no
-    more than the share `max_missing` of their criteria.
+    trained on). mean, median: the criterion's value in training.
+    max_missing: with mean and median: rows that miss more than this share of their
+    criteria (0 to 1) stay missing.
+    groups: targets with an estimator of their own, such as [("naturalness",
+    "coherence"), ("groundedness",)]; None: one estimator for all targets.
+    options: settings of the estimator; for `criterion`, {target: criterion}.
 
+    After `fit`: `criteria` and `targets` are the columns' names, `estimators` what was
+    fitted, `notes` says how many rows trained each group.
+
+    Raises: ValueError for a kind or policy that there is not.
     Source: HD-Eval, section 2.2 and appendix C.3 (footnote 11 for groups).
     """
 
@@ -99,8 +110,9 @@ class Aggregator:
         self.notes: dict[str, Any] = {}
 
     def fresh(self, **options: Any) -> Aggregator:
-        """An aggregator with the same settings that is not fitted; `options` join
-        its own.
+        """An aggregator with the same settings that is not fitted.
+
+        options: join its own.
         """
         settings = {name: getattr(self, name) for name in _SETTINGS}
         settings["options"] = {**self.options, **options}
@@ -112,8 +124,13 @@ class Aggregator:
         """Fit on criteria scores X and human ratings Y, rows aligned by position; both
         may hold NaN.
 
+        X: a column for each criterion.
+        Y: a column for each target.
+
         A row trains a group where all its targets are rated and none of its criteria is
         missing or all are imputed; `notes` counts the rows.
+
+        Returns: this aggregator.
         Raises: ValueError where rows or columns do not match, or too few rows remain.
         """
         self._name(X.columns, Y.columns)
@@ -134,6 +151,7 @@ class Aggregator:
                     "leave the criterion out"
                 )
             self.fill = middle(scores, axis=0)
+        # One estimator for each group of targets.
         self.estimators = []
         self.notes = {}
         if self.needs_ratings:
@@ -151,10 +169,14 @@ class Aggregator:
     ) -> None:
         """Fit one estimator on the targets of a group.
 
+        scores: [rows, criteria].
+        ratings: [rows, targets], all of them.
+
         Raises: ValueError where fewer than two rows can train it.
         """
         from sklearn.exceptions import ConvergenceWarning
 
+        # Rows that can train: all targets of the group rated, no criterion missing.
         columns = [self.targets.index(target) for target in group]
         filled = self.filled(scores)
         rated = ~np.isnan(ratings[:, columns]).any(axis=1)
@@ -162,20 +184,23 @@ class Aggregator:
         names = ", ".join(group)
         if len(rows) < 2:
             gaps = np.isnan(scores).mean(axis=0)
-            worst = [f"{self.criteria[c]} {gaps[c]:.0%}" for c in np.argsort(-gaps)[:3]]
+            worst = []
+            for column in np.argsort(-gaps)[:3]:
+                worst.append(f"{self.criteria[column]} {gaps[column]:.0%}")
             raise ValueError(
                 f"{len(rows)} rows to learn {names} from: of {len(scores)} rows "
                 f"{int(rated.sum())} are rated; criteria scores missing: "
                 f"{', '.join(worst)}; impute is {self.impute!r}. "
                 "At least 2 rows are needed"
             )
-        wanted_ratings = ratings[rows[:, None], columns]
+        goal = ratings[rows[:, None], columns]
         if len(columns) == 1:
-            wanted_ratings = wanted_ratings.ravel()
+            goal = goal.ravel()  # scikit-learn's form of a single target
         estimator = self.estimator(len(columns))
         with warnings.catch_warnings():
+            # `notes` says whether a perceptron converged.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            estimator.fit(filled[rows], wanted_ratings)
+            estimator.fit(filled[rows], goal)
         note = {"rows": len(rows), "left_out": len(ratings) - len(rows)}
         if self.kind == "mlp":
             # With one layout in memory, equal rows get equal predictions.
@@ -188,6 +213,8 @@ class Aggregator:
     def estimator(self, targets: int = 1) -> Any:
         """What learns so many targets, not fitted: where a regressor knows one target
         only, one for each.
+
+        targets: how many.
 
         Raises: ValueError for an option that it does not have.
         """
@@ -209,7 +236,10 @@ class Aggregator:
     def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Self:
         """Make `average` or `criterion` ready without any ratings.
 
-        Raises: ValueError for a kind that needs them.
+        criteria, targets: the names of the columns to come.
+
+        Returns: this aggregator.
+        Raises: ValueError for a kind that needs ratings.
         """
         if self.needs_ratings or self.impute != "drop":
             raise ValueError(
@@ -257,6 +287,8 @@ class Aggregator:
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in
         rows that stay missing.
+
+        With the policy drop nothing is put there: every gap stays.
         """
         if self.fill is None:
             return scores
@@ -269,8 +301,9 @@ class Aggregator:
         """The ratings [rows, targets] that follow from criteria scores; NaN in rows
         that stay missing.
 
-        X: a column for each criterion (others are ignored). Raises: ValueError before
-        `fit`, or for missing columns.
+        X: a column for each criterion (others are ignored).
+
+        Raises: ValueError before `fit`, or for missing columns.
         """
         if not self.fitted:
             raise ValueError(
@@ -289,26 +322,34 @@ class Aggregator:
     def predict_array(self, scores: np.ndarray) -> np.ndarray:
         """As `predict`, from and to arrays, columns in the order of `criteria` and
         `targets`.
+
+        scores: [rows, criteria], NaN for a missing one.
         """
         filled = self.filled(np.asarray(scores, dtype=np.float64))
         if self.kind == "criterion":
             # A target needs no other criterion than its own.
-            behind = [self.behind(target)[0] for target in self.targets]
-            return filled[:, list(map(self.criteria.index, behind))]
+            columns = []
+            for target in self.targets:
+                [criterion] = self.behind(target)
+                columns.append(self.criteria.index(criterion))
+            return filled[:, columns]
         rows = np.flatnonzero(~np.isnan(filled).any(axis=1))
         predicted = np.full((len(filled), len(self.targets)), np.nan)
         if self.kind == "average":
             predicted[rows] = filled[rows].mean(axis=1, keepdims=True)
         elif len(rows):
-            for columns, estimator in self.estimators:
+            for group_columns, estimator in self.estimators:
                 ratings = estimator.predict(filled[rows])
-                predicted[rows[:, None], columns] = ratings.reshape(len(rows), -1)
+                predicted[rows[:, None], group_columns] = ratings.reshape(len(rows), -1)
+        # No matrix product: these are the same in every run.
         if self.kind in ("dt", "rf", "average"):
             return predicted
         return np.round(predicted, _DECIMALS)
 
     def signature(self) -> dict[str, Any]:
-        """What a signature says of the aggregator."""
+        """What a signature says of the aggregator: kind, policy, and what is not the
+        default.
+        """
         parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
         if self.impute != "drop":
             parts["impute"] += f"<={self.max_missing:g}"
@@ -324,10 +365,11 @@ class Aggregator:
 
     def to_json(self) -> dict[str, Any]:
         """Settings, what it was fitted on, what it makes of the first rows of that, and
-        a perceptron's weights.
+        a perceptron's weights: values of JSON.
 
-        Other kinds are fitted again to the same. Raises: ValueError for a regressor
-        without a name.
+        Other kinds are fitted again to the same.
+
+        Raises: ValueError for a regressor without a name.
         """
         if self.regressor is not None:
             raise ValueError(
@@ -356,13 +398,14 @@ class Aggregator:
         back.
 
         Raises: ValueError where it predicts otherwise than the one that was saved;
-        KeyError.
+        KeyError where something is not there.
         """
         self = cls(**{name: data[name] for name in _SETTINGS})
         if "scores" not in data:
             return self
         X = pd.DataFrame(data["scores"], columns=data["criteria"], dtype=float)
         Y = pd.DataFrame(data["ratings"], columns=data["targets"], dtype=float)
+        # A perceptron is fitted for its shape alone; its weights are put in below.
         if "weights" in data:
             self.options["max_iter"] = 1
         self.fit(X, Y)
@@ -373,6 +416,7 @@ class Aggregator:
             coefficients, intercepts = arrays
             estimator.coefs_ = list(map(np.array, coefficients))
             estimator.intercepts_ = list(map(np.array, intercepts))
+        # Fitted again, it must predict the same.
         saved = np.array(data["predicted"], dtype=float)
         predicted = self.predict(X[: len(saved)])
         if not np.allclose(predicted, saved, atol=1e-6, equal_nan=True):
@@ -384,11 +428,13 @@ class Aggregator:
 
 
 def matrix(frame: pd.DataFrame) -> np.ndarray:
-    """A frame's numbers, NaN where one is missing."""
+    """A frame's numbers as an array of float64, NaN where one is missing."""
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _json_rows(numbers: np.ndarray) -> list[list[float | None]]:
     """Numbers for JSON, row by row, None for NaN."""
-    rows: list[list[float]] = numbers.tolist()
-    return [[None if math.isnan(value) else value for value in row] for row in rows]
+    rows: list[list[float | None]] = numbers.tolist()
+    for row, column in zip(*np.nonzero(np.isnan(numbers)), strict=True):
+        rows[row][column] = None
+    return rows

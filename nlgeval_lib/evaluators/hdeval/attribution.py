@@ -1,6 +1,11 @@
 """What each criterion contributes to the aggregated ratings, and what aggregators make
 of fewer criteria or rows.
 
+Three answers to what matters, each [criteria, targets]: `permutation_importance` (the
+paper's saliency g), `shap_values(...).importance()` and `weights`. `overall` makes one
+number a criterion of them, and `top` the choice of equation 3. `predictions` is for the
+sweeps over training rows and numbers of criteria.
+
 Source: HD-Eval, sections 2.3 (equation 3) and 4.4; Tables 4 and 5, Figures 4 to 9.
 """
 
@@ -28,30 +33,30 @@ def permutation_importance(
     """How much explained variance (R2) of each target is lost by shuffling a
     criterion's scores? [criteria, targets]
 
-    Rows without a prediction or a rating are left out; `attrs["sd"]`: {target: standard
+    aggregator: a fitted one.
+    X: criteria scores.
+    Y: ratings, rows aligned with X. Rows without a prediction or a rating are left out.
+    repeats: how often each criterion is shuffled; the losses are averaged.
+
+    Returns: 1.0 is the variance of a target's ratings; `attrs["sd"]`: {target: standard
     deviations over the repeats}.
-    Raises: ValueError where fewer than 2 rows are left for a target. Source: HD-Eval,
-    footnote 4; Figures 6 and 8.
+    Raises: ValueError where fewer than 2 rows are left for a target.
+    Source: HD-Eval, footnote 4; Figures 6 and 8.
     """
     from sklearn.inspection import permutation_importance as shuffled
 
     targets = aggregator.targets
-    scores = matrix(X[list(aggregator.criteria)])
-    ratings = matrix(Y[list(targets)])
-    rows = ~np.isnan(aggregator.predict_array(scores)).any(axis=1)
-    scores = scores[rows]
-    ratings = ratings[rows]
-    _require_ratings(targets, ratings)
+    scores, ratings = _predicted_rows(aggregator, X, Y)
+    # Minus squared errors over the variance are R2 - 1; the 1 cancels out in a loss.
     variance = np.nanvar(ratings, axis=0)
     unit = np.where(variance > 0, variance, 1.0)
 
     def quality(
-        _: Aggregator,
-        shuffled_scores: np.ndarray,
-        __: Any,
+        _: Aggregator, shuffled_scores: np.ndarray, __: Any
     ) -> dict[str, float]:
         errors = aggregator.predict_array(shuffled_scores) - ratings
-        return dict(zip(targets, -np.nanmean(errors**2, axis=0) / unit, strict=True))
+        negative_error = -np.nanmean(errors**2, axis=0) / unit
+        return dict(zip(targets, negative_error, strict=True))
 
     losses = shuffled(
         aggregator,
@@ -67,6 +72,20 @@ def permutation_importance(
         target: losses[target].importances_std.tolist() for target in targets
     }
     return importance
+
+
+def _predicted_rows(
+    aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores [rows, criteria] and ratings [rows, targets] of rows with a prediction.
+
+    Raises: ValueError where a target has fewer than 2 ratings in them.
+    """
+    scores = matrix(X[list(aggregator.criteria)])
+    ratings = matrix(Y[list(aggregator.targets)])
+    rows = ~np.isnan(aggregator.predict_array(scores)).any(axis=1)
+    _require_ratings(aggregator.targets, ratings[rows])
+    return scores[rows], ratings[rows]
 
 
 def _require_ratings(targets: Sequence[str], ratings: np.ndarray) -> None:
@@ -90,8 +109,10 @@ def _table(source: Aggregator | ShapValues, values: np.ndarray) -> pd.DataFrame:
 class ShapValues:
     """Shapley values: `base + values.sum(axis=1)` is the prediction.
 
-    values [rows, criteria, targets]; base [targets], the mean prediction of the
-    background; data [rows, criteria].
+    values: [rows, criteria, targets], what a criterion's score adds to a row's rating.
+    base: [targets], the mean prediction of the background.
+    data: [rows, criteria], the scores that are explained.
+    criteria, targets: the names, in the order of the axes.
     """
 
     values: np.ndarray
@@ -101,7 +122,9 @@ class ShapValues:
     targets: tuple[str, ...]
 
     def importance(self) -> pd.DataFrame:
-        """The mean size of the values of each criterion, for each target."""
+        """The mean size of the values of each criterion, for each target: [criteria,
+        targets].
+        """
         return _table(self, np.abs(self.values).mean(axis=0))
 
 
@@ -113,14 +136,19 @@ def shap_values(
     seed: int = 0,
     rounds: int = 10,
 ) -> ShapValues:
-    """Shapley values of `rows` random rows of X (None: all) that have a prediction, by
-    the package shap.
+    """Shapley values of random rows of X that have a prediction, by the package shap.
 
-    At most 100 random rows of X stand for "criterion unknown". Trees and linear models
-    are exact; any other regressor is sampled by `rounds` permutations a row, with the
-    seed.
-    Raises: ImportError without shap; ValueError where no rows are left. Source:
-    HD-Eval, section 4.4; Figures 7 and 9.
+    aggregator: a fitted one.
+    X: criteria scores.
+    rows: how many rows are explained; None: all.
+    seed: of the choice of rows and the sampling.
+    rounds: permutations a row for regressors that are sampled; trees and linear models
+    are exact.
+
+    At most 100 random rows of X stand for "criterion unknown" (the background).
+
+    Raises: ImportError without shap; ValueError where no rows are left.
+    Source: HD-Eval, section 4.4; Figures 7 and 9.
     """
     rng = np.random.default_rng(seed)
     data = _complete(aggregator, X, rows, rng)
@@ -130,8 +158,10 @@ def shap_values(
         # background's mean.
         mean = background.mean(axis=0)
         at_mean = aggregator.predict_array(mean[None, :])
-        slopes = aggregator.predict_array(mean + np.eye(len(mean))) - at_mean
-        values = (data - mean)[:, :, None] * slopes[None, :, :]
+        one_higher = mean + np.eye(len(mean))  # row i: criterion i raised by 1
+        slopes = aggregator.predict_array(one_higher) - at_mean
+        distances = data - mean
+        values = distances[:, :, None] * slopes[None, :, :]
     else:
         values = np.zeros((*data.shape, len(aggregator.targets)))
         for columns, estimator in aggregator.estimators:
@@ -148,7 +178,13 @@ def _explain(
     seed: int,
     rounds: int,
 ) -> Any:
-    """Shapley values: of a tree or a forest exactly, of any other regressor sampled."""
+    """Shapley values of one estimator: of a tree or a forest exactly, of any other
+    regressor sampled.
+
+    X, background: [rows, criteria].
+
+    Returns: [rows, criteria], with a third axis for several targets.
+    """
     import shap
     from sklearn.ensemble import RandomForestRegressor
     from sklearn.tree import DecisionTreeRegressor
@@ -156,6 +192,7 @@ def _explain(
     if type(estimator) not in (DecisionTreeRegressor, RandomForestRegressor):
         masker = shap.maskers.Independent(background, max_samples=len(background))
         explainer = shap.explainers.Permutation(estimator.predict, masker, seed=seed)
+        # A permutation is walked forth and back, a criterion a step.
         evaluations = rounds * (2 * X.shape[1] + 1)
         return explainer(X, max_evals=evaluations, silent=True).values
     # shap rounds thresholds to 32 bits, which moves scores across them where neighbours
@@ -167,15 +204,16 @@ def _explain(
         of_trees = [tree.threshold[tree.feature == criterion] for tree in trees]
         thresholds.append(np.unique(np.concatenate(of_trees)))
     ensemble = [_ranked_tree(tree, thresholds, len(trees)) for tree in trees]
-    explainer = shap.TreeExplainer(
-        {"trees": ensemble},
-        data=_ranks(background, thresholds),
-    )
+    background_ranks = _ranks(background, thresholds)
+    explainer = shap.TreeExplainer({"trees": ensemble}, data=background_ranks)
     return explainer.shap_values(_ranks(X, thresholds), check_additivity=False)
 
 
 def _ranks(scores: np.ndarray, thresholds: Sequence[np.ndarray]) -> np.ndarray:
-    """How many of a criterion's thresholds lie below each score [rows, criteria]."""
+    """How many of a criterion's thresholds lie below each score [rows, criteria].
+
+    thresholds: those of each criterion, sorted.
+    """
     columns = scores.astype(np.float32).T  # as scikit-learn rounds them
     ranks = list(map(np.searchsorted, thresholds, columns))
     return np.stack(ranks, axis=1).astype(float)
@@ -186,11 +224,13 @@ def _ranked_tree(
     thresholds: Sequence[np.ndarray],
     n_trees: int,
 ) -> dict[str, np.ndarray]:
-    """A tree of a forest as shap takes it, with its thresholds' ranks."""
-    ranks = [
-        np.searchsorted(thresholds[criterion], threshold)
-        for criterion, threshold in zip(tree.feature, tree.threshold, strict=True)
-    ]
+    """A tree of a forest as shap takes it, with its thresholds' ranks.
+
+    n_trees: of the forest, whose prediction is the mean of its trees.
+    """
+    ranks = []
+    for criterion, threshold in zip(tree.feature, tree.threshold, strict=True):
+        ranks.append(np.searchsorted(thresholds[criterion], threshold))
     return {
         "children_left": tree.children_left,
         "children_right": tree.children_right,
@@ -208,8 +248,12 @@ def _complete(
     rows: int | None,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """At most `rows` random rows of X that have a prediction, gaps filled as the
+    """Random rows of X that have a prediction, in their order, gaps filled as the
     aggregator fills them.
+
+    rows: at most so many; None: all.
+
+    Raises: ValueError where there is none.
     """
     filled = aggregator.filled(matrix(X[list(aggregator.criteria)]))
     filled = filled[~np.isnan(filled).any(axis=1)]
@@ -225,11 +269,15 @@ def _complete(
 
 def weights(aggregator: Aggregator, X: pd.DataFrame) -> pd.DataFrame:
     """What the fitted numbers themselves say: impurity decreases of trees, sizes of
-    linear coefficients.
+    linear coefficients. [criteria, targets]
 
-    Trees that predict several targets at once have one importance for all of them;
-    coefficients are scaled by the criteria's standard deviations in X. Raises:
-    ValueError for a perceptron. Source: HD-Eval, Figure 8.
+    aggregator: a fitted one. Trees that predict several targets at once have one
+    importance for all of them.
+    X: criteria scores; coefficients are scaled by the criteria's standard deviations in
+    it.
+
+    Raises: ValueError for a perceptron.
+    Source: HD-Eval, Figure 8.
     """
     values = np.full((len(aggregator.criteria), len(aggregator.targets)), np.nan)
     spread = X[list(aggregator.criteria)].std(ddof=0).to_numpy()
@@ -251,7 +299,8 @@ def overall(importance: pd.DataFrame) -> pd.Series:
     """One number a criterion: the mean over the targets of its share of each target's
     total importance.
 
-    Negative importances count as 0; a target that nothing matters for adds 0.
+    importance: [criteria, targets]. Negative importances count as 0; a target that
+    nothing matters for adds 0.
     """
     positive = importance.clip(lower=0.0)
     totals = positive.sum(axis=0)
@@ -259,10 +308,14 @@ def overall(importance: pd.DataFrame) -> pd.Series:
 
 
 def top(importance: pd.DataFrame, among: Sequence[str], k: int) -> list[str]:
-    """The k most important of the criteria `among`, most important first, ties in their
-    order.
+    """The most important of some criteria, most important first, ties in their order.
 
-    Source: HD-Eval, equation 3 and Algorithm 1, line 17.
+    importance: [criteria, targets].
+    among: the criteria to choose from: those of the last layer, as upper ones are
+    decomposed already.
+    k: at most so many.
+
+    Source: HD-Eval, equation 3 and Algorithm 1, line 17; footnote 3.
     """
     shares = overall(importance)[list(among)]
     return list(shares.sort_values(ascending=False, kind="stable").index[:k])
@@ -282,14 +335,18 @@ def predictions(
     """What does each kind of aggregator predict for the test rows, to be correlated
     with the ratings beside it?
 
-    X: criteria scores, Y: ratings, rows aligned; test: positions of the rows that are
-    predicted, all others train.
-    shares: of the training rows, drawn at random, for each seed (Figure 4). counts:
-    that many criteria are used, the most important by permutation in the training rows
-    (Figure 5). settings: `Aggregator`'s.
-    Columns: kind, share, criteria (how many), seed, row (position in X), target,
-    predicted, human; with counts `attrs["order"]`: {seed: criteria, most important
-    first}. Raises: ValueError for a share outside (0, 1].
+    X: criteria scores.
+    Y: ratings, rows aligned with X.
+    test: positions of the rows that are predicted; all others train.
+    kinds, seeds: of the aggregators; a seed also draws the training rows.
+    shares: of the training rows, in (0, 1], drawn at random for each seed (Figure 4).
+    counts: how many criteria, the most important by permutation (Figure 5); (): all.
+    settings: `Aggregator`'s.
+
+    Returns: columns kind, share, criteria (how many), seed, row (position in X),
+    target, predicted, human; with counts `attrs["order"]`: {seed: criteria, most
+    important first}.
+    Raises: ValueError for a share outside (0, 1].
     """
     train = np.setdiff1d(np.arange(len(X)), test)
     orders = {}
@@ -298,11 +355,11 @@ def predictions(
         rows = _training_rows(train, share, seed)
         X_train = X.iloc[rows]
         Y_train = Y.iloc[rows]
+        # With counts: which criteria are the most important in these training rows?
         order = list(X.columns)
         if counts:
             aggregator = Aggregator(kind, seed=seed, **settings).fit(X_train, Y_train)
-            importance = permutation_importance(aggregator, X_train, Y_train, seed=seed)
-            order = top(importance, order, len(order))
+            order = _by_importance(aggregator, X_train, Y_train, seed)
             orders[seed] = order
         for count in counts or (len(order),):
             aggregator = Aggregator(kind, seed=seed, **settings)
@@ -316,12 +373,24 @@ def predictions(
     return joined
 
 
+def _by_importance(
+    aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, seed: int
+) -> list[str]:
+    """All criteria, the most important for a fitted aggregator first."""
+    importance = permutation_importance(aggregator, X, Y, seed=seed)
+    criteria = list(X.columns)
+    return top(importance, criteria, len(criteria))
+
+
 def _beside_ratings(
     predicted: pd.DataFrame,
     human: pd.DataFrame,
     test: Sequence[int] | np.ndarray,
 ) -> dict[str, Any]:
-    """The columns of a table with a row for each test row and target."""
+    """The columns of a table with a row for each test row and target.
+
+    predicted, human: [test rows, targets].
+    """
     return {
         "row": np.repeat(np.asarray(test), human.shape[1]),
         "target": list(human.columns) * len(test),
@@ -331,7 +400,10 @@ def _beside_ratings(
 
 
 def _training_rows(train: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A random share of the training rows, two or more where there are as many.
+    """A random share of the training rows, two or more where there are as many; in
+    their order.
+
+    train: their positions.
 
     Raises: ValueError for a share outside (0, 1].
     """

@@ -1,6 +1,12 @@
 """The hierarchy of criteria, and the prompts that score a criterion or decompose it
 into finer ones.
 
+A `CriteriaTree` holds the `Criterion` of a task's overall quality with finer ones below
+it; `walk` and `nodes` give each as a `Node`, with its layer and parent. A `Task` has
+the words of the prompts: one scores a criterion in the light of its parent, the other
+asks for finer criteria, which `finer` reads from the answer. `values` makes a frame of
+the criteria's scores, for an aggregator.
+
 Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 3.
 """
 
@@ -23,24 +29,34 @@ from nlgeval_lib.records import Completion, Judgment, Sample
 if TYPE_CHECKING:
     from nlgeval_lib.parsers.lists import Criterion as Listed
 
+# The decompositions that the paper prints; see `CriteriaTree.published`.
 PUBLISHED = ("data_to_text", "summeval", "topical_chat")
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One node: what is judged, and the finer criteria that it is decomposed into."""
+    """One criterion: what is judged, and the finer criteria that it is decomposed into.
+
+    id: its name in frames and settings, such as "logical_flow"; unique in a tree.
+    name: in prompts, such as "Logical flow".
+    definition: what it asks of a text; "" where none is known.
+    children: the finer criteria, one layer below.
+    origin: printed (in the paper), ours, given (by the user) or generated (by a model).
+    """
 
     id: str
     name: str
     definition: str = ""
     children: tuple[Criterion, ...] = ()
-    origin: str = ""  # printed, ours, generated
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A criterion where it stands: its layer (0 is the task as a whole) and its
-    parent.
+    """A criterion where it stands in a tree.
+
+    layer: 0 is the task as a whole, 1 the criteria below it, and so on.
+    parent: the criterion above; None for the task.
     """
 
     criterion: Criterion
@@ -55,8 +71,10 @@ class Node:
 
 @dataclass(frozen=True)
 class CriteriaTree:
-    """A task and its criteria. `root` is the task's overall quality, layer 0; its
-    children are layer 1, and so on.
+    """A task and its criteria.
+
+    root: the task's overall quality, layer 0; its children are layer 1, and so on.
+    source: where the criteria are from, in words.
 
     Raises: ValueError where an id is empty or is there twice, or a criterion has no
     name.
@@ -108,8 +126,10 @@ class CriteriaTree:
         return nodes[id]
 
     def of_target(self, target: str) -> str | None:
-        """The id of the layer-1 criterion that is the rated aspect `target`, by id
-        or name; None if there is none.
+        """The id of the layer-1 criterion that is a rated aspect, by id or name,
+        whatever its case and marks; None if there is none.
+
+        target: the aspect.
         """
         for node in self.nodes([1]):
             if plain(target) in (plain(node.id), plain(node.criterion.name)):
@@ -117,7 +137,7 @@ class CriteriaTree:
         return None
 
     def show(self) -> str:
-        """The tree as indented text."""
+        """The tree as text, a line a criterion, each layer two blanks further in."""
         return _indented(self.root)
 
     def with_children(
@@ -126,13 +146,19 @@ class CriteriaTree:
         children: Sequence[tuple[str, str]],
         origin: str = "generated",
     ) -> CriteriaTree:
-        """The tree with finer criteria (name, definition) added below one; their ids
-        are made from their names.
+        """The tree with finer criteria added below one; this tree stays as it is.
+
+        id: of the criterion that gets them.
+        children: (name, definition) of each; ids are made from the names.
+        origin: of the new criteria.
+
+        Raises: ValueError where there is no criterion `id`.
         """
         self.node(id)
         ids = {node.id for node in self.walk()}
         added: tuple[Criterion, ...] = ()
         for name, definition in children:
+            # The name in small letters; where that is an id already, with a number.
             stem = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:40]
             stem = stem or "criterion"
             child_id = stem
@@ -167,7 +193,10 @@ class CriteriaTree:
         criteria: Mapping[str, str] | Iterable[str],
         source: str = "given",
     ) -> CriteriaTree:
-        """A tree of one layer from names, or names with definitions.
+        """A tree of one layer, to be used as it is or grown.
+
+        criteria: names, or names with definitions.
+        source: where they are from, in words.
 
         Raises: ValueError for none.
         """
@@ -176,16 +205,15 @@ class CriteriaTree:
         if not criteria:
             raise ValueError("no criteria: give at least one name")
         definitions = named_texts("criteria", criteria)
-        children = [
-            (name, definition or f"The {name} of the text.")
-            for name, definition in definitions.items()
-        ]
+        children = []
+        for name, definition in definitions.items():
+            children.append((name, definition or f"The {name} of the text."))
         return cls(OVERALL, source).with_children(OVERALL.id, children, origin="given")
 
     @classmethod
     def published(cls, name: str) -> CriteriaTree:
         """The decomposition that the paper prints: summeval (Table 11), topical_chat
-        (10) or data_to_text (12).
+        (Table 10) or data_to_text (Table 12).
 
         Raises: ValueError for another name.
         """
@@ -198,11 +226,14 @@ class CriteriaTree:
     def from_json(cls, data: Mapping[str, Any]) -> CriteriaTree:
         """The tree of `dataclasses.asdict`.
 
-        Raises: ValueError, KeyError, TypeError or AttributeError.
+        data: the dictionary, as it was saved.
+
+        Raises: ValueError, KeyError, TypeError or AttributeError where it is none.
         """
         return cls(_criterion(data["root"]), str(data["source"]))
 
 
+# The root of a tree, where no paper names one.
 OVERALL = Criterion(
     "overall",
     "Overall quality",
@@ -212,7 +243,7 @@ OVERALL = Criterion(
 
 
 def _indented(criterion: Criterion, indent: str = "") -> str:
-    """A criterion and those below it, a line each."""
+    """A criterion and those below it, a line each, all behind `indent`."""
     lines = [f"{indent}{criterion.name} ({criterion.id})"]
     for child in criterion.children:
         lines.append(_indented(child, indent + "  "))
@@ -228,16 +259,22 @@ def _criterion(entry: Mapping[str, Any]) -> Criterion:
     )
 
 
+# The template that asks for finer criteria.
 DECOMPOSE = "hdeval/decompose"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What is evaluated: its name and background for the decomposition prompt, its
-    scoring prompt and sample layout.
+    """What is evaluated, with the words of its prompts.
 
-    evaluate, sample: names of templates. fields: slot of the layout, or without one
-    label -> field of a sample.
+    name: summary, dialogue, data_to_text or general.
+    task, background: its name and background in the decomposition prompt.
+    evaluate: the name of the template that scores a criterion.
+    sample: the name of the template that lays out a sample; "" for blocks with labels.
+    fields: slot of that template, or without one label -> field of a sample.
+    needs: the fields that samples must have beside the output.
+    criteria: the published decomposition; "" where there is none.
+    origin: whether the words are printed or ours.
     """
 
     name: str
@@ -252,7 +289,8 @@ class Task:
 
     @classmethod
     def named(cls, name: str) -> Task:
-        """summary, dialogue, data_to_text, or general for anything else.
+        """The task of a name: summary, dialogue, data_to_text, or general for anything
+        else.
 
         Raises: ValueError for another name.
         """
@@ -260,7 +298,7 @@ class Task:
         return cls(name=name, **tasks[choose("task", name, tasks)])
 
     def show(self, sample: Sample) -> str:
-        """The sample as the prompts show it."""
+        """The sample as the prompts show it; samples that look alike are one output."""
         texts = {slot: field_of(sample, field) for slot, field in self.fields.items()}
         if self.sample:
             return prompts.render(self.sample, **texts)
@@ -271,12 +309,15 @@ class Task:
         return "\n\n".join(blocks)
 
     def scoring_prompt(self, node: Node, sample: str) -> str:
-        """The prompt for the score of one criterion, with its parent, of a sample as
-        `show` gives it.
+        """The prompt for the score of one criterion, which names its parent as well
+        (hierarchy-aware prompting).
 
-        Source: HD-Eval, Figures 11 to 13.
+        node: the criterion where it stands.
+        sample: the sample as `show` gives it.
+
+        Source: HD-Eval, section 2.1, Figures 11 to 13.
         """
-        parent = node.parent or node.criterion
+        parent = node.parent or node.criterion  # the task as a whole has none
         return prompts.render(
             self.evaluate,
             parent_criteria=_in_sentence(parent.name),
@@ -287,6 +328,8 @@ class Task:
 
     def decomposition_prompt(self, criterion: Criterion, count: int) -> str:
         """The prompt that asks for finer criteria below one.
+
+        count: how many at most.
 
         Source: HD-Eval, equation 1, Figure 10.
         """
@@ -308,10 +351,14 @@ def finer(
     parent: Criterion,
     most: int,
 ) -> tuple[list[tuple[str, str]], str]:
-    """(name, definition) of each finer criterion that a model listed, or the reason why
-    there is none.
+    """The finer criteria that a model listed, or the reason why there is none. Never
+    raises on any text.
 
-    At most `most`, each name once and none the parent's. Never raises on any text.
+    completion: the answer to a decomposition prompt.
+    parent: the criterion that was decomposed.
+    most: at most so many are taken, each name once and none the parent's.
+
+    Returns: (name, definition) of each and "", or an empty list and the reason.
     """
     from nlgeval_lib.evaluators.judge import answered, failed
     from nlgeval_lib.parsers.lists import criteria
@@ -356,8 +403,10 @@ def _in_sentence(name: str) -> str:
 
 
 def values(scores: Mapping[str, Sequence[Judgment]], index: Any = None) -> pd.DataFrame:
-    """The numbers of criteria's judgments, criterion -> a judgment an output:
-    [outputs, criteria], NaN for none.
+    """The numbers of criteria's judgments: [outputs, criteria], NaN for none.
+
+    scores: criterion -> a judgment an output.
+    index: the rows' labels; None counts from 0.
     """
     columns = {}
     for criterion, judgments in scores.items():

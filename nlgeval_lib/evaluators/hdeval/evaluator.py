@@ -1,5 +1,10 @@
 """HD-Eval: a hierarchy of criteria, each scored by a language model, joined by an
 aggregator fitted on ratings.
+
+`HDEval` is the evaluator. `fit` scores the criteria of a tree that is there and fits
+the aggregator; `train` grows the tree as well (Algorithm 1), as `Growth` says, and
+gives a `Trained` with one `Layer` for each iteration. Then `score` rates outputs.
+`save` and `load` keep a fitted evaluator in a file.
 """
 
 from __future__ import annotations
@@ -45,11 +50,11 @@ from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
-# printed in the prompts
+# The scale of a criterion's score, as the prompts print it.
 LOW = 1
 HIGH = 5
-FORMAT = "nlgeval hdeval 3"
-# how a command line gives criteria that no paper has
+FORMAT = "nlgeval hdeval 3"  # of a saved evaluator
+# How a command line gives criteria that no paper has.
 OWN_CRITERIA = (
     "-s criteria=@FILE, JSON of names and questions such as "
     '{"Truth": "Is it true?", "Use": "Does it help?"}'
@@ -62,6 +67,7 @@ _PLAIN = (
     "structured",
     "missing",
 )
+# What a plan takes for the answer to a decomposition prompt.
 STAND_IN = "\n".join(
     f"{number}. Finer criterion {number}: how well the text does in part {number}."
     for number in range(1, 5)
@@ -70,12 +76,16 @@ STAND_IN = "\n".join(
 
 @dataclass(frozen=True)
 class Growth:
-    """How the tree grows: layers at most; new criteria below one at most (children);
-    how many criteria of a layer, the most important by permutation, are decomposed
-    further (keep; layer 1 is decomposed whole).
+    """How the tree grows.
 
+    layers: the most layers.
+    children: the most new criteria below one.
+    keep: how many criteria of a layer, the most important by permutation, are
+    decomposed further; layer 1 is decomposed whole.
+
+    Raises: ValueError for a number below 1.
     Source: HD-Eval, appendix C.2 (3 layers, 4 children), Figure 3 (4 criteria of layer
-    2). Raises: ValueError.
+    2).
     """
 
     layers: int = 3
@@ -89,8 +99,16 @@ class Growth:
 
 @dataclass(frozen=True)
 class Layer:
-    """What one iteration did: which criteria it decomposed and into what, why some
-    gave nothing, what matters since.
+    """What one iteration of Algorithm 1 did.
+
+    layer: its number, from 1.
+    criteria: ids of the layer's criteria, which were scored.
+    decomposed: id of a criterion of the layer above -> ids of those that it was
+    decomposed into.
+    failed: id of a criterion that gave nothing -> the reason.
+    kept: ids of this layer's criteria that are decomposed in the next iteration.
+    importance: [criteria so far, targets], by permutation; None after the last
+    iteration.
     """
 
     layer: int
@@ -103,8 +121,12 @@ class Layer:
 
 @dataclass(frozen=True)
 class Trained:
-    """The finished tree and aggregator, the iterations, the scores of the training
-    outputs by criterion.
+    """What training gave.
+
+    tree: the finished criteria.
+    aggregator: fitted on the scores of all of them.
+    history: one `Layer` for each iteration.
+    scores: criterion's id -> a judgment for each training output.
     """
 
     tree: CriteriaTree
@@ -117,18 +139,27 @@ class HDEval(Judge):
     """Ratings as experts would give them, for each aspect that the training ratings
     have.
 
-    task: summary, dialogue, data_to_text or general. criteria: a published
-    decomposition (summeval, topical_chat, data_to_text; default: the task's), a
-    `CriteriaTree`, or names of aspects (with definitions) to grow a tree from.
+    task: summary, dialogue, data_to_text or general.
+    criteria: a published decomposition (summeval, topical_chat, data_to_text; default:
+    the task's), a `CriteriaTree`, or names of aspects (with definitions) to grow a tree
+    from.
     aggregator: lr, ridge, dt, rf, mlp, or without fitting average and criterion; or an
-    `Aggregator`, whose settings impute, max_missing, groups are. seed: of the
-    aggregator and the importance.
+    `Aggregator`.
     layers: only the criteria of these are used ((1, 2) is Table 4's "w/o Layer 3"; 0 is
-    the overall criterion); use: only these criteria. After `fit` (or `train`, which
-    also grows the criteria), `score` rates a long frame's rows.
+    the overall criterion).
+    use: only these criteria, by id.
+    seed: of the aggregator and the importance.
+    impute, max_missing, groups: settings of `Aggregator`, where `aggregator` is a name.
+    decompose_sampling: sampling settings of decomposition prompts.
+    judge: the settings of `Judge`.
 
-    An output that it was fitted on is marked in its details (`seen_in_training`): its
-    score is no evidence.
+    After `fit` (or `train`, which also grows the criteria), `score` rates a long
+    frame's rows. An output that it was fitted on is marked in its details
+    (`seen_in_training`): its score is no evidence. Details: `target`; `criteria`, id ->
+    score (NaN for none); `n_criteria`, `n_missing_criteria`.
+
+    Raises: ValueError for settings that contradict each other, or criteria that the
+    tree does not have.
     Source: HD-Eval, section 2; sampling of appendix C.3.
     """
 
@@ -185,11 +216,13 @@ class HDEval(Judge):
         decompose_defaults = {"temperature": 0.0, "max_tokens": 1024}
         decompose_settings = make_sampling(decompose_defaults, decompose_sampling)
         self.decompose_sampling = self.with_room(decompose_settings)
-        self.used()
+        self.used()  # criteria that are not there are refused now
 
     @property
     def advice(self) -> str:
-        """What else must be given, for the message that rows lack a column."""
+        """What else must be given, for the message that rows lack a column: criteria of
+        one's own, ratings.
+        """
         sentences = []
         if self.task.name != "general":
             sentences.append(
@@ -207,15 +240,15 @@ class HDEval(Judge):
     def used(self) -> list[Node]:
         """The criteria that are scored, in the tree's order.
 
-        Raises: ValueError for those that it does not have.
+        Raises: ValueError for ids or layers that the tree does not have.
         """
         if self.use is not None:
             chosen = [self.tree.node(id).id for id in self.use]
             return [node for node in self.tree.walk() if node.id in chosen]
         nodes = self.tree.nodes(self.layers)
-        found_layers = {node.layer for node in nodes}
         layers = self.layers
-        if layers is not None and (not layers or found_layers != set(layers)):
+        existing = {node.layer for node in nodes}
+        if layers is not None and (not layers or existing != set(layers)):
             raise ValueError(
                 f"no criteria in layers {layers}: "
                 f"the tree has layers 0 to {self.tree.depth}"
@@ -223,9 +256,12 @@ class HDEval(Judge):
         return nodes
 
     def features(self, data: Any, **resources: Any) -> dict[str, list[Judgment]]:
-        """Each criterion in use -> its judgment of each row or sample.
+        """The scores of the criteria in use, without an aggregator.
 
-        `resources`: engine, store, progress.
+        data: a frame, or a list of samples.
+        resources: engine, store, progress, in place of the evaluator's.
+
+        Returns: criterion's id -> its judgment of each row or sample.
         """
         stages = self.criteria_stages(self.given(data), self.used())
         return self.run(stages, **resources)
@@ -240,10 +276,16 @@ class HDEval(Judge):
         """Every sample on every criterion; samples that look alike are asked once,
         whatever their aspects.
 
-        Requests of one criterion stand together, as their prompts begin alike.
+        nodes: the criteria. Requests of one criterion stand together, as their prompts
+        begin alike.
+        name: of the stage.
         last: whether nothing is asked after them.
+
+        Returns: in the end, criterion's id -> a judgment for each sample.
+        Source: HD-Eval, Algorithm 1, lines 7 to 13.
         """
         texts = [self.task.show(sample) for sample in samples]
+        # Each different text -> the first row that has it, which names its requests.
         first_rows: dict[str, int] = {}
         for row in reversed(range(len(texts))):
             first_rows[texts[row]] = row
@@ -267,14 +309,17 @@ class HDEval(Judge):
         return self.reader(sample)(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `rating` on the scale of the prompts, 1 to 5."""
         return functools.partial(rating, low=LOW, high=HIGH)
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
+        """Of a decomposition two to four lines `- Name: definition.`; else a number."""
         if stage == "decompose":
             return {"regex": r"(- [A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n){2,4}"}
         return super().form(stage)
 
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
+        """Of a decomposition two to four names with definitions; else a score."""
         if stage == "decompose":
             room = self.decompose_sampling.max_tokens
             return schemas.named_texts("criteria", 2, 4, room)
@@ -286,8 +331,11 @@ class HDEval(Judge):
         """Score the criteria of the training outputs and fit the aggregator on their
         ratings.
 
-        data: a long frame with `aspect` and `human`. `resources`: engine, store,
-        progress.
+        data: a long frame with `aspect` and `human`: a row for each output and rated
+        aspect.
+        resources: engine, store, progress, in place of the evaluator's.
+
+        Returns: this evaluator, fitted.
         Raises: ValueError where there is nothing to learn from.
         """
         outputs, human = self.training_data(data)
@@ -306,12 +354,16 @@ class HDEval(Judge):
         **resources: Any,
     ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
-        by layer; `data` and `resources` as for `fit`.
+        by layer.
 
-        Afterwards this evaluator has the finished tree and aggregator; `history` says
-        what each iteration did.
+        data, resources: as for `fit`.
+        growth: how far it grows; None for the paper's numbers.
+
+        Returns: what training gave; its `history` says what each iteration did.
+        Afterwards this evaluator has the finished tree and aggregator.
         Raises: ValueError where there is nothing to learn from, or only some criteria
         are to be used.
+        Source: HD-Eval, section 2.4, Algorithm 1.
         """
         if self.layers is not None or self.use is not None:
             raise ValueError(
@@ -330,11 +382,12 @@ class HDEval(Judge):
     def growing(
         self, outputs: Sequence[Sample], human: pd.DataFrame, growth: Growth
     ) -> Stages[Trained]:
-        """Algorithm 1 on the training outputs and their ratings [outputs, targets], as
-        stages to be asked.
+        """Algorithm 1 on the training outputs, as stages to be asked.
 
-        Ends early where no criterion could be decomposed; `history` says why. Source:
-        HD-Eval, section 2.4.
+        human: their ratings [outputs, targets].
+
+        Ends early where no criterion could be decomposed; `history` says why.
+        Source: HD-Eval, section 2.4, Algorithm 1 (whose lines the comments name).
         """
         tree = self.tree.up_to(1)
         history: list[Layer] = []
@@ -344,38 +397,36 @@ class HDEval(Judge):
             decomposed: dict[str, tuple[str, ...]] = {}
             failed: dict[str, str] = {}
             if number > 1:
+                # Criteria decomposition (lines 3 to 6).
                 upper = tree.nodes([number - 1])
                 parents = [n.criterion for n in upper if n.id in history[-1].kept]
-                children, failed = yield from self._decompositions(
-                    parents,
-                    growth.children,
-                    f"decompose into layer {number}",
-                )
+                name = f"decompose into layer {number}"
+                decomposing = self._decompositions(parents, growth.children, name)
+                children, failed = yield from decomposing
                 if not children:
                     history.append(Layer(number, (), {}, failed, (), None))
                     break
-                for id, definitions in children.items():
-                    tree = tree.with_children(id, definitions)
-                    added = tree.node(id).criterion.children
-                    decomposed[id] = tuple(child.id for child in added)
+                tree, decomposed = _grown(tree, children)
+            # Fine-grained evaluation (lines 7 to 13).
             nodes = tree.nodes([number])
-            asked = self.criteria_stages(outputs, nodes, f"layer {number}", last=False)
-            scores |= yield from asked
+            layer = f"layer {number}"
+            scoring = self.criteria_stages(outputs, nodes, layer, last=False)
+            scores |= yield from scoring
+            # Aggregation (line 15): on all criteria so far.
             X = values(scores)
             aggregator = self.new_aggregator(tree, human.columns).fit(X, human)
             names = tuple(node.id for node in nodes)
-            important: tuple[str, ...] = ()
+            chosen: tuple[str, ...] = ()
             importance = None
             if number < growth.layers:
+                # Attribution pruning (line 17).
                 importance = attribution.permutation_importance(
                     aggregator, X, human, seed=self.seed
                 )
-                important = names
+                chosen = names
                 if number > 1:
-                    important = tuple(attribution.top(importance, names, growth.keep))
-            history.append(
-                Layer(number, names, decomposed, failed, important, importance)
-            )
+                    chosen = tuple(attribution.top(importance, names, growth.keep))
+            history.append(Layer(number, names, decomposed, failed, chosen, importance))
         return Trained(tree, aggregator, tuple(history), scores)
 
     def _decompositions(
@@ -384,8 +435,14 @@ class HDEval(Judge):
         most: int,
         name: str,
     ) -> Stages[tuple[dict[str, list[tuple[str, str]]], dict[str, str]]]:
-        """Parent's id -> name and definition of each finer criterion, at most so many;
-        parent's id -> the reason why there is none.
+        """Ask for finer criteria below each parent.
+
+        most: at most so many below one.
+        name: of the stage.
+
+        Returns: parent's id -> (name, definition) of each finer criterion; and parent's
+        id -> the reason why there is none.
+        Source: HD-Eval, equation 1; Algorithm 1, lines 3 to 6.
         """
         requests = []
         for parent in parents:
@@ -404,7 +461,9 @@ class HDEval(Judge):
         return children, failed
 
     def _note_training(self, outputs: Sequence[Sample], human: pd.DataFrame) -> None:
-        """Keep what tells whether an output was learnt from."""
+        """Keep what tells whether an output was learnt from: hashes, for
+        `seen_in_training` and the signature.
+        """
         if self.aggregator.needs_ratings:
             hashes = [_hash(self.task.show(output)) for output in outputs]
             digest = _hash([*hashes, human.to_csv(index=False)])
@@ -412,8 +471,10 @@ class HDEval(Judge):
             self.fitted_on = f"{len(hashes)}#{digest[:8]}"
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
-        """An aggregator with this evaluator's settings, not fitted yet; `criterion`
-        knows each target's criterion.
+        """An aggregator with this evaluator's settings, not fitted yet.
+
+        tree, targets: where the kind `criterion` finds each target's criterion: the one
+        in its options, the only one in use, or the layer-1 criterion of that name.
         """
         if self.aggregator.kind != "criterion":
             return self.aggregator.fresh()
@@ -426,7 +487,9 @@ class HDEval(Judge):
         return self.aggregator.fresh(**criterion_of)
 
     def _read_by(self, aggregator: Aggregator, targets: Iterable[str]) -> list[Node]:
-        """The criteria in use that the aggregator reads."""
+        """The criteria in use that the aggregator reads for these targets; all in use
+        where it reads none of them.
+        """
         names: set[str] = set()
         for target in targets:
             names.update(aggregator.behind(target))
@@ -435,12 +498,16 @@ class HDEval(Judge):
     def training_data(self, frame: pd.DataFrame) -> tuple[list[Sample], pd.DataFrame]:
         """The outputs of a rated frame, and their ratings [outputs, targets].
 
-        Rows with the same ids and text are one output; where one has an aspect again,
-        it is another output.
+        frame: a row for each output and rated aspect. Rows with the same ids and text
+        are one output; where one has an aspect again, it is another output.
+
+        Returns: samples without an aspect, and a frame with a column for each aspect,
+        NaN where one is not rated.
         Raises: ValueError where the frame has no ratings; ModuleNotFoundError before
         anything is asked.
         """
         if self.aggregator.needs_ratings:
+            # Not after hours of asking: without scikit-learn nothing can be fitted.
             importlib.import_module("sklearn")
         samples = self.given(frame)
         aspects = [sample.aspect for sample in samples]
@@ -462,6 +529,8 @@ class HDEval(Judge):
                 "human": human,
             }
         )
+        # An aspect that an output has again is of its next turn; each (output, turn)
+        # has a place, which is its row in the ratings.
         rows["turn"] = rows.groupby(["output", "aspect"]).cumcount()
         rows["place"] = rows.groupby(["output", "turn"], sort=False).ngroup()
         outputs = []
@@ -476,6 +545,8 @@ class HDEval(Judge):
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """The criteria of every different output, then for each sample the rating of
         its aspect.
+
+        Raises: ValueError for an aspect that the aggregator was not fitted for.
         """
         aggregator = self._ready_aggregator(samples)
         targets = [_target(sample, aggregator.targets) for sample in samples]
@@ -517,7 +588,11 @@ class HDEval(Judge):
         value: float,
         behind: Mapping[str, Judgment],
     ) -> Judgment:
-        """A predicted rating with the criteria behind it, or why there is none."""
+        """A predicted rating with the criteria behind it, or why there is none.
+
+        value: the rating, NaN where there is none.
+        behind: criterion's id -> its judgment.
+        """
         missing = [name for name in behind if behind[name].status is not Status.OK]
         details: dict[str, Any] = {
             "target": target,
@@ -568,8 +643,10 @@ class HDEval(Judge):
         return tuple(map(prompts.template, names))
 
     def save(self, path: Path | str) -> None:
-        """Write criteria, aggregator and settings to a JSON file (whole or not at
-        all).
+        """Write criteria, aggregator and settings to a JSON file, whole or not at all.
+
+        Raises: OSError where it cannot be written; ValueError for an aggregator without
+        a name.
         """
         data = {
             "format": FORMAT,
@@ -595,8 +672,9 @@ class HDEval(Judge):
 
     @classmethod
     def load(cls, path: Path | str, **judge: Any) -> HDEval:
-        """The evaluator of a file, with an engine, store and other settings of a judge;
-        nothing in the file is run.
+        """The evaluator of a file; nothing in the file is run.
+
+        judge: engine, store and other settings of `Judge`, in place of the saved ones.
 
         Raises: ValueError where it is no saved evaluator.
         """
@@ -622,11 +700,29 @@ class HDEval(Judge):
         return self
 
 
+def _grown(
+    tree: CriteriaTree, children: Mapping[str, Sequence[tuple[str, str]]]
+) -> tuple[CriteriaTree, dict[str, tuple[str, ...]]]:
+    """The tree with finer criteria; and parent's id -> the ids of its new ones.
+
+    children: parent's id -> (name, definition) of each.
+    """
+    decomposed = {}
+    for id, definitions in children.items():
+        tree = tree.with_children(id, definitions)
+        added = tree.node(id).criterion.children
+        decomposed[id] = tuple(child.id for child in added)
+    return tree, decomposed
+
+
 def _criteria_tree(
     task: Task,
     criteria: str | CriteriaTree | Mapping[str, str] | Iterable[str] | None,
 ) -> CriteriaTree:
-    """The tree that a setting `criteria` means; None is the task's published one.
+    """The tree that a setting `criteria` means.
+
+    criteria: None is the task's published one; a text the name of a published one; else
+    a tree, or names (with definitions).
 
     Raises: ValueError where there is none.
     """
@@ -645,7 +741,10 @@ def _criteria_tree(
 
 
 def _target(sample: Sample, targets: Sequence[str]) -> str:
-    """The target that a sample asks for; without an aspect the only one."""
+    """The target that a sample asks for; without an aspect the only one.
+
+    Raises: ValueError naming the sample, for an aspect that is none of the targets.
+    """
     # Without ratings, "" is a target: it stands for a sample's overall quality.
     if sample.aspect in targets:
         return sample.aspect

@@ -1,4 +1,9 @@
-"""The regressors of scikit-learn's kind that join criteria scores, by name."""
+"""The regressors of scikit-learn's kind that join criteria scores, by name.
+
+Source: HD-Eval, appendix C.3: scikit-learn's defaults for trees and forests, a
+perceptron of 3 layers with ReLU; the widths of its hidden layers and the other kinds
+are ours.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from typing import Any
 
 Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
 
+# A full name such as sklearn.ensemble.GradientBoostingRegressor.
 _DOTTED = re.compile(r"sklearn(?P<modules>(?:\.[a-z][a-z0-9_]*)+)\.(?P<kind>[A-Z]\w*)")
 # Below scikit-learn, and no part of what it offers.
 _INTERNAL = ("tests", "externals", "conftest")
@@ -18,20 +24,23 @@ _INTERNAL = ("tests", "externals", "conftest")
 def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
     """What makes a regressor of scikit-learn, with its seed where it takes one.
 
+    name: module and class below `sklearn`.
     seeded: off where nothing is drawn, so that no seed is set.
+    settings: the regressor's own.
     """
     module, _, kind = name.rpartition(".")
 
     def make(seed: int) -> Any:
         regressor = getattr(importlib.import_module(f"sklearn.{module}"), kind)
-        made = regressor(**settings)
-        if seeded and "random_state" in made.get_params(deep=False):
-            made.set_params(random_state=seed)
-        return made
+        estimator = regressor(**settings)
+        if seeded and "random_state" in estimator.get_params(deep=False):
+            estimator.set_params(random_state=seed)
+        return estimator
 
     return make
 
 
+# Name of an aggregator -> what makes its regressor.
 _MAKERS: dict[str, Maker] = {
     "lr": _sklearn("linear_model.LinearRegression", seeded=False),
     "ridge": _sklearn("linear_model.Ridge", seeded=False),
@@ -53,8 +62,10 @@ def names() -> tuple[str, ...]:
 
 
 def register(name: str, make: Maker, taken: Iterable[str] = ()) -> None:
-    """Make a regressor of scikit-learn's kind known by `name`; `make(seed)` gives one,
-    not fitted.
+    """Make a regressor of scikit-learn's kind known by a name.
+
+    make: gives a regressor for a seed, not fitted.
+    taken: names that are not free, besides those there are.
 
     Raises: ValueError for a name that is taken.
     """
@@ -79,7 +90,10 @@ def maker(name: str) -> Maker | None:
 
 @functools.cache
 def _by_dotted_name(name: str) -> Maker:
-    """What makes the regressor of scikit-learn with this name."""
+    """What makes the regressor of scikit-learn with this name.
+
+    Raises: ValueError where it is none, or cannot be made without settings.
+    """
     from sklearn import base
 
     parts = _DOTTED.fullmatch(name)
@@ -93,6 +107,7 @@ def _by_dotted_name(name: str) -> Maker:
         kind = getattr(module, parts["kind"])
     except (ImportError, AttributeError) as error:
         raise ValueError(f"aggregator {name!r}: {error}") from None
+    # A name can lead out of scikit-learn: to what one of its modules imports.
     is_estimator = isinstance(kind, type) and issubclass(kind, base.BaseEstimator)
     if not is_estimator or not kind.__module__.startswith("sklearn."):
         raise ValueError(f"aggregator {name!r} is no estimator of scikit-learn")

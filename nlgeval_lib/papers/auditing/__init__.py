@@ -8,6 +8,11 @@ needs that the paper does not print, so that no finding contradicts. "@name" sta
 an entry of the file's `[names]`; `each` repeats a relation, a list of settings whose
 values are put where "{name}" stands. A rule takes the tables, the name of its own, and
 options; it yields a `Finding` for each printed result.
+
+A new rule is a generator in one of three modules (`values`: numbers from other numbers;
+`attainable`: what a number can be at all; `sentences`: words about tables) and a line
+in `RULES`. `relations` reads the files, `findings` applies a rule, `audit` makes a
+table of all of them, and `recomputed` makes numbers for `compare` of them.
 """
 
 from __future__ import annotations
@@ -44,6 +49,7 @@ from .cells import (
     joined,
 )
 
+# of what `audit` returns
 COLUMNS = (
     "paper",
     "table",
@@ -71,6 +77,7 @@ __all__ = [
     "recomputed",
 ]
 
+# the rules that relations may name
 RULES: dict[str, Callable[..., Iterable[Finding]]] = {
     "summary": values.summaries,
     "difference": values.differences,
@@ -92,13 +99,16 @@ RULES: dict[str, Callable[..., Iterable[Finding]]] = {
     "data": sentences.in_data,
     "not printed": sentences.not_printed,
 }
-SAID_OF = ("note", "finding", "assumes")
+SAID_OF = ("note", "finding", "assumes")  # options of a relation that no rule takes
 
 
 @functools.lru_cache(maxsize=16)  # every claim asks for it
 def _read(paper: str, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What stands for each "@name" in a paper's file, and its relations, names and
     repetitions written out.
+
+    text: the file's, so that it is read once as long as it stays the same.
+    Raises: ValueError for an unknown rule or name.
     """
     document = tomllib.loads(text)
     names = {f"@{name}": value for name, value in document.get("names", {}).items()}
@@ -106,8 +116,10 @@ def _read(paper: str, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     for entry in document["relation"]:
         template = dict(entry)
         for settings in template.pop("each", [{}]):
+            # Settings first: what they put in may be an "@name".
             values = {f"{{{name}}}": value for name, value in settings.items()}
-            relation = _filled(_filled(template, values, within=True), names)
+            repetition = _filled(template, values, within=True)
+            relation = _filled(repetition, names)
             rule = relation.get("rule")
             if rule not in RULES:
                 raise ValueError(
@@ -118,6 +130,7 @@ def _read(paper: str, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _of(paper: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The names and the relations of a paper."""
     path = folder() / paper / "relations.toml"
     return _read(paper, path.read_text(encoding="utf-8"))
 
@@ -131,7 +144,8 @@ def written_out(options: Mapping[str, Any], paper: str) -> dict[str, Any]:
 
 
 def relations(paper: str) -> list[dict[str, Any]]:
-    """The relations of a paper, names and repetitions written out.
+    """The relations of a paper, names and repetitions written out, each with its
+    `rule`, `table` and options.
 
     Raises: ValueError for an unknown rule or name.
     """
@@ -141,6 +155,7 @@ def relations(paper: str) -> list[dict[str, Any]]:
 def _filled(node: Any, values: Mapping[str, Any], within: bool = False) -> Any:
     """A relation, or a list, table or text inside it, with the values of names put in.
 
+    values: name, with its "@" or braces -> what stands for it.
     within: also where a name is only part of a text, and unknown names are left; else a
     value may hold names itself.
     Raises: ValueError for an unknown "@name", unless `within`.
@@ -165,9 +180,13 @@ def _filled(node: Any, values: Mapping[str, Any], within: bool = False) -> Any:
 def findings(
     relation: Mapping[str, Any], tables: Tables, data: Callable[..., Any] | None = None
 ) -> list[Finding]:
-    """The findings of a relation, notes included.
+    """What the rule of a relation finds, with the relation's notes.
 
-    Raises: ValueError where it finds nothing to check.
+    relation: as `relations` gives it.
+    tables: of its paper.
+    data: as for `audit`.
+    Raises: ValueError where it finds nothing to check, or names what the tables have
+    not.
     """
     options = dict(relation)
     rule = options.pop("rule")
@@ -177,18 +196,16 @@ def findings(
     annotated = []
     for finding in RULES[rule](tables, **options):
         note, name, assumes = (_at_place(remark, finding.place) for remark in remarks)
+        # Where the paper does not print what the relation needs, it may be that which
+        # is otherwise than assumed.
         verdict = finding.verdict
         if verdict == CONTRADICTS and assumes:
             verdict = UNTOLD
             note = joined(note, assumes)
+        name = name or f"{relation['table']}: {finding.place}: {finding.relation}"
+        note = joined(finding.note, note)
         annotated.append(
-            dataclasses.replace(
-                finding,
-                verdict=verdict,
-                note=joined(finding.note, note),
-                name=name
-                or f"{relation['table']}: {finding.place}: {finding.relation}",
-            )
+            dataclasses.replace(finding, verdict=verdict, note=note, name=name)
         )
     if not annotated:
         raise ValueError(f"it finds nothing to check: {options}")
@@ -206,23 +223,27 @@ def audit(
     tables: str | Iterable[str] | None = None,
     data: Callable[..., Any] | None = None,
 ) -> pd.DataFrame:
-    """Every relation that printed numbers and sentences of the papers must obey, and
-    whether they do: a row each.
+    """Do the printed numbers and sentences of the papers obey their relations? A row a
+    finding.
 
-    Columns `COLUMNS`; rows of one `finding` show one fact. `recomputed` takes the other
-    cells at face value; allowed is what they give when each is anything that rounds to
-    what is printed; both are NaN where words or marks are compared. Verdicts: "holds",
-    "holds within rounding", "cannot be told" (the note says why), "contradicts".
-    `paper`: one or several (None: all five); `verdict`: only rows with it; `tables`:
-    only relations of these tables; `data`: gives a public data set as a frame by name,
-    or None where it is not at hand.
-    Raises: ValueError for an unknown paper, verdict or table.
+    paper: one or several (None: all five).
+    verdict: only rows with it.
+    tables: only relations of these tables.
+    data: gives a public data set as a frame by name, or None where it is not at hand.
+    Returns: columns `COLUMNS`; rows of one `finding` show one fact. `recomputed` takes
+    the other cells at face value; `allowed_low` and `allowed_high` are the ends of what
+    they give when each is anything that rounds to what is printed; all three are NaN
+    where words or marks are compared. Verdicts: "holds", "holds within rounding",
+    "cannot be told" (the note says why), "contradicts".
+    Raises: ValueError for an unknown paper, verdict or table, and for a relation that
+    cannot be held against its tables.
     """
     papers = list(PAPERS) if paper is None else _listed(paper)
     chosen = None if tables is None else _listed(tables)
     _check_names(papers, chosen or [], verdict)
     rows = []
     for name in papers:
+        # Each printed table is read once for all relations of its paper.
         of_paper = Tables(functools.partial(load, name), marks(name))
         for relation in relations(name):
             if chosen is None or relation["table"] in chosen:
@@ -234,14 +255,21 @@ def audit(
 
 
 def _listed(names: str | Iterable[str]) -> list[str]:
+    """One name or several, as a list."""
     return [names] if isinstance(names, str) else list(names)
 
 
 def _check_names(papers: list[str], chosen: list[str], verdict: str | None) -> None:
-    """Raises: ValueError for an unknown paper, table or verdict."""
+    """Pass where all names are known.
+
+    Raises: ValueError for an unknown paper, table or verdict.
+    """
     for paper in papers:
         known(paper, PAPERS)
-    listed = [name for paper in papers for name in printed_tables(paper)]
+    listed = []
+    for paper in papers:
+        listed += printed_tables(paper)
+    # A relation may be of a table that is listed and not transcribed.
     listed += index().query("paper in @papers")["id"].tolist()
     for table in chosen:
         known(table, listed)
@@ -255,8 +283,9 @@ def _rows(
     tables: Tables,
     data: Callable[..., Any] | None,
 ) -> list[tuple[Any, ...]]:
-    """The rows of one relation. Raises: ValueError naming it where it cannot be held
-    against the tables.
+    """The rows of one relation, in the order of `COLUMNS`.
+
+    Raises: ValueError naming it where it cannot be held against the tables.
     """
     table = relation["table"]
     rule = relation["rule"]
@@ -282,13 +311,16 @@ def _rows(
 
 
 def recomputed(paper: str, table: str, *rules: str) -> pd.DataFrame:
-    """Cells of a table as its other printed numbers give them by these rules, for
-    `compare`: route `published`.
+    """Cells of a table as its other printed numbers give them, for `compare`: route
+    `published`.
 
-    The reason says by which relation a printed number is off, or holds by rounding
-    alone.
+    rules: names of `RULES`; findings of others are left out.
+    Returns: `row, column, statistic, value, reason, route`. The reason says by which
+    relation a printed number is off, or holds by rounding alone.
     Raises: ValueError for an unknown paper or table.
     """
+    # A finding's place is the key of its cell in words.
+    # A finding's place is the key of its cell in words.
     rows = audit(paper, tables=table).query("rule in @rules and recomputed.notna()")
     cells = rows["place"].str.split(" / ", expand=True).set_axis(list(KEY), axis=1)
     reasons = []

@@ -1,5 +1,9 @@
-"""What a text says of its tables in words: ahead, always, most, best, falling; bold
-and underline; copied rows.
+"""What a text says of its tables in words: ahead, always, most, best, falling; bold and
+underline; copied rows.
+
+The rules are `ahead`, `marks`, `copied`, `in_data` and `not_printed`. `leads` is the
+arithmetic of `ahead`, and of the papers' claims (`papers.claims`). In every rule
+`tables` are those of the paper and `table` is the name of the one that is checked.
 """
 
 from __future__ import annotations
@@ -34,12 +38,16 @@ Neighbours = tuple[str, tuple[Key, Key]]
 
 
 class Lead(NamedTuple):
-    """Where one is said to be above another: the two numbers, and by how much more
-    than is needed.
+    """Where one is said to be above another.
+
+    where: the place in words.
+    line: column and statistic, or ("mean",).
+    ours, theirs: the two numbers; theirs is 0 where one is said to be above 0.
+    gap: by how much ours is above theirs, less what is needed.
     """
 
     where: str
-    line: tuple[str, ...]  # column and statistic
+    line: tuple[str, ...]
     ours: Quantity
     theirs: Quantity
     gap: Quantity
@@ -58,20 +66,25 @@ def leads(
     ties: bool = False,
     minus: Mapping[str, str] | None = None,
 ) -> list[Lead]:
-    """By how much each of `rows`, or the `best` of some, is above the best of `over`,
-    or above 0, a place each.
+    """By how much are rows above others, or above 0? A lead a place.
 
-    `falling`: chains of rows, each over the next. `mean`: over the columns instead of
-    each. `least`: what is taken off; `ties`: a gap of 0 is ahead. `minus`: row -> row
-    whose number is taken off its own first.
+    rows: each of them against the best of `over`.
+    best: the best of these against the best of `over`.
+    over: rows that are to be below; none: 0.
+    falling: chains of rows, each over the next.
+    columns, statistics: picks of the places.
+    mean: over the columns instead of each.
+    least: what is taken off the gap: how far ahead one has to be; a negative one lets
+    it be behind.
+    ties: a gap of 0 is ahead.
+    minus: row -> row whose number is taken off its own first.
+    Raises: ValueError for a name that the table has not, and where no column has all
+    rows.
     """
-    pairs = [([row], list(over)) for row in rows]
-    if best:
-        pairs.append((list(best), list(over)))
-    for chain in falling:
-        pairs += [([upper], [lower]) for upper, lower in itertools.pairwise(chain)]
+    pairs = _pairs_of_rows(rows, best, over, falling)
     for ours, rivals in pairs:
         cells.known("row", ours + rivals)
+    # columns and statistics that the picks leave, each once, in printed order
     lines = dict.fromkeys(key[1:] for key in cells.pick("*", columns, statistics))
     all_leads: list[Lead] = []
     for ours, rivals in pairs:
@@ -84,10 +97,27 @@ def leads(
             sides = {("mean",): (Quantity.mean(firsts), Quantity.mean(seconds))}
         for line, (first, second) in sides.items():
             gap = first - second - least
+            # Whoever counts ties as ahead needs any number above 0.
             if ties and gap.face == 0:
                 gap = dataclasses.replace(gap, face=Fraction(1))
-            all_leads.append(Lead(place(name, *line), line, first, second, gap))
+            lead = Lead(place(name, *line), line, first, second, gap)
+            all_leads.append(lead)
     return all_leads
+
+
+def _pairs_of_rows(
+    rows: Sequence[str],
+    best: Sequence[str],
+    over: Sequence[str],
+    falling: Sequence[Sequence[str]],
+) -> list[tuple[list[str], list[str]]]:
+    """The rows that are compared: ours, and their rivals; of both the best counts."""
+    pairs = [([row], list(over)) for row in rows]
+    if best:
+        pairs.append((list(best), list(over)))
+    for chain in falling:
+        pairs += [([upper], [lower]) for upper, lower in itertools.pairwise(chain)]
+    return pairs
 
 
 def _sides(
@@ -97,8 +127,11 @@ def _sides(
     lines: Iterable[Key],
     minus: Mapping[str, str],
 ) -> dict[Key, tuple[Quantity, Quantity]]:
-    """The best of our rows and the best of rivals, by column and statistic.
+    """The best of our rows and the best of rivals, by column and statistic; 0 in the
+    place of no rivals.
 
+    lines: columns and statistics to look at; those that lack a row are left out.
+    minus: as for `leads`.
     Raises: ValueError where no column has all of them.
     """
 
@@ -129,26 +162,21 @@ def ahead(
     readings: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Any,
 ) -> Iterator[Finding]:
-    """Whether rows are above others (`options`: those of `leads`) in how many columns:
-    "all", "most", or the pick of a number.
+    """Whether rows are above others in as many columns as a sentence says.
 
-    Of several `readings` the best verdict counts, and the note names the others.
+    says: the sentence in words.
+    place: where it stands.
+    how_many: "all", "most", or the pick of a printed number.
+    readings: name -> options of `leads` over the common ones; the best verdict counts,
+    and the note names the others.
+    options: those of `leads`.
     """
     results: dict[str, tuple[Finding, str]] = {}
     for reading, own_options in (readings or {"": {}}).items():
-        of_reading = leads(tables[table], **(options | dict(own_options)))
-        gaps = [lead.gap for lead in of_reading]
-        count = Quantity(
-            Fraction(sum(gap.face > 0 for gap in gaps)),
-            Fraction(sum(gap.low > 0 for gap in gaps)),
-            Fraction(sum(gap.high > 0 for gap in gaps)),
-        )
-        behind = [
-            f"{lead.where} {float(lead.gap.face):+.4g}"
-            for lead in of_reading
-            if lead.gap.face <= 0
-        ]
-        note = f"not ahead: {', '.join(behind)}" if behind else ""
+        all_options = options | dict(own_options)
+        of_reading = leads(tables[table], **all_options)
+        count = _ahead_in(of_reading)
+        note = _not_ahead(of_reading)
         if isinstance(how_many, str):
             columns = len(of_reading)
             enough = columns if how_many == "all" else columns // 2 + 1
@@ -167,6 +195,27 @@ def ahead(
     yield dataclasses.replace(finding, note=joined(*notes))
 
 
+def _ahead_in(leads: Sequence[Lead]) -> Quantity:
+    """In how many places one is ahead; rounding leaves the smallest gaps open."""
+    gaps = [lead.gap for lead in leads]
+    return Quantity(
+        face=Fraction(sum(gap.face > 0 for gap in gaps)),
+        low=Fraction(sum(gap.low > 0 for gap in gaps)),
+        high=Fraction(sum(gap.high > 0 for gap in gaps)),
+    )
+
+
+def _not_ahead(leads: Sequence[Lead]) -> str:
+    """Where one is not ahead, and by how much, as a note; empty where it is."""
+    behind = []
+    for lead in leads:
+        if lead.gap.face <= 0:
+            behind.append(f"{lead.where} {float(lead.gap.face):+.4g}")
+    if not behind:
+        return ""
+    return f"not ahead: {', '.join(behind)}"
+
+
 def marks(
     tables: Tables,
     table: str,
@@ -176,41 +225,45 @@ def marks(
     groups: Sequence[Sequence[str]] = (),
     unsure: Sequence[str] = (),
 ) -> Iterator[Finding]:
-    """Whether the marked cell of each column is its best (`rank` 1) or second (2),
-    equal numbers sharing a rank.
+    """Whether the marked cell of each line is its best or second, equal numbers sharing
+    a rank.
 
-    `groups`: rows that are compared with each other (none: all); with `axis` "column"
-    columns along a row. `unsure`: rows whose mark may stand for something else. A line
-    without a mark tells nothing.
+    A line without a mark tells nothing.
+
+    mark: "bold" or "underline", as `marks.csv` has it.
+    rank: 1 for the best, 2 for the second.
+    axis: "row" compares the rows of a column, "column" the columns along a row.
+    groups: names that are compared with each other (none: all).
+    unsure: names whose mark may stand for something else.
     """
     cells = tables[table]
     marked = tables.marked(table, mark)
+    ordinal = "best" if rank == 1 else "second"
     for group in groups or [cells.names(axis)]:
         cells.known(axis, group)
         for names, line in cells.lines(axis):
             in_line = {name: line[name] for name in group if name in line}
             keys = in_line.values()
+            # A line needs two different numbers to have a best one.
             faces = sorted({cells[key].face for key in keys}, reverse=True)
             if len(faces) < max(2, rank):
                 continue
             face = faces[rank - 1]
             best = [key for key in keys if cells[key].face == face]
-            marked_texts = []
+            marked_texts = [cells.text[key] for key in keys if key in marked]
             wrong = {}
             for name, key in in_line.items():
-                if key in marked:
-                    marked_texts.append(cells.text[key])
-                    if key not in best:
-                        wrong[name] = cells.text[key]
+                if key in marked and key not in best:
+                    wrong[name] = cells.text[key]
             judged, note = _judged_marks(marked_texts, wrong, unsure)
-            ordinal = "best" if rank == 1 else "second"
+            compared = f"{len(keys)}, {group[0]} to {group[-1]}"
             yield Finding(
-                place(*names),
-                f"{mark} is the {ordinal} of {len(keys)}, {group[0]} to {group[-1]}",
-                ", ".join(marked_texts) or "none",
-                cells[best[0]],
-                judged,
-                note,
+                place=place(*names),
+                relation=f"{mark} is the {ordinal} of {compared}",
+                printed=", ".join(marked_texts) or "none",
+                value=cells[best[0]],
+                verdict=judged,
+                note=note,
             )
 
 
@@ -219,7 +272,9 @@ def _judged_marks(
 ) -> tuple[str, str]:
     """The verdict on the marked cells of a line, and a note.
 
+    marked: the texts of all marked cells.
     wrong: the name and text of those that should have no mark.
+    unsure: as for `marks`.
     """
     if not marked:
         return UNTOLD, "no mark in the text of the paper, which may have lost it"
@@ -235,25 +290,19 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Fin
     """Whether rows have numbers of their own: no two neighbouring cells as in another
     row of the same columns.
 
-    `also`: other tables with columns of that name. Chance is counted in the table:
-    pairs of rows near each other there (within `NEAR` units in both cells, not equal),
-    over the ways to be near. Of equal ones all but the first count.
+    Chance is counted in the table: pairs of rows near each other there (within `NEAR`
+    units in both cells, not equal), over the ways to be near. Of equal ones all but the
+    first count; what chance hardly explains (`RARE`) contradicts.
+
+    also: other tables with columns of that name.
     """
     from scipy import special  # scipy.stats takes seconds to import
 
-    near = 0
-    pairs = 0
-    repeated: dict[Neighbours, Neighbours] = {}  # neighbours -> the first equal ones
-    for runs in _neighbours(tables, (*also, table)).values():
-        for later, earlier in _pairs(runs):
-            if table not in (later[0], earlier[0]):
-                continue
-            pairs += 1
-            distances = _distances(tables, later, earlier)
-            near += 0 < max(distances) <= NEAR
-            if not any(distances):
-                repeated.setdefault(later, earlier)
-    expected = (near + 1) / ((2 * NEAR + 1) ** 2 - 1)
+    repeated, near, pairs = _repeated(tables, table, also)
+    # Two cells can differ from two others by NEAR units or fewer in (2 NEAR + 1)^2
+    # ways; one of these is to be equal. With one pair more chance is never put at 0.
+    ways_to_be_near = (2 * NEAR + 1) ** 2 - 1
+    expected = (near + 1) / ways_to_be_near
     chance = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
     if not repeated:
         relation = "no two neighbouring numbers twice"
@@ -267,20 +316,46 @@ def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Fin
         cells = tables[name]
         earlier_table = "" if earlier_name == table else earlier_name
         earlier_row = place(earlier_table, earlier_keys[0][0])
+        among = f"{number} such among {chance}, p = {p_value:.1g}"
+        row, column, _ = keys[0]
         yield Finding(
-            place(*keys[0][:2]),
-            "has numbers of its own",
-            ", ".join(cells.text[key] for key in keys),
-            None,
-            judged,
-            f"as in {earlier_row}; {number} such among {chance}, p = {p_value:.1g}",
+            place=place(row, column),
+            relation="has numbers of its own",
+            printed=", ".join(cells.text[key] for key in keys),
+            value=None,
+            verdict=judged,
+            note=f"as in {earlier_row}; {among}",
         )
+
+
+def _repeated(
+    tables: Tables, table: str, also: Sequence[str]
+) -> tuple[dict[Neighbours, Neighbours], int, int]:
+    """Neighbours that are equal, and how often two are near each other and not equal.
+
+    Returns: neighbours -> the first equal ones; how many pairs of neighbours are near;
+    how many there are.
+    """
+    near = 0
+    pairs = 0
+    repeated: dict[Neighbours, Neighbours] = {}
+    for runs in _neighbours(tables, (*also, table)).values():
+        for later, earlier in _pairs(runs):
+            # Two rows of other tables are another relation's.
+            if table not in (later[0], earlier[0]):
+                continue
+            pairs += 1
+            distances = _distances(tables, later, earlier)
+            near += 0 < max(distances) <= NEAR
+            if not any(distances):
+                repeated.setdefault(later, earlier)
+    return repeated, near, pairs
 
 
 def _neighbours(
     tables: Tables, names: Iterable[str]
 ) -> dict[tuple[Key, Key], list[Neighbours]]:
-    """Every two cells that follow each other in a row, by their columns."""
+    """Every two cells that follow each other in a row, by columns and statistics."""
     by_columns: dict[tuple[Key, Key], list[Neighbours]] = {}
     for name in names:
         for first, second in itertools.pairwise(tables[name].text):
@@ -322,9 +397,13 @@ def in_data(
 ) -> Iterator[Finding]:
     """Whether printed counts or ratings are those of the public data.
 
-    `data(name, **options)` gives a long frame, or None. `take`: "outputs"; "distinct
-    COLUMN"; "columns PREFIX"; "mean COLUMN". `where`: column -> how its value ends in
-    the rows that count.
+    cell: the pick of the printed number.
+    dataset: by name; empty where no public data have it.
+    take: "outputs"; "distinct COLUMN"; "columns PREFIX"; "mean COLUMN".
+    where: column -> how its value ends in the rows that count.
+    options: of the data set.
+    data: `data(name, **options)` gives a long frame, or None.
+    Raises: ValueError where no row counts.
     """
     cells, key = tables.one(cell)
     frame: pd.DataFrame | None = None
@@ -359,5 +438,10 @@ def _taken(frame: pd.DataFrame, take: str) -> int | Fraction:
 def not_printed(
     tables: Tables, table: str, says: str, place: str, why: str
 ) -> Iterator[Finding]:
-    """A sentence that the printed numbers can neither show nor exclude."""
+    """A sentence that the printed numbers can neither show nor exclude.
+
+    says: the sentence.
+    place: where it stands.
+    why: what would be needed.
+    """
     yield Finding(place, says, "", None, UNTOLD, why)

@@ -1,5 +1,9 @@
 """One printed result from other printed numbers: averages, totals, differences,
 percents, repeats.
+
+The rules are `summaries`, `differences`, `percent_changes`, `repeats`, `equal`,
+`follows` and `different`; `value` is the arithmetic of `follows`. In every rule
+`tables` are those of the paper and `table` is the name of the one that is checked.
 """
 
 from __future__ import annotations
@@ -41,8 +45,13 @@ def summaries(
     axis: str = "column",
     only: str = "",
 ) -> Iterator[Finding]:
-    """Whether a printed mean or total is that of its parts, for every line (of
-    statistic `only`) with all of them.
+    """Whether a printed mean or total is that of its parts, line by line.
+
+    result: the name of the mean or total on the axis.
+    parts: the names of what it is of; lines without all of them are left out.
+    kind: "mean" or "total".
+    axis: "column" (the parts are columns of a row) or "row".
+    only: the statistic that is checked; empty for all.
     """
     cells = tables[table]
     summary = {"mean": Quantity.mean, "total": Quantity.total}[kind]
@@ -55,7 +64,10 @@ def summaries(
 
 
 def least_contradicted(readings: Mapping[str, Sequence[Finding]]) -> str:
-    """The first of the readings of a whole table that contradict least."""
+    """The first of the readings of a whole table that contradict least.
+
+    readings: name -> findings.
+    """
 
     def contradictions(name: str) -> int:
         return sum(finding.verdict == CONTRADICTS for finding in readings[name])
@@ -75,22 +87,28 @@ def differences(
 
     One reading holds for the whole table: the one that contradicts least. What others
     give stands in the note.
+
+    results: row of a difference -> the rows whose best is taken off.
+    readings: name -> the rows whose best it is taken off from.
+    statistic: of the rows that are compared.
     """
     cells = tables[table]
-    found_by: dict[str, list[Finding]] = {}
+    findings_of: dict[str, list[Finding]] = {}
     for name, rows in readings.items():
-        found_by[name] = []
+        findings_of[name] = []
         for result, rivals in results.items():
             relation = f"{name} - best of {len(rivals)} rows"
             for key in cells.pick(result):
-                best = cells.best(rows, key[1], statistic)
-                best_rival = cells.best(rivals, key[1], statistic)
+                _, column, _ = key
+                best = cells.best(rows, column, statistic)
+                best_rival = cells.best(rivals, column, statistic)
                 finding = cells.check(key, relation, best - best_rival)
-                found_by[name].append(finding)
-    for position, finding in enumerate(found_by[least_contradicted(found_by)]):
+                findings_of[name].append(finding)
+    chosen = least_contradicted(findings_of)
+    for position, finding in enumerate(findings_of[chosen]):
         notes = [finding.note]
-        for name, of_reading in found_by.items():
-            value = of_reading[position].numbers[0]
+        for name, of_reading in findings_of.items():
+            value, _, _ = of_reading[position].numbers
             if value != finding.numbers[0]:
                 notes.append(f"{name} gives {value:.6g}")
         yield dataclasses.replace(finding, note=joined(*notes))
@@ -104,54 +122,80 @@ def percent_changes(
     old: str,
     statistics: Mapping[str, str],
 ) -> Iterator[Finding]:
-    """Whether the row `result` is the change from the row `old` to a row of `new` in
-    percent of the old value.
+    """Whether a row is the change from one row to another, in percent of the first.
 
     Of several `new` rows the one that contradicts least is taken, and it must have the
-    best mean of one of the statistics, or of all. `statistics`: statistic of the result
-    -> statistic of the rows.
+    best mean of one of the statistics, or of all.
+
+    result: the row of the changes.
+    new: rows that it may be the change to.
+    old: the row that it is the change from.
+    statistics: statistic of the result -> statistic of the rows.
     """
     cells = tables[table]
     cells.known("row", [result, old, *new])
+    # cell of the result -> column and statistic of the rows that it is of
     lines = {}
     for key in cells.pick(result):
         _, column, statistic = key
         if statistic in statistics:
             lines[key] = (column, statistics[statistic])
-    found_by: dict[str, list[Finding]] = {}
+    findings_of: dict[str, list[Finding]] = {}
     for row in new:
-        found_by[row] = []
+        findings_of[row] = []
         for key, line in lines.items():
             change = (cells[row, *line] / cells[old, *line] - 1) * 100
             relation = f"percent change from {old} to {row}"
-            found_by[row].append(cells.check(key, relation, change))
-    chosen = least_contradicted(found_by)
-    yield from found_by[chosen]
-    if len(new) == 1:
-        return
+            findings_of[row].append(cells.check(key, relation, change))
+    chosen = least_contradicted(findings_of)
+    yield from findings_of[chosen]
+    if len(new) > 1:
+        # HD-Eval, captions of Tables 6 and 7: the gain of the best row overall.
+        means_over = (*statistics.values(), "all")
+        yield _of_best_row(cells, result, chosen, new, list(lines.values()), means_over)
+
+
+def _of_best_row(
+    cells: Cells,
+    result: str,
+    chosen: str,
+    rows: Sequence[str],
+    lines: Sequence[Key],
+    means_over: Sequence[str],
+) -> Finding:
+    """Whether the chosen one of the rows is the best by one of several means.
+
+    lines: columns, each with a statistic. means_over: the statistics that a mean is
+    over; "all", the last, is over all of them.
+    """
     best = set()
-    for name in (*statistics.values(), "all"):
-        compared = [line for line in lines.values() if name in ("all", line[1])]
-        means = _means(cells, new, compared)
-        first = max(new, key=lambda row: means[row].face)
+    for name in means_over:
+        compared = [line for line in lines if name in ("all", line[1])]
+        means = _means(cells, rows, compared)
+        first = max(rows, key=lambda row: means[row].face)
         best.add(first)
+    # The last means are those over all statistics.
     texts = []
     for row, mean in means.items():
-        texts.append(f"{row.rpartition(' | ')[2]} {float(mean.face):.4f}")
-    yield Finding(
-        result,
-        "of the best overall row",
-        chosen,
-        means[first],
-        HOLDS if chosen in best else CONTRADICTS,
-        f"means {', '.join(texts)}",
+        name = row.rpartition(" | ")[2]
+        texts.append(f"{name} {float(mean.face):.4f}")
+    return Finding(
+        place=result,
+        relation="of the best overall row",
+        printed=chosen,
+        value=means[first],
+        verdict=HOLDS if chosen in best else CONTRADICTS,
+        note=f"means {', '.join(texts)}",
     )
 
 
 def _means(
     cells: Cells, rows: Sequence[str], lines: Sequence[Key]
 ) -> dict[str, Quantity]:
-    """The mean of each row over some columns, each with a statistic."""
+    """The mean of each row over some lines.
+
+    lines: columns, each with a statistic.
+    """
     means = {}
     for row in rows:
         means[row] = Quantity.mean(cells[row, *line] for line in lines)
@@ -167,16 +211,19 @@ def repeats(
 ) -> Iterator[Finding]:
     """Whether the cells that two tables print are the same.
 
-    `rename`: axis -> {name here: name there}; `only`: row, column, statistic here.
+    source: the other table.
+    rename: axis -> {name here: name there}.
+    only: row, column or statistic here, to check some cells alone.
     """
     cells = tables[table]
     source_cells = tables[source]
     renamed = rename or {}
     for key in cells.pick(**only):
-        source_key = tuple(
-            renamed.get(axis, {}).get(name, name)
-            for axis, name in zip(KEY, key, strict=True)
-        )
+        source_names = []
+        for axis, name in zip(KEY, key, strict=True):
+            names_there = renamed.get(axis, {})
+            source_names.append(names_there.get(name, name))
+        source_key = tuple(source_names)
         if source_key in source_cells:
             printed = source_cells[source_key]
             judged = same(cells[key], printed)
@@ -189,8 +236,8 @@ def equal(
     """Whether the same figure or word, printed in several places, is the same: each
     after the first against the first.
 
-    `of`: a pick each; one that names several cells stands for each of them. `factors`:
-    by place, for other signs.
+    of: a pick each; one that names several cells stands for each of them.
+    factors: by place, for other signs; none: 1 each.
     """
     places: list[tuple[Cells, Key]] = []
     for source, *names in of:
@@ -201,6 +248,7 @@ def equal(
             cells, keys = tables.pick(pick, words=True)
             places += [(cells, key) for key in keys]
     factors = list(factors) or [1] * len(places)
+    # All others are held against the first.
     first_cells, first_key = places[0]
     first_text = first_cells.all[first_key]
     name = place(first_cells.name, *first_key)
@@ -226,14 +274,15 @@ def value(
     without: Sequence[str] = (),
     mean: bool = False,
 ) -> Quantity:
-    """What the cells of some picks give: a pick is (table, row, column, statistic), or
-    an exact number.
+    """What the cells of some picks give.
 
-    `total`, `product`: of all; `difference`, `percent`, `loss`: of the best (`mean`:
-    the mean) of the first pick and of the second; `share`: the sum of the first in
-    percent of that of the second; `rows`, `columns`, `cells`: how many with a number,
-    those of `without` left out; `names`: how many different ones stand in cells of
-    comma-separated names.
+    kind: `total`, `product`: of all; `difference`, `percent`, `loss`: of the best of
+    the first pick and that of the second; `share`: the sum of the first in percent of
+    that of the second; `rows`, `columns`, `cells`: how many have a number; `names`: how
+    many different ones stand in cells of comma-separated names.
+    of: picks, each (table, row, column, statistic) or an exact number.
+    without: names that are left out of a count of rows, columns or cells.
+    mean: take the mean of a pick in place of its best.
     """
     if kind in (*PARTS, "names"):
         return Quantity.exactly(_distinct(tables, kind, of, without))
@@ -244,31 +293,38 @@ def value(
         else:
             cells, keys = tables.pick(pick)
             groups.append([cells[key] for key in keys])
+    # Of all cells together.
     if kind == "total":
         return Quantity.total(itertools.chain(*groups))
     if kind == "product":
         return math.prod(itertools.chain(*groups), start=Quantity.exactly(1))
     if kind == "share":
         return Quantity.total(groups[0]) / Quantity.total(groups[1]) * 100
+    # Of one number a group.
     of_group = Quantity.mean if mean else Quantity.largest
     first, second = map(of_group, groups)
     if kind == "difference":
         return first - second
-    return (first / second - 1) * {"percent": 100, "loss": -100}[kind]
+    percent = {"percent": 100, "loss": -100}[kind]
+    return (first / second - 1) * percent
 
 
 def _distinct(
     tables: Tables, kind: str, of: Sequence[Any], without: Sequence[str]
 ) -> int:
-    """How many different rows, columns, cells or names some picks have."""
+    """How many different rows, columns, cells or names some picks have; arguments as
+    for `value`.
+    """
     distinct: set[Any] = set()
     for pick in of:
         cells, keys = tables.pick(pick, words=kind == "names")
         for key in keys:
             if kind == "names":
-                distinct |= set(map(str.strip, cells.all[key].split(",")))
+                names = cells.all[key].split(",")
+                distinct |= set(map(str.strip, names))
             elif not {*key} & {*without}:
-                distinct.add((cells.name, *key[PARTS[kind]]))
+                counted_names = key[PARTS[kind]]
+                distinct.add((cells.name, *counted_names))
     return len(distinct)
 
 
@@ -281,10 +337,12 @@ def follows(
     words: str = "",
     **options: Any,
 ) -> Iterator[Finding]:
-    """Whether printed numbers are what other cells give; `options`, or each of
-    `readings`, are those of `value`.
+    """Whether printed numbers are what other cells give.
 
-    `compare`: "=", or ">" where the text says "over" the printed number.
+    printed: the pick of the printed numbers.
+    readings: name -> options of `value`; None: `options` are.
+    compare: "=", or ">" where the text says "over" the printed number.
+    words: the relation in words; empty: the kinds of the readings.
     """
     readings = readings or {"": options}
     values = {name: value(tables, **reading) for name, reading in readings.items()}
@@ -292,6 +350,7 @@ def follows(
     cells, keys = tables.pick(printed)
     for key in keys:
         if compare == "=":
+            # A single reading has no name.
             yield cells.check(key, words, values.get("", values))
         else:
             best = Quantity.largest(values.values())
@@ -302,8 +361,11 @@ def follows(
 def different(
     tables: Tables, table: str, of: Sequence[Any], says: str
 ) -> Iterator[Finding]:
-    """Whether different worked examples have texts of their own: no two of
-    the picked cells are equal.
+    """Whether different worked examples have texts of their own: no two of the picked
+    cells are equal.
+
+    of: the pick of their cells, which need no number.
+    says: the relation in words.
     """
     cells, keys = tables.pick(of, words=True)
     first_of_text: dict[str, Finding] = {}

@@ -3,8 +3,12 @@ SFTTrainer, loss on the completion, and a killed run goes on where it was; what 
 would take.
 
     config = named("tigerscore-7b")
-    print("\\n".join(plan(config).lines))            tokens, memory, hours; nothing is loaded
+    print("\\n".join(plan(config).lines))   tokens, memory, hours; nothing is loaded
     finetune(config, "sets/metricinstruct", "runs/tigerscore-7b")
+
+A `Config` is one way to fine-tune, by name in `configs.toml`. `plan` says what it would
+take, as a `Plan`. `examples` reads a training set, `tokenized` makes ids and labels of
+it (`Tokens`), and `finetune` trains and gives a `Result`.
 
 On several GPUs: `launch_command(config)`.
 """
@@ -35,6 +39,7 @@ from nlgeval_lib.training import pipeline
 IGNORED = -100  # the label of a token that the loss leaves out
 # What a checkpoint gets last: without it, it was being written when the run ended.
 STATE = "trainer_state.json"
+# The files and folders of a run's output.
 SETTINGS = "settings.json"
 LOG = "log.json"
 DONE = "done.json"
@@ -42,10 +47,12 @@ MODEL = "model"
 ADAPTER = "adapter"
 TRAINED = "nlgeval.json"  # in the model's folder: what `scoring.prepared` asks it by
 FSDP = Path(__file__).with_name("fsdp.yaml")
+# The words that settings may have.
 PRECISIONS = ("auto", "bf16", "fp32")
 SCHEDULERS = ("cosine", "linear", "constant", "step")
 # Settings that do not make another run.
 TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")
+# The settings of LoRA that a configuration may change, with their defaults.
 _LORA = {"r": 16, "alpha": 32, "dropout": 0.0, "targets": "all-linear"}
 
 
@@ -66,16 +73,27 @@ _SCHEDULES = {"constant": "constant_with_warmup", "step": "constant"}
 class Config:
     """One way to fine-tune.
 
-    base: a model id or a folder. size: which of the known sizes it has, for plans;
-    empty where the base's own configuration is to be read. chat: how prompts are
-    wrapped (`ChatFormat`). batch: examples an update, over all GPUs and accumulation
-    steps. scheduler: `step` multiplies the rate by `step_gamma` after each epoch.
-    warmup: share of all updates. max_length: tokens of prompt and completion together;
-    longer examples are left out, never cut.
-    keep: column -> values of the examples to train on. lora: r, alpha, dropout,
-    targets; empty for all weights.
-    assumed: what the paper does not print. examples: how many the paper trained on, 0
-    where it has none.
+    name, title: of the configuration; the title says it in words.
+    base: a model id or a folder.
+    source: where a paper prints the settings.
+    origin: "paper", or "ours" for a variant that no paper has.
+    size: which of the known sizes the base has, for plans; empty where the base's own
+    configuration is to be read.
+    pipeline: the training set that it is for.
+    chat: how prompts are wrapped (`ChatFormat`).
+    epochs: may be a part of one.
+    batch: examples an update, over all GPUs and accumulation steps.
+    learning_rate: the highest one.
+    scheduler: `cosine`, `linear`, `constant`, or `step`, which multiplies the rate by
+    `step_gamma` after each epoch.
+    warmup: share of all updates.
+    max_length: tokens of prompt and completion together; longer examples are left out,
+    never cut.
+    gpus, gpu: how many, and which of `GPUS`, for plans and `launch_command`.
+    examples: how many the paper trained on, 0 where it has none.
+    keep: column -> values of the examples to train on; empty for all.
+    lora: r, alpha, dropout, targets; empty for all weights.
+    assumed: what the paper does not print.
 
     Raises: ValueError for a value out of its range.
     """
@@ -141,6 +159,7 @@ class Config:
     def changed(self, **settings: Any) -> Config:
         """The configuration with other settings.
 
+        settings: fields of this class.
         Raises: ValueError for an unknown name or a bad value.
         """
         names = [setting_field.name for setting_field in dataclasses.fields(self)]
@@ -154,6 +173,7 @@ class Config:
 
 @functools.cache
 def _file() -> dict[str, Any]:
+    """What `configs.toml` has: `config` by name, and the sizes of bases as `base`."""
     path = Path(__file__).with_name("configs.toml")
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -172,6 +192,7 @@ def named(name: str) -> Config:
             f"no configuration {name!r}{hint} There are {', '.join(configs)}"
         )
     settings = dict(configs[name])
+    # A variant names the configuration that it changes, which may name another.
     while "extends" in settings:
         settings = configs[settings.pop("extends")] | settings
     return Config(name=name, **settings)
@@ -190,7 +211,13 @@ GPUS = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What of a base determines memory and time."""
+    """What of a base determines memory and time.
+
+    parameters: their number.
+    layers: of the transformer.
+    hidden: units of a layer's output.
+    vocabulary: the number of tokens.
+    """
 
     parameters: int
     layers: int
@@ -199,7 +226,7 @@ class Size:
 
     @classmethod
     def named(cls, name: str) -> Size:
-        """The size of a known base. Raises: ValueError."""
+        """The size of a known base. Raises: ValueError for an unknown name."""
         bases = _file()["base"]
         if name not in bases:
             raise ValueError(
@@ -217,8 +244,13 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run in numbers. memory: bytes a GPU by what needs them; lines: the plan as
-    text, with what it rests on.
+    """A run in numbers.
+
+    updates: steps of the optimizer.
+    hours: on the configuration's GPUs.
+    memory: bytes a GPU by what needs them.
+    fits: whether they fit into one GPU's memory.
+    lines: the plan as text, with what it rests on.
     """
 
     updates: int
@@ -237,11 +269,15 @@ def plan(
 ) -> Plan:
     """What the run would take, no weights loaded.
 
+    Memory is for bf16 with fp32 weights and AdamW states sharded over all GPUs,
+    activations recomputed layer by layer.
+
     data: as for `examples`, counted by the tokenizer where the base is a folder;
     without data the paper's number of examples, each at the length limit, which is an
-    upper bound. mfu: the share of the peak speed that a run reaches, an assumption; .3
-    to .5 is common. Memory is for bf16 with fp32 weights and AdamW states sharded over
-    all GPUs, activations recomputed layer by layer.
+    upper bound.
+    micro_batch: examples a GPU at once.
+    mfu: the share of the peak speed that a run reaches, above 0 and up to 1; an
+    assumption: .3 to .5 is common.
     Raises: ValueError for an unknown GPU or base, or without any number of examples.
     Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020;
     Korthikanti et al. 2022).
@@ -265,10 +301,7 @@ def plan(
     )
     memory = _memory(config, size, micro_batch)
     fits = sum(memory.values()) < 0.92 * capacity  # the runtime takes the remainder
-    # All weights: forward 2, backward 4, recomputed forward 2; adapters need no
-    # gradient of the base's weights.
-    flops = (6 if config.lora else 8) * size.parameters * tokens * config.epochs
-    hours = flops / (peak * mfu * config.gpus) / 3600
+    hours = _hours(config, size.parameters, tokens, peak * mfu * config.gpus)
     updates = math.ceil(math.ceil(n / config.batch) * config.epochs)
     amounts = {
         "examples": f"{n:,}; {tokens:,} tokens an epoch, {config.epochs:g} epochs",
@@ -278,10 +311,26 @@ def plan(
     return Plan(updates, hours, memory, fits, lines)
 
 
+def _hours(config: Config, parameters: int, tokens: int, speed: float) -> float:
+    """How long the run takes.
+
+    parameters: of the base.
+    tokens: of the examples, an epoch.
+    speed: FLOP/s that are reached, on all GPUs together.
+    """
+    # All weights: forward 2, backward 4, recomputed forward 2; adapters need no
+    # gradient of the base's weights.
+    flops_a_token = 8
+    if config.lora:
+        flops_a_token = 6
+    flops = flops_a_token * parameters * tokens * config.epochs
+    return flops / speed / 3600
+
+
 def _amount(
     config: Config, data: Path | str | pd.DataFrame | None
 ) -> tuple[int, int, list[str]]:
-    """Examples, their tokens, and notes that say how they are counted."""
+    """Examples, their tokens an epoch, and notes that say how they are counted."""
     if data is None:
         if not config.examples:
             raise ValueError(
@@ -312,8 +361,13 @@ def _amount(
 
 
 def _memory(config: Config, size: Size, micro_batch: int) -> dict[str, float]:
-    """Bytes a GPU by what needs them."""
+    """Bytes a GPU by what needs them.
+
+    micro_batch: examples a GPU at once.
+    """
     trained = size.parameters
+    # Trained weights take four bytes each; with LoRA these are the adapters alone, and
+    # the base's weights take two.
     frozen: float = 0
     if config.lora:
         trained = size.lora_parameters(config.lora["r"])
@@ -343,7 +397,11 @@ def _lines(
     hours: float,
     notes: Sequence[str],
 ) -> list[str]:
-    """A plan as text, with what it rests on."""
+    """A plan as text, with what it rests on.
+
+    amounts: examples and updates in words, by their label.
+    notes: what the numbers rest on.
+    """
     weights = f"LoRA r={config.lora['r']}" if config.lora else "all weights"
     needs = ", ".join(f"{name} {share / 1e9:.1f}" for name, share in memory.items())
     total = sum(memory.values()) / 1e9
@@ -372,6 +430,7 @@ def _lines(
 def size_of(folder: Path | str) -> Size:
     """The size of a base that lies in a folder, its weights left alone.
 
+    folder: with the base's configuration.
     Raises: ValueError for no causal model.
     """
     import torch
@@ -379,6 +438,7 @@ def size_of(folder: Path | str) -> Size:
 
     try:
         base = AutoConfig.from_pretrained(folder)
+        # On the device "meta" a model has shapes and no memory.
         with torch.device("meta"):
             parameters = AutoModelForCausalLM.from_config(base).num_parameters()
     except (OSError, ValueError) as error:
@@ -393,8 +453,13 @@ def size_of(folder: Path | str) -> Size:
 
 @dataclass(frozen=True)
 class Tokens:
-    """The examples to train on, as ids and labels; how many were left out; tokens in
-    all, of answers, at most.
+    """The examples to train on, as ids and labels.
+
+    rows: an example each, with `input_ids` and `labels`.
+    left_out: examples that were too long, or that the configuration does not choose.
+    total: tokens in all.
+    answers: tokens that the loss is taken over.
+    longest: tokens of the longest example.
     """
 
     rows: list[dict[str, list[int]]]
@@ -407,7 +472,8 @@ class Tokens:
 def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
     """The examples of a set's folder, a JSONL file, or a frame.
 
-    Raises: ValueError naming what lacks.
+    data: a frame needs `prompt` and `completion`.
+    Raises: ValueError naming what lacks, or for a set that was not saved whole.
     """
     if not isinstance(data, pd.DataFrame):
         path = Path(data)
@@ -421,6 +487,7 @@ def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
 def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
     """The examples that a configuration trains on, by its `keep`.
 
+    frame: a row an example.
     Raises: ValueError for a column that the examples do not have, or where none is
     left.
     """
@@ -448,6 +515,9 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
 
     The prompt is wrapped as the evaluator wraps it and tokenised by itself, as an
     engine would; then the completion, after one blank, and the end of text.
+
+    frame: a row an example, with `prompt` and `completion`.
+    tokenizer: the base's, of transformers.
     Raises: ValueError for a tokenizer without an end-of-text token, or where nothing is
     left.
     Source: loss on the completion: Prometheus, appendix E; one prompt for training and
@@ -481,9 +551,15 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
 def encode(
     prompt: str, completion: str, tokenizer: Any, chat: str = "raw"
 ) -> dict[str, list[int]]:
-    """`input_ids` and `labels` of one example."""
+    """`input_ids` and `labels` of one example.
+
+    tokenizer: the base's, of transformers.
+    chat: how the prompt is wrapped (`ChatFormat`).
+    Returns: two lists of one length; labels are `IGNORED` over the prompt.
+    """
     request = ChatFormat.named(chat).request(prompt)
     asked_ids = models.token_ids(tokenizer, request, None, "the base")
+    # After a chat's messages, or white space, the completion begins without a blank.
     blank = " "
     if request.messages or request.text()[-1:].isspace():
         blank = ""
@@ -499,13 +575,15 @@ def chat_template(chat: str, tokenizer: Any) -> str:
     """The wrapping of the examples as a chat template: whoever asks the checkpoint by
     messages then wraps as they do.
 
-    The last message is the prompt; the system text is the wrapping's own. The
-    tokenizer's own template for `messages`.
+    The last message is the prompt; the system text is the wrapping's own.
+
+    chat: the wrapping's name; for `messages` it is the tokenizer's own template.
     """
     form = ChatFormat.named(chat)
     if form.style == "messages":
         return tokenizer.chat_template
     begin, end = form.text("\0").split("\0")
+    # The template repeats the token at the beginning only where the tokenizer adds one.
     start = ""
     bos = tokenizer.bos_token_id
     if bos is not None and tokenizer("x")["input_ids"][0] == bos:
@@ -520,8 +598,11 @@ def chat_template(chat: str, tokenizer: Any) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run: where the model is, its log (`step, loss, learning_rate,
-    epoch`), and what it came to.
+    """A finished run.
+
+    model: the folder with the model.
+    log: `step, loss, learning_rate, epoch`, a row a logged update.
+    facts: settings and what the run came to.
     """
 
     model: Path
@@ -546,18 +627,26 @@ def finetune(
     """Train `config.base` on the examples and save it as a Hugging Face checkpoint in
     `output/model`.
 
-    data: as for `examples`. output: holds settings, checkpoints, log and model; run
-    again with the same settings, a killed run goes on from its last whole checkpoint
-    and a finished one is only read.
-    micro_batch: examples a GPU at once; save_every, log_every: updates; precision: auto
-    is bf16 on a GPU that has it.
-    most_updates: for trials; -1 for all. On a GPU activations are recomputed (gradient
-    checkpointing). The model keeps the wrapping of its examples as its chat template,
-    and what they show of a row in `nlgeval.json`. With LoRA the adapter is in
-    `output/adapter`, and `output/model` is the base with it merged.
+    On a GPU activations are recomputed (gradient checkpointing). The model keeps the
+    wrapping of its examples as its chat template, and what they show of a row in
+    `nlgeval.json`. With LoRA the adapter is in `output/adapter`, and `output/model` is
+    the base with it merged.
 
-    Raises: ValueError for a setting, or an output folder of another run, naming what
-    differs; OSError.
+    data: as for `examples`.
+    output: holds settings, checkpoints, log and model; run again with the same
+    settings, a killed run goes on from its last whole checkpoint and a finished one is
+    only read.
+    micro_batch: examples a GPU at once.
+    save_every, log_every: updates between two checkpoints, and between two lines of the
+    log.
+    precision: auto is bf16 on a GPU that has it; bf16; fp32.
+    most_updates: for trials; -1 for all.
+    seed: of order and adapters.
+    quiet: whether no bar is shown.
+    callbacks: of transformers, for the trainer.
+
+    Raises: ValueError for a setting, a batch that is no multiple of the examples at
+    once, or an output folder of another run, naming what differs; OSError.
     Source: settings as `config.source` says; loss on the completion: Prometheus,
     appendix E.
     """
@@ -581,7 +670,11 @@ def _run(
     arguments: Mapping[str, Any],
     callbacks: Sequence[Any],
 ) -> Result:
-    """A run that begins, goes on, or is read. run: what makes it another run."""
+    """A run that begins, goes on, or is read.
+
+    run: settings that make it another run, beside those of the configuration.
+    arguments: of the trainer.
+    """
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     main = int(os.environ.get("RANK", "0")) == 0
     accumulation, remainder = divmod(config.batch, micro_batch * processes)
@@ -596,11 +689,8 @@ def _run(
 
     tokenizer = AutoTokenizer.from_pretrained(config.base)
     tokens = tokenized(frame, tokenizer, config)
-    digest = hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest()
-    settings = dataclasses.asdict(config)
-    settings |= {"data_sha256": digest, "examples": len(tokens.rows)}
-    settings |= {"left_out": tokens.left_out, "micro_batch": micro_batch}
-    settings |= {"processes": processes, **run}
+    settings = _settings_of_run(config, tokens, micro_batch, processes)
+    settings |= run
     _same_run(output / SETTINGS, settings, main)
     if (output / DONE).exists():
         return _finished(output)
@@ -623,6 +713,22 @@ def _run(
     return _save(trainer, tokenizer, tokens, output, settings, main)
 
 
+def _settings_of_run(
+    config: Config, tokens: Tokens, micro_batch: int, processes: int
+) -> dict[str, Any]:
+    """The configuration, and what else makes two runs different."""
+    # With other examples it is another run, hence their hash.
+    digest = hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest()
+    return {
+        **dataclasses.asdict(config),
+        "data_sha256": digest,
+        "examples": len(tokens.rows),
+        "left_out": tokens.left_out,
+        "micro_batch": micro_batch,
+        "processes": processes,
+    }
+
+
 def _finished(output: Path) -> Result:
     """A finished run, read from its folder."""
     facts = json.loads((output / DONE).read_text(encoding="utf-8"))
@@ -631,8 +737,10 @@ def _finished(output: Path) -> Result:
 
 
 def last_whole(output: Path, clean: bool = False) -> Path | None:
-    """The last checkpoint that was written whole; `clean` removes those that were
-    not.
+    """The last checkpoint that was written whole; None where there is none.
+
+    output: the run's folder.
+    clean: whether those that were not are removed.
     """
 
     def updates(checkpoint: Path) -> int:
@@ -650,7 +758,10 @@ def last_whole(output: Path, clean: bool = False) -> Path | None:
 
 
 def launch_command(config: Config, data: str = "DATA", output: str = "OUTPUT") -> str:
-    """The command that runs a configuration on its GPUs."""
+    """The command that runs a configuration on its GPUs.
+
+    data, output: as they are to stand in the command.
+    """
     command = f"nlgeval finetune {config.name} --data {data} --output {output}"
     if config.gpus == 1:
         return command
@@ -669,7 +780,10 @@ def _trainer(
     callbacks: Sequence[Any],
     **arguments: Any,
 ) -> Any:
-    """trl's trainer with the configuration's settings; arguments: of the run."""
+    """trl's trainer with the configuration's settings.
+
+    arguments: of the run, for `SFTConfig`.
+    """
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, PrinterCallback
     from transformers.utils import logging
@@ -727,7 +841,11 @@ def _trainer_class(config: Config, n_examples: int) -> Any:
 def _trainer_settings(
     config: Config, precision: str, arguments: Mapping[str, Any]
 ) -> Any:
-    """trl's settings for a configuration on this machine."""
+    """trl's settings for a configuration on this machine.
+
+    precision: one of `PRECISIONS`.
+    arguments: of the run, for `SFTConfig`.
+    """
     import torch
     from trl import SFTConfig
 
@@ -764,12 +882,16 @@ def _save(
     settings: dict,
     main: bool,
 ) -> Result:
-    """The model, the log and, last, the mark that the run is done; checkpoints stay."""
+    """The model, the log and, last, the mark that the run is done; checkpoints stay.
+
+    main: whether this process writes what is written once.
+    """
     names = ("step", "loss", "learning_rate", "epoch")
     log = []
     for entry in trainer.state.log_history:
         if "loss" in entry:
             log.append({name: entry[name] for name in names})
+    # The model is written beside its place and moved there when it is whole.
     folder = output / f".{MODEL}.new"
     if main:
         shutil.rmtree(folder, ignore_errors=True)
@@ -799,14 +921,17 @@ def _save(
 
 
 def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
-    """Write the run's settings, or hold them against those of the run that the
-    folder has.
+    """Write the run's settings, or hold them against those of the run that the folder
+    has.
+
+    Raises: ValueError naming the first setting that differs.
     """
     text = json.dumps(settings, indent=1) + "\n"
     if not path.exists():
         if main:
             write_text(path, text)
         return
+    # Tuples are lists once they were JSON, on both sides.
     settings = json.loads(text)
     earlier = json.loads(path.read_text(encoding="utf-8"))
     for name in {**settings, **earlier}:
