@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -54,6 +55,22 @@ def test_sources_are_clean() -> None:
     program = str(Path(__import__("sys").executable).parent / STRIP[0])
     done = subprocess.run(
         [program, *STRIP[1:], *map(str, SOURCES)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_cells_are_formatted(tmp_path: Path) -> None:
+    """All but the parameters, which papermill reads a line each."""
+    for path in SOURCES:
+        name = "_".join(path.relative_to(ROOT / "notebooks").with_suffix("").parts)
+        for number, cell in enumerate(cells_of(path, "code")):
+            if "parameters" not in cell["metadata"].get("tags", []):
+                source = "".join(cell["source"])
+                (tmp_path / f"{name}__{number}.py").write_text(f"{source}\n", "utf-8")
+    program = str(Path(sys.executable).parent / "ruff")
+    options = ["format", "--check", "--isolated", "--line-length", "88"]
+    done = subprocess.run(
+        [program, *options, str(tmp_path)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
