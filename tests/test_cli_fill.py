@@ -73,7 +73,7 @@ def here(here, tmp_path, monkeypatch):
     """
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    here.data("mini/mini.jsonl", "models.csv", "prices.csv", "judged_cells.csv")
+    here.data("mini/mini.jsonl", "models.toml", "prices.csv", "judged_cells.csv")
     more = 'route = "run"\ncovers = []\n'
     here.output("one", READS.format(id="one", judge="n=2"), more=more)
     here.output("two", READS.format(id="two", judge="absolute"), more=more)

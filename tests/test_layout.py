@@ -18,6 +18,7 @@ PACKAGE = Path(nlgeval_lib.__file__).parent
 FLOORS = (
     {"records", "files", "names", "hub", "on_use", "used_code"},
     {"datasets", "prompts", "parsers", "papers"},
+    {"weights"},
     {"engines", "figures"},
     {"evaluators"},
     {"scoring", "training"},

@@ -301,7 +301,7 @@ def test_who_answered_decides_the_row_of_a_table(case, here, nl, judge, monkeypa
     model in the paper's row, and no table that stays as it was.
     """
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    here.data("mini/mini.jsonl", "models.csv", "prices.csv", "judged_cells.csv")
+    here.data("mini/mini.jsonl", "models.toml", "prices.csv", "judged_cells.csv")
     here.output("one", TABLE, more='covers = ["table_01"]\nroute = "run"\n' + JUDGE)
     servers, others, papers_own = SERVERS[case]
     for number, (owner, root, names) in enumerate(servers):

@@ -101,11 +101,11 @@ def entries() -> dict[str, Entry]:
     Read again only where the table was changed.
     Raises: FileNotFoundError where this is no checkout, and no wheel brought the table.
     """
-    path = files.committed(_place("registry.csv"))
+    path = files.committed(place("registry.csv"))
     return _read(path, path.stat().st_mtime_ns)
 
 
-def _place(name: str) -> Path:
+def place(name: str) -> Path:
     """A file of the checkout's data, else the copy that a wheel installed."""
     path = files.data() / name
     if path.is_file():
@@ -141,7 +141,7 @@ def _read(path: Path, mtime_ns: int) -> dict[str, Entry]:
 
 def _archives() -> list[str]:
     """The addresses of archives, with a registry column in braces."""
-    path = _place("places.csv")
+    path = place("places.csv")
     if not path.is_file():
         return []
     with open(path, encoding="utf-8", newline="") as handle:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import files, hub
+from nlgeval_lib import files, hub, weights
 from nlgeval_lib.engines.base import EngineError, Request
 
-# folders up to this size are hashed completely, larger files by their ends
-_HASHED_COMPLETELY = 1 << 31
-_END = 1 << 20
 # options that make weights coarser
 QUANTISING = ("quantization", "load_in_4bit", "load_in_8bit")
-_PATTERNS = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors", "*.bin")
 
 
 def miniature() -> Path:
@@ -32,9 +27,9 @@ def identify(
     """The name and revision under which a model's completions are stored.
 
     A local folder is called `name` or by the folder's own name, not by its path, and
-    its revision is a hash of its files.
+    its revision is that of its weights (`weights.revision`).
 
-    model: a folder or a hub id.
+    model: a folder, a name of weights that were fetched, or a hub id.
     revision: of the model; None where the caller names none.
     name: in place of the model's own; None for that.
 
@@ -43,16 +38,25 @@ def identify(
 
     Raises: EngineError where a path is given and nothing is there.
     """
-    folder = Path(model)
+    folder = Path(placed(model))
     if folder.is_dir():
         label = name or folder.resolve().name
-        return label, revision or f"sha256:{folder_hash(folder)[:16]}"
+        return label, revision or weights.revision(folder)
     if model.startswith((".", "/", "~")):
         raise EngineError(
             f"no model at {model}: give a folder with config.json and weights, "
             "or a hub id"
         )
     return name or model, revision
+
+
+def placed(model: str) -> str:
+    """The folder of weights that were fetched by this name; else the model as it is
+    given: a folder or a hub id.
+    """
+    if Path(model).is_dir():
+        return model
+    return str(weights.folder(model) or model)
 
 
 def may_be_here(model: str) -> bool:
@@ -63,7 +67,7 @@ def may_be_here(model: str) -> bool:
     """
     from huggingface_hub import constants
 
-    if Path(model).is_dir():
+    if Path(placed(model)).is_dir():
         return True
     name_in_cache = f"models--{model.replace('/', '--')}"
     return Path(constants.HF_HUB_CACHE, name_in_cache).is_dir()
@@ -78,29 +82,6 @@ def reach_hub(model: str) -> None:
     """
     if not may_be_here(model):
         hub.reach()
-
-
-def folder_hash(folder: Path) -> str:
-    """The sha256 over names and contents of a model's files, as hex digits.
-
-    Of more than 2 GiB in all, it covers the names, the sizes and the ends of the files.
-    """
-    paths: set[Path] = set()
-    for pattern in _PATTERNS:
-        paths.update(folder.glob(pattern))
-    files = sorted(paths)
-    completely = sum(path.stat().st_size for path in files) <= _HASHED_COMPLETELY
-    digest = hashlib.sha256()
-    for path in files:
-        size = path.stat().st_size
-        digest.update(f"{path.name}:{size}:".encode())
-        with open(path, "rb") as file:
-            if not completely and size > 2 * _END:
-                digest.update(file.read(_END))
-                file.seek(-_END, 2)
-            while block := file.read(_END):
-                digest.update(block)
-    return digest.hexdigest()
 
 
 def hub_revision(model: str, revision: str | None) -> str:

@@ -47,7 +47,7 @@ class TransformersEngine(Engine):
     A draw depends on its seed alone, not on what shares its batch. A batch that does
     not fit the memory is halved.
 
-    model: a hub id or a folder.
+    model: a hub id, a folder, or a name of weights that were fetched.
     revision: of the model; None: that of the hub's main branch, or a hash of the
         folder's files.
     name: its label in the store, in place of the id or the folder's name.
@@ -78,6 +78,7 @@ class TransformersEngine(Engine):
         if batch_size < 1:
             raise ValueError(f"batch_size={batch_size}: at least 1 is needed")
         self.model, known_revision = models.identify(model, revision, name)
+        model = models.placed(model)
         self.chat_template = chat_template
         self.batch_size = batch_size
         import torch

@@ -44,7 +44,7 @@ class VLLMEngine(Engine):
     order of their texts, so that shared beginnings are computed once; a stream comes in
     order. Reasoning is kept apart where the model marks it by special tokens.
 
-    model: a hub id or a folder.
+    model: a hub id, a folder, or a name of weights that were fetched.
     revision: of the model; None: that of the hub's main branch, or a hash of the
         folder's files.
     name: labels its completions in place of the id or the folder's name.
@@ -68,6 +68,7 @@ class VLLMEngine(Engine):
         **options: Any,
     ) -> None:
         self.model, folder_revision = models.identify(model, revision, name)
+        model = models.placed(model)
         self.chat_template = chat_template
         import torch
 

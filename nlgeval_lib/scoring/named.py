@@ -199,7 +199,7 @@ class EngineChoice:
         here.
         Raises: InputError where the tokenizer is needed and not here.
         """
-        name = self.tokenizer or self.model
+        name = models.placed(self.tokenizer or self.model)
         if not needed and not models.may_be_here(name):
             return lambda requests: None
         from transformers import AutoTokenizer

@@ -2,18 +2,17 @@
 
 An API serves changing models under one name, and one model stands behind many servers.
 What an answer says of itself decides: the name in it, and what the server says of the
-weights. `data/models.csv` lists the snapshots of an API's name that the papers can have
+weights. `data/models.toml` lists the snapshots of an API's name that the papers can have
 asked.
 """
 
 from __future__ import annotations
 
-import csv
 import functools
 from collections.abc import Collection
 from enum import StrEnum
 
-from nlgeval_lib import files
+from nlgeval_lib import weights
 from nlgeval_lib.study.catalogue import Judge
 
 # How the parts of a revision begin that say where a model runs; and those that say how
@@ -46,14 +45,10 @@ def snapshots(model: str) -> tuple[str, ...]:
     model: its name, such as "gpt-4".
     Returns: none for a model with public weights, and for an unknown one.
     """
-    path = files.data() / "models.csv"
-    if not path.is_file():
+    try:
+        return weights.snapshots(model)
+    except FileNotFoundError:
         return ()
-    with path.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            if row["model"] == model:
-                return tuple((row.get("snapshots") or "").split())
-    return ()
 
 
 def of(

