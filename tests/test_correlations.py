@@ -168,7 +168,7 @@ def test_too_few_usable_scores_are_a_reason_of_one_cell() -> None:
     )
     for column in ("a", "mean"):
         assert (
-            "2 of 60 outputs have a score and a rating; 3 are needed"
+            "got 2 common item(s) of 60; at least 3 need both a score and a rating"
             in table.loc[("broken", column), "reason"]
         )
         assert table.loc[("whole", column), "value"] > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -15,6 +16,7 @@ from nlgeval_lib.evaluators.hdeval import (
     Aggregator,
     overall,
     permutation_importance,
+    predictions,
     register,
     shap_values,
     weights,
@@ -214,14 +216,35 @@ def test_nothing_to_learn_from_is_an_error_that_says_why():
         match=r"0 rows to learn a, b from: of 10 rows 10 are rated; .*c2 100%",
     ):
         Aggregator("lr").fit(X, Y)
-    with pytest.raises(ValueError, match="no score at all of c2"):
-        Aggregator("lr", impute="mean").fit(X, Y)
     with pytest.raises(
         ValueError, match="10 rows of criteria scores, 9 rows of ratings"
     ):
         Aggregator("lr").fit(X, Y[:9])
     with pytest.raises(ValueError, match="not fitted yet"):
         Aggregator("lr").predict(X)
+
+
+@pytest.mark.parametrize("kind", ["lr", "dt", "rf", "mlp", "average"])
+def test_a_criterion_never_read_counts_for_nothing(kind):
+    """What was learned without it is what is predicted, whatever it is later."""
+    X, Y = scores_and_ratings()
+    X["c2"] = math.nan
+    fitted = Aggregator(kind, impute="mean").fit(X, Y)
+    predicted = fitted.predict(X)
+    assert predicted.notna().all(axis=None)
+    pd.testing.assert_frame_equal(fitted.predict(X.assign(c2=1e6)), predicted)
+    if kind in ("lr", "average"):
+        without = X.drop(columns="c2")
+        alone = Aggregator(kind, impute="mean").fit(without, Y).predict(without)
+        pd.testing.assert_frame_equal(predicted, alone)
+    again = Aggregator.from_json(json.loads(json.dumps(fitted.to_json())))
+    pd.testing.assert_frame_equal(again.predict(X), predicted)
+
+
+def test_no_row_to_learn_from_predicts_nothing():
+    X, Y = scores_and_ratings(10)
+    predicted = predictions(X * math.nan, Y, [0, 1], kinds=["lr"], seeds=[0])
+    assert predicted["predicted"].isna().all() and len(predicted) == 4
 
 
 def test_columns_are_found_by_name():

@@ -308,3 +308,52 @@ def test_pairs_are_tested_and_corrected_within_their_family(chats, spoken):
         and found["p_holm"][2] == found["p"][2]
     )
     assert found["signature"].str.contains("correct:holm|families:2", regex=False).all()
+
+
+def test_an_arm_without_scores_leaves_the_others_tested(items, scores):
+    """Its own row and tests are NaN and say why; the other arms' numbers, and Holm's
+    correction over them, are those without it.
+    """
+    human = items["human_quality"].to_numpy(float)
+    nothing = np.full(len(items), np.nan)
+    two = nothing.copy()
+    two[:2] = 1.0
+    arms = scores | {"empty": nothing, "two": two}
+    table, tests = variant_tests.compare(
+        items, arms, "noise", "human_quality", all_pairs=True
+    )
+    _, alone = variant_tests.compare(
+        items, scores, "noise", "human_quality", all_pairs=True
+    )
+    by_arm = table.set_index("variant")
+    assert by_arm.loc[["empty", "two"], "value"].isna().all()
+    assert by_arm["n"].tolist() == [len(human)] * 3 + [0, 2]
+    assert "0 common item(s)" in by_arm.at["empty", "reason"]
+    broken = tests["variant"].isin(["empty", "two"])
+    broken |= tests["against"].isin(["empty", "two"])
+    assert broken.sum() == 7
+    assert tests.loc[broken, ["difference", "p", "p_holm"]].isna().all(axis=None)
+    assert tests.loc[broken, "reason"].str.startswith("no test: got ").all()
+    columns = ["difference", "p", "p_holm", "ci_low", "ci_high"]
+    whole = tests.loc[~broken, columns].reset_index(drop=True)
+    pd.testing.assert_frame_equal(whole, alone[columns])
+    variant_tests.figure(table, tests)
+    assert "no test" in tested.sentences(tests)[-2]
+
+
+def test_ratings_are_peoples_or_gpt4s(items, scores):
+    rated = items.rename(columns={"human_quality": "human"})
+    unrated = rated.assign(human=np.nan, gpt4=rated["human"])
+    by_people, _ = variant_tests.compare(rated, scores, "noise")
+    by_gpt4, _ = variant_tests.compare(unrated, scores, "noise")
+    pd.testing.assert_frame_equal(by_people, by_gpt4)
+
+
+def test_the_rows_that_all_arms_have(scores):
+    """An arm read on half the rows puts all on that half."""
+    first, second, _ = scores.values()
+    half = np.where(np.arange(len(first)) % 2, first, np.nan)
+    both = variant_tests.on_all_arms({"a": half, "b": second})
+    np.testing.assert_array_equal(both["a"], half)
+    np.testing.assert_array_equal(both["b"][1::2], second[1::2])
+    assert np.isnan(both["b"][::2]).all()

@@ -30,11 +30,11 @@ from nlgeval_lib.on_use import loaded_on_use
 # module -> the names of it that `meta` has as its own
 _NAMES = {
     "agreement": ("Agreement", "krippendorff_alpha"),
-    "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "mean_of_samples"),
+    "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "TooFew", "mean_of_samples"),
     "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
     "classes": ("ClassAgreement", "class_agreement"),
     "classical": ("Classical", "fisher_test", "steiger", "williams"),
-    "comparison": ("Comparison", "compare"),
+    "comparison": ("Comparison", "compare", "untested"),
     "groups": (),
     "influence": ("Influence",),
     "questions": ("Answer",),
@@ -45,6 +45,7 @@ _NAMES = {
         "by_stratum",
         "coefficients",
         "correlate",
+        "uncorrelated",
     ),
     "estimates": ("Estimated", "Estimates", "estimate"),
     "intervals": (

@@ -48,6 +48,10 @@ SAMPLE_RULES: dict[str, str] = {
 }
 
 
+class TooFew(ValueError):
+    """Fewer items, or systems, than a coefficient needs have a score and a rating."""
+
+
 def floats(values: Any, name: str, *forms: str) -> Floats:
     """Values as a fresh float64 array with at least one entry; None, masked entries and
     pandas' NA become NaN.
@@ -287,7 +291,7 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
     needs_fill = no_score & ~no_rating
     if policy in FILLS and needs_fill.any():
         if policy != "zero" and no_score.all():
-            raise ValueError(
+            raise TooFew(
                 f"nan={policy!r}: all {x.size} scores are missing, "
                 "there is nothing to fill from"
             )
@@ -302,14 +306,12 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
 def common(*sides: Floats) -> tuple[Floats, ...]:
     """The arrays, of one shape, with NaN in all of them wherever any has it.
 
-    Raises: ValueError when fewer than 3 items are left.
+    Raises: TooFew when fewer than 3 items are left.
     """
     absent = np.isnan(sides).any(axis=0)
     n = absent.size - int(absent.sum())
     if n < 3:
-        raise ValueError(
-            f"got {n} common item(s) of {absent.size}; at least 3 are needed"
-        )
+        raise TooFew(f"got {n} common item(s) of {absent.size}; at least 3 are needed")
     return tuple(np.where(absent, np.nan, side) for side in sides)
 
 

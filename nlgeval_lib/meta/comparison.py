@@ -182,6 +182,41 @@ def compare(
     return judges.with_interval(result, ci, n_boot, seed, confidence)
 
 
+def untested(
+    first: Any,
+    second: Any,
+    y: Any,
+    coef: str,
+    level: str,
+    reason: str,
+    nan: str = "drop",
+) -> Comparison:
+    """The comparison of judges for which `compare` finds too few items: NaN, and why.
+
+    first, second, y, coef, level, nan: as in `compare`.
+    reason: what it said.
+    """
+    sides = arrays.alike(first=first, second=second, y=y)
+    n_missing = int(np.isnan(sides).any(axis=0).sum())
+    return Comparison(
+        first=NAN,
+        second=NAN,
+        difference=NAN,
+        p=NAN,
+        coef=levels.named(coef, level),
+        level=level,
+        test="none",
+        alternative="two-sided",
+        scaling="",
+        n=sides[0].size - n_missing,
+        n_missing=n_missing,
+        total=sides[0].size,
+        nan=nan,
+        seed=None,
+        reason=f"no test: {reason}",
+    )
+
+
 def following(ci: str | bool | None) -> str:
     """The test of the population that an interval is about: the jackknife over the
     same units; `DEFAULT_TEST` where the interval names no units.

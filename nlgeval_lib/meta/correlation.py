@@ -110,6 +110,30 @@ def correlate(
     return _correlation(plan, basis, ends, a, b, n_missing=lacking, nan=nan)
 
 
+def uncorrelated(
+    x: Any, y: Any, coef: str, level: str, reason: str, nan: str = "drop"
+) -> Correlation:
+    """The correlation of data on which `correlate` finds too few items: NaN, and why.
+
+    x, y, coef, level, nan: as in `correlate`.
+    reason: what it said.
+    """
+    sides = arrays.alike(x=x, y=y)
+    n_missing = int(np.isnan(sides).any(axis=0).sum())
+    return Correlation(
+        value=NAN,
+        coef=levels.named(coef, level),
+        level=level,
+        n=sides[0].size - n_missing,
+        n_units=0,
+        n_missing=n_missing,
+        n_skipped=0,
+        total=sides[0].size,
+        nan=nan,
+        reason=reason,
+    )
+
+
 def _correlation(
     plan: levels.Listed | levels.Systems,
     basis: Basis,
@@ -281,20 +305,8 @@ def _of_stratum(
     ratings = np.where(inside, y, np.nan)[..., columns]
     try:
         correlation = correlate(scores, ratings, coef, level, **settings)
-    except ValueError as error:
-        if "common item" not in str(error):
-            raise
-        correlation = Correlation(
-            value=NAN,
-            coef=coef,
-            level=level,
-            n=size - lacking,
-            n_units=0,
-            n_missing=lacking,
-            n_skipped=0,
-            total=size,
-            reason=str(error),
-        )
+    except arrays.TooFew as error:
+        correlation = uncorrelated(scores, ratings, coef, level, str(error))
     # Items of other strata are no missing ones of this.
     return replace(correlation, n_missing=lacking, total=size)
 

@@ -44,13 +44,14 @@ def check(side: Floats, level: str) -> None:
 
     side: scores or ratings, flat or `[system, input]`, NaN where an item takes no part.
     level: of `LEVELS`.
-    Raises: ValueError for fewer than 3 common items, flat data at input or system
-        level, fewer than 2 systems at input level or 3 with items at system level.
+    Raises: TooFew for fewer than 3 common items, fewer than 2 systems at input level
+        or 3 with items at system level; ValueError for flat data at input or system
+        level.
     """
     present = ~np.isnan(side)
     n = int(present.sum())
     if n < 3:
-        raise ValueError(
+        raise arrays.TooFew(
             f"got {n} common item(s) of {side.size}; "
             "at least 3 need both a score and a rating"
         )
@@ -69,7 +70,7 @@ def check(side: Floats, level: str) -> None:
         least = 3
         consequence = "too few with common items"
     if systems < least:
-        raise ValueError(
+        raise arrays.TooFew(
             f"level={level!r}: got {systems} system(s), "
             f"at least {least} are needed: {consequence}"
         )

@@ -171,21 +171,21 @@ class Grid:
         n_boot, seed: of an interval by resampling.
         Returns: the correlation, its items counted; and its replicates, None where
         there are none or the value is NaN.
+        Where too few items have both, the value is NaN and the reason says so.
         Raises: ValueError where policy "error" is asked for and a rated item has no
         score; and what `meta` refuses.
         """
         policy = self._policy(nan, human, scores)
-        interval = self.interval(ci)
-        settings: dict[str, Any] = {"ci": interval, "n_boot": n_boot, "seed": seed}
-        result = meta.correlate(
-            self.matrix(scores),
-            self._named(human),
-            coef,
-            level,
-            nan=policy,
-            **settings,
-            **self.together,
-        )
+        sides = (self.matrix(scores), self._named(human), coef, level)
+        settings: dict[str, Any] = {
+            "ci": self.interval(ci),
+            "n_boot": n_boot,
+            "seed": seed,
+        }
+        try:
+            result = meta.correlate(*sides, nan=policy, **settings, **self.together)
+        except meta.TooFew as error:
+            result = meta.uncorrelated(*sides, str(error), policy)
         replicates = None
         if len(result.replicates) > 0 and not np.isnan(result.value):
             replicates = result.replicates
@@ -205,19 +205,25 @@ class Grid:
         first, second, human: one value a row of the items.
         nan: the policy for missing scores.
         settings: those of `meta.compare`.
+        Returns: as `meta.compare`; where too few items have all three, there is no
+        test, and the reason says so.
         Raises: ValueError where policy "error" is asked for and a rated item has no
-        score; and what `meta.compare` refuses.
+        score; and what else `meta.compare` refuses.
         """
         policy = self._policy(nan, human, first, second)
-        settings = {"units": self.interval(), **settings}
-        result = meta.compare(
-            self.matrix(first),
-            self.matrix(second),
-            self._named(human),
-            nan=policy,
+        settings = {
+            "coef": "kendall-b",
+            "level": "dataset",
+            "units": self.interval(),
             **settings,
-            **self.together,
-        )
+        }
+        sides = (self.matrix(first), self.matrix(second), self._named(human))
+        try:
+            result = meta.compare(*sides, nan=policy, **settings, **self.together)
+        except meta.TooFew as error:
+            coef = settings["coef"]
+            level = settings["level"]
+            result = meta.untested(*sides, coef, level, str(error), policy)
         return self._counted(result, nan)
 
     def rank_judges(
@@ -398,21 +404,6 @@ def _cell(
 
     options: further arguments of `Grid.correlate`.
     """
-    has_both = ~np.isnan(grid.matrix(scores)) & ~np.isnan(grid.matrix(ratings))
-    usable = int(has_both.sum())
-    if options["nan"] == "drop" and usable < FEWEST:
-        reason = (
-            f"{usable} of {grid.n:,} outputs have a score and a rating; "
-            f"{FEWEST} are needed"
-        )
-        return {
-            "value": np.nan,
-            "n": usable,
-            "ci_low": np.nan,
-            "ci_high": np.nan,
-            "signature": "",
-            "reason": reason,
-        }
     correlation, replicates = grid.correlate(scores, ratings, coef, **options)
     cell = {
         "value": correlation.value * scale,

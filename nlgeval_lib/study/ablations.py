@@ -351,7 +351,7 @@ def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
         raise ValueError(
             f"{data} rates no {', '.join(unknown)}; it rates {', '.join(rated)}"
         )
-    has_rating = rows.frame["human"].notna()
+    has_rating = rows.frame[variant_tests.rated_by(rows.frame)].notna()
     rows = rows.take(has_rating.to_numpy())
     if not aspects and OVERALL in rated:
         aspects = [OVERALL]

@@ -30,6 +30,8 @@ from nlgeval_lib.study.scores import JudgeScores
 
 # What names a judged row, on which variants are held against each other.
 KEYS = ("input_id", "system_id", "aspect")
+# Columns of ratings: people's, and where no output has one, GPT-4's recorded grades.
+RATINGS = ("human", "gpt4")
 TITLE_LETTERS = 34  # that fit above one of two panels
 POWER = 0.8  # of the smallest difference that a test would find
 
@@ -65,6 +67,28 @@ class VariantScores:
             reason = self.lacking.get(name, "")
             rows.append({"variant": name, "scored": count, "why not": reason})
         return pd.DataFrame(rows)
+
+
+def rated_by(items: pd.DataFrame) -> str:
+    """The column with the ratings of these outputs: the first of `RATINGS` that has
+    any; "human" where none has.
+
+    items: a row an output.
+    """
+    for column in RATINGS:
+        if column in items and items[column].notna().any():
+            return column
+    return RATINGS[0]
+
+
+def on_all_arms(scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The scores of variants on the items that all of them have a score of; NaN on the
+    others.
+
+    scores: {variant: a value an item}.
+    """
+    lacking = np.isnan(list(scores.values())).any(axis=0)
+    return {name: np.where(lacking, np.nan, own) for name, own in scores.items()}
 
 
 def of_judges(output: str, names: Sequence[str], **options: Any) -> VariantScores:
@@ -173,7 +197,7 @@ def compare(
     items: pd.DataFrame,
     scores: Mapping[str, np.ndarray],
     base: str,
-    human: str = "human",
+    human: str = "",
     *,
     coef: str = "spearman",
     units: str = "auto",
@@ -187,7 +211,7 @@ def compare(
     items: a row an output, with `input_id`, `system_id` and the ratings.
     scores: {variant: a value an item}.
     base: the variant that the others are compared with.
-    human: the column of `items` with the ratings.
+    human: the column of `items` with the ratings; "" as `rated_by` says.
     coef: the coefficient of correlation, by its name in `meta`.
     units: of interval and test, as `meta.compare` takes them.
     all_pairs: whether the others are tested among themselves, too; these tests stand
@@ -200,7 +224,7 @@ def compare(
     The second frame is empty where the base is the only variant.
     Raises: ValueError for a base that is no variant, no ratings.
     """
-    ratings = _ratings(items, scores, base, human)
+    ratings = _ratings(items, scores, base, human or rated_by(items))
     table = correlations.table(
         items, scores, {"human": ratings}, coefs=(coef,), ci=units
     )

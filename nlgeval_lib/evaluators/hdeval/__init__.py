@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING
 from nlgeval_lib.on_use import loaded_on_use
 
 if TYPE_CHECKING:
-    from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, register
+    from nlgeval_lib.evaluators.hdeval.aggregator import (
+        Aggregator,
+        TooFewRows,
+        register,
+    )
     from nlgeval_lib.evaluators.hdeval.attribution import (
         overall,
         permutation_importance,
@@ -32,6 +36,7 @@ __all__ = [
     "CriteriaTree",
     "Growth",
     "HDEval",
+    "TooFewRows",
     "overall",
     "permutation_importance",
     "predictions",
@@ -45,7 +50,7 @@ __all__ = [
 __getattr__ = loaded_on_use(
     __name__,
     {
-        "aggregator": ("Aggregator", "register"),
+        "aggregator": ("Aggregator", "TooFewRows", "register"),
         "attribution": (
             "overall",
             "permutation_importance",

@@ -43,6 +43,10 @@ def register(name: str, make: Callable[[int], Any]) -> None:
     regressors.register(name, make, _WITHOUT_RATINGS)
 
 
+class TooFewRows(ValueError):
+    """Fewer than two rows have the scores and ratings to learn from."""
+
+
 class Aggregator:
     """A regressor from criteria [rows, criteria] to targets [rows, targets].
 
@@ -107,6 +111,8 @@ class Aggregator:
         self.estimators: list[tuple[list[int], Any]] = []
         # The value that a missing score of each criterion becomes.
         self.fill: np.ndarray | None = None
+        # Which criteria count: those with a score in training, where gaps are imputed.
+        self.known: np.ndarray = np.ones(0, dtype=bool)
         self.notes: dict[str, Any] = {}
 
     def fresh(self, **options: Any) -> Aggregator:
@@ -128,10 +134,11 @@ class Aggregator:
         Y: a column for each target.
 
         A row trains a group where all its targets are rated and none of its criteria is
-        missing or all are imputed; `notes` counts the rows.
+        missing or all are imputed; `notes` counts the rows. With mean and median, a
+        criterion without any score counts for nothing, here and in `predict`.
 
         Returns: this aggregator.
-        Raises: ValueError where rows or columns do not match, or too few rows remain.
+        Raises: ValueError where rows or columns do not match; TooFewRows.
         """
         self._name(X.columns, Y.columns)
         if len(X) != len(Y):
@@ -143,14 +150,9 @@ class Aggregator:
         ratings = matrix(Y)
         middle = _IMPUTE[self.impute]
         if middle:
-            scoreless = np.isnan(scores).all(axis=0)
-            if scoreless.any():
-                names = ", ".join(np.array(self.criteria)[scoreless])
-                raise ValueError(
-                    f"no score at all of {names}: nothing to impute; "
-                    "leave the criterion out"
-                )
-            self.fill = middle(scores, axis=0)
+            self.known = ~np.isnan(scores).all(axis=0)
+            self.fill = np.zeros(len(self.criteria))
+            self.fill[self.known] = middle(scores[:, self.known], axis=0)
         # One estimator for each group of targets.
         self.estimators = []
         self.notes = {}
@@ -172,7 +174,7 @@ class Aggregator:
         scores: [rows, criteria].
         ratings: [rows, targets], all of them.
 
-        Raises: ValueError where fewer than two rows can train it.
+        Raises: TooFewRows where fewer than two rows can train it.
         """
         from sklearn.exceptions import ConvergenceWarning
 
@@ -187,7 +189,7 @@ class Aggregator:
             worst = []
             for column in np.argsort(-gaps)[:3]:
                 worst.append(f"{self.criteria[column]} {gaps[column]:.0%}")
-            raise ValueError(
+            raise TooFewRows(
                 f"{len(rows)} rows to learn {names} from: of {len(scores)} rows "
                 f"{int(rated.sum())} are rated; criteria scores missing: "
                 f"{', '.join(worst)}; impute is {self.impute!r}. "
@@ -257,6 +259,7 @@ class Aggregator:
         Raises: ValueError where groups or options do not fit them.
         """
         self.criteria = tuple(map(str, criteria))
+        self.known = np.ones(len(self.criteria), dtype=bool)
         self.targets = tuple(map(str, targets))
         if self.groups is not None:
             grouped = [target for group in self.groups for target in group]
@@ -288,12 +291,13 @@ class Aggregator:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in
         rows that stay missing.
 
-        With the policy drop nothing is put there: every gap stays.
+        With the policy drop nothing is put there: every gap stays. A criterion without
+        a score in training is 0 in every row: what is constant decides nothing.
         """
         if self.fill is None:
             return scores
         gaps = np.isnan(scores)
-        filled = np.where(gaps, self.fill, scores)
+        filled = np.where(gaps | ~self.known, self.fill, scores)
         filled[gaps.mean(axis=1) > self.max_missing] = np.nan
         return filled
 
@@ -332,11 +336,12 @@ class Aggregator:
             for target in self.targets:
                 [criterion] = self.behind(target)
                 columns.append(self.criteria.index(criterion))
-            return filled[:, columns]
+            return np.where(self.known, filled, np.nan)[:, columns]
         rows = np.flatnonzero(~np.isnan(filled).any(axis=1))
         predicted = np.full((len(filled), len(self.targets)), np.nan)
         if self.kind == "average":
-            predicted[rows] = filled[rows].mean(axis=1, keepdims=True)
+            read = filled[rows][:, self.known]
+            predicted[rows] = read.mean(axis=1, keepdims=True)
         elif len(rows):
             for group_columns, estimator in self.estimators:
                 ratings = estimator.predict(filled[rows])

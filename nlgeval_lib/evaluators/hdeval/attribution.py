@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, matrix
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, TooFewRows, matrix
 
 
 def permutation_importance(
@@ -344,7 +344,7 @@ def predictions(
     settings: `Aggregator`'s.
 
     Returns: columns kind, share, criteria (how many), seed, row (position in X),
-    target, predicted, human; with counts `attrs["order"]`: {seed: criteria, most
+    target, predicted (NaN where too few rows train), human; with counts `attrs["order"]`: {seed: criteria, most
     important first}.
     Raises: ValueError for a share outside (0, 1].
     """
@@ -363,8 +363,11 @@ def predictions(
             orders[seed] = order
         for count in counts or (len(order),):
             aggregator = Aggregator(kind, seed=seed, **settings)
-            aggregator.fit(X_train[order[:count]], Y_train)
-            predicted = aggregator.predict(X.iloc[test])
+            try:
+                aggregator.fit(X_train[order[:count]], Y_train)
+                predicted = aggregator.predict(X.iloc[test])
+            except TooFewRows:
+                predicted = Y.iloc[test] * np.nan
             table = {"kind": kind, "share": share, "criteria": count, "seed": seed}
             table |= _beside_ratings(predicted, Y.iloc[test], test)
             tables.append(pd.DataFrame(table))
