@@ -318,20 +318,40 @@ def drawn(seed: int = 0) -> dict[str, dict[str, str]]:
 
 def test_copied_cells_are_found_and_chance_is_not():
     rows = drawn()
-    assert [one.verdict for one in run("copied", of(table(rows)), "t")] == [HOLDS]
+    # In the same columns, and in others.
+    assert [one.verdict for one in run("copied", of(table(rows)), "t")] == [HOLDS] * 2
     rows["r7"] |= {name: rows["r3"][name] for name in ("c2", "c3", "c4")}
-    found = run("copied", of(table(rows)), "t")
+    *found, others = run("copied", of(table(rows)), "t")
+    assert others.verdict == HOLDS
     assert [(one.verdict, one.place) for one in found] == [
         (CONTRADICTS, "r7 / c2"),
         (CONTRADICTS, "r7 / c3"),
     ]
-    assert all("as in r3" in one.note for one in found)
+    assert all("as in r3;" in one.note for one in found)
     elsewhere = run(
         "copied", of(table(drawn()), more=table({"s": rows["r3"]})), "t", ["more"]
     )
-    assert {one.verdict for one in elsewhere} == {CONTRADICTS} and elsewhere[
-        0
-    ].place == "r3 / c0"
+    found = [one for one in elsewhere if one.verdict == CONTRADICTS]
+    assert found[0].place == "r3 / c0" and elsewhere[-1].verdict == HOLDS
+
+
+def test_copied_cells_are_found_in_other_columns():
+    rows = drawn()
+    rows["r7"] |= {"c0": rows["r3"]["c3"], "c1": rows["r3"]["c4"]}
+    same, others = run("copied", of(table(rows)), "t")
+    assert same.verdict == HOLDS and others.place == "r7 / c0"
+    assert others.note.startswith("as in r3 / c3; 1 such among ")
+    # Two cells in a row that are one number share a cell with the next two.
+    rows = drawn() | {"half": {f"c{column}": "0.500" for column in range(6)}}
+    found = run("copied", of(table(rows)), "t")
+    assert {one.place for one in found} == {
+        "all rows",
+        "half / c2",
+        "half / c3",
+        "half / c4",
+    }
+    found = run("copied", of(table(rows)), "t", constant=["half"])
+    assert [one.verdict for one in found] == [HOLDS] * 2
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
@@ -514,7 +534,7 @@ def test_what_the_papers_do_not_print_contradicts_nothing(found):
     rows = rows[rows["rule"] != "attainable coefficient"]
     assert rows.groupby("paper")["finding"].nunique().to_dict() == {
         "prometheus": 2,
-        "tigerscore": 6,
+        "tigerscore": 7,
     }
     assert set(rows.loc[rows["table"] == "table_06", "finding"]) >= {
         "references of MathQA",
@@ -542,7 +562,38 @@ def test_one_fact_in_several_rows_is_one_finding(with_data):
         ("tigerscore", "70.857 cut off"): 2,
         ("tigerscore", "8.72 cut off"): 2,
         ("tigerscore", "WebNLG-2020 has 16 systems and 178 inputs"): 7,
+        ("tigerscore", "a 3 is a missed error"): 2,
+        ("tigerscore", "human ratings that no person gave"): 2,
+        ("tigerscore", "instructions held out or not"): 2,
     }
+
+
+def test_neighbouring_numbers_that_stand_twice_are_never_said_to_stand_once(found):
+    """Every two cells that follow each other in a row of the tables that are checked
+    for copies, compared as they are printed.
+    """
+    rows = found[found["rule"] == "copied"]
+    for (paper, name), of_table in rows.groupby(["paper", "table"]):
+        cells = papers.load(paper, name)
+        cells = cells[cells["number"].notna() & (cells["row"] != "RANDOM")]
+        at = Counter()
+        for _, line in cells.groupby("row", sort=False):
+            at.update(itertools.pairwise(line["printed"]))
+        twice = {", ".join(pair) for pair, times in at.items() if times > 1}
+        assert twice <= {*of_table["printed"]}, (paper, name)
+
+
+def test_a_note_counts_feedbacks_as_its_relation_does():
+    """ "rater_gpt4_2" is the third: columns are counted from 0."""
+    ordinals = ("first", "second", "third")
+    counted = 0
+    for paper in papers.PAPERS:
+        for relation in relations(paper):
+            _, _, draw = relation.get("take", "").partition("rater_gpt4_")
+            if draw:
+                counted += 1
+                assert f"the {ordinals[int(draw)]} public one" in relation["note"]
+    assert counted == 1
 
 
 SWAPPED = [

@@ -33,8 +33,27 @@ from .cells import (
 
 NEAR = 10  # units of the last digit within which two numbers are near each other
 RARE = 0.001  # a repetition less likely than this is no accident
-# a table, and two cells that follow each other in one of its rows
-Neighbours = tuple[str, tuple[Key, Key]]
+SCALE = 10**8  # of whole numbers that stand for printed ones
+
+
+class Neighbours(NamedTuple):
+    """Two cells that follow each other in a row.
+
+    table: its name.
+    keys: of the two cells.
+    columns: column and statistic of each.
+    faces: their numbers, times `SCALE`.
+    units: of their last digits, times `SCALE`; 0 for exact numbers.
+    """
+
+    table: str
+    keys: tuple[Key, Key]
+    columns: tuple[Key, Key]
+    faces: tuple[int, ...]
+    units: tuple[int, ...]
+
+
+Pair = tuple[Neighbours, Neighbours]  # the later, and one before it
 
 
 class Lead(NamedTuple):
@@ -286,103 +305,143 @@ def _judged_marks(
     return CONTRADICTS, note
 
 
-def copied(tables: Tables, table: str, also: Sequence[str] = ()) -> Iterator[Finding]:
-    """Whether rows have numbers of their own: no two neighbouring cells as in another
-    row of the same columns.
+def copied(
+    tables: Tables,
+    table: str,
+    also: Sequence[str] = (),
+    constant: Sequence[str] = (),
+) -> Iterator[Finding]:
+    """Whether rows have numbers of their own: no two neighbouring cells as elsewhere,
+    in the same columns and in others.
 
-    Chance is counted in the table: pairs of rows near each other there (within `NEAR`
-    units in both cells, not equal), over the ways to be near. Of equal ones all but the
-    first count; what chance hardly explains (`RARE`) contradicts.
+    Chance is counted in the table: pairs of neighbours near each other there (within
+    `NEAR` units in both cells, not equal), over the ways to be near. Of equal ones all
+    but the first count; what chance hardly explains (`RARE`) contradicts.
 
-    also: other tables with columns of that name.
+    also: other tables that are compared with it; only columns of the same name are the
+    same ones.
+    constant: rows of one number by construction, which are left out.
+    """
+    tables[table].known("row", constant)
+    runs = []
+    for run in _neighbours(tables, (*also, table)):
+        row, _, _ = run.keys[0]
+        if row not in constant:
+            runs.append(run)
+    pairs_in_columns: list[Pair] = []
+    pairs_across: list[Pair] = []
+    for later, earlier in _pairs(runs):
+        # Two rows of other tables are another relation's.
+        if table not in (later.table, earlier.table):
+            continue
+        if later.columns == earlier.columns:
+            pairs_in_columns.append((later, earlier))
+        # Neighbours that share a cell repeat nothing but that.
+        elif not {*later.keys} & {*earlier.keys}:
+            pairs_across.append((later, earlier))
+    yield from _copies(tables, table, "the same columns", pairs_in_columns)
+    yield from _copies(tables, table, "other columns", pairs_across)
+
+
+def _copies(
+    tables: Tables, table: str, where: str, pairs: Sequence[Pair]
+) -> Iterator[Finding]:
+    """What `copied` finds among pairs of neighbours: those that are equal, or one
+    finding that none is.
+
+    where: in which columns the two of a pair stand, in words.
     """
     from scipy import special  # scipy.stats takes seconds to import
 
-    repeated, near, pairs = _repeated(tables, table, also)
+    near = 0
+    repeated: dict[Neighbours, Neighbours] = {}
+    for later, earlier in pairs:
+        distance = _distance(later, earlier)
+        near += 0 < distance <= NEAR
+        if distance == 0:
+            repeated.setdefault(later, earlier)
     # Two cells can differ from two others by NEAR units or fewer in (2 NEAR + 1)^2
     # ways; one of these is to be equal. With one pair more chance is never put at 0.
     ways_to_be_near = (2 * NEAR + 1) ** 2 - 1
     expected = (near + 1) / ways_to_be_near
-    chance = f"{pairs} pairs of neighbours; {expected:.2g} equal by chance expected"
+    chance = (
+        f"{len(pairs)} pairs of neighbours; {expected:.2g} equal by chance expected"
+    )
     if not repeated:
-        relation = "no two neighbouring numbers twice"
+        relation = f"no two neighbouring numbers twice in {where}"
         yield Finding("all rows", relation, "none", None, HOLDS, chance)
         return
     # By Poisson's law: the probability of so many or more.
     number = len(repeated)
     p_value = special.pdtrc(number - 1, expected)
     judged = CONTRADICTS if p_value < RARE else UNTOLD
-    for (name, keys), (earlier_name, earlier_keys) in repeated.items():
-        cells = tables[name]
-        earlier_table = "" if earlier_name == table else earlier_name
-        earlier_row = place(earlier_table, earlier_keys[0][0])
-        among = f"{number} such among {chance}, p = {p_value:.1g}"
-        row, column, _ = keys[0]
+    among = f"{number} such among {chance}, p = {p_value:.1g}"
+    for later, earlier in repeated.items():
+        cells = tables[later.table]
+        row, column, _ = later.keys[0]
         yield Finding(
             place=place(row, column),
-            relation="has numbers of its own",
-            printed=", ".join(cells.text[key] for key in keys),
+            relation=f"two neighbouring numbers that stand once in {where}",
+            printed=", ".join(cells.text[key] for key in later.keys),
             value=None,
             verdict=judged,
-            note=f"as in {earlier_row}; {among}",
+            note=f"as in {_source(later, earlier, table)}; {among}",
         )
 
 
-def _repeated(
-    tables: Tables, table: str, also: Sequence[str]
-) -> tuple[dict[Neighbours, Neighbours], int, int]:
-    """Neighbours that are equal, and how often two are near each other and not equal.
+def _source(later: Neighbours, earlier: Neighbours, table: str) -> str:
+    """Where equal neighbours stood before, in words.
 
-    Returns: neighbours -> the first equal ones; how many pairs of neighbours are near;
-    how many there are.
+    table: the one that is checked; another is named.
     """
-    near = 0
-    pairs = 0
-    repeated: dict[Neighbours, Neighbours] = {}
-    for runs in _neighbours(tables, (*also, table)).values():
-        for later, earlier in _pairs(runs):
-            # Two rows of other tables are another relation's.
-            if table not in (later[0], earlier[0]):
-                continue
-            pairs += 1
-            distances = _distances(tables, later, earlier)
-            near += 0 < max(distances) <= NEAR
-            if not any(distances):
-                repeated.setdefault(later, earlier)
-    return repeated, near, pairs
+    row, column, _ = earlier.keys[0]
+    other_table = "" if earlier.table == table else earlier.table
+    other_column = "" if earlier.columns == later.columns else column
+    return place(other_table, row, other_column)
 
 
-def _neighbours(
-    tables: Tables, names: Iterable[str]
-) -> dict[tuple[Key, Key], list[Neighbours]]:
-    """Every two cells that follow each other in a row, by columns and statistics."""
-    by_columns: dict[tuple[Key, Key], list[Neighbours]] = {}
+def _neighbours(tables: Tables, names: Iterable[str]) -> list[Neighbours]:
+    """Every two cells that follow each other in a row of some tables."""
+    runs = []
     for name in names:
-        for first, second in itertools.pairwise(tables[name].text):
-            if first[0] == second[0]:
-                columns = (first[1:], second[1:])
-                by_columns.setdefault(columns, []).append((name, (first, second)))
-    return by_columns
+        cells = tables[name]
+        for keys in itertools.pairwise(cells.text):
+            first, second = keys
+            if first[0] != second[0]:
+                continue
+            numbers = (cells[first], cells[second])
+            run = Neighbours(
+                table=name,
+                keys=keys,
+                columns=(first[1:], second[1:]),
+                faces=tuple(_scaled(number.face) for number in numbers),
+                units=tuple(_scaled(number.high - number.low) for number in numbers),
+            )
+            runs.append(run)
+    return runs
 
 
-def _pairs(runs: Sequence[Neighbours]) -> Iterator[tuple[Neighbours, Neighbours]]:
+def _scaled(number: Fraction) -> int:
+    """A printed number, or the unit of its last digit, as a whole number."""
+    return int(number * SCALE)
+
+
+def _pairs(runs: Sequence[Neighbours]) -> Iterator[Pair]:
     """Every one with each that stands before it."""
     for position, later in enumerate(runs):
         for earlier in runs[:position]:
             yield later, earlier
 
 
-def _distances(
-    tables: Tables, later: Neighbours, earlier: Neighbours
-) -> list[Fraction]:
-    """How far the cells of two neighbours are apart, in units of the last digit."""
-    distances = []
-    for key, earlier_key in zip(later[1], earlier[1], strict=True):
-        number = tables[later[0]][key]
-        unit = number.high - number.low or 1
-        gap = number.face - tables[earlier[0]][earlier_key].face
-        distances.append(abs(gap) / unit)
-    return distances
+def _distance(later: Neighbours, earlier: Neighbours) -> float:
+    """How far the cells of two neighbours are apart, in units of the last digit: the
+    larger of the two distances.
+    """
+    first_gap = abs(later.faces[0] - earlier.faces[0])
+    second_gap = abs(later.faces[1] - earlier.faces[1])
+    first_unit, second_unit = later.units
+    # Whole counts have no digit that was rounded off.
+    return max(first_gap / (first_unit or SCALE), second_gap / (second_unit or SCALE))
 
 
 def in_data(

@@ -361,19 +361,22 @@ def follows(
 def different(
     tables: Tables, table: str, of: Sequence[Any], says: str
 ) -> Iterator[Finding]:
-    """Whether different worked examples have texts of their own: no two of the picked
-    cells are equal.
+    """Whether different worked examples, or runs, have cells of their own: no two of
+    the picked ones are equal.
 
-    of: the pick of their cells, which need no number.
+    of: picks of their cells, which need no number.
     says: the relation in words.
     """
-    cells, keys = tables.pick(of, words=True)
+    compared: list[Finding] = []
     first_of_text: dict[str, Finding] = {}
-    for key in keys:
-        finding = cells.finding(key, says, None, CONTRADICTS)
-        first = first_of_text.setdefault(finding.printed, finding)
-        if first is not finding:
-            yield dataclasses.replace(finding, note=f"the same in {first.place}")
-    if len(first_of_text) == len(keys):
-        first = first_of_text[cells.all[keys[0]]]
-        yield dataclasses.replace(first, printed=f"{len(keys)} texts", verdict=HOLDS)
+    for pick in of:
+        cells, keys = tables.pick(pick, words=True)
+        for key in keys:
+            finding = cells.finding(key, says, None, CONTRADICTS)
+            compared.append(finding)
+            first = first_of_text.setdefault(finding.printed, finding)
+            if first is not finding:
+                yield dataclasses.replace(finding, note=f"the same in {first.place}")
+    if len(first_of_text) == len(compared):
+        texts = f"{len(compared)} texts"
+        yield dataclasses.replace(compared[0], printed=texts, verdict=HOLDS)
