@@ -4,6 +4,7 @@ them, and no text in it.
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import os
@@ -117,6 +118,121 @@ def test_a_metric_gives_the_same_scores(name, metric, options, data) -> None:
         # what a scored row says of its text cannot be said without the text
         scores.loc[scores["status"] == "ok", "reason"] = ""
     assert_frame_equal(*scored, **EXACTLY)
+
+
+def _some_pairs(data) -> pd.DataFrame:
+    """Sixteen outputs of Self-Instruct with their targets, none of them empty."""
+    items = datasets.items(data("self_instruct"))
+    items = items[items["output"].str.len().between(20, 120)]
+    return items.iloc[::25].head(16).reset_index(drop=True)
+
+
+def _as_saved(items: pd.DataFrame) -> pd.Series:
+    """What the bundle has of them by MiniLM, without their texts."""
+    keys = ["input_id", "system_id"]
+    without = datasets.items(datasets.of_numbers("self_instruct"))
+    metric = evaluators.get("semscore")(model="all-MiniLM-L6-v2", cache=False)
+    scored = without.assign(value=metric.score(without)["value"])
+    return items[keys].merge(scored, on=keys, how="left")["value"]
+
+
+def test_an_encoders_scores_are_read_by_hash_beside_their_texts(
+    data, monkeypatch
+) -> None:
+    """With the texts here nothing is embedded, and no other cache is asked first."""
+    semscore = evaluators.get("semscore")
+
+    def no_embedding(self, texts):
+        raise AssertionError(f"{len(texts)} texts embedded")
+
+    monkeypatch.setattr(semscore, "embed", no_embedding)
+    items = _some_pairs(data)
+    metric = semscore(model="all-MiniLM-L6-v2", cache=False)
+    scored = metric.score(items)
+    assert (scored["status"] == "ok").all() and metric.details["computed"] == 0
+    assert scored["value"].tolist() == _as_saved(items).tolist()
+    # by the texts alone, whichever frame they come in
+    listed = metric.score(list(items["output"]), list(items["reference"]))
+    assert listed["value"].tolist() == scored["value"].tolist()
+
+
+PATHS = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "ONEDNN_MAX_CPU_ISA": "SSE41",
+    "MKL_CBWR": "COMPATIBLE",
+    "OPENBLAS_CORETYPE": "Nehalem",
+}
+
+
+def test_another_processors_code_moves_an_encoder_by_less_than_is_allowed(
+    data, tmp_path
+) -> None:
+    """The oldest instructions give the saved values within 1e-5; what is read is the
+    same to the last bit.
+    """
+    pytest.importorskip("sentence_transformers")
+    items = _some_pairs(data)
+    place = tmp_path / "pairs.json"
+    items[["output", "reference"]].to_json(place)
+    program = (
+        "import pandas, torch; from nlgeval_lib.evaluators import SemScore; "
+        f"pairs = pandas.read_json({str(place)!r}); "
+        "metric = SemScore(model='all-MiniLM-L6-v2', cache=False); "
+        "read = metric.score(pairs)['value'].tolist(); "
+        "texts = list(zip(pairs['output'], pairs['reference'])); "
+        "made = [value for value, in metric.compute(texts)]; "
+        "print(repr((torch.backends.cpu.get_cpu_capability(), read, made)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **PATHS},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    capability, read, made = ast.literal_eval(done.stdout.splitlines()[-1])
+    saved = _as_saved(items).tolist()
+    assert capability in ("DEFAULT", "NO AVX")
+    assert read == saved
+    np.testing.assert_allclose(made, saved, rtol=0, atol=build.TOLERANCE)
+
+
+ENCODED = "semscore|model:a@0|v:1#value"
+COUNTED = "rouge|type:rougeL|v:1#f"
+# rule, earlier value, new value, whether the rest is kept -> what is written
+JOINED = [
+    (ENCODED, 0.5, 0.500009, False, 0.5),  # a processor's digits
+    (ENCODED, 0.5, 0.500011, False, 0.500011),  # another value
+    (COUNTED, 0.5, 0.500009, False, 0.500009),  # words are counted anew
+    (ENCODED, 0.5, None, True, 0.5),  # not asked for, and kept
+    (ENCODED, 0.5, None, False, None),  # not asked for any more
+    (ENCODED, None, 0.5, False, 0.5),
+]
+
+
+@pytest.mark.parametrize(("rule", "earlier", "new", "keep", "written"), JOINED)
+def test_what_a_processor_moves_is_left_as_it_was(
+    rule, earlier, new, keep, written
+) -> None:
+    item = (b"output", b"reference")
+
+    def scores(value):
+        return {} if value is None else {rule: {item: (value, "")}}
+
+    joined = build.joined(scores(new), scores(earlier), keep)
+    assert joined.get(rule, {}).get(item, (None, ""))[0] == written
+
+
+def test_the_bundle_names_the_weights_of_its_encoders() -> None:
+    """Each rule with weights is of an encoder whose hash stands beside."""
+    listed = numbers.about()["encoders"]
+    labels = set()
+    for rule in numbers.all_saved():
+        if "|model:" in rule:
+            labels.add(rule.partition("|model:")[2].partition("|")[0])
+    assert labels and labels <= set(listed)
+    for label, weights in listed.items():
+        assert weights["sha256"].startswith(label.rpartition("@")[2])
 
 
 def test_what_parsers_read_is_the_same(needs) -> None:

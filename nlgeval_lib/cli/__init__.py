@@ -67,6 +67,8 @@ def main() -> None:
     """
     _prepare_streams()
     warnings.showwarning = _print_warning
+    # the commands say which encoder a metric takes (`Job.notice`)
+    warnings.filterwarnings("ignore", message=".*no encoder is named")
     with contextlib.suppress(ValueError):  # raised outside the main thread
         # they end a run as Ctrl-C does; a hang-up that nohup holds off stays held off
         signal.signal(signal.SIGTERM, signal.default_int_handler)

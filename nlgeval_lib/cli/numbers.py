@@ -20,7 +20,8 @@ from nlgeval_lib.cli._options import Several, app, option
 @app.command(hidden=True)
 def numbers(
     ids: Annotated[
-        Several, typer.Argument(help="Ask these outputs alone; none: all.")
+        Several,
+        typer.Argument(help="Ask these outputs alone and keep the rest; none: all."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with what is there; write nothing.")
@@ -35,11 +36,14 @@ def numbers(
     """Make data/numbers: ratings, lengths, hashes and scores of the sets, no text.
 
     The outputs are run beside their results, and what they ask of texts is written
-    down.
+    down. A value of an encoder that differs by no more than 1e-5 from the one that is
+    there is left as it is: processors differ by that much. Where an encoder's weights
+    are not here, its values are kept.
 
     \b
     Examples:
       nlgeval numbers                 make the folder anew (needs the data)
+      nlgeval numbers semscore_table_06  what this output asks for, beside the rest
       nlgeval numbers --check         compute all again and compare; write nothing
     """
     from nlgeval_lib import files
@@ -49,7 +53,7 @@ def numbers(
         asked = Path(collected or f"{name}/asked").resolve()
         _ask(asked, Path(name), list(ids or ()), jobs, fresh=check)
         made = Path(name, "numbers")
-        _make(made, asked)
+        _make(made, asked, whole=not ids)
         if not check:
             shutil.rmtree(bundle.folder(), ignore_errors=True)
             shutil.copytree(made, bundle.folder())
@@ -57,7 +61,7 @@ def numbers(
             typer.echo(f"data/numbers: {size / 1e6:.2f} MB, {files.root().name}")
             return
         wrong = _differences(bundle.folder(), made)
-        for line in wrong:
+        for line in [*_not_computed(), *wrong]:
             typer.echo(line)
         typer.echo("data/numbers differs" if wrong else "data/numbers is as made anew")
         raise typer.Exit(1 if wrong else 0)
@@ -66,20 +70,19 @@ def numbers(
 def _ask(
     asked: Path, work: Path, ids: Sequence[str], jobs: int, fresh: bool = False
 ) -> None:
-    """Run the outputs that read texts' scores, their results apart.
+    """Run the outputs that read texts, or the scores of texts, their results apart.
 
     fresh: with an empty metric cache, so that every value is computed.
     """
+    from nlgeval_lib import files
     from nlgeval_lib.datasets.numbers import build, collected
     from nlgeval_lib.runner import session, stale
     from nlgeval_lib.study import catalogue
 
     listed = catalogue.load()
-    kept = {*build.SETS, *build.RECORDINGS}
+    kept = {*build.SETS, *build.RECORDINGS, "mini"}
     entries = [
-        entry
-        for entry in listed.select(ids, ())
-        if kept.intersection(entry.inputs) and not entry.texts
+        entry for entry in listed.select(ids, ()) if kept.intersection(entry.inputs)
     ]
     places = {
         collected.FOLDER: str(asked),
@@ -88,6 +91,11 @@ def _ask(
     }
     if fresh:
         places["NLGEVAL_HOME"] = str(work / "state")
+        # no value that was computed before, but the same weights
+        models = files.state("models")
+        if models.is_dir():
+            (work / "state").mkdir()
+            (work / "state" / "models").symlink_to(models.resolve())
     with mock.patch.dict(os.environ, places):
         options = stale.Options(jobs=jobs, force=True, records=False)
         outcome = session.Session(listed, options).run(entries)
@@ -95,22 +103,54 @@ def _ask(
         raise ValueError("numbers: some outputs did not run; data/numbers is as it was")
 
 
-def _make(folder: Path, asked: Path) -> None:
-    """Write the whole bundle below `folder`."""
+def _make(folder: Path, asked: Path, whole: bool) -> None:
+    """Write the bundle below `folder`.
+
+    whole: every output was asked: all is made of the sets' files, and a score that none
+    asked for is dropped. Else the scores of sets' texts alone are new.
+    """
     from nlgeval_lib import datasets
+    from nlgeval_lib.datasets import numbers as bundle
     from nlgeval_lib.datasets.numbers import build, collected
+    from nlgeval_lib.evaluators import encoders
     from nlgeval_lib.scoring import provenance
 
-    scores = collected.read(asked)
-    counts: dict[str, int] = {}
-    for name, options in build.SETS.items():
-        places = build.put(folder, name, datasets.load(name, **options), hashes=True)
-        counts[name] = build.put_scores(folder, name, places, scores)
-    for name in build.RECORDINGS:
-        recorded = datasets.recordings.load(name)
-        places = build.put(folder, name, recorded, hashes=False)
-        counts[name] = build.put_scores(folder, name, places, scores)
-    build.describe(folder, counts, str(provenance.git()["commit"]))
+    scores = build.joined(collected.read(asked), bundle.all_saved(), keep=not whole)
+    sets = []
+    if whole:
+        for name, options in build.SETS.items():
+            loaded = datasets.load(name, **options)
+            places = build.put(folder, name, loaded, hashes=True)
+            build.put_scores(folder, name, places, scores)
+            sets.append(places)
+        for name in build.RECORDINGS:
+            recorded = datasets.recordings.load(name)
+            places = build.put(folder, name, recorded, hashes=False)
+            build.put_scores(folder, name, places, scores)
+    else:
+        shutil.copytree(bundle.folder(), folder)
+        for name in build.SETS:
+            places = build.Places(bundle.saved_digests(name))
+            build.put_scores(folder, name, places, scores)
+            sets.append(places)
+    build.put_others(folder, sets, scores)
+    known = {}
+    for encoder in encoders.KNOWN:
+        known[encoder.label] = {"model": encoder.name, "sha256": encoder.sha256}
+    build.describe(folder, str(provenance.git()["commit"]), known)
+
+
+def _not_computed() -> list[str]:
+    """A line for each encoder whose values stand in the bundle as they were, since its
+    weights are not here.
+    """
+    from nlgeval_lib.evaluators import encoders
+
+    lines = []
+    for known in encoders.KNOWN:
+        if not encoders.is_here(known.name):
+            lines.append(f"not computed again, its weights are not here: {known.label}")
+    return lines
 
 
 def _differences(old: Path, new: Path) -> list[str]:

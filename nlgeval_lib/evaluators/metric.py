@@ -58,6 +58,9 @@ class Metric(abc.ABC):
     # Decimals that a value is rounded to, 0 for no rounding. Further decimals depend on
     # the texts that an item is computed together with.
     digits: ClassVar[int] = 0
+    # Whether values are made once and read from `data/numbers` by the texts' hashes,
+    # wherever these texts are scored: an encoder's last digits differ with the processor.
+    travels: ClassVar[bool] = False
     # Whether many items are shared out among processes; torch uses the cores itself.
     parallel: ClassVar[bool] = True
     needs: Sequence[str] = ()  # the columns beside `output`
@@ -83,6 +86,14 @@ class Metric(abc.ABC):
         settings: what `settings()` gave where the values were computed.
         """
         self.recalled = dict(settings)
+
+    def __repr__(self) -> str:
+        """The class and the signature, which names the weights."""
+        return f"{type(self).__name__}({self.signature()})"
+
+    def weights_are_here(self) -> bool:
+        """Whether a metric that travels can compute its values here."""
+        return True
 
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
@@ -229,7 +240,9 @@ class Metric(abc.ABC):
         from tqdm import tqdm
 
         signature = self._signature_of_values()
-        keys = {item: key(signature, *item) for item in items}
+        if self.travels:
+            values |= self._travelled(signature, items)
+        keys = {item: key(signature, *item) for item in items if item not in values}
         # From the cache, then from the saved numbers of texts that are not here.
         values |= self._stored(keys)
         values |= self._saved(signature, [item for item in items if item not in values])
@@ -262,6 +275,22 @@ class Metric(abc.ABC):
                         computed = self._batch(todo, jobs, wait)
                         values |= computed
                         bar.update(len(computed))
+
+    def _travelled(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
+        """What `data/numbers` has of those items under the metric's rule, whether or not
+        their texts are here.
+
+        Nothing while these numbers are made anew, unless the weights are not here.
+        signature: that of the values.
+        """
+        if collected.wanted() and self.weights_are_here():
+            return {}
+        found = numbers.scores_of_texts(f"{signature}#{self.part}", items)
+        self.details["cached"] += len(found)
+        values: dict[Item, Found] = {}
+        for item, (value, reason) in found.items():
+            values[item] = self._as_found(value, reason)
+        return values
 
     def _saved(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
         """What `data/numbers` has of those items whose texts are not here, only their

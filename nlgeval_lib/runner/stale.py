@@ -368,6 +368,9 @@ def code(loaded: Collection[str]) -> str:
         room, slash, _ = name.partition("/")
         if not name.endswith(".py") and (not slash or room in rooms):
             hashes[name] = sha256
+    # An encoder's scores are read from there where the texts are here, too.
+    if "evaluators/embedding_metrics.py" in loaded:
+        hashes["data/numbers"] = _shared()["saved scores"]
     return digest(hashes)
 
 
@@ -385,7 +388,7 @@ def _shared() -> Mapping[str, Any]:
     """What is the same for every output of a run.
 
     Returns: `library`: file -> hash; `printed`: paper -> hash of its tables;
-    `environment` and `mini`: a hash each.
+    `environment`, `mini` and `saved scores`: a hash each.
     """
     folder = files.data() / "paper_tables"
     # The tables beside the papers' folders: roundings, and cells that are no evidence.
@@ -404,6 +407,9 @@ def _shared() -> Mapping[str, Any]:
         "environment": digest([locks, list(sys.version_info[:2])]),
         "printed": printed,
         "mini": digest(file_hashes(files.data() / "mini")),
+        "saved scores": digest(
+            _hashes_by_name((files.data() / "numbers").glob("*.scores.parquet"))
+        ),
     }
 
 

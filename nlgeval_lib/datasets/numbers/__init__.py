@@ -38,6 +38,7 @@ __all__ = [
     "outline",
     "rows",
     "saved_scores",
+    "scores_of_texts",
     "used",
     "without_texts",
 ]
@@ -66,7 +67,7 @@ def used() -> list[str]:
 
 def about() -> dict[str, Any]:
     """What is known of the numbers: `commit`, the last one that changed them or the
-    code that made them.
+    code that made them, and `encoders`, whose scores they have, with hashes of weights.
     """
     return dict(json.loads((folder() / "about.json").read_text(encoding="utf-8")))
 
@@ -142,6 +143,84 @@ def saved_scores(
         if key in scores:
             saved[item] = scores[key]
     return saved
+
+
+def scores_of_texts(
+    rule: str, items: Iterable[tuple[str | HashedText, ...]]
+) -> dict[tuple[Any, ...], tuple[float, str]]:
+    """The saved scores of those items that have one under a rule, whichever set their
+    texts are of and whether or not they are here.
+
+    rule: as for `saved_scores`.
+    items: tuples of texts, or of what stands for them.
+    Returns: item -> (value, reason why there is none).
+    """
+    saved = _scores_by_digest(rule)
+    found = {}
+    if saved:
+        for item in items:
+            score = saved.get(tuple(map(digest_of, item)))
+            if score is not None:
+                found[item] = score
+    return found
+
+
+@functools.lru_cache(maxsize=16)
+def _scores_by_digest(rule: str) -> Mapping[tuple[bytes, ...], tuple[float, str]]:
+    """All that is saved under a rule: the digests of an item's texts -> (value,
+    reason). Empty where the package that reads the tables is not installed.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        return {}
+    scores: dict[tuple[bytes, ...], tuple[float, str]] = {}
+    for path in sorted(folder().glob("*.scores.parquet")):
+        name = path.name.removesuffix(".scores.parquet")
+        of_set = _scores(name, rule)
+        digests = saved_digests(name) if of_set else []
+        if digests:
+            for places, score in of_set.items():
+                scores[tuple(digests[at] for at in places)] = score
+    return scores
+
+
+def all_saved() -> dict[str, dict[tuple[bytes, ...], tuple[float, str]]]:
+    """All saved scores of texts whose hashes are kept: rule -> the digests of an item's
+    texts -> (value, reason). Those of recordings are not among them.
+    """
+    import pyarrow.parquet as parquet
+
+    saved: dict[str, dict[tuple[bytes, ...], tuple[float, str]]] = {}
+    for path in sorted(folder().glob("*.scores.parquet")):
+        name = path.name.removesuffix(".scores.parquet")
+        digests = saved_digests(name)
+        if not digests:
+            continue
+        table = parquet.ParquetFile(path).read()
+        rules = table["rule"].to_pylist()
+        values = table["value"].to_pylist()
+        reasons = table["reason"].to_pylist()
+        rows = zip(rules, _places(table["item"]), values, reasons, strict=True)
+        for rule, places, value, reason in rows:
+            item = tuple(digests[at] for at in places)
+            saved.setdefault(rule, {})[item] = (value, reason)
+    return saved
+
+
+def saved_digests(name: str) -> list[bytes]:
+    """The SHA-256 of each text of a set, by its place; empty for a recording, whose
+    hashes are not kept, and for a set without texts.
+    """
+    import pyarrow.parquet as parquet
+
+    path = folder() / f"{name}.texts.parquet"
+    if not path.is_file():
+        return []
+    file = parquet.ParquetFile(path)
+    if "sha256" not in file.schema_arrow.names:
+        return []
+    return list(file.read(["sha256"])["sha256"].to_pylist())
 
 
 @functools.lru_cache(maxsize=64)

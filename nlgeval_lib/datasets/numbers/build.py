@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,20 @@ RECORDINGS = (
 LEFT_OUT = {
     "tigerscore_outputs": "what is read of it is text: locations and explanations",
 }
+# Scores of texts that are of no set, such as an output that a notebook makes of an
+# input: encoders' alone, whose scores are read by hash wherever they are asked for.
+OTHERS = "others"
+# what the rule of a metric with weights has
+WEIGHTS = "|model:"
+# how far the processor moves such a metric's value
+TOLERANCE = 1e-5
+# The scores of texts that are of no set, such as an output that a notebook makes of an
+# input: those of encoders alone, which are read by hash wherever they are asked for.
+OTHERS = "others"
+# what the rule of a metric with weights has in it
+_WEIGHTS = "|model:"
+# how far processors move the value of such a metric
+TOLERANCE = 1e-5
 # the columns that hold texts
 PROSE = (
     *frame.TEXTS,
@@ -88,12 +102,16 @@ Items = Mapping[tuple[bytes, ...], tuple[float, str]]
 class Places:
     """The texts of a set, each once, in the order in which they come.
 
+    digests: of texts that have a place already, in their order.
+
     of: digest -> place, from 0. rows: digest, characters, words and shape of each
-    place.
+    place that `at` gave.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, digests: Sequence[bytes] = ()) -> None:
         self.of: dict[bytes, int] = {}
+        for place, digest in enumerate(digests):
+            self.of[digest] = place
         self.rows: list[tuple[bytes, int, int, int]] = []
 
     def at(self, text: str) -> int:
@@ -136,11 +154,10 @@ def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
 
 def put_scores(
     folder: Path, name: str, places: Places, scores: Mapping[str, Items]
-) -> int:
+) -> None:
     """Write the values that outputs asked for of a set's texts.
 
     scores: rule -> items; those with a text that is not of this set are passed over.
-    Returns: how many values were written.
     """
     rows: list[tuple[str, list[int], float, str]] = []
     # In a fixed order, so that the same scores make the same file.
@@ -154,7 +171,63 @@ def put_scores(
     if rows:
         table = pd.DataFrame(rows, columns=["rule", "item", "value", "reason"])
         _write(folder / f"{name}.scores.parquet", table, split=["value"])
-    return len(rows)
+
+
+def joined(
+    fresh: Mapping[str, Items], earlier: Mapping[str, Items], keep: bool
+) -> dict[str, dict[tuple[bytes, ...], tuple[float, str]]]:
+    """New scores, an encoder's value as it was where the two differ by no more than
+    `TOLERANCE`: so the bundle is the same from every processor.
+
+    fresh, earlier: rule -> items.
+    keep: whether the earlier scores that are not among the new ones are kept.
+    Returns: rule -> items.
+    """
+    scores = {}
+    rules = {*fresh, *earlier} if keep else {*fresh}
+    for rule in rules:
+        before = earlier.get(rule, {})
+        items = dict(before) if keep else {}
+        items.update(fresh.get(rule, {}))
+        if _WEIGHTS in rule:
+            for item, (value, _) in items.items():
+                if item in before and abs(value - before[item][0]) <= TOLERANCE:
+                    items[item] = before[item]
+        scores[rule] = items
+    return scores
+
+
+def put_others(
+    folder: Path, sets: Sequence[Places], scores: Mapping[str, Items]
+) -> None:
+    """Write the encoders' scores of items that are of no set, and the hashes of their
+    texts.
+
+    folder: of the bundle.
+    sets: the places of each set's texts.
+    scores: rule -> items.
+    """
+    import pyarrow
+
+    left: dict[str, dict[tuple[bytes, ...], tuple[float, str]]] = {}
+    for rule, items in scores.items():
+        if _WEIGHTS not in rule:
+            continue
+        for item, score in items.items():
+            if not any(all(text in places.of for text in item) for places in sets):
+                left.setdefault(rule, {})[item] = score
+    texts: set[bytes] = set()
+    for items in left.values():
+        for item in items:
+            texts.update(item)
+    digests = sorted(texts)
+    for kind in ("texts", "scores"):
+        (folder / f"{OTHERS}.{kind}.parquet").unlink(missing_ok=True)
+    if digests:
+        column = pyarrow.array(digests, pyarrow.binary(32))
+        table = pyarrow.table({"sha256": column})
+        _save(folder / f"{OTHERS}.texts.parquet", table)
+        put_scores(folder, OTHERS, Places(digests), left)
 
 
 def _write_texts(path: Path, places: Places, hashes: bool) -> None:
@@ -201,12 +274,14 @@ def _save(path: Path, table: Any, split: list[str] | None = None) -> None:
     parquet.write_table(table, path, row_group_size=50_000, **options)
 
 
-def describe(folder: Path, counts: Mapping[str, int], commit: str) -> None:
+def describe(
+    folder: Path, commit: str, encoders: Mapping[str, Mapping[str, str]]
+) -> None:
     """Write `sets.csv` (a row a set: sources, licence, hash of its files, what is left
     out) and `about.json`.
 
-    counts: set -> how many scores were written of it.
     commit: that the numbers were made at.
+    encoders: label in the rules -> its id on the model hub and its weights' hash.
     """
     from nlgeval_lib import datasets
 
@@ -219,7 +294,7 @@ def describe(folder: Path, counts: Mapping[str, int], commit: str) -> None:
                 "set": name,
                 "kept": "no" if name in LEFT_OUT else "yes",
                 "left out": LEFT_OUT.get(name, "all texts"),
-                "scores": counts.get(name, 0),
+                "scores": _rows_in(folder / f"{name}.scores.parquet"),
                 "files": len(entries),
                 "sha256 of the list of files": _sha256(hashes),
                 "repositories": _joined(entry.repository for entry in entries),
@@ -229,7 +304,15 @@ def describe(folder: Path, counts: Mapping[str, int], commit: str) -> None:
         )
     text = pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")
     files.write_text(folder / "sets.csv", text)
-    files.write_text(folder / "about.json", json.dumps({"commit": commit}) + "\n")
+    about = {"commit": commit, "encoders": encoders}
+    files.write_text(folder / "about.json", json.dumps(about, indent=1) + "\n")
+
+
+def _rows_in(path: Path) -> int:
+    """How many rows a table has; 0 where there is none."""
+    import pyarrow.parquet as parquet
+
+    return int(parquet.ParquetFile(path).metadata.num_rows) if path.is_file() else 0
 
 
 def _joined(values: Any) -> str:
