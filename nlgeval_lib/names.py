@@ -107,7 +107,8 @@ def extra(module: str) -> str:
 
     module: its name, also with a dot.
 
-    Where an extra of this package asks for it, it is by that extra.
+    Where an extra of this package asks for it, it is by that extra. A checkout that is
+    not installed has no list of extras.
     """
     from importlib import metadata
 
@@ -115,7 +116,11 @@ def extra(module: str) -> str:
     pattern = re.compile(
         rf"{re.escape(package).replace('_', '[-_]')}\b.*extra == .(\w+)", re.I
     )
-    for line in metadata.requires("nlgeval-lib") or ():
+    try:
+        requirements = metadata.requires("nlgeval-lib") or ()
+    except metadata.PackageNotFoundError:
+        requirements = ()
+    for line in requirements:
         match = pattern.match(line)
         if match:
             return f"pip install 'nlgeval-lib[{match[1]}]' brings it"

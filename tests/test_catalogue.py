@@ -73,6 +73,16 @@ def test_faults_are_told(here, case):
     assert case["said"] in str(caught.value)
 
 
+def test_who_only_asks_judges_needs_no_notebook(here):
+    here.catalogue(GOOD)
+    whole = catalogue.load()
+    for entry in whole.outputs:
+        entry.path.unlink(missing_ok=True)
+    assert catalogue.load(notebooks=False) == whole
+    with pytest.raises(catalogue.CatalogueError, match=r"no notebooks/one\.ipynb"):
+        catalogue.load()
+
+
 def test_all_faults_at_once(here):
     here.catalogue(
         GOOD.replace('"public"', '"x"')

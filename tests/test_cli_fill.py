@@ -4,8 +4,10 @@ read by notebooks, asked once.
 
 from __future__ import annotations
 
+import importlib.metadata
 import io
 import json
+import sys
 from types import SimpleNamespace
 
 import pandas as pd
@@ -14,7 +16,7 @@ from cli_tools import KEY, RUBRIC
 from engine_fixtures import CACHE, CONTEXT, no_vllm
 from runner_tools import Checkout
 
-from nlgeval_lib import datasets, files
+from nlgeval_lib import datasets, files, names
 from nlgeval_lib.engines import Progress as Came
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
@@ -269,6 +271,27 @@ def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(
     mine.write_text("name,dollars\n")
     refused = nl("completions", "--dry-run", "--mode", "quick", "--prices", str(mine))
     assert refused.code == 2 and "no column model, prompt, new" in refused.err
+
+
+def test_a_checkout_without_notebooks_and_their_packages_asks(
+    here, nl, loaded, monkeypatch
+):
+    """A bare one, on PYTHONPATH: the package's metadata are not there either."""
+
+    def none_there(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    listed(here)
+    for entry in catalogue.load().outputs:
+        entry.path.unlink()
+    for name in ("nbformat", "papermill", "pooch"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(importlib.metadata, "requires", none_there)
+    got = nl("completions", "--engine", "vllm", "--mode", "quick")
+    assert got.code == 0 and loaded, got.err
+    # to run them, they are needed
+    assert "there is no notebooks/" in nl("run", "--dry-run").err
+    assert names.extra("sklearn.svm") == "pip install scikit-learn brings it"
 
 
 def planned_by_keys(rows: pd.DataFrame, options: EngineOptions) -> pd.DataFrame:

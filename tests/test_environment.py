@@ -399,6 +399,56 @@ def test_every_allowed_python_is_named_everywhere() -> None:
     assert "(3, 11) <= sys.version_info[:2] <= (3, 14)" in setup
 
 
+@pytest.mark.parametrize(
+    ("system_has_some", "given", "taken"),
+    [(True, "", "1"), (False, "", ""), (True, "false", "false")],
+)
+def test_uv_takes_the_certificates_of_the_system(
+    tmp_path, system_has_some, given, taken
+) -> None:
+    """As pip does; a system without any keeps uv's own list."""
+    uv = tmp_path / "uv"
+    status = 0 if system_has_some else 2
+    uv.write_text(f'#!/bin/sh\n[ "$UV_SYSTEM_CERTS" = 1 ] && exit {status}\nexit 9\n')
+    uv.chmod(0o755)
+    script = "set -euo pipefail; . tools/certificates.sh; echo $UV_SYSTEM_CERTS"
+    environment = {**os.environ, "uv": str(uv), "UV_SYSTEM_CERTS": given}
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout.strip(), done.returncode) == (taken, 0), done.stderr
+
+
+def test_every_script_that_calls_uv_takes_them_first() -> None:
+    for path in [ROOT / "Makefile", *(ROOT / "tools").glob("*.sh")]:
+        text = path.read_text(encoding="utf-8")
+        calls = re.findall(r'\$uv"? pip|bin/uv pip', text)
+        if calls and path.name != "certificates.sh":
+            assert ". tools/certificates.sh" in text, path
+            assert "bin/uv pip" not in calls, path
+
+
+def test_an_index_is_named_and_not_by_its_address() -> None:
+    """PyTorch's index of CPU builds has no name that pip knows."""
+    hosts = re.compile(r"pypi\.org|pythonhosted|npmjs|deb\.debian|conda\.anaconda")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode:
+        pytest.skip("no git checkout")
+    pattern = hosts.pattern.encode()
+    found = []
+    for name in {*listed.stdout.split("\0")} - {"", "tests/test_environment.py"}:
+        path = ROOT / name
+        if path.is_file() and re.search(pattern, path.read_bytes()):
+            found.append(name)
+    assert found == []
+
+
 def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> None:
     package = ROOT / "nlgeval_lib"
     patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["nlgeval_lib"]

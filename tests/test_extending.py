@@ -169,6 +169,10 @@ def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
     tests = saved("mine", "partial")[1]
     assert tests["variant"].tolist() == ["type=rouge2"]
     assert tests["against"].tolist() == ["type=rouge1"]
+    # each run made its page, with its own numbers
+    for folder, variants in {"mini": "rougeL", "partial": "rouge2"}.items():
+        page = (files.results() / folder / "meta" / "mine.md").read_text()
+        assert f"| type={variants} |" in page and "(mine__table.csv)" in page
     assert (
         nl("run", "-p", "coef=pearson", "--dry-run").out
         == "run      mine  (parameters from the command line)\n"
@@ -242,6 +246,32 @@ def test_more_aspects_follow_the_ratings_more_closely(nl, monkeypatch):
         (
             ("-e", "rouge", "--sweep", "type=a,b", "-s", "value=f", "-s", "value=p"),
             "value is given twice",
+        ),
+        (
+            ("--sweep", "evaluator=coascore,prompted", "-s", "prompt={output}"),
+            "variant evaluator=coascore: coascore takes no prompt of yours",
+        ),
+        (
+            ("-e", "coascore", "--sweep", "n=1,3", "-s", "prompt={output}"),
+            "variant n=1: coascore takes no prompt of yours",
+        ),
+        (
+            (
+                *("-e", "coascore", "--sweep", "prompt=original,mine.txt"),
+                *("--sweep", "n=1,3"),
+            ),
+            "variant prompt=mine.txt n=1: n of coascore says nothing",
+        ),
+        (
+            (
+                *("-e", "llmscore", "--sweep", "prompt=original,mine.txt"),
+                *("--sweep", "evaluator=llmscore,geval"),
+            ),
+            "llmscore takes no prompt of yours",
+        ),
+        (
+            ("-e", "rouge", "--sweep", "judge=a,b"),
+            "judge=a and judge=b would be the same",
         ),
     ],
 )

@@ -143,6 +143,24 @@ def test_a_page_leaves_out_what_does_not_hold(tmp_path, monkeypatch) -> None:
     assert "GPT-4" in said and "points are left out" in said
 
 
+@pytest.mark.parametrize(
+    ("whole", "false", "left"),
+    [
+        ("- First.\n- Second.", "First", "- Second."),
+        ("All.\n\n- First.\n- Second.", "All", "- First.\n- Second."),
+        ("All.\n\n- First.\n- Second.", "First", "All.\n\n- Second."),
+        ("- First\n  goes on.\n- Second.", "Second", "- First\n  goes on."),
+    ],
+)
+def test_a_point_keeps_its_bullet_whichever_is_left_out(
+    monkeypatch, whole, false, left
+) -> None:
+    line = {"said": false, "value": "1", "file": "results/no/such.csv"}
+    monkeypatch.setattr(answers, "backing", lambda notebook: [line])
+    text = answers.backed(whole, "any.ipynb")
+    assert text.partition("\n\n(")[0] == left and "1 further point" in text
+
+
 def test_a_notebook_begins_with_what_was_saved(tmp_path, monkeypatch) -> None:
     said = Output("semscore_table_01").answer().text
     assert said.index("none is of SemScore itself") < said.index("0.143")

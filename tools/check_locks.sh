@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=.venv/bin/uv
+. tools/certificates.sh
 built="--no-binary rouge-score"  # pure Python, published as source alone
 check() {  # GROUP PYTHON PLATFORM MORE-BUILT...
     local group=$1 python=$2 platform=$3; shift 3

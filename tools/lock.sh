@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=.venv/bin/uv
+. tools/certificates.sh
 compile() {  # OUT EXTRA-ARGS...
     local out=$1; shift
     "$uv" pip compile -q pyproject.toml --extra stats --extra judges --extra notebooks --extra train --extra ray --extra dev --python-version 3.11 \

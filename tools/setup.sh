@@ -60,6 +60,7 @@ if [ "$("$uv" --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
         -r requirements/uv.txt ||
         fail "cannot install uv; is a package index within reach?"
 fi
+. tools/certificates.sh
 say "installing $(grep -c == "$lock") locked packages ($lock); a minute or two on a first run"
 export UV_COMPILE_BYTECODE=1 UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} VIRTUAL_ENV=$here/.venv
 # Every package is held against the hashes in the lock; of the CPU locks all but torch. These have no CUDA packages,

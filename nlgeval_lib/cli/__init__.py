@@ -44,7 +44,11 @@ for _name in MODULES:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"nlgeval {importlib.metadata.version('nlgeval-lib')}")
+        try:
+            number = importlib.metadata.version("nlgeval-lib")
+        except importlib.metadata.PackageNotFoundError:
+            number = "(a checkout that is not installed)"
+        typer.echo(f"nlgeval {number}")
         raise typer.Exit()
 
 

@@ -141,7 +141,7 @@ def _fill_catalogue(options: Completions) -> int:
     folders = engine_options.folders
     chosen = (options.output or (), options.paper or ())
     models = options.for_model or ()
-    entries = catalogue.load()
+    entries = catalogue.load(notebooks=False)
     questions, questions_elsewhere = completions.select(
         entries, engine_options, *chosen, models
     )

@@ -42,10 +42,11 @@ from nlgeval_lib.report import (
     tables,
     tested,
 )
-from nlgeval_lib.study.catalogue import Entry
+from nlgeval_lib.study.catalogue import META, Entry
 
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 CLAIMS = "meta_claims"  # the output whose page is one of claims
+APART = "partial"  # the folder below results/ of runs that are set apart
 # Rows of a table that a page shows open, and of one that it folds.
 MOST_OPEN = 24
 MOST_ROWS = 60
@@ -93,10 +94,20 @@ class Answer:
     entry: of the catalogue.
     record: its provenance, as `saving.read_json` gives it; empty for an output that
     saved nothing, which then has its title and claim alone.
+    folder: below `results/`, where it is saved; None for where its mode and route
+    belong.
     """
 
     entry: Entry
     record: Mapping[str, Any]
+    folder: str | None = None
+
+    @property
+    def base(self) -> str:
+        """The name under which it is saved, without an ending."""
+        if self.folder:
+            return f"results/{self.folder}/{self.entry.paper}/{self.entry.id}"
+        return base(self.entry, self.record.get("mode", "full"))
 
     @cached_property
     def _sections(self) -> dict[str, str]:
@@ -134,9 +145,12 @@ class Answer:
     @cached_property
     def reading(self) -> str:
         """What the result means: Markdown, only what the saved numbers bear out."""
-        text = self._sections.get("Reading", "")
-        mode = self.record.get("mode", "full")
-        text = backed(text, self.entry.notebook, mode)
+        text = ""
+        # What the notebook says is of the official result, not of a trial.
+        if self.folder != APART:
+            text = self._sections.get("Reading", "")
+            mode = self.record.get("mode", "full")
+            text = backed(text, self.entry.notebook, mode)
         return "\n\n".join(filter(None, [_bullets(self.tested), text]))
 
     @cached_property
@@ -192,8 +206,7 @@ class Answer:
         """
         if self.cells is not None:
             return first_screen.tested(self.cells)
-        mode = self.record.get("mode", "full")
-        answer = sentences.sentence(self.entry.id, base(self.entry, mode))
+        answer = sentences.sentence(self.entry.id, self.base)
         return answer or " ".join(self.tested[:2])
 
     @cached_property
@@ -243,8 +256,7 @@ class Answer:
 
     def _saved(self, part: str) -> pd.DataFrame:
         """One of its saved tables: `<id>__<part>.csv`."""
-        mode = self.record.get("mode", "full")
-        return _read(files.located(f"{base(self.entry, mode)}__{part}.csv"))
+        return _read(files.located(f"{self.base}__{part}.csv"))
 
     @property
     def missing(self) -> list[str]:
@@ -392,8 +404,7 @@ def markdown(answer: Answer) -> str:
     further tables are folded, and how it was made stands last. Links are relative to
     the folder of the page.
     """
-    entry = answer.entry
-    folder = posixpath.dirname(base(entry))
+    folder = posixpath.dirname(answer.base)
 
     def link(name: str, text: str) -> str:
         """A link in Markdown from the page to a file of the checkout."""
@@ -478,12 +489,11 @@ def _making(answer: Answer, link: Callable[[str, str], str]) -> str:
     """
     entry = answer.entry
     record = answer.record
-    folder = posixpath.dirname(base(entry))
     sources = [
         link(record["notebook"], "notebook"),
         f"again by `nlgeval run {entry.id} --force`",
     ]
-    for name in [f"{folder}/{entry.id}.json", *record["files"]]:
+    for name in [f"{answer.base}.json", *record["files"]]:
         if name.endswith((".json", ".csv")):
             sources.append(link(name, posixpath.basename(name)))
     origin = ORIGINS.get(record["route"], record["route"])
@@ -582,6 +592,21 @@ def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
     return contents
 
 
+def page_of_run(entry: Entry, folder: str) -> dict[str, bytes]:
+    """The page that a run writes beside its own result; empty where the scoreboard
+    writes it for all, and for a quick run, which has none.
+
+    entry: of the catalogue.
+    folder: below `results/`, where the run saved.
+    """
+    is_private = folder == "mini" and entry.paper == META
+    if folder != APART and not is_private:
+        return {}
+    name = Answer(entry, {}, folder).base
+    record = saving.read_json(f"{name}.json") or {}
+    return {f"{name}.md": markdown(Answer(entry, record, folder)).encode()}
+
+
 # -- what backs a reading
 
 # Signs of two characters come first: the first that a value begins with is its own.
@@ -673,14 +698,15 @@ def backed(text: str, notebook: str, mode: str = "full") -> str:
     Returns: the points all of whose lines in `readings.csv` hold; a point that has no
     line there stands.
     """
-    points = text.split("\n- ")
+    # a point keeps its bullet: the one before it may be left out
+    points = re.split(r"\n(?=- )", text)
     lines = [line for line in backing(notebook) if line["value"]]
     backed_points = []
     for point in points:
         claims = [line for line in lines if line["said"] in point]
         if all(_saved(line, mode) for line in claims):
             backed_points.append(point)
-    backed_text = "\n- ".join(backed_points)
+    backed_text = "\n".join(backed_points)
     omitted = len(points) - len(backed_points)
     if omitted:
         backed_text += (

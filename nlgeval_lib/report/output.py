@@ -333,9 +333,22 @@ class Output:
             fresh = {record_name: text.encode(), **changed}
             saved_files = (saved or {}).get("files", ())
             saving.write(fresh, {*saved_files} - {*contents})
+        self._write_page(place.folder)
         line = self._closing_line(cells, place, is_new)
         self._leave_trace(place, line, [record_name, *contents], [*fresh])
         print(f"{self.id}: {line}")
+
+    def _write_page(self, folder: str) -> None:
+        """Write the page of a result that no scoreboard shows.
+
+        folder: below results/, where this run is saved.
+        """
+        from nlgeval_lib.report import answers
+
+        if not self.entry.path.is_file():  # a scratch output
+            return
+        with used_code.unseen():  # no result hangs on how it is shown
+            saving.write(saving.changed(answers.page_of_run(self.entry, folder)))
 
     def _leave_trace(
         self, place: saving.Place, line: str, names: list[str], fresh: list[str]

@@ -133,22 +133,38 @@ def variants(
     own.
     settings: of all variants.
     model: of all variants that do not name their own.
-    Raises: ValueError for fewer than two variants, two of one name, and `original`
-    without an evaluator.
+    Raises: ValueError for fewer than two variants, two of one name, two that ask the
+    very same, a setting that a variant does not know, and `original` without an
+    evaluator.
     """
-    by_label = {}
+    by_label: dict[str, Variant] = {}
+    labels: dict[Variant, str] = {}
     for values in itertools.product(*sweep.values()):
         chosen = dict(zip(sweep, values, strict=True))
+        name = label(chosen)
         settled = {EVALUATOR: evaluator, JUDGE: model, **settings, **chosen}
         chosen_evaluator = settled.pop(EVALUATOR)
         chosen_model = settled.pop(JUDGE)
         if PROMPT in settled:
-            chosen_evaluator, settled = _with_prompt(chosen_evaluator, settled)
+            # Where the label names the evaluator, no other one may ask.
+            named_here = EVALUATOR in sweep or PROMPT not in sweep
+            chosen_evaluator, settled = _with_prompt(
+                chosen_evaluator, settled, named_here, name
+            )
         texts = tuple(f"{name}={value}" for name, value in settled.items())
-        name = label(chosen)
         if name in by_label:
             raise ValueError(f"two variants are called {name!r}; rename one file")
-        by_label[name] = Variant(chosen_evaluator, chosen_model, texts)
+        variant = Variant(chosen_evaluator, chosen_model, texts)
+        if not named.asks(chosen_evaluator):
+            # A metric is the same whoever judges.
+            variant = replace(variant, model=MINI)
+        if variant in labels:
+            raise ValueError(
+                f"{labels[variant]} and {name} would be the same: leave out the "
+                "setting that they differ in, which changes nothing here"
+            )
+        labels[variant] = name
+        by_label[name] = variant
     if len(by_label) < 2:
         raise ValueError(f"a sweep needs two values or more, got {dict(sweep)}")
     return by_label
@@ -157,12 +173,16 @@ def variants(
 def _with_prompt(
     evaluator: str,
     settings: dict[str, Any],
+    keeps_evaluator: bool,
+    name: str,
 ) -> tuple[str, dict[str, Any]]:
     """The evaluator that asks with the prompt of these settings, and its settings.
 
-    A file's prompt keeps those settings of the evaluator that have a meaning for it.
-
-    Raises: ValueError for `original` without an evaluator that has a prompt.
+    keeps_evaluator: whether the evaluator itself must take the prompt; else a file's
+    prompt is asked by PROMPTED in its place.
+    name: of the variant.
+    Raises: ValueError for `original` without an evaluator that has a prompt, and for a
+    setting that has no meaning, or another one, for a file's prompt.
     """
     has_no_prompt = evaluator in ("", PROMPTED)
     if settings[PROMPT] == ORIGINAL:
@@ -173,14 +193,24 @@ def _with_prompt(
         without_prompt = dict(settings)
         del without_prompt[PROMPT]
         return evaluator, without_prompt
-    if has_no_prompt or PROMPT in settings_of(evaluators.get(evaluator)):
+    own = settings_of(evaluators.get(evaluator or PROMPTED))
+    if has_no_prompt or PROMPT in own:
         return evaluator or PROMPTED, settings
+    if keeps_evaluator:
+        raise ValueError(
+            f"variant {name}: {evaluator} takes no prompt of yours; sweep it beside "
+            f"the evaluator's own: -e {evaluator} --sweep prompt=original,FILE"
+        )
     meaningful = settings_of(evaluators.get(PROMPTED))
-    shared = {}
-    for name, value in settings.items():
-        if name in meaningful:
-            shared[name] = value
-    return PROMPTED, shared
+    for setting in settings:
+        here = meaningful.get(setting)
+        there = own.get(setting)
+        if here is None or (there and here.part_of != there.part_of):
+            raise ValueError(
+                f"variant {name}: {setting} of {evaluator} says nothing to a prompt "
+                "of yours; leave it out"
+            )
+    return PROMPTED, settings
 
 
 def check(variants: Mapping[str, Variant], data: str) -> str:

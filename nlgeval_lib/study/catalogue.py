@@ -295,11 +295,12 @@ def scoreboard_entry() -> Entry:
     )
 
 
-def load(path: Path | None = None) -> Catalogue:
+def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
     """The catalogue, checked: keys and their types, ids, notebooks, routes, covered
     tables, order, judges.
 
     path: another file; None: `notebooks/catalogue.toml`.
+    notebooks: whether every notebook must be there; False for what only asks judges.
     Raises: CatalogueError listing all faults, or for a file that is no TOML;
     FileNotFoundError where there is no such file.
     """
@@ -313,7 +314,9 @@ def load(path: Path | None = None) -> Catalogue:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
         sections = _File(**raw)
         with used_code.unseen():  # a result does not hang on what checks names
-            faults += _faults(sections, path.parent)
+            faults += _faults(sections)
+            if notebooks:
+                faults += _missing_notebooks(sections, path.parent)
     except ValidationError as error:
         for fault in error.errors():
             faults.append(_described(raw, **fault))
@@ -380,15 +383,13 @@ def _described(
     return f"{section} {name!r}: {field_name}: {msg}, got {input!r}"
 
 
-def _faults(catalogue: _File, folder: Path) -> Iterator[str]:
-    """What is wrong with entries that could all be read, a sentence each. folder: that
-    of the notebooks.
-    """
+def _faults(catalogue: _File) -> Iterator[str]:
+    """What is wrong with entries that could all be read, a sentence each."""
     printed = {paper: _printed(paper) for paper in PAPERS}
     yield from _repeated(catalogue)
     for entry in catalogue.output:
         label = f"output {entry.id!r}"
-        yield from _entry_faults(entry, label, folder)
+        yield from _entry_faults(entry, label)
         yield from _unknown_names(entry, label, catalogue, printed)
     for row in catalogue.row:
         if row.id not in printed[row.paper]:
@@ -427,9 +428,16 @@ def _repeated(catalogue: _File) -> Iterator[str]:
             yield f"{label} is there {count} times"
 
 
-def _entry_faults(entry: Entry, label: str, folder: Path) -> Iterator[str]:
-    """What is wrong with an output's id, notebook and parameters. label: names the
-    output.
+def _missing_notebooks(catalogue: _File, folder: Path) -> Iterator[str]:
+    """The outputs without their notebook. folder: that of the notebooks."""
+    for entry in catalogue.output:
+        if not (folder / entry.notebook).is_file():
+            yield f"output {entry.id!r}: there is no notebooks/{entry.notebook}"
+
+
+def _entry_faults(entry: Entry, label: str) -> Iterator[str]:
+    """What is wrong with an output's id, the path of its notebook, and its parameters.
+    label: names the output.
     """
     well_formed = re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id)
     if not well_formed or entry.id == SCOREBOARD:
@@ -444,8 +452,6 @@ def _entry_faults(entry: Entry, label: str, folder: Path) -> Iterator[str]:
             f"{label}: notebook {entry.notebook!r} is not the path of an .ipynb "
             "below notebooks/"
         )
-    elif not (folder / notebook).is_file():
-        yield f"{label}: there is no notebooks/{entry.notebook}"
     reserved = set(RESERVED).intersection(entry.parameters)
     for name in sorted(reserved):
         yield f"{label}: parameter {name!r} is set by the runner; leave it out"

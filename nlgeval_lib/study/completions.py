@@ -480,7 +480,7 @@ class _Plan:
         self.options = options
         self.by_model = _together(questions, options)
         self.paper_of: dict[str, str] = {}
-        for entry in catalogue.load().outputs:
+        for entry in catalogue.load(notebooks=False).outputs:
             self.paper_of[entry.id] = entry.paper
         self.loaded: dict[tuple[Any, ...], Any] = {}
         self.prompts: dict[tuple[Any, ...], list[_Prompts]] = {}

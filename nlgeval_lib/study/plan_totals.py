@@ -147,7 +147,7 @@ def _needs_of(model: str, models: pd.DataFrame, measured: GpuRate | None) -> _Ne
 def _covered() -> dict[str, list[tuple[Any, str]]]:
     """The printed tables of each output, as (paper, table)."""
     covers = {}
-    for entry in catalogue.load().outputs:
+    for entry in catalogue.load(notebooks=False).outputs:
         covers[entry.id] = [(entry.paper, table) for table in entry.covers]
     return covers
 
