@@ -19,7 +19,12 @@ from hypothesis import strategies as st
 from nlgeval_lib import datasets, prompts
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators import Prometheus, TigerScore, TigerScoreReferenceBased
+from nlgeval_lib.evaluators import (
+    Prometheus,
+    TigerScore,
+    TigerScoreReferenceBased,
+    stages,
+)
 from nlgeval_lib.evaluators.coascore import CoAScore
 from nlgeval_lib.evaluators.llmscore import Aspect, RatingTask
 from nlgeval_lib.evaluators.prometheus import Rubric, family
@@ -104,6 +109,79 @@ def test_wrapping_follows_the_checkpoint(model, start):
         and "chat:messages" in judge.signature()
     )
     assert judge.plan([sample], engine=engine)[0].requests[0].prompt == text
+
+
+SAMPLE = Sample("s", "Hello.", instruction="Greet.", rubric=RUBRIC.text())
+
+
+def replies(judge: Prometheus, *of_stages: tuple[str, list[str]]) -> tuple:
+    """The judgment of one sample, and the stages that were asked.
+
+    of_stages: (what the stage is called, its draws), in the order of asking.
+    """
+    planned = list(of_stages)
+    asked = []
+
+    def answer(stage):
+        name, texts = planned.pop(0)
+        assert stage.name == name
+        asked.append(stage)
+        draws = [Completion(f"{name} {i}", text) for i, text in enumerate(texts)]
+        if name == "force":
+            return [[draw] for draw in draws]
+        return [draws]
+
+    [judgment] = stages.drive(judge.stages([SAMPLE]), answer)
+    assert not planned, "every stage is asked"
+    return judgment, asked
+
+
+def test_what_cannot_be_read_is_asked_for_again():
+    """Draws with a score stay; the others are drawn with another seed, until they have
+    one or the number of times is reached.
+    """
+    judge = Prometheus(reference=False, again=2)
+    judgment, asked = replies(
+        judge,
+        ("score", ["a [RESULT] 1", "b", "c"]),
+        ("again 1", ["d [RESULT] 5", "e [RESULT] 2", "f"]),
+        ("again 2", ["g [RESULT] 5", "h [RESULT] 5", "i"]),
+    )
+    values = judgment.details["values"]
+    assert values[:2] == (1, 2) and np.isnan(values[2])
+    assert judgment.value == 1.5 and judgment.details["asked_again"] == 3
+    assert [stage.sampling.seed for stage in asked] == [0, 1, 2]
+    judgment, asked = replies(judge, ("score", ["[RESULT] 1"] * 3))
+    assert judgment.value == 1 and "asked_again" not in judgment.details
+    with pytest.raises(ValueError, match="again needs a seed"):
+        Prometheus(again=1, sampling={"seed": None})
+
+
+def test_the_likeliest_score_is_taken_where_none_was_read():
+    """The judge goes on with its own text, in its checkpoint's form."""
+    judge = Prometheus(reference=False, force=True, chat="llama2", sampling={"n": 2})
+    judgment, asked = replies(
+        judge, ("score", ["Nice. [RESULT] 1", "So so."]), ("force", ["4"])
+    )
+    assert judgment.details["values"] == (1, 4) and judgment.details["forced"] == 1
+    [request] = asked[1].requests
+    assert request.prompt.endswith("###Feedback:  [/INST] So so. [RESULT] ")
+    assert asked[1].sampling.choice == ("1", "2", "3", "4", "5")
+    with pytest.raises(ValueError, match="a chat does not take"):
+        replies(Prometheus(reference=False, force=True, chat="messages"))
+
+
+@pytest.mark.parametrize(
+    ("text", "way_out"),
+    [
+        ("Nice. Score: 4", "; read with verbalizer=yes"),
+        ("Nice. [4]", "; read with verbalizer=brackets"),
+        ("Nice.", ""),
+    ],
+)
+def test_the_reason_names_the_setting_that_reads_it(text, way_out):
+    read = Prometheus(rubric=False).parse(Completion("k", text))
+    assert read.reason == f"no [RESULT] with a score{way_out}"
 
 
 def test_structured_completions_carry_a_verdict_of_the_scale():

@@ -10,6 +10,7 @@ is the judge; `family` says how a prompt is wrapped for its checkpoints.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import importlib
 import re
@@ -21,15 +22,16 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib import files, prompts
-from nlgeval_lib.engines import Engine
+from nlgeval_lib.engines import Engine, Request, Sampling
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
+from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import Feedback, rating
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.records import Completion, Judgment, Sample
+from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
 # Pattern of a model's name -> its chat format. The v1 checkpoints are Llama-2-Chat,
 # tuned on the paper's prompt; those of the second paper are Mistral-Instruct.
@@ -38,6 +40,8 @@ _FAMILIES = {
     r"prometheus-\d+x?\d*b-v2|prometheus-bgb": "mistral",
     r"llama-?2-.*chat": "llama2",
 }
+# The setting `verbalizer` -> the mode of `parsers.feedback`, the strictest first.
+_READERS = {False: "strict", True: "verbalizer", "brackets": "brackets"}
 # The key of a score's description in a rubric file: 1, score1, score1_description.
 _SCORE = re.compile(r"(?:score[ _]?)?(-?\d{1,6})(?:_description)?", re.I)
 # How the text of a rubric begins: its criterion, and the lowest score.
@@ -266,12 +270,17 @@ class Prometheus(Judge):
     wording: `released`, the prompt of the public evaluation data, or `appendix`, as the
     paper prints it.
     verbalizer: read also what is near the form, such as "[SCORE 5]" or "Score: 4 out of
-    5".
+    5"; `brackets`: and a bare "[4]" at the end.
+    again: a draw without a score is asked for again, with another seed, up to so many
+    times. The authors' first code did so until there was one, later code ten times.
+    force: of a draw that still has none, the likeliest score after " [RESULT]" is
+    taken, as the authors' later code does; for checkpoints that take one text.
     chat: `auto` wraps the prompt as the engine's checkpoint was trained (see `family`);
     or a style or `ChatFormat`.
     common: the other settings of `Judge`.
 
-    Details of a draw: `feedback`, `rule`.
+    Details of a draw: `feedback`, `rule`. Of a judgment: `asked_again`, `forced`, how
+    many draws, where there are any.
 
     Source: Kim et al. (2024), Prometheus, section 3, appendix J; ablation: Table 6;
     sampling and verbalizer: Table 9.
@@ -299,7 +308,9 @@ class Prometheus(Judge):
         low: int | None = None,
         high: int | None = None,
         wording: str = "released",
-        verbalizer: bool = False,
+        verbalizer: bool | str = False,
+        again: int = 0,
+        force: bool = False,
         chat: str | ChatFormat = "auto",
         **common: Any,
     ) -> None:
@@ -308,7 +319,14 @@ class Prometheus(Judge):
         self.reference = reference
         self.feedback = feedback
         self.with_rubric = rubric is not False
-        self.parser = "verbalizer" if verbalizer else "strict"
+        choose("verbalizer", verbalizer, (False, True, "brackets"))
+        self.parser = _READERS[verbalizer]
+        self.again = again
+        self.force = force
+        if not isinstance(again, int) or again < 0:
+            raise ValueError(f"again is {again!r}; a whole number is needed")
+        if again and self.sampling.seed is None:
+            raise ValueError("again needs a seed: without one the same draw is kept")
         if isinstance(rubric, str):
             rubric = Rubric.parse(rubric)
         self.rubric = rubric if isinstance(rubric, Rubric) else None
@@ -432,6 +450,87 @@ class Prometheus(Judge):
         slots = {name: values[name] for name in self.template.variables}
         return self.template.render(**slots)
 
+    def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
+        """The responses' grades; then, where `again` or `force` is set, what could not
+        be read once more.
+
+        Raises: ValueError for `force` where prompts are chats.
+        """
+        requests = [self.request(sample) for sample in samples]
+        if self.force and any(request.prompt is None for request in requests):
+            raise ValueError(
+                "force goes on with the judge's own text, which a chat does not take; "
+                "name the checkpoint's form, such as chat=llama2"
+            )
+        sampling = self.shaped()
+        once = not (self.again or self.force)
+        answers = yield Stage("score", requests, sampling, self.stand_in, last=once)
+        draws = [list(of_request) for of_request in answers]
+        counts: list[dict[str, int]] = [{} for _ in samples]
+        for attempt in range(1, self.again + 1):
+            unread = self._unread(draws, samples)
+            if not unread:
+                break
+            rows = list(dict.fromkeys(row for row, _ in unread))
+            new_seed = dataclasses.replace(
+                sampling, seed=(sampling.seed or 0) + attempt
+            )
+            repeated = [requests[row] for row in rows]
+            answers = yield Stage(f"again {attempt}", repeated, new_seed, self.stand_in)
+            new_draws = dict(zip(rows, answers, strict=True))
+            for row, place in unread:
+                draws[row][place] = new_draws[row][place]
+                counts[row]["asked_again"] = counts[row].get("asked_again", 0) + 1
+        if self.force:
+            yield from self._forced(draws, samples, requests, counts)
+        judgments = []
+        for of_request, sample, count in zip(draws, samples, counts, strict=True):
+            judgment = self.judged(of_request, sample)
+            details = {**judgment.details, **count}
+            judgments.append(dataclasses.replace(judgment, details=details))
+        return judgments
+
+    def _unread(
+        self, draws: Sequence[Sequence[Completion]], samples: Sequence[Sample]
+    ) -> list[tuple[int, int]]:
+        """The places (row, draw) of the draws whose text gives no score."""
+        unread = []
+        for row, (of_request, sample) in enumerate(zip(draws, samples, strict=True)):
+            for place, draw in enumerate(of_request):
+                status = self.read(draw, sample).status
+                if status not in (Status.OK, Status.FAILED):
+                    unread.append((row, place))
+        return unread
+
+    def _forced(
+        self,
+        draws: list[list[Completion]],
+        samples: Sequence[Sample],
+        requests: Sequence[Request],
+        counts: list[dict[str, int]],
+    ) -> Stages[None]:
+        """Ask for the likeliest score after each draw without one, and put it behind
+        the draw's text, in `draws`.
+        """
+        by_scale: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for row, place in self._unread(draws, samples):
+            by_scale.setdefault(self.scale(samples[row]), []).append((row, place))
+        for scale, unread in by_scale.items():
+            continued = []
+            for row, place in unread:
+                text = f"{requests[row].prompt} {draws[row][place].text} [RESULT] "
+                continued.append(Request(prompt=text, id=requests[row].id))
+            scores = tuple(numbers(*scale))
+            greedy = Sampling(choice=scores, max_tokens=max(map(len, scores)) + 1)
+            answers = yield Stage("force", continued, greedy, scores[0])
+            for (row, place), [forced] in zip(unread, answers, strict=True):
+                if forced.error:
+                    draws[row][place] = forced
+                    continue
+                text = f"{draws[row][place].text} [RESULT] {forced.text}"
+                draws[row][place] = dataclasses.replace(forced, text=text)
+                counts[row]["forced"] = counts[row].get("forced", 0) + 1
+
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         """The parser of a feedback with `[RESULT]` and a score; where there is no
         feedback, or JSON is asked for, `rating`.
@@ -447,11 +546,24 @@ class Prometheus(Judge):
         """
         verdict = self.reader(sample)(completion.text)
         if isinstance(verdict, Feedback):
+            if verdict.status is Status.UNPARSED:
+                reason = verdict.reason + self._way_out(completion.text, sample)
+                verdict = dataclasses.replace(verdict, reason=reason)
             return verdict.judgment(feedback=verdict.feedback)
         if self.feedback:
             feedback = schemas.text_of(completion.text, "feedback")
             return verdict.judgment(feedback=feedback)
         return verdict.judgment()
+
+    def _way_out(self, text: str, sample: Sample | None) -> str:
+        """Which setting reads a text that this reader does not; "" where none does."""
+        low, high = self._scale_of(sample)
+        laxer = list(_READERS)[list(_READERS.values()).index(self.parser) + 1 :]
+        for setting in laxer:
+            if read_feedback(text, low, high, _READERS[setting]).ok:
+                name = "yes" if setting is True else setting
+                return f"; read with verbalizer={name}"
+        return ""
 
     def verdicts(self, sample: Sample | None = None) -> dict[str, float]:
         """The scores of a sample's rubric, or of the common scale."""
@@ -505,4 +617,6 @@ class Prometheus(Judge):
             "feedback": self.feedback,
             "scale": f"{self.asked[0]}-{self.asked[1]}" if self.asked else None,
             "parser": self.parser if self.feedback else "rating",
+            "again": self.again or None,
+            "force": self.force or None,
         }

@@ -652,6 +652,11 @@ _MARKS = {  # by mode
     ),
     "strict": re.compile(r"\[RESULT\]", re.I),
 }
+_MARKS["brackets"] = _MARKS["verbalizer"]
+# the score alone in brackets at the end, with the prompt's words about it or without
+_LAST_BRACKETS = re.compile(
+    r"\[\s?(?P<score>\d{1,6})\s?\](?:\s?\([^()\n\d]{0,40}\d+ (?:and|to) \d+\))?[\s.]*\Z"
+)
 _STRICT_SCORE = re.compile(
     r"[ \t]{0,9}\n?[ \t]{0,9}\(?"
     r"(?P<score>\d{1,6})\)?[ \t]{0,9}\.?[ \t]{0,9}(?=\n|\Z|</s>)",
@@ -693,7 +698,8 @@ def feedback(
     up to where a next prompt begins. `mode="strict"` reads `[RESULT]` and an integer
     that ends its line, nothing else. `mode="verbalizer"` also reads "[Score 5]",
     "[RESULT] 4 out of 5", and without any mark the last "Score: 4", "So the overall
-    score is 4" or "I rate it 4/5". Numbers in the feedback never win over a mark.
+    score is 4" or "I rate it 4/5". `mode="brackets"` reads, before those without a
+    mark, a bare "[4]" at the end. Numbers in the feedback never win over a mark.
 
     Returns: `Feedback`; `value` on the scale low to high.
     Raises: ValueError for a bad scale or mode; TypeError where `text` is neither str
@@ -709,7 +715,11 @@ def feedback(
     source = readable(content)
     read, start, end = _last_mark(source, low, high, mode)
     prefix = ""
-    if read is None and mode == "verbalizer":
+    last = _LAST_BRACKETS.search(source) if mode == "brackets" else None
+    if last and not (read and read.ok):
+        read = _within(float(last["score"]), "brackets", low, high, "", "")
+        start, end = last.span()
+    if read is None and mode != "strict":
         verdict, *_ = read_text(source, low, high, None)
         # not a number that only stands alone
         if not verdict.ok or verdict.rule in ("final", "label", "phrase", "form"):

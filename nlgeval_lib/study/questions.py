@@ -7,6 +7,7 @@ does not depend on what its notebook did not use.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nlgeval_lib import files
@@ -31,6 +32,7 @@ def judge_scores(
     engine_settings: Sequence[str] = (),
     store: str | Path = "",
     aspects: Sequence[str] = (),
+    settings: Sequence[str] = (),
 ) -> JudgeScores:
     """The scores of the judge that a catalogue's output reads as `name`, on the
     output's rows.
@@ -46,10 +48,15 @@ def judge_scores(
     engine_settings: further settings of the engine, `NAME=VALUE`.
     store: the folder with completions; "" is the usual one.
     aspects: only the rows of these; none: all.
+    settings: of the evaluator, `NAME=VALUE`, beside those of the catalogue's judge.
     Raises: CatalogueError for an unknown output or judge; ValueError for an unknown
     engine; what the engine raises.
     """
     question = catalogue.load().question(output, name)
+    if settings:
+        judge = question.judge
+        judge = replace(judge, settings=(*judge.settings, *settings))
+        question = replace(question, judge=judge)
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
     folder = Path(store) if store else files.state("completions")

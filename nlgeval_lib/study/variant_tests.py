@@ -46,6 +46,9 @@ class VariantScores:
     lacking: variant -> why it has no scores here, or is not tested.
     route: "run", or "mini" for the miniature judge; "" where no variant has scores.
     coverage: variant -> how many rows have a score, such as "1,198 of 1,200".
+    draws: variant -> how many draws have a score, such as "233 of 960", where a row
+    has several.
+    unread: variant -> why most rows or draws without a score have none.
     signatures: variant -> how its scores were made.
     """
 
@@ -54,18 +57,26 @@ class VariantScores:
     lacking: Mapping[str, str] = field(default_factory=dict)
     route: str = ""
     coverage: Mapping[str, str] = field(default_factory=dict)
+    draws: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
 
     def coverage_table(self) -> pd.DataFrame:
         """A row a variant: `variant`, `scored` (rows with a score) and `why not`, which
-        is empty for a variant that is tested.
+        is empty for a variant that is tested; where there are any, `draws` with a score
+        and why most of those `unread` have none.
         """
         rows = []
         names = (*self.coverage, *self.lacking)
         for name in dict.fromkeys(names):
             count = self.coverage.get(name, "")
             reason = self.lacking.get(name, "")
-            rows.append({"variant": name, "scored": count, "why not": reason})
+            row = {"variant": name, "scored": count}
+            if any(self.draws.values()):
+                row["draws"] = self.draws.get(name, "")
+            if any(self.unread.values()):
+                row["unread"] = self.unread.get(name, "")
+            rows.append(row | {"why not": reason})
         return pd.DataFrame(rows)
 
 
@@ -126,9 +137,13 @@ def on_shared_items(
             lacking[name] = scores.why
     frames = {}
     coverage = {}
+    draws = {}
+    reasons = {}
     signatures = {}
     for name, scores in available.items():
         coverage[name] = scores.coverage
+        draws[name] = _draws_read(scores.frame)
+        reasons[name] = _most_often(scores.frame)
         signatures[name] = scores.signature
         unread = _unread(scores.frame, least_read)
         if unread:
@@ -140,6 +155,8 @@ def on_shared_items(
         lacking=lacking,
         route=next(iter(routes), ""),
         coverage=coverage,
+        draws=draws,
+        unread=reasons,
         signatures=signatures,
     )
     if not frames:
@@ -174,6 +191,22 @@ def _by_keys(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**keys).set_index(list(KEYS))
 
 
+def _draws_read(frame: pd.DataFrame) -> str:
+    """How many draws have a score, such as "233 of 960"; "" where a row has one."""
+    asked = 0
+    missing = 0
+    for details in frame.get("details", ()):
+        asked += details.get("n", 1)
+        missing += details.get("n_missing", 0)
+    return f"{asked - missing:,} of {asked:,}" if asked > len(frame) else ""
+
+
+def _most_often(frame: pd.DataFrame) -> str:
+    """The most frequent reason of rows without a score; "" where all have one."""
+    reasons = frame.loc[frame["value"].isna()].get("reason", pd.Series(dtype=str))
+    return reasons.mode().iloc[0] if len(reasons) else ""
+
+
 def _unread(frame: pd.DataFrame, least: float) -> str:
     """Why a variant with few scores is not tested; "" where it has enough. least: the
     share of rows that must have a score.
@@ -183,8 +216,7 @@ def _unread(frame: pd.DataFrame, least: float) -> str:
     is_enough = not (read == 0 or read < least)
     if is_enough:
         return ""
-    reasons = frame.loc[~has_score, "reason"]
-    reason = reasons.mode().iloc[0]
+    reason = _most_often(frame)
     if read == 0:
         return f"no row has a score; most often: {reason}"
     return (
