@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import papers
+from nlgeval_lib.papers import kinds, shuffling
 
 CASES = Path(__file__).parent / "cases"
 SHAPES = pd.read_csv(CASES / "printed_shapes.csv").set_index(["paper", "table"])
@@ -118,3 +119,35 @@ def test_metrics_of_the_catalogue_are_in_the_list(assumed):
     models = ("bert-base-multilingual-cased", "bart-large-cnn", "bart_score_para")
     more = ("bleurt-base-128", "wmt22-comet-da", "bert-base-uncased", "roberta-large")
     assert [name for name in models + more if name not in listed] == []
+
+
+def test_each_choice_that_fits_is_a_search_that_chance_counts(assumed):
+    """And of those whose recipes are saved, no more were tried than it says."""
+    columns = shuffling.SEARCH_COLUMNS
+    lines = kinds.declared("searched.csv", columns)
+    variants = {line[-1]: int(line[-3]) for line in lines}
+    fitted = assumed.loc[assumed["fits"] == "yes", "choice"]
+    assert set(fitted) <= set(variants)
+    results = CASES.parent.parent / "results"
+    recipes = pd.read_csv(results / "coascore/coascore_table_02__recipes.csv")
+    tried = recipes.groupby("metric").size()
+    assert variants["BLEU of a sentence"] >= tried["BLEU"]
+    assert variants["ROUGE"] >= tried["ROUGE"]
+    assert variants["version and tokens of METEOR"] >= tried["METEOR"]
+    smoothing = pd.read_csv(results / "semscore/semscore_table_01__smoothing.csv")
+    assert variants["smoothing of sentence BLEU (Table 1)"] == len(smoothing)
+    references = pd.read_csv(results / "tigerscore/tigerscore_table_04__references.csv")
+    tried = references.groupby(["task", "metric"])["references"].nunique()
+    assert variants["references that BLEU takes on summaries"] == tried["Summ", "BLEU"]
+
+
+def test_every_search_is_about_printed_numbers():
+    """Each line of `searched.csv` fits a printed number, and two or more were tried."""
+    printed = papers.printed_cells()
+    places = printed[["paper", "table", "row", "column"]].drop_duplicates()
+    for *patterns, tried, over, what in kinds.declared(
+        "searched.csv", shuffling.SEARCH_COLUMNS
+    ):
+        assert int(tried) >= 2 and int(over) >= 1, what
+        rows = places.itertuples(index=False, name=None)
+        assert any(kinds.fits(place, patterns) for place in rows), what

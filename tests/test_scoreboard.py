@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import report
+from nlgeval_lib.papers.counting import UNTOLD
 from nlgeval_lib.report import scoreboard
 from nlgeval_lib.runner import session
 from nlgeval_lib.runner.session import Progress
@@ -64,16 +65,22 @@ def test_every_printed_table_has_a_row_from_the_first_day(here):
 @pytest.mark.parametrize(
     ("values", "status", "counts", "largest", "said"),
     [
-        (dict(BLEU=0.5, ROUGE=0.25), "reproduced", (2, 2), 0.0, ""),
-        (dict(BLEU=0.5051, ROUGE=0.25), "reproduced", (2, 2), 0.0051, ""),
+        (dict(BLEU=0.5, ROUGE=0.25), "undecided", (2, 2), 0.0, UNTOLD),
+        (dict(BLEU=0.5051, ROUGE=0.25), "undecided", (2, 2), 0.0051, UNTOLD),
         (
             dict(BLEU=0.5, ROUGE=0.2),
-            "partly",
+            "undecided",
             (2, 1),
             0.05,
-            "not equal: lexical metrics 1 of 2",
+            f"{UNTOLD}; not equal: lexical metrics 1 of 2",
         ),
-        (dict(BLEU=0.5), "partly", (1, 1), 0.0, "1 missing: needs a judge"),
+        (
+            dict(BLEU=0.5),
+            "undecided",
+            (1, 1),
+            0.0,
+            f"{UNTOLD}; 1 missing: needs a judge",
+        ),
         (
             dict(BLEU=0.4, ROUGE=0.5),
             "differs",
@@ -111,6 +118,36 @@ def test_statuses_by_what_was_compared(here, values, status, counts, largest, sa
     )
 
 
+FIVE = {"BLEU": 0.1, "ROUGE": 0.2, "METEOR": 0.3, "CHRF": 0.4, "TER": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("changed", "route", "status", "said"),
+    [
+        ({}, "public", "reproduced", "5 of 5 equal (chance: 1)"),
+        ({}, "published", "partly", "5 of 5 equal (chance: 1)"),
+        ({"TER": 0.7}, "public", "partly", "4 of 5 equal (chance: 0.8)"),
+        ({"TER": 0.4, "CHRF": 0.5}, "public", "undecided", UNTOLD),
+        ({"TER": 7, "CHRF": 7, "BLEU": 7}, "public", "differs", UNTOLD),
+    ],
+)
+def test_a_status_and_chance_are_decided_together(here, changed, route, status, said):
+    """Five numbers in a column: chance gives three of five in 5.8 % of deals, four in
+    .7 %.
+    """
+    lines = [f"hdeval,table_01,{row},A,accuracy,{x:.2f}" for row, x in FIVE.items()]
+    table = here.root / "data/paper_tables/hdeval/table_01.csv"
+    head = table.read_text().splitlines()[0]
+    table.write_text("\n".join([head, *lines]) + "\n")
+    index = here.root / "data/paper_tables/hdeval/index.csv"
+    index.write_text(index.read_text().replace("First,2", "First,5"))
+    here.output("one")
+    save("one", route=route, **(FIVE | changed))
+    got = row()
+    assert got["status"] == status
+    assert said in got["recomputed_by_kind"] + got["consistent_by_kind"]
+
+
 @pytest.mark.parametrize(
     ("ending", "change", "message"),
     [
@@ -146,8 +183,8 @@ def test_printed_numbers_that_no_table_file_holds_are_not_reproduced(here):
     here.output("one")
     save("one", BLEU=0.5, ROUGE=0.25)
     assert (row()["status"], row()["reason"]) == (
-        "partly",
-        "1 printed numbers are in no output",
+        "undecided",
+        f"{UNTOLD}; 1 printed numbers are in no output",
     )
 
 
@@ -161,8 +198,8 @@ def test_a_stated_reason_stands_also_beside_what_was_compared(here, status):
     here.output("one")
     save("one", BLEU=0.5)
     assert (
-        row()["status"] == "partly"
-        and row()["reason"] == "model X on data Y; 1 missing: needs a judge"
+        row()["status"] == "undecided"
+        and row()["reason"] == f"{UNTOLD}; model X on data Y; 1 missing: needs a judge"
     )
 
 
@@ -224,7 +261,7 @@ def test_mini_results_show_and_those_for_orientation_too_but_neither_counts(here
     ) == (2, 0, 0, "needs GPU")
     assert got["largest_difference"] != got["largest_difference"]
     said = scoreboard.headline(scoreboard.kinds())
-    assert "Of another judge or prompt, without a verdict: lexical metrics 2" in said
+    assert "Of another judge, without a verdict: lexical metrics 2" in said
 
 
 def test_what_is_equal_by_construction_is_in_no_count(here):
@@ -238,7 +275,7 @@ def test_what_is_equal_by_construction_is_in_no_count(here):
     assert (got["construction"], got["recomputed"], got["status"]) == (
         1,
         1,
-        "reproduced",
+        "undecided",
     )
     assert scoreboard.cells().set_index("row").loc["BLEU", "verdict"] == "construction"
     save("one", BLEU=0.4, ROUGE=0.25)
@@ -258,7 +295,7 @@ def test_totals(here):
     assert one == {
         "numbers of": "lexical metrics",
         "printed": 3,
-        "computed here": "1 of 2 equal (chance: 0.5), no more than chance gives",
+        "computed here": f"1 of 2 equal (chance: 0.5), {UNTOLD}",
         "follow from other printed numbers": "",
         "of another judge": 0,
         "equal by construction": 0,
@@ -348,7 +385,7 @@ def test_the_scoreboard_runs_last_and_only_when_a_result_changed(here):
     path.write_text(path.read_text().replace("value=0.5", "value=0.3"))
     assert run().ran == ["two", "scoreboard"]
     assert pd.read_csv(here.result("scoreboard.csv"))["status"].tolist()[:2] == [
-        "partly",
+        "undecided",
         "differs",
     ]
     here.result("scoreboard.md").unlink()

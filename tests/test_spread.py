@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import datasets, papers
+from nlgeval_lib.papers import shuffling
 from nlgeval_lib.papers.comparison import APART, EQUAL, SPREAD
 from nlgeval_lib.study import judged_rows
 from nlgeval_lib.study.scores import JudgeScores
@@ -99,7 +100,9 @@ def test_a_metric_has_no_draws_and_so_no_room():
 
 
 def test_what_shuffling_would_reach_is_what_shuffling_reaches():
-    """The exact rate against printed numbers that are dealt out anew 300 times."""
+    """The exact rate against the best of so many deals as recipes were tried, 150
+    times.
+    """
     printed = papers.load("hdeval", "table_02")
     rouge = printed["row"].str.startswith("ROUGE")
     plain = printed[rouge & (printed["column"] != "average")]
@@ -108,15 +111,58 @@ def test_what_shuffling_would_reach_is_what_shuffling_reaches():
     cells = papers.compare("hdeval", "table_02", ours, route="public")
     cells = cells[cells["ours"].notna()]
     expected = papers.shuffled(cells).sum()
-    pool = printed[printed["column"] != "average"]
+    place = ("hdeval", "table_02", "ROUGE-L", "coherence")
+    variants, over = shuffling.tried_for(*place)
+    assert (variants, over) == (4, 24) and len(cells) == over
+    numbers = printed["number"].to_numpy(dtype=float)
+    is_ours = printed.index.isin(plain.index)
+    columns = printed.groupby(["column", "statistic"]).indices.values()
     rng = np.random.default_rng(0)
     reached = []
-    for _ in range(300):
-        dealt = pool.groupby("statistic")["printed"].transform(rng.permutation)
-        texts = dealt[plain.index]
-        hits = map(papers.agrees, plain["number"], texts)
-        reached.append(sum(hits))
-    assert np.mean(reached) == pytest.approx(expected, rel=0.25)
+    for _ in range(150):
+        counts = np.zeros(variants)
+        for column in columns:
+            for variant in range(variants):
+                dealt = rng.permutation(numbers[column])
+                equal = np.abs(dealt - numbers[column]) <= 0.00051
+                counts[variant] += (equal & is_ours[column]).sum()
+        reached.append(counts.max())
+    assert np.mean(reached) == pytest.approx(expected, rel=0.1)
+
+
+# rate of one recipe, recipes tried, cells that they were compared by
+SEARCHES = [(0.1, 9, 9), (0.05, 24, 1), (0.2, 4, 24), (0.3, 2, 60), (1.0, 5, 3)]
+
+
+@pytest.mark.parametrize(("rate", "variants", "over"), SEARCHES)
+def test_the_best_of_several_recipes_reaches_what_is_reckoned(rate, variants, over):
+    """Against draws; and a count that passes beside it, chance passes in at most one
+    of twenty.
+    """
+    rng = np.random.default_rng(2)
+    best = rng.binomial(over, rate, (40_000, variants)).max(axis=1)
+    expected = shuffling.searched(rate, variants, over)
+    assert best.mean() / over == pytest.approx(expected, abs=0.005)
+    passed = [shuffling.supports(k, over * expected, over) for k in range(over + 1)]
+    assert np.array(passed)[best].mean() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("equal", "expected", "compared", "told"),
+    [
+        (1, 0.09, 1, False),
+        (1, 0.25, 1, False),
+        (2, 0.34, 2, True),
+        (7, 4.1, 13, False),
+        (60, 28, 100, True),
+        (60, 31, 100, False),
+        (0, 0, 5, False),
+    ],
+)
+def test_a_count_supports_only_what_chance_would_hardly_give(
+    equal, expected, compared, told
+):
+    assert shuffling.supports(equal, expected, compared) == told
 
 
 def test_a_judges_draws_reach_the_cell(monkeypatch):

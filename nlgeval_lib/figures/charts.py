@@ -19,6 +19,7 @@ import pandas as pd
 
 from nlgeval_lib import papers
 from nlgeval_lib.figures.style import PALETTE, WIDE, color, cut, new
+from nlgeval_lib.papers.counting import WORDS
 
 _MAX_HEADS = 8  # columns that get a panel each
 
@@ -40,16 +41,14 @@ class _Mark(NamedTuple):
 
 # what a cell is, as `_kinds` says it -> its mark, in the order of drawing
 _MARKS = {
-    "recomputed": _Mark("ours, equal", "o", "equal", False),
-    "consistent": _Mark("equal, from other printed numbers", "s", "sky", False),
-    papers.comparison.SPREAD: _Mark(
-        "ours, within the judge's own spread", "o", "sky", True
-    ),
-    papers.comparison.APART: _Mark("ours, apart", "D", "differs", True),
-    papers.comparison.UNKNOWN: _Mark("ours, spread unknown", "D", "sky", True),
-    "differs": _Mark("ours, differs", "D", "differs", True),
-    "orientation": _Mark("for orientation", "x", "purple", True),
-    "construction": _Mark("equal by construction", "+", "grey", False),
+    "recomputed": _Mark(f"{WORDS['recomputed']}, equal", "o", "equal", False),
+    "consistent": _Mark(f"{WORDS['consistent']}, equal", "s", "sky", False),
+    papers.comparison.SPREAD: _Mark("within the judge's own spread", "o", "sky", True),
+    papers.comparison.APART: _Mark("apart", "D", "differs", True),
+    papers.comparison.UNKNOWN: _Mark("spread unknown", "D", "sky", True),
+    "differs": _Mark("not equal", "D", "differs", True),
+    "orientation": _Mark(WORDS["orientation"], "x", "purple", True),
+    "construction": _Mark(WORDS["construction"], "+", "grey", False),
 }
 # the order of the legend
 _LEGEND = ("printed", *(mark.label for mark in _MARKS.values()), "95 % interval")
@@ -279,7 +278,7 @@ def _outcome(cells: pd.DataFrame, title: str) -> str:
     for count in ("recomputed", "consistent"):
         words = papers.kinds_in_words(tallied, count)
         if words:
-            text += f" {count.capitalize()}: {words}."
+            text += f" {WORDS[count].capitalize()}: {words}."
     return text
 
 
@@ -433,12 +432,12 @@ def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
 # What a share of a bar of the scoreboard counts -> fill, hatch. The shares differ by
 # lightness and pattern, not by hue alone.
 SHARES = {
-    "recomputed, equal": (PALETTE["blue"], ""),
-    "consistent, equal": ("#8EC9EE", ""),
-    "compared, not equal": (PALETTE["orange"], ""),
-    "for orientation": ("#FFFFFF", "//////"),
-    "equal by construction": ("#8C8C8C", ""),
-    "nothing to set beside": ("#F0F0F0", ""),
+    f"{WORDS['recomputed']}, equal": (PALETTE["blue"], ""),
+    f"{WORDS['consistent']}, equal": ("#8EC9EE", ""),
+    "of these two, not equal": (PALETTE["orange"], ""),
+    WORDS["orientation"]: ("#FFFFFF", "//////"),
+    WORDS["construction"]: ("#8C8C8C", ""),
+    WORDS["missing"]: ("#F0F0F0", ""),
 }
 
 

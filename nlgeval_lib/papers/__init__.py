@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         kinds_in_words,
         outcome,
         own_in_words,
+        told_apart,
         verdicts_again,
     )
     from nlgeval_lib.papers.gaps import (
@@ -90,7 +91,7 @@ if TYPE_CHECKING:
         tables,
     )
     from nlgeval_lib.papers.published import Fact, fact, facts
-    from nlgeval_lib.papers.shuffling import shuffled, supports
+    from nlgeval_lib.papers.shuffling import shuffled
     from nlgeval_lib.papers.spread import own_sd, reach
 
 # module -> its names, which are loaded when they are first used
@@ -122,6 +123,7 @@ _MODULES = {
         "kinds_in_words",
         "outcome",
         "own_in_words",
+        "told_apart",
         "verdicts_again",
     ),
     "gaps": (
@@ -156,7 +158,7 @@ _MODULES = {
         "fact",
         "facts",
     ),
-    "shuffling": ("shuffled", "supports"),
+    "shuffling": ("shuffled",),
     "spread": (
         "own_sd",
         "reach",
@@ -229,8 +231,8 @@ __all__ = [
     "reach",
     "recomputed",
     "shuffled",
-    "supports",
     "tables",
+    "told_apart",
     "tried",
     "verdict",
     "verdicts_again",

@@ -1,14 +1,15 @@
 """What became of printed numbers, counted by kind: never a total without its kinds.
 
-*Recomputed*: from public data, also the authors', or by running the judge (routes
-`public` and `run`). *Consistent*: follows from other printed numbers (route
-`published`). *For orientation*: outputs of another judge, prompt or run (route
-`recorded`), which get no verdict. Beside each count stands what shuffled numbers would
-reach (`papers.shuffling`).
+A printed number is *computed here* (`recomputed` in files: from public data, also the
+authors', or by running the judge; routes `public` and `run`), or ours *follows from
+other printed numbers* (`consistent`; route `published`), or it is *of another judge*,
+prompt or run (`orientation`; route `recorded`), which gets no verdict; or it is *equal
+by construction*, or there is *nothing here*. `WORDS` has these names, and readers meet
+no others. Beside each count stands what chance would reach (`papers.shuffling`).
 
 `counts` gives the numbers of some cells, `by_kind` and `by_method` a row for each kind
-or method, `in_words` and its relatives sentences; `verdicts_again` checks what was
-saved.
+or method, `told_apart` whether a count is more than chance, `in_words` and its
+relatives sentences; `verdicts_again` checks what was saved.
 """
 
 from __future__ import annotations
@@ -52,6 +53,16 @@ COUNTS = (
     "missing",
 )
 _CELL = ["paper", "table", *KEY]  # what names a printed number
+# what a reader meets for each count, everywhere the same
+WORDS = {
+    "recomputed": "computed here",
+    "consistent": "follow from other printed numbers",
+    ORIENTATION: "of another judge",
+    CONSTRUCTION: "equal by construction",
+    MISSING: "nothing here",
+}
+# what is said of a count that chance could give
+UNTOLD = "not told apart from chance"
 # kinds of rows, as they are called in a sentence
 PLURALS = {
     OWN: "own method",
@@ -211,13 +222,14 @@ def in_words(cells: pd.DataFrame) -> str:
             untested.append(f"{PLURALS[row['kind']]} ({row['printed']})")
     if untested:
         sentences.append(f"Not tested: {', '.join(untested)}.")
-    consistent = kinds_in_words(by_kind(cells).to_dict("records"), "consistent")
-    if consistent:
-        sentences.append(f"Consistent with other printed numbers: {consistent}.")
+    following = kinds_in_words(by_kind(cells).to_dict("records"), "consistent")
+    if following:
+        sentences.append(f"{WORDS['consistent'].capitalize()}: {following}.")
     sentences.append(_oriented(cells))
     fixed = int((cells["verdict"] == CONSTRUCTION).sum())
     if fixed:
-        sentences.append(f"Equal by construction, not counted: {fixed}.")
+        words = WORDS[CONSTRUCTION].capitalize()
+        sentences.append(f"{words}, not counted: {fixed}.")
     return " ".join(filter(None, sentences))
 
 
@@ -248,10 +260,22 @@ def own_in_words(cells: pd.DataFrame) -> str:
     return f"{name}'s own rows: not tested (0 of {printed}; needs {needed})."
 
 
+def told_apart(counted: Mapping[str, Any], count: str) -> bool:
+    """Whether as many numbers are equal, or within the judge's own spread, as chance
+    would hardly give (`shuffling.supports`).
+
+    counted: a mapping with COUNTS.
+    count: "recomputed" or "consistent".
+    """
+    equal = counted.get(f"{count}_equal", 0) + counted.get(f"{count}_spread", 0)
+    expected = counted.get(f"{count}_shuffled", 0)
+    return supports(equal, expected, counted.get(count, 0))
+
+
 def outcome(counted: Mapping[str, Any], count: str) -> str:
     """One count in words: `30 of 30 equal (chance: 1.2)`.
 
-    Where shuffled numbers come near, it is said that the count is no support.
+    Where chance could give it, that is said: the count is no support.
 
     counted: a mapping with COUNTS.
     count: "recomputed" or "consistent".
@@ -270,8 +294,8 @@ def outcome(counted: Mapping[str, Any], count: str) -> str:
     if equal + near == 0:
         return words
     words += f" (chance: {expected:.2g})"
-    if not supports(equal + near, expected):
-        words += ", no more than chance gives"
+    if not told_apart(counted, count):
+        words += f", {UNTOLD}"
     return words
 
 
@@ -300,7 +324,8 @@ def _oriented(cells: pd.DataFrame) -> str:
         words.append(f"{method} {len(of_method)}, {gap:.2g} away at the median")
     if not words:
         return ""
-    return f"For orientation, without a verdict: {'; '.join(words)}."
+    beginning = WORDS[ORIENTATION].capitalize()
+    return f"{beginning}, prompt or run, without a verdict: {'; '.join(words)}."
 
 
 def verdicts_again(cells: pd.DataFrame) -> pd.Series:

@@ -76,7 +76,7 @@ def _kind_of(
     the file's time.
     """
     for *patterns, kind, method in _read_lines(path, _KIND_COLUMNS, modified):
-        if _fits(place, patterns):
+        if fits(place, patterns):
             return kind, method
     raise ValueError(f"{keys_in_words([place])} has no kind; add a line to {path}")
 
@@ -88,8 +88,8 @@ def own_method(paper: str, table: str = "*") -> tuple[str, str]:
     Returns: two texts, such as ("SemScore", "the weights of all-mpnet-base-v2").
     Raises: ValueError where `own_methods.csv` has no line for the paper.
     """
-    for *patterns, method, needs in _lines("own_methods.csv", _NEEDS_COLUMNS):
-        if _fits((paper, table), patterns):
+    for *patterns, method, needs in declared("own_methods.csv", _NEEDS_COLUMNS):
+        if fits((paper, table), patterns):
             return method, needs
     raise ValueError(
         f"{paper} has no own method; add a line to {folder() / 'own_methods.csv'}"
@@ -132,8 +132,8 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
     """
     cell = (paper, table, row, column)
     # What is declared goes before what names and numbers tell.
-    for *patterns, evidence, _ in _lines("evidence.csv", _EVIDENCE_COLUMNS):
-        if _fits(cell, patterns):
+    for *patterns, evidence, _ in declared("evidence.csv", _EVIDENCE_COLUMNS):
+        if fits(cell, patterns):
             return evidence
     kind, _ = kind_of(*cell)
     if statistic.startswith("count") or kind == COUNT:
@@ -205,14 +205,14 @@ def own_numbers(paper: str, table: str) -> int:
     return of_own_method
 
 
-def _fits(cell: tuple[str, ...], patterns: list[str]) -> bool:
+def fits(cell: tuple[str, ...], patterns: list[str]) -> bool:
     """Whether each name of a cell fits its pattern, in which a star stands for any
     text.
     """
     return all(map(fnmatchcase, cell, patterns))
 
 
-def _lines(name: str, columns: tuple[str, ...]) -> list[list[str]]:
+def declared(name: str, columns: tuple[str, ...]) -> list[list[str]]:
     """The rows of one of the three files."""
     path = folder() / name
     return _read_lines(path, columns, _modified(path))

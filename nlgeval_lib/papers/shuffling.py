@@ -1,11 +1,17 @@
-"""What a count would be if the printed numbers were dealt out anew: how many cells
-would be equal on average.
+"""What chance would reach of a count: how many cells would be equal if the printed
+numbers were dealt out anew, and the search for a recipe counted in.
 
-The printed numbers of a table change places among the cells of one statistic, averages
-among averages. The rate of each cell is worked out exactly; nothing is drawn.
+The printed numbers of one column change places, those of one statistic among
+themselves. That is harder than a whole table: a column holds numbers of one task, which
+lie near each other and are few. A number that stands alone in its column could be
+nothing else, so its rate is 1.
 
-A table of few distinct numbers, or of few digits, lets many cells be equal by chance.
-`shuffled` gives the rate of each cell, `supports` says what a count is worth beside it.
+A recipe that was chosen among several because it gave the most equal numbers had as many
+chances: `data/paper_tables/searched.csv` says how many, and over how many cells they
+were compared. Each rate is worked out exactly; nothing is drawn.
+
+`shuffled` gives the rate of each cell, `searched` what the best of several recipes
+would reach, `supports` says what a count is worth beside it.
 """
 
 from __future__ import annotations
@@ -19,12 +25,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from nlgeval_lib.papers.comparison import TWICE, habits_of
-from nlgeval_lib.papers.kinds import is_average
+from nlgeval_lib.papers.kinds import declared, fits
 from nlgeval_lib.papers.numbers import TOLERANCE, parse
 from nlgeval_lib.papers.printed_tables import folder, load
 from nlgeval_lib.papers.spread import reach
 
-NEAR = 0.5  # shuffled numbers that reach so large a share of a count leave no support
+NEAR = 0.5  # chance that reaches so large a share of a count leaves no support
+LEVEL = 0.05  # nor does a count that chance reaches more often than this
+# of searched.csv: a place, in which a star stands for any text; how many recipes were
+# tried; over how many cells they were compared; the choice that was made
+SEARCH_COLUMNS = ("paper", "table", "row", "column", "variants", "over", "what")
 
 
 class _Pool(NamedTuple):
@@ -45,11 +55,11 @@ class _Pool(NamedTuple):
 
 def shuffled(cells: pd.DataFrame) -> pd.Series:
     """How likely each cell would be equal, or within the judge's own spread, if any
-    printed number of its table, statistic and sort of column could stand in its place.
+    printed number of its column and statistic could stand in its place.
 
     cells: as `compare` gives them, with a number of ours each.
     Returns: a share in [0, 1] a cell, on the index of `cells`; the sum over cells is
-    what a count would be on average.
+    what a count would be on average. The search for a recipe is in it.
     """
     rates = []
     modified: dict[tuple[str, str], int] = {}
@@ -59,29 +69,25 @@ def shuffled(cells: pd.DataFrame) -> pd.Series:
         if table not in modified:
             path = folder() / cell.paper / f"{cell.table}.csv"
             modified[table] = path.stat().st_mtime_ns
-        # Averages change places with averages alone.
-        average = is_average(cell.row, cell.column)
-        pool = _pool(*table, cell.statistic, average, modified[table])
+        pool = _pool(*table, cell.column, cell.statistic, modified[table])
         # Only a run of the judge may be equal by its own spread.
         own_sd = float(cell.own_sd) if cell.route == "run" else None
-        rates.append(_share(float(cell.ours), pool, own_sd))
+        rate = _share(float(cell.ours), pool, own_sd)
+        variants, over = tried_for(cell.paper, cell.table, cell.row, cell.column)
+        rates.append(searched(rate, variants, over))
     return pd.Series(rates, cells.index, dtype=float)
 
 
 @functools.lru_cache(maxsize=4096)
-def _pool(
-    paper: str, table: str, statistic: str, average: bool, modified: int
-) -> _Pool:
-    """The numbers of a table's cells of one statistic.
+def _pool(paper: str, table: str, column: str, statistic: str, modified: int) -> _Pool:
+    """The numbers of a column that are of one statistic.
 
-    average: whether those of averages are wanted, or those of the others.
     modified: the file's time, so that a changed file is read anew.
     """
     frame = load(paper, table)
-    frame = frame[frame["number"].notna() & (frame["statistic"] == statistic)]
-    pairs = zip(frame["row"], frame["column"], strict=True)
-    alike = [is_average(row, column) == average for row, column in pairs]
-    numbers = [parse(text) for text in frame.loc[alike, "printed"]]
+    is_alike = (frame["column"] == column) & (frame["statistic"] == statistic)
+    alike = frame.loc[is_alike & frame["number"].notna(), "printed"]
+    numbers = [parse(text) for text in alike]
     return _Pool(
         values=np.array([float(number) for number in numbers]),
         rooms=np.array([float(TOLERANCE * number.unit) for number in numbers]),
@@ -110,15 +116,65 @@ def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
     return float(equal.mean())
 
 
-def supports(equal: float, expected: float) -> bool:
-    """Whether a count says more than shuffled numbers would: not where these reach half
-    of it.
+# -- the search for a recipe
 
-    equal: cells that are equal.
-    expected: how many shuffled numbers would be, on average.
+
+def tried_for(paper: str, table: str, row: str, column: str) -> tuple[int, int]:
+    """How many recipes were tried for a cell, and over how many cells they were
+    compared.
+
+    Returns: 1 and 1 where none was searched. Of several choices every combination
+    counts as tried, and the fewest cells: chance is rather too large than too small.
+    """
+    variants = 1
+    fewest = []
+    for *patterns, tried, over, _ in declared("searched.csv", SEARCH_COLUMNS):
+        if fits((paper, table, row, column), patterns):
+            variants *= int(tried)
+            fewest.append(int(over))
+    return variants, min(fewest, default=1)
+
+
+@functools.lru_cache(maxsize=65536)
+def searched(rate: float, variants: int, over: int) -> float:
+    """What share of its cells the best of several recipes would have equal by chance.
+
+    rate: the share of one recipe, in [0, 1].
+    variants: how many recipes were tried, each as good as dealt out anew.
+    over: how many cells the recipe was chosen by.
+    Returns: the expected largest of so many binomial counts, as a share; `rate` for one
+    variant.
 
     Example:
-    >>> supports(30, 1.2), supports(4, 2.5)
-    (True, False)
+    >>> searched(0.1, 1, 9), round(searched(0.1, 2, 1), 2), round(searched(0.1, 9, 9), 2)
+    (0.1, 0.19, 0.28)
     """
-    return equal > 0 and expected < NEAR * equal
+    from scipy.stats import binom
+
+    if variants == 1:
+        return rate
+    # The largest count is above k unless all of them are at most k.
+    at_most = binom.cdf(np.arange(over), over, rate)
+    return float(np.sum(1 - at_most**variants) / over)
+
+
+def supports(equal: float, expected: float, compared: float) -> bool:
+    """Whether a count can be told from chance: chance reaches less than half of it on
+    average, and all of it in at most one of twenty deals.
+
+    equal: cells that are equal.
+    expected: how many would be by chance, on average.
+    compared: how many could be.
+
+    Example:
+    >>> supports(30, 1.2, 30), supports(4, 2.5, 8), supports(1, 0.2, 1)
+    (True, False, False)
+    """
+    from scipy.stats import binom
+
+    if equal <= 0 or expected >= NEAR * equal:
+        return False
+    # Rates that differ from cell to cell reach a count so far above their sum no more
+    # often than their mean does (Hoeffding 1956).
+    rate = min(1.0, expected / compared)
+    return bool(binom.sf(equal - 1, compared, rate) <= LEVEL)

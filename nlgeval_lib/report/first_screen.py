@@ -16,6 +16,7 @@ import pandas as pd
 
 from nlgeval_lib import papers
 from nlgeval_lib.names import p_in_words
+from nlgeval_lib.papers.counting import UNTOLD, WORDS
 from nlgeval_lib.report import tables
 
 # A method whose numbers come out in so large a share shows that the data are the same.
@@ -114,13 +115,13 @@ def by_kind(cells: pd.DataFrame) -> tables.Table:
             {
                 "numbers of": name,
                 "printed": int(row["printed"]),
-                "computed here": _some(row, "recomputed"),
-                "follow from other printed numbers": _some(row, "consistent"),
-                "computed with another judge or prompt": oriented or "–",
+                WORDS["recomputed"]: _some(row, "recomputed"),
+                WORDS["consistent"]: _some(row, "consistent"),
+                WORDS["orientation"]: oriented or "–",
             }
         )
     frame = pd.DataFrame(lines)
-    always = ("numbers of", "printed", "computed here")
+    always = ("numbers of", "printed", WORDS["recomputed"])
     empty = []
     for name in frame:
         if name not in always and set(frame[name]) == {"–"}:
@@ -143,48 +144,66 @@ _SUMS = (
 
 
 def _some(row: Mapping[str, float], count: str) -> str:
-    """`28 of 30 equal (by chance: 1.1 of 30)`; a dash for none.
+    """`28 of 30 equal (chance: 1.1)`; a dash for none.
 
     count: "recomputed" or "consistent".
     """
-    number = int(row[count])
-    if not number:
-        return "–"
-    words = f"{int(row[f'{count}_equal'])} of {number} equal"
-    if row.get(f"{count}_spread"):
-        words += f", {int(row[f'{count}_spread'])} within the judge's own spread"
-    return f"{words} (by chance: {row[f'{count}_shuffled']:.2g} of {number})"
+    return papers.outcome(row, count) if row[count] else "–"
 
 
 def supported(cells: pd.DataFrame) -> str:
     """What the numbers computed here support, in sentences.
 
-    Equal numbers support something only where they are more than chance would give
-    (`papers.supports`). Where nothing does, it is said how near the numbers are.
+    Equal numbers support something only where their kind's count can be told apart
+    from chance (`papers.told_apart`), as a status of the scoreboard does. Where none
+    can, it is said how near the numbers are.
 
     cells: of one paper, as `papers.compare` gives them.
     """
-    sentences = _supported_methods(cells)
-    own_counts = papers.counts(cells[cells["kind"] == papers.OWN])
-    equal = own_counts["consistent_equal"]
-    if papers.supports(equal, own_counts["consistent_shuffled"]):
-        sentences.append(
-            f"The paper's arithmetic on its own method: {_FOLLOWING} matches them, "
-            f"{equal} of {own_counts['consistent']} equal."
-        )
+    told: dict[str, list[dict[str, Any]]] = {"recomputed": [], "consistent": []}
+    for row in papers.by_kind(cells).to_dict("records"):
+        for count, rows in told.items():
+            if papers.told_apart(row, count):
+                rows.append(row)
+    sentences = []
+    if told["recomputed"]:
+        kinds = [row["kind"] for row in told["recomputed"]]
+        sentences = _supported_methods(cells[cells["kind"].isin(kinds)])
+        if not sentences:
+            words = papers.kinds_in_words(told["recomputed"], "recomputed")
+            sentences.append(f"Taken together: {words}.")
+    for row in told["consistent"]:
+        if row["kind"] == papers.OWN:
+            sentences.append(
+                f"The paper's arithmetic on its own method: {_FOLLOWING} matches them, "
+                f"{row['consistent_equal']} of {row['consistent']} equal."
+            )
     if sentences:
         return " ".join(sentences)
-    # No method has support: perhaps the arithmetic of the whole table does.
+    return _without_methods(cells, told["consistent"])
+
+
+def _without_methods(cells: pd.DataFrame, told: list[dict[str, Any]]) -> str:
+    """What is supported where no method is: the table's arithmetic, or nothing.
+
+    told: kinds whose numbers follow from other printed ones, more than by chance.
+    """
     counted = papers.counts(cells)
-    if papers.supports(counted["consistent_equal"], counted["consistent_shuffled"]):
-        return (
-            f"The table's arithmetic: {_FOLLOWING} matches them, "
-            f"{counted['consistent_equal']} of {counted['consistent']} equal. No "
-            "number was computed here from texts."
-        )
-    if counted["recomputed"]:
-        return f"Nothing: no more numbers are equal than by chance. {_distance(cells)}"
-    return "Nothing: no number of this table was computed here from texts."
+    more = ""
+    if not counted["recomputed"]:
+        more = "No number was computed here from public data."
+    elif counted["recomputed_equal"] < counted["recomputed"]:
+        more = _distance(cells)
+    if told:
+        words = papers.kinds_in_words(told, "consistent")
+        text = f"The table's arithmetic: {_FOLLOWING} matches them, {words}."
+    elif counted["recomputed_equal"] + counted["consistent_equal"]:
+        text = f"Nothing: the equal numbers are {UNTOLD}."
+    elif counted["recomputed"]:
+        text = "Nothing: no number that was computed here is equal."
+    else:
+        text = "Nothing."
+    return f"{text} {more}".strip()
 
 
 def _distance(cells: pd.DataFrame) -> str:
@@ -212,7 +231,7 @@ def _supported_methods(cells: pd.DataFrame) -> list[str]:
     not_computed: dict[str, int] = {}
     for row in papers.by_method(cells).to_dict("records"):
         equal, tested_here = _equal(row)
-        if not tested_here or not papers.supports(equal, row["recomputed_shuffled"]):
+        if not papers.told_apart(row, "recomputed"):
             continue
         words = f"{row['method']} {equal} of {tested_here}"
         if kinds[row["method"]] in ("human", "count"):
@@ -232,7 +251,7 @@ def _supported_methods(cells: pd.DataFrame) -> list[str]:
         )
     if partly:
         sentences.append(
-            f"In part: {', '.join(partly)} equal, more than by chance; why the others "
+            f"In part: {', '.join(partly)} equal, told apart from chance; why the others "
             "differ is noted below the table."
         )
     if not_computed:
@@ -289,7 +308,7 @@ def unsupported(cells: pd.DataFrame) -> str:
     too_few: list[str] = []
     for row in papers.by_method(cells).to_dict("records"):
         equal, tested_here = _equal(row)
-        if not tested_here or papers.supports(equal, row["recomputed_shuffled"]):
+        if not tested_here or papers.told_apart(row, "recomputed"):
             continue
         words = f"{row['method']} ({equal} of {tested_here} equal)"
         if equal > tested_here / 2:
@@ -302,12 +321,10 @@ def unsupported(cells: pd.DataFrame) -> str:
             f"{', '.join(different)}."
         )
     if too_few:
-        sentences.append(
-            f"So few numbers are equal that it could be chance: {', '.join(too_few)}."
-        )
+        sentences.append(f"Equal, but {UNTOLD}: {', '.join(too_few)}.")
     distances = []
-    oriented = cells[cells["verdict"] == "orientation"]
-    for method, part in oriented.groupby("method", sort=False):
+    of_another = cells[cells["verdict"] == papers.comparison.ORIENTATION]
+    for method, part in of_another.groupby("method", sort=False):
         gap = part["difference"].abs().median()
         distances.append(f"{method} {gap:.2g}")
     if distances:

@@ -27,6 +27,7 @@ import pandas as pd
 from nlgeval_lib import datasets, files, papers
 from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import EngineError
+from nlgeval_lib.papers.counting import WORDS
 from nlgeval_lib.report import (
     answers,
     claims_page,
@@ -534,14 +535,14 @@ def _counted(record: Mapping[str, Any]) -> str:
     for count in ("recomputed", "consistent"):
         words = papers.kinds_in_words(rows, count)
         if words:
-            parts.append(f"{count}: {words}")
+            parts.append(f"{WORDS[count]}: {words}")
     return "; ".join(parts)
 
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard's columns that fit a page."""
     aside = [
-        "of another judge",
+        WORDS["orientation"],
         "largest difference",
         "route",
         "saved",

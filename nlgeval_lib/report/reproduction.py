@@ -2,7 +2,7 @@
 hard, in the headings of the ML Reproducibility Challenge and of QRA++.
 
 `markdown` joins fixed paragraphs (below) with what the results say: `recomputed`
-chooses the numbers that were tested, `table` measures them by printed table and kind.
+chooses the numbers that were computed here, `table` measures them by printed table and kind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pandas as pd
 
 from nlgeval_lib import files, papers
 from nlgeval_lib.papers import agreement, numbers
-from nlgeval_lib.papers.counting import PLURALS, ROUTES
+from nlgeval_lib.papers.counting import PLURALS, ROUTES, WORDS
 from nlgeval_lib.prompts import printed
 from nlgeval_lib.report.claims_page import COUNTS as CLAIM_COLUMNS
 from nlgeval_lib.report.tables import titled
@@ -32,16 +32,16 @@ from the papers; the statistics are held against scipy, sacrebleu, nlpstats and 
 papers' printed numbers in the tests. Prompts: the papers' own, {prompts}. Outputs,
 ratings and splits: the published ones, wherever there are any.
 
-Where a paper is silent, `data/assumed.csv` says what was taken: {assumed}. Counts of equal
-numbers are therefore counts after fitting, and chance is reckoned without that search."""
+Where a paper is silent, `data/assumed.csv` says what was taken: {assumed}.
+{fitted} The variants are listed in `data/paper_tables/searched.csv`."""
 _COMPARED = """\
 *Equal* is within 0.51 of the last printed digit, or by a rounding habit of the paper that
 `data/paper_tables/rounding.csv` names. *By chance* is how many would be equal on average,
-were the table's printed numbers dealt out anew. CV\\* is the coefficient of variation of
+were the printed numbers of each column dealt out anew. CV\\* is the coefficient of variation of
 the printed number and ours, in per cent, corrected for a sample of two (Belz 2022): type
 I of QRA++. It assumes a scale with a true zero; a correlation near 0 makes it large, and
-there the plain difference says more. Pearson's r of printed and recomputed numbers, of a
-table with five or more, is type II. The papers print no labels of items that could be
+there the plain difference says more. Pearson's r of printed numbers and ours, of a table
+with five or more, is type II. The papers print no labels of items that could be
 compared (type III). Findings (type IV) are below."""
 _FINDINGS = """\
 The claims of the papers are held against the numbers that they print. This tests no
@@ -59,7 +59,7 @@ within inputs; the arithmetic of the printed tables; the prompts."""
 _HARD = """\
 The papers seldom say at which level they correlate, which references a metric takes, how
 ties, answers that could not be read and rounding are treated. The judges' own scores were
-seldom published, so that no number of the methods themselves can be recomputed without
+seldom published, so that few numbers of the methods themselves can be computed without
 their weights and a GPU, an API, or ratings and outputs that are not public."""
 _UNTRIED = """\
 Judges that are served by an API, for want of a key. Models of 7 billion parameters and
@@ -83,7 +83,9 @@ def markdown(
     claims: a row a claim, as the output of the claims saves them; may be empty.
     titles: each paper's name.
     """
-    methods = _METHODS.format(prompts=_prompts(), assumed=_assumed())
+    methods = _METHODS.format(
+        prompts=_prompts(), assumed=_assumed(), fitted=after_fitting()
+    )
     parts = [
         "# Reproduction report",
         "## Scope",
@@ -113,7 +115,7 @@ def markdown(
 
 
 def recomputed(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells with a printed number and one that was recomputed: one a printed
+    """The cells with a printed number and one that was computed here: one a printed
     number, runs before public data.
 
     cells: as `scoreboard.cells` gives them.
@@ -139,7 +141,7 @@ def _value(text: object) -> float:
 
 
 def table(cells: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """A row a printed table and kind: how many numbers were recomputed, how near they
+    """A row a printed table and kind: how many numbers were computed here, how near they
     are, and their correlation; and a row a paper. Markdown.
 
     cells: as `scoreboard.cells` gives them. titles: each paper's name.
@@ -167,7 +169,7 @@ def table(cells: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def _row(label: str, kind: str, part: pd.DataFrame, chance: float) -> dict[str, str]:
-    """The row of some recomputed numbers.
+    """The row of some numbers that were computed here.
 
     label: the table's name. kind: theirs, in the plural. part: as `recomputed` gives
     them. chance: how many would be equal by chance.
@@ -179,7 +181,7 @@ def _row(label: str, kind: str, part: pd.DataFrame, chance: float) -> dict[str, 
     return {
         "table": label,
         "numbers of": kind,
-        "recomputed": str(len(part)),
+        WORDS["recomputed"]: str(len(part)),
         "equal": str(equal),
         "by chance": f"{chance:.1f}",
         "median CV\\*": _number(near.median, 2),
@@ -200,7 +202,9 @@ def _own_methods(cells: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str
         name, _ = papers.own_method(paper)
         is_own = (tested["paper"] == paper) & (tested["kind"] == papers.OWN)
         printed_count = f"{len(own_cells)} printed numbers of {name} itself"
-        line = f"- {titles[paper]}: {is_own.sum()} of the {printed_count} recomputed."
+        line = (
+            f"- {titles[paper]}: {is_own.sum()} of the {printed_count} computed here."
+        )
         if not is_own.any():
             line += f" A test needs {_needs(paper, own_cells)}."
         yield line
@@ -222,14 +226,14 @@ def _all_numbers(cells: pd.DataFrame) -> str:
     in_no_output = total - counts["printed"]
     missing = in_no_output + counts["missing"]
     return (
-        f"Of {total:,} printed numbers {counts['recomputed']:,} were recomputed here "
-        f"({counts['recomputed_equal']:,} equal), none of a paper's own method unless "
-        f"a row says so. {counts['consistent']:,} follow from other numbers that the "
-        f"same paper prints ({counts['consistent_equal']:,} equal), which tests no method. "
-        f"Beside {counts['orientation']:,} stands what another judge or prompt gives, "
-        f"without a verdict; {counts['construction']:,} are equal whatever was "
-        f"measured; for {missing:,} there is nothing. [The scoreboard](scoreboard.md) "
-        "has them by table."
+        f"Of {total:,} printed numbers {counts['recomputed']:,} were "
+        f"{WORDS['recomputed']} ({counts['recomputed_equal']:,} equal). "
+        f"{counts['consistent']:,} {WORDS['consistent']} "
+        f"({counts['consistent_equal']:,} equal), which tests no method. Beside "
+        f"{counts['orientation']:,} stands a number {WORDS['orientation']}, without a "
+        f"verdict; {counts['construction']:,} are {WORDS['construction']}; for "
+        f"{missing:,} there is {WORDS['missing']}. [The scoreboard](scoreboard.md) has "
+        "them by table."
     )
 
 
@@ -243,17 +247,36 @@ def _prompts() -> str:
     )
 
 
+def after_fitting() -> str:
+    """That counts of equal numbers are after fitting, with how many choices were fitted,
+    in one sentence; empty where nothing was assumed.
+    """
+    choices = _choices()
+    if choices.empty:
+        return ""
+    fitted = int((choices["fits"] == "yes").sum())
+    return (
+        f"Counts are after fitting: {fitted} of {len(choices)} choices where a paper "
+        "is silent were taken because they give the most equal numbers, and chance "
+        "counts each variant that was tried."
+    )
+
+
 def _assumed() -> str:
     """How many choices were made where a paper is silent, and how many were tried, in
     words.
     """
-    choices = pd.read_csv(files.data() / "assumed.csv", keep_default_na=False)
+    choices = _choices()
     untried = int((choices["tried"] == "not tried").sum())
-    fitted = int((choices["fits"] == "yes").sum())
-    return (
-        f"{len(choices)} choices, {untried} of them without a trial of others, and "
-        f"{fitted} taken because they give the most equal numbers"
-    )
+    return f"{len(choices)} choices, {untried} of them without a trial of others"
+
+
+def _choices() -> pd.DataFrame:
+    """The choices where a paper is silent; no row without a file."""
+    path = files.data() / "assumed.csv"
+    if not path.is_file():
+        return pd.DataFrame()
+    return pd.read_csv(path, keep_default_na=False)
 
 
 def _evidence(claims: pd.DataFrame) -> str:

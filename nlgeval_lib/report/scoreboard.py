@@ -3,11 +3,12 @@ equal, and why the others are not.
 
 A row's status follows from its printed numbers (those of `data/paper_tables`):
 
-- `reproduced`: every printed number was compared (*recomputed* or *consistent*, see
-`papers.comparison`), and is equal;
-- `partly`: at least half of the compared numbers are equal, or within the judge's own
-spread, but not all are equal;
-- `differs`: numbers were compared, and fewer than half of them are;
+- `reproduced`: every printed number was computed here, and is equal;
+- `partly`: at least half of the compared numbers (computed here, or from other printed
+numbers) are equal, or within the judge's own spread;
+- `undecided`: so they are, but no kind's count can be told apart from chance, which
+`reproduced` and `partly` need (`papers.told_apart`);
+- `differs`: numbers were compared, and fewer than half of them are equal;
 - `needs GPU`, `no public data`: no number could be compared, for the reason given in
 `notebooks/catalogue.toml`;
 - `no numbers`: a prompt, a text, a diagram, or a figure of unlabelled curves or bars
@@ -34,7 +35,7 @@ import pandas as pd
 
 from nlgeval_lib import files, papers, used_code
 from nlgeval_lib.names import counted_noun
-from nlgeval_lib.papers.counting import PLURALS
+from nlgeval_lib.papers.counting import PLURALS, UNTOLD, WORDS
 from nlgeval_lib.prompts import printed as printed_prompts
 from nlgeval_lib.report import (
     answers,
@@ -82,7 +83,7 @@ COLUMNS = (
     "notebook",
 )
 # The statuses of a printed table that has numbers to compare.
-COMPARED = ("reproduced", "partly", "differs")
+COMPARED = ("reproduced", "partly", "undecided", "differs")
 # The order in which a table's routes are named.
 _ROUTES = ("run", "public", "published", "recorded", "mini")
 # How the counts are to be read, on the scoreboard's page and in the site.
@@ -91,20 +92,22 @@ READING = (
     "method, its ablation, another LLM judge, a learned metric, a lexical metric, "
     "human, or a count. Tested means computed here: from public data, or by running "
     "the judge; what a paper's authors published of their own judge's outputs is "
-    "public data. What follows from other numbers that the paper prints tests no "
-    "method. Of another judge, prompt or run the distance is shown and "
-    "no verdict is given. A run stands beside what was derived or recorded, and such a "
-    "number is in both counts. Equal is within 0.51 of the last printed digit, or by a "
-    "rounding habit of the paper that data/paper_tables/rounding.csv names with its "
-    "evidence. A run of the paper's judge that is not equal is within the judge's own "
-    "spread where it is no farther from the printed number than 95 % of pairs of runs "
-    "of one judge lie apart, and half a step of the last printed digit; else apart. "
-    "Chance: how many would be equal on average, were the printed numbers of a table "
-    "dealt out anew among the cells of one statistic; where that comes near a count, "
-    "the count is no support. Equal by construction, whatever was measured: counted in "
-    "none, named in data/paper_tables/by_construction.csv. Of the equal recomputed "
-    "numbers it is said what they are: distinct ones, reprints of another table's, "
-    "averages of others, sizes, values of a single example."
+    "public data. What follows from other printed numbers tests no method. Of another "
+    "judge, prompt or run the distance is shown and no verdict is given. A run stands "
+    "beside what was derived or recorded, and such a number is in both counts. Equal "
+    "is within 0.51 of the last printed digit, or by a rounding habit of the paper "
+    "that data/paper_tables/rounding.csv names with its evidence. A run of the "
+    "paper's judge that is not equal is within the judge's own spread where it is no "
+    "farther from the printed number than 95 % of pairs of runs of one judge lie "
+    "apart, and half a step of the last printed digit; else apart. Chance: how many "
+    "would be equal on average, were the printed numbers of each column dealt out "
+    "anew; a recipe that was chosen among several by the numbers it gives "
+    "(data/paper_tables/searched.csv) had as many chances. A count is not told apart "
+    "from chance where chance reaches half of it on average, or all of it in more "
+    "than one of twenty deals. Equal by construction, whatever was measured: counted "
+    "in none, named in data/paper_tables/by_construction.csv. Of the numbers computed "
+    "here and equal it is said what they are: distinct ones, reprints of another "
+    "table's, averages of others, sizes, values of a single example."
 )
 # The types of the columns that count; what shuffled numbers reach is no whole number.
 _INTEGERS = {
@@ -284,20 +287,14 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
 
 def _in_columns(counts: Mapping[str, Any]) -> dict[str, Any]:
     """The counts of one kind as a reader meets them in a table."""
-    tested = "not tested"
-    if counts["recomputed"]:
-        tested = papers.outcome(counts, "recomputed")
-    consistent = ""
-    if counts["consistent"]:
-        consistent = papers.outcome(counts, "consistent")
-    return {
-        "printed": int(counts["printed"]),
-        "computed here": tested,
-        "follow from other printed numbers": consistent,
-        "of another judge": int(counts["orientation"]),
-        "equal by construction": int(counts["construction"]),
-        "nothing here": int(counts["missing"]),
-    }
+    texts: dict[str, Any] = {"recomputed": "not tested", "consistent": ""}
+    for count in texts:
+        if counts[count]:
+            texts[count] = papers.outcome(counts, count)
+    for count in ("orientation", "construction", "missing"):
+        texts[count] = int(counts[count])
+    columns = {WORDS[count]: text for count, text in texts.items()}
+    return {"printed": int(counts["printed"])} | columns
 
 
 def own_headline(counted: pd.DataFrame) -> str:
@@ -357,22 +354,17 @@ def headline(counted: pd.DataFrame) -> str:
     sums = by_kind.sum().reset_index()
     order = sums["kind"].map(papers.ROW_KINDS.index).sort_values()
     rows = sums.loc[order.index].to_dict("records")
-    beginnings = {
-        "recomputed": "Computed here",
-        "consistent": "Following from other printed numbers",
-    }
-    for count, beginning in beginnings.items():
+    for count in ("recomputed", "consistent"):
         words = papers.kinds_in_words(rows, count)
         if words:
-            text += f". {beginning}: {words}"
+            text += f". {WORDS[count].capitalize()}: {words}"
     oriented = []
     for row in rows:
         if row["orientation"]:
             oriented.append(f"{PLURALS[row['kind']]} {int(row['orientation']):,}")
     if oriented:
-        text += (
-            f". Of another judge or prompt, without a verdict: {'; '.join(oriented)}"
-        )
+        beginning = WORDS["orientation"].capitalize()
+        text += f". {beginning}, without a verdict: {'; '.join(oriented)}"
     return text
 
 
@@ -389,9 +381,9 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
         "id": frame["id"],
         "what": frame["title"],
         "own method": frame["own"],
-        "computed here": frame["recomputed_by_kind"],
-        "follow from other printed numbers": frame["consistent_by_kind"],
-        "of another judge": frame["orientation"].replace(0, "").astype(str),
+        WORDS["recomputed"]: frame["recomputed_by_kind"],
+        WORDS["consistent"]: frame["consistent_by_kind"],
+        WORDS["orientation"]: frame["orientation"].replace(0, "").astype(str),
         "status": frame["status"],
         "largest difference": ["" if pd.isna(gap) else f"{gap:.4g}" for gap in gaps],
     }
@@ -408,6 +400,7 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
     shades = {
         "reproduced": "equal",
         "partly": "near",
+        "undecided": "missing",
         "differs": "off",
         "needs GPU": "missing",
         "no public data": "missing",
@@ -536,8 +529,9 @@ def readme(counted: pd.DataFrame) -> str:
     """
     text = _readme_text()
     line = textwrap.fill(f"{own_headline(counted)}.", 119)
+    fitted = textwrap.fill(reproduction.after_fitting(), 119)
     blocks = {
-        "counts": f"{line}\n\n{_md_table(totals(counted))}",
+        "counts": "\n\n".join(filter(None, [line, _md_table(totals(counted)), fitted])),
         "claims": _md_table(claims_page.by_paper(claims())),
     }
     # A block that the README lacks, or for which nothing is saved, is passed over.
@@ -560,6 +554,7 @@ def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
         "# Scoreboard",
         f"**Was a method tested?** {own_headline(counted)}.",
         _md_table(totals(counted)),
+        reproduction.after_fitting(),
         evidence(counted),
         answers.folded("How to read the counts", READING),
     ]
@@ -591,7 +586,7 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
         with_numbers["own method"] = untested.fillna(with_numbers["own method"])
         aside = [
             "id",
-            "of another judge",
+            WORDS["orientation"],
             "largest difference",
             "route",
             "saved",
@@ -739,12 +734,14 @@ def _cells(printed: Any, results: list[_Saved]) -> pd.DataFrame | None:
     return distinct[distinct["ours"].notna() | is_first].sort_index()
 
 
-def _unequal(cells: pd.DataFrame) -> str:
+def _unequal(tallied: list[dict[str, Any]]) -> str:
     """How many compared numbers of each kind are not equal, in words; empty where all
     are.
+
+    tallied: the counts by kind.
     """
     clauses = []
-    for row in papers.by_kind(cells).to_dict("records"):
+    for row in tallied:
         compared = row["recomputed"] + row["consistent"]
         unequal = compared - row["recomputed_equal"] - row["consistent_equal"]
         if unequal:
@@ -812,13 +809,17 @@ def _compared_status(
     compared = counts["recomputed"] + counts["consistent"]
     equal = counts["recomputed_equal"] + counts["consistent_equal"]
     size = int(printed.cells)
-    beside = cells[_beside(cells, (*papers.COMPARED, "construction"))]
-    # A cell of two routes is one printed number.
-    covered = len(beside.drop_duplicates([*papers.KEY]))
-    if equal == compared and covered >= size:
+    tallied = papers.by_kind(cells).to_dict("records")
+    is_told = any(
+        papers.told_apart(row, count)
+        for row in tallied
+        for count in ("recomputed", "consistent")
+    )
+    here = counts["recomputed_equal"] + counts["construction"]
+    if equal == compared and here >= size and is_told:
         return "reproduced", ""
     reasons = []
-    unequal = _unequal(cells)
+    unequal = _unequal(tallied)
     if unequal:
         reasons.append(f"not equal: {unequal}")
     reasons += stated
@@ -828,5 +829,8 @@ def _compared_status(
     if size > counts["printed"]:
         reasons.append(f"{size - counts['printed']} printed numbers are in no output")
     near = equal + counts["recomputed_spread"]
-    status = "partly" if 2 * near >= compared else "differs"
-    return status, "; ".join(reasons)
+    if 2 * near < compared:
+        return "differs", "; ".join(reasons)
+    if is_told:
+        return "partly", "; ".join(reasons)
+    return "undecided", "; ".join([UNTOLD, *reasons])
