@@ -1,17 +1,23 @@
 """The evidence of a claim as a reader meets it: one short paragraph instead of every
-cell.
+cell, and whether chance could make what it states.
 
-It reads the evidence that `claims` writes, as text: findings between semicolons, each
-perhaps with a verdict before it, and what a test says after `SIGNIFICANT`.
+`sentence` reads the evidence that `claims` writes, as text: findings between
+semicolons, each perhaps with a verdict before it, and what a test says after
+`SIGNIFICANT`. `chance` takes the comparisons of a test as they are.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
+from nlgeval_lib.names import p_in_words
+from nlgeval_lib.papers import inference
+
 SIGNIFICANT = "; said to be significant: "  # between findings and what a test says
 LONGEST = 240  # characters of a finding
+MOST_COMPARED = 10  # comparisons that are all named
 # "READING, 3 of 5, 1 more within rounding; closest: CELLS", as `claims` writes it
 _COUNTED = re.compile(
     r"""
@@ -22,6 +28,14 @@ _COUNTED = re.compile(
     """,
     re.VERBOSE,
 )
+# A comparison of which a test says so, in the words of the question about chance.
+_CHANCE = {
+    inference.YES: "no chance",
+    inference.IF_INDEPENDENT: "no chance if rows were independent",
+    inference.NEEDS: "hangs on how far the judges agree",
+    inference.UNTOLD: "cannot be told",
+    inference.NO: "may be chance",
+}
 # a cell and its two numbers, up to the bracket that may say what is allowed
 _CELL = re.compile(r".*? (?:against|by) -?[\d.,]*\d(?: \([^)]*\))?")
 
@@ -56,6 +70,52 @@ def sentence(evidence: str, verdicts: Sequence[str]) -> str:
     if inference:
         sentences.append(f"The text calls this significant; a test says: {inference}.")
     return " ".join(sentences)
+
+
+def chance(told: inference.Told) -> str:
+    """Whether chance could make the difference that a claim states: yes, no or not
+    known, with every comparison and its p; empty where no difference is stated.
+
+    Of more than `MOST_COMPARED` comparisons only the one that decides is named. It is
+    the question of `inference.ANSWERS` turned round: what a test tells is no chance.
+
+    Example:
+    >>> one = inference.Compared("BLEU", inference.NO, 0.21)
+    >>> chance(inference.Told(inference.NO, "", (one,)))
+    'yes (BLEU p = .210)'
+    """
+    if not told.says:
+        return ""
+    answer = {inference.YES: "no", inference.NO: "yes"}.get(told.says, "not known")
+    by_answer: dict[str, list[inference.Compared]] = {}
+    for one in told.comparisons:
+        by_answer.setdefault(one.says, []).append(one)
+    if not by_answer:
+        return answer
+    with_p = any(not math.isnan(one.p) for one in told.comparisons)
+    if not with_p:
+        counts = []
+        for says in inference.ANSWERS:
+            if says in by_answer:
+                counts.append(f"{_CHANCE[says]}: {len(by_answer[says])}")
+        return f"{answer} ({'; '.join(counts)})"
+    if len(told.comparisons) > MOST_COMPARED:
+        decisive = _with_p(inference.weakest(told.comparisons))
+        return f"{answer} ({decisive}, which decides of {len(told.comparisons)})"
+    if len(by_answer) == 1:
+        return f"{answer} ({', '.join(map(_with_p, told.comparisons))})"
+    parts = []
+    for says in reversed(inference.ANSWERS):
+        if says in by_answer:
+            parts.append(f"{_CHANCE[says]}: {', '.join(map(_with_p, by_answer[says]))}")
+    return f"{answer} ({'; '.join(parts)})"
+
+
+def _with_p(one: inference.Compared) -> str:
+    """A comparison and its p, where it has one."""
+    if math.isnan(one.p):
+        return one.name
+    return f"{one.name} {p_in_words(one.p)}"
 
 
 def _first_finding(verdict: str, text: str) -> str:

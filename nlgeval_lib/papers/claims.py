@@ -8,11 +8,14 @@ allow: all three are TOML, "; " for a new line. In a check, `within` is how far 
 may be from one that the text calls approximate, `significant` that the text says so of
 the difference, `axis = 'column'` that columns are compared instead of rows. `proxy`
 names an output whose recorded judges inform the reader; it decides nothing. `lacking`
-says what would tell where no number at hand does.
+says what would tell where no number at hand does; `untold` in a check, what of a claim
+stays open beside what is printed. A claim keeps its `id` for good, so that other tables
+can be joined to it; one that is dropped leaves its id unused.
 
 `judge` goes claim by claim: `_relations` makes relations of it, `_answers` asks each of
 them for answers (a verdict and its evidence), `_together` joins the answers, and
-`_inferred` asks the test. `counts` tallies the verdicts.
+`_inferred` asks the test. `counts` tallies the verdicts, `compared` lists what each
+test compares.
 """
 
 from __future__ import annotations
@@ -31,11 +34,19 @@ from nlgeval_lib.papers.auditing import SAID_OF, findings, relations, written_ou
 from nlgeval_lib.papers.auditing import cells as audit_cells
 from nlgeval_lib.papers.auditing.cells import Finding, Tables, joined
 from nlgeval_lib.papers.auditing.sentences import Lead, leads
-from nlgeval_lib.papers.claim_sentences import SIGNIFICANT, sentence
+from nlgeval_lib.papers.claim_sentences import SIGNIFICANT, chance, sentence
 from nlgeval_lib.papers.printed_tables import load, marks, nearest, strings
 
-VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told yet")
-HOLDS, IN_PART, FAILS, UNTOLD = VERDICTS
+VERDICTS = (
+    "holds",
+    "repeated",
+    "holds in part",
+    "does not hold",
+    "cannot be told yet",
+)
+HOLDS, REPEATED, IN_PART, FAILS, UNTOLD = VERDICTS
+# Rules that find a number printed in two places: that repeats it, and supports nothing.
+REPEATS = ("said again", "printed twice")
 Answer = tuple[str, str]  # a verdict and its evidence
 # of data/paper_claims.csv
 COLUMNS = (
@@ -62,10 +73,13 @@ RESULT = (
     "sentence",
     "evidence",
     "inference",
+    "test_says",
+    "chance",
     "proxy",
     "cells",
     "decided_by",
 )
+COMPARED = ("id", "comparison", "says", "p")  # of what `compared` returns
 # what decides a claim, in words
 KINDS = {
     "arithmetic": "arithmetic on printed numbers",
@@ -82,7 +96,8 @@ KINDS = {
 }
 UNDECIDABLE = ("run", "nothing")  # kinds of claims that no number at hand decides
 SHOWN = 4  # cells that a sentence of evidence names
-OWN = ("audit", "significant", "within")  # what a check says of the whole claim
+# what a check says of the whole claim
+OWN = ("audit", "significant", "within", "untold")
 SMALL = 0.1  # a correlation below it counts as none where no test tells it from none
 # options of a test that say which cells it is of, as `leads` takes them
 PICKS = ("rows", "best", "over", "falling", "columns", "statistics", "minus")
@@ -123,9 +138,9 @@ def judge(
     a judge with its reverse.
     read: (paper, table) -> the printed table, as `load` gives it.
     Returns: `verdict` is one of `VERDICTS`, `evidence` names cells and numbers,
-    `sentence` says the same in short. `inference` begins with yes, no, what it needs,
-    or cannot be told; it is about the stated comparison, not its verdict, and empty
-    where a claim names no test.
+    `sentence` says the same in short. `test_says` is one of `inference.ANSWERS`,
+    `inference` the same in full and `chance` for a reader; they are about the stated
+    comparison, not its verdict, and empty where a claim names no test.
     Raises: ValueError naming the claim whose cells or check are not there.
     """
     if rows is None:
@@ -138,8 +153,8 @@ def judge(
         for claim in claims_of_paper.to_dict("records"):
             comparisons = computed.get(claim["id"], {})
             try:
-                verdict, evidence = _decided(claim, tables, data, comparisons)
-                inferred = _inferred(claim, tables)
+                told = _inferred(claim, tables)
+                verdict, evidence = _decided(claim, tables, data, comparisons, told)
             except (KeyError, TypeError, ValueError) as error:
                 raise ValueError(f"claim {claim['id']}: {error}") from error
             cells = claim["cells"] or claim["check"]
@@ -147,12 +162,35 @@ def judge(
                 verdict=verdict,
                 sentence=sentence(evidence, VERDICTS),
                 evidence=evidence,
-                inference=inferred,
+                inference=told.words,
+                test_says=told.says,
+                chance=chance(told),
                 cells=joined(claim["table"], cells, between=": "),
                 decided_by=KINDS[claim["kind"]],
             )
             judged.append(claim | answer)
     return pd.DataFrame(judged, columns=list(RESULT))
+
+
+def compared(
+    rows: pd.DataFrame | None = None,
+    read: Callable[[str, str], pd.DataFrame] = load,
+) -> pd.DataFrame:
+    """Which comparisons does each claim make, and does a test tell them from chance?
+
+    rows, read: as for `judge`.
+    Returns: a row a comparison, columns `COMPARED`; `p` is NaN where the test gives
+    none. Claims without a test have no row.
+    """
+    if rows is None:
+        rows = claims()
+    listed = []
+    for paper, claims_of_paper in rows.groupby("paper", sort=False):
+        tables = Tables(functools.partial(read, paper), marks(paper))
+        for claim in claims_of_paper.to_dict("records"):
+            for one in _inferred(claim, tables).comparisons:
+                listed.append((claim["id"], *one))
+    return pd.DataFrame(listed, columns=list(COMPARED))
 
 
 def counts(judged: pd.DataFrame) -> pd.DataFrame:
@@ -178,11 +216,16 @@ def _options(claim: Mapping[str, str], *columns: str) -> dict[str, Any]:
 
 
 def _decided(
-    claim: Mapping[str, str], tables: Tables, data: Any, computed: Mapping[str, Any]
+    claim: Mapping[str, str],
+    tables: Tables,
+    data: Any,
+    computed: Mapping[str, Any],
+    told: inference.Told,
 ) -> Answer:
     """The verdict on a claim, and the evidence for it.
 
     computed: label -> comparison, of this claim.
+    told: what its test says.
     Raises: ValueError for a kind that is none of `KINDS`.
     """
     kind = claim["kind"]
@@ -196,7 +239,7 @@ def _decided(
     verdict, evidence = _together(_answers(claim, check, tables, data))
     if not check.get("significant"):
         return verdict, evidence
-    return _as_significant(verdict, evidence, _inferred(claim, tables))
+    return _as_significant(verdict, evidence, told)
 
 
 def _answers(
@@ -207,6 +250,7 @@ def _answers(
     """
     answers: list[Answer] = []
     checked: list[tuple[str, Finding]] = []
+    repeats = set()  # places of the findings that only repeat a number
     for relation in _relations(claim):
         if relation["rule"] == "sentence":
             answers += _sentence(relation, tables)
@@ -214,12 +258,19 @@ def _answers(
             reading = relation.pop("reading", "")
             for finding in findings(relation, tables, data):
                 checked.append((reading, finding))
+                if relation["rule"] in REPEATS:
+                    repeats.add(finding.place)
     # A text of the check may be a place (one finding), or only a text that the relation
     # holds (all of its findings).
     place = check.get("audit", "")
     at_place = [pair for pair in checked if pair[1].place == place]
     for reading, finding in at_place or checked:
-        answers.append(_checked(reading, finding, check.get("within", 0)))
+        verdict, text = _checked(reading, finding, check.get("within", 0))
+        if verdict == HOLDS and finding.place in repeats:
+            verdict = REPEATED
+        answers.append((verdict, text))
+    if check.get("untold"):
+        answers.append((UNTOLD, check["untold"]))
     return answers
 
 
@@ -261,17 +312,18 @@ def _verdict_on(finding: Finding, room: float) -> str:
     return FAILS
 
 
-def _as_significant(verdict: str, evidence: str, inference: str) -> tuple[str, str]:
+def _as_significant(
+    verdict: str, evidence: str, told: inference.Told
+) -> tuple[str, str]:
     """The verdict on a difference that a paper calls significant, and the evidence with
     the test's answer.
 
     A difference that is there holds in part where no test finds it, or only one that
     takes the rows as independent.
     """
-    is_found = inference.startswith("yes") and "if rows were" not in inference
-    if verdict == HOLDS and not is_found:
+    if verdict == HOLDS and told.says != inference.YES:
         verdict = IN_PART
-    return verdict, f"{evidence}{SIGNIFICANT}{inference}"
+    return verdict, f"{evidence}{SIGNIFICANT}{told.words}"
 
 
 def _relations(claim: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -426,10 +478,15 @@ def _against(lead: Lead, options: Mapping[str, Any]) -> str:
     if options.get("mean"):
         return f"by {float(lead.gap.face):.5g}"
     least = options.get("least", 0)
+    most = options.get("most")
     ours = f"{float(lead.ours.face):.5g}"
     if not options.get("over") and not options.get("falling"):
+        if most is not None:
+            return f"{ours} against {most:.5g} (at most)"
         return f"{ours} against {least:.5g}"
     text = f"{ours} against {float(lead.theirs.face):.5g}"
+    if most is not None:
+        return f"{text} (ahead by at most {most:g})"
     # A negative least lets ours be behind by so much.
     if least:
         word = "allowed" if least < 0 else "needed"
@@ -464,13 +521,14 @@ def _public(computed: Mapping[str, Any], lacking: str) -> Answer:
     return _together(answers)
 
 
-def _inferred(claim: Mapping[str, str], tables: Tables) -> str:
-    """What the test of the printed numbers says; "" where a claim names none."""
+def _inferred(claim: Mapping[str, str], tables: Tables) -> inference.Told:
+    """What the test of the printed numbers says; empty where a claim names none."""
     test = _options(claim, "inference")
     if not test:
-        return ""
+        return inference.Told("", "")
     if test.get("untold"):
-        return f"cannot be told: {test['untold']}"
+        words = f"{inference.UNTOLD}: {test['untold']}"
+        return inference.Told(inference.UNTOLD, words)
     name = test.pop("test")
     cells = tables[test.pop("table", claim["table"])]
     if name == "models":
@@ -481,17 +539,22 @@ def _inferred(claim: Mapping[str, str], tables: Tables) -> str:
     first_reading = next(iter(readings.values()), {})
     relation = relation | first_reading | test
     picks = {pick: relation[pick] for pick in PICKS if pick in relation}
-    # `rival` names a column: the test is against the one row that is best there, where
-    # the claim itself is against the best of each column.
-    rival = test.pop("rival", None)
-    if rival:
-        statistics = relation["statistics"]
-        best_of_row = {}
-        for row in picks["over"]:
-            best_of_row[row] = cells.best(row, rival, statistics).face
-        picks["over"] = [max(best_of_row, key=best_of_row.__getitem__)]
+    # With `each` every rival is tested by itself; else the claim is held against the
+    # best of them in each column.
+    each_rival = test.pop("each", False)
     arguments = {key: value for key, value in test.items() if key not in PICKS}
-    answer = inference.TESTS[name](leads(cells, **picks), **arguments)
-    if rival:
-        answer += f", against {picks['over'][0]}"
-    return answer
+    if not each_rival:
+        return inference.TESTS[name](leads(cells, **picks), **arguments)
+    answers = []
+    for rivals in _rivals(picks):
+        against = rivals["over"][0] if "over" in rivals else rivals["falling"][0][1]
+        of_rival = leads(cells, **(picks | rivals))
+        answers.append(inference.flips(of_rival, against=against, **arguments))
+    return inference.each(answers)
+
+
+def _rivals(picks: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The picks of each rival by itself: a row that is to be below, or a pair."""
+    if "falling" in picks:
+        return [{"falling": [pair]} for pair in picks["falling"]]
+    return [{"over": [row]} for row in picks["over"]]

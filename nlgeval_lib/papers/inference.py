@@ -1,11 +1,12 @@
 """What printed numbers alone say about chance: the least that two judges must share,
 and exact tests.
 
-A test takes the `Lead`s of a sentence and answers in words that begin with yes, no, or
-what is needed (p at most .05). A paper prints correlations and shares, not the
-judgments that they are of; so a test works through whatever the judgments may have
-been: `williams` of correlations, `accuracies` of shares that are right, `preferred` of
-votes; `flips` takes the printed differences as its data, `models` printed ranks.
+A test takes the `Lead`s of a sentence and gives a `Told`: one of `ANSWERS` (p at most
+.05), the same in words, and each comparison by itself. A paper prints correlations and
+shares, not the judgments that they are of; so a test works through whatever the
+judgments may have been: `williams` of correlations, `accuracies` of shares that are
+right, `preferred` of votes; `flips` takes the printed differences as its data, `models`
+printed ranks.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +25,52 @@ from nlgeval_lib.papers.auditing.cells import Cells
 from nlgeval_lib.papers.auditing.sentences import Lead
 
 ALPHA = 0.05
-# outputs of few systems are no independent rows: such a yes is weaker than it sounds
-IF_INDEPENDENT = "yes, if rows were independent"
+# Does a test tell the difference from chance? The best answer first. Outputs of few
+# systems are no independent rows: such a yes is weaker than it sounds.
+ANSWERS = ("yes", "yes, if rows were independent", "needs", "cannot be told", "no")
+YES, IF_INDEPENDENT, NEEDS, UNTOLD, NO = ANSWERS
+
+
+class Compared(NamedTuple):
+    """One comparison of a claim, and whether a test tells it from chance.
+
+    name: what is compared.
+    says: one of `ANSWERS`.
+    p: of an exact test, two-sided; NaN where the test gives none.
+    """
+
+    name: str
+    says: str
+    p: float = math.nan
+
+
+class Told(NamedTuple):
+    """What a test says of all comparisons of a claim.
+
+    says: one of `ANSWERS`, or empty where a claim names no test.
+    words: the same in full; they begin with it.
+    comparisons: each by itself.
+    """
+
+    says: str
+    words: str
+    comparisons: tuple[Compared, ...] = ()
+
+
+def weakest(comparisons: Sequence[Compared]) -> Compared:
+    """The comparison that decides a claim which needs them all: the worst answer, and
+    of equal answers the largest p.
+    """
+
+    def weakness(one: Compared) -> tuple[int, float]:
+        return ANSWERS.index(one.says), -1 if math.isnan(one.p) else one.p
+
+    return max(comparisons, key=weakness)
+
+
+def by_p(name: str, p: float) -> Compared:
+    """A comparison by the p of an exact test."""
+    return Compared(name, YES if p <= ALPHA else NO, p)
 
 
 def least_between(first: float, second: float, n: int) -> float:
@@ -58,7 +103,7 @@ def least_between(first: float, second: float, n: int) -> float:
     return math.inf
 
 
-def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
+def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> Told:
     """Which differences of correlations are significant, given how far the judges
     agree?
 
@@ -69,8 +114,8 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
     n: items, or column -> items; columns without a number are left out.
     scale: what a correlation of 1 is printed as: 100 where they are in percent.
     """
-    tested = 0
-    open_ones = []  # differences that some correlations of the judges leave open
+    comparisons = []
+    open_ones = []  # the least r of differences that some r of the judges leave open
     for lead in leads:
         column, statistic = lead.line
         size = n.get(column) if isinstance(n, Mapping) else n
@@ -79,47 +124,72 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> str:
             continue
         first = float(lead.ours.face) / scale
         second = float(lead.theirs.face) / scale
-        tested += 1
         least = least_between(first, second, size)
         # Where the ratings alone make the judges share enough, nothing is left open.
+        says = IF_INDEPENDENT
         if least > first * second:
             open_ones.append(least)
-    if not tested:
-        return "no: no cell is ahead whose correlation has such a test"
+            # inf: no correlation of the judges would do
+            says = NEEDS if math.isfinite(least) else NO
+        comparisons.append(Compared(lead.where, says))
+    if not comparisons:
+        return Told(NO, "no: no cell is ahead whose correlation has such a test")
+    tested = len(comparisons)
+    says = weakest(comparisons).says
     plain = f"whatever r {tested - len(open_ones)} of {tested} differences"
     items = "by column" if isinstance(n, Mapping) else f"= {n}"
     sizes = f" (Williams, n {items}, rows as if independent)"
-    if not open_ones:
-        return f"{IF_INDEPENDENT}: {plain}{sizes}"
-    highest = max(open_ones)
-    if highest > 1:  # inf: no correlation of the judges would do
-        impossible = sum(least > 1 for least in open_ones)
-        return f"no: {plain}, at no r {impossible}{sizes}"
-    ends = dict.fromkeys((f"{min(open_ones):.3f}", f"{highest:.3f}"))
-    return (
-        f"needs r >= {highest:.3f} between the judges: {plain}, "
-        f"{len(open_ones)} from {' to '.join(ends)} on{sizes}"
-    )
+    if says == IF_INDEPENDENT:
+        words = f"{IF_INDEPENDENT}: {plain}{sizes}"
+    elif says == NO:
+        impossible = sum(math.isinf(least) for least in open_ones)
+        words = f"no: {plain}, at no r {impossible}{sizes}"
+    else:
+        highest = max(open_ones)
+        ends = dict.fromkeys((f"{min(open_ones):.3f}", f"{highest:.3f}"))
+        words = (
+            f"needs r >= {highest:.3f} between the judges: {plain}, "
+            f"{len(open_ones)} from {' to '.join(ends)} on{sizes}"
+        )
+    return Told(says, words, tuple(comparisons))
 
 
-def flips(leads: Sequence[Lead], unit: str = "tasks") -> str:
+def flips(leads: Sequence[Lead], unit: str = "tasks", against: str = "") -> Told:
     """Is one ahead on average over tasks or aspects? An exact test.
 
     The signs of the differences are exchanged, in all 2^n patterns.
 
     leads: a difference each.
     unit: what a difference is of, for the words.
+    against: who is behind, for the words; empty: it goes without saying.
     """
     differences = np.array([float(lead.gap.face) for lead in leads])
-    if differences.sum() <= 0:
-        return f"no: not ahead on average over {len(leads)} {unit}"
-    p = _sign_p(differences)
-    answer = "yes" if p <= ALPHA else "no"
     number = f"{len(leads)} {unit}"
-    words = f"{answer}: {p_in_words(p)} over {number} (exact, signs exchanged)"
+    name = against or f"{leads[0].where.partition(' / ')[0]}, {number}"
+    end = f", against {against}" if against else ""
+    p = _sign_p(differences)
+    if differences.sum() <= 0:
+        behind = Compared(name, NO, p)
+        words = f"no: not ahead on average over {number}{end}"
+        return Told(NO, words, (behind,))
+    one = by_p(name, p)
+    words = f"{one.says}: {p_in_words(p)} over {number} (exact, signs exchanged)"
     if len(leads) < 6:
         words += f"; fewer than 6 {unit} cannot reach .05"
-    return words
+    return Told(one.says, words + end, (one,))
+
+
+def each(answers: Sequence[Told]) -> Told:
+    """One answer of several rivals', of which each has to be behind: the weakest."""
+    comparisons: list[Compared] = []
+    for answer in answers:
+        comparisons += answer.comparisons
+    decisive = weakest(comparisons)
+    (told,) = (answer for answer in answers if decisive in answer.comparisons)
+    words = told.words
+    if len(answers) > 1:
+        words += f", the weakest of {len(answers)} comparisons"
+    return Told(told.says, words, tuple(comparisons))
 
 
 def _sign_p(differences: np.ndarray) -> float:
@@ -132,19 +202,21 @@ def _sign_p(differences: np.ndarray) -> float:
     return float(np.mean(as_far))
 
 
-def preferred(leads: Sequence[Lead], most: int) -> str:
+def preferred(leads: Sequence[Lead], most: int) -> Told:
     """Is a share of votes above one half, whatever the number of votes was?
 
     Every number of votes that would print so is tried, by a binomial test.
 
     leads: a printed share each, in percent.
     most: the largest number of votes that is tried.
-    Returns: a text that begins with yes or no where all numbers of votes agree, else
-    with "cannot be told".
+    Returns: of a share it says yes or no where all numbers of votes agree; a comparison
+    is one number of votes.
     """
     from scipy import stats
 
     answers = []
+    comparisons = []
+    words = []
     for lead in leads:
         # Every number of votes of which some count would print as this share.
         share = lead.ours
@@ -154,20 +226,26 @@ def preferred(leads: Sequence[Lead], most: int) -> str:
             if share.low <= Fraction(100 * votes, n) <= share.high:
                 p_of_n[n] = stats.binomtest(votes, n).pvalue
         if max(p_of_n.values()) <= ALPHA:
-            answer = "yes"
+            answer = YES
         elif min(p_of_n.values()) > ALPHA:
-            answer = "no"
+            answer = NO
         else:
-            answer = "cannot be told"
+            answer = UNTOLD
+        answers.append(Compared(lead.where, answer))
         counts = []
         for n, p in itertools.islice(p_of_n.items(), 4):
             counts.append(f"{n} votes {p_in_words(p)}")
         percent = f"{float(share.face):g} %"
-        answers.append(f"{answer}: {percent} is {', '.join(counts)}")
-    return "; ".join(answers)
+        words.append(f"{answer}: {percent} is {', '.join(counts)}")
+        for n, p in p_of_n.items():
+            comparisons.append(by_p(f"{percent} of {n} votes", p))
+    says = weakest(answers).says
+    # What decides stands first.
+    words.sort(key=lambda text: not text.startswith(says))
+    return Told(says, "; ".join(words), tuple(comparisons))
 
 
-def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> str:
+def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> Told:
     """On how many items may two judges disagree for the difference of their accuracies
     to be significant?
 
@@ -175,23 +253,31 @@ def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> str:
     and these are not printed.
 
     leads: printed accuracies on the same items, in percent.
-    n: column -> items.
+    n: column -> items; of other columns nothing can be told.
     """
-    answers = []
+    comparisons = []
+    words = []
     for lead in leads:
         size = n.get(lead.line[0])
-        if size and lead.ours.face > lead.theirs.face:
+        if not size:
+            comparisons.append(Compared(lead.where, UNTOLD))
+            words.append(f"{UNTOLD}: n of {lead.line[0]} is not printed")
+        elif lead.ours.face > lead.theirs.face:
             first = round(lead.ours.face * size / 100)
             second = round(lead.theirs.face * size / 100)
-            answers.append(_mcnemar(first, second, size))
-    if not answers:
-        return "cannot be told: n is not printed"
-    return "; ".join(dict.fromkeys(answers)) + " (exact McNemar)"
+            says, text = _mcnemar(first, second, size)
+            comparisons.append(Compared(lead.where, says))
+            words.append(text)
+    says = weakest(comparisons).says
+    # What decides stands first.
+    words.sort(key=lambda text: not text.startswith(says))
+    text = "; ".join(dict.fromkeys(words)) + " (exact McNemar)"
+    return Told(says, text, tuple(comparisons))
 
 
-def _mcnemar(first: int, second: int, size: int) -> str:
+def _mcnemar(first: int, second: int, size: int) -> tuple[str, str]:
     """On how many of `size` items two judges may disagree for their difference to be
-    significant, in words.
+    significant: one of `ANSWERS`, and words.
 
     first, second: how many items each has right.
     """
@@ -207,16 +293,16 @@ def _mcnemar(first: int, second: int, size: int) -> str:
         if stats.binomtest(first_alone, disagreements).pvalue <= ALPHA:
             fits.append(disagreements)
     if not fits:
-        return f"no: {gap} of {size} more are too few whatever the judges share"
+        return NO, f"no: {gap} of {size} more are too few whatever the judges share"
     if max(fits) + 2 > most:
-        return f"yes: {gap} of {size} more, whatever the judges share"
-    return (
+        return YES, f"yes: {gap} of {size} more, whatever the judges share"
+    return NEEDS, (
         f"needs judges that disagree on at most {max(fits)} of {size}: "
         f"{gap} more are right"
     )
 
 
-def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
+def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> Told:
     """Do the ranks of one metric follow the human ones better than another's?
 
     Ranks are exchanged model by model, in all 2^n patterns; Kendall's tau-b.
@@ -224,17 +310,28 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
     cells: ranks, a row a model, a column a metric.
     against: the human column.
     first: the metric in question.
-    over: the metrics that it is compared with; `yes` where it is above each.
+    over: the metrics that it is compared with; of those without ranks nothing can be
+    told.
     """
     above = []
     not_above = []
+    without_ranks = []
+    comparisons = []
     sizes = set()
     for rival in over:
+        if rival not in cells.names("column"):
+            without_ranks.append(rival)
+            comparisons.append(Compared(rival, UNTOLD))
+            continue
         comparison, size = _ranks_compared(cells, (first, rival, against))
         sizes.add(size)
         p = comparison.p
         gap = comparison.difference
-        if p <= ALPHA and gap > 0:
+        one = by_p(rival, p)
+        if gap <= 0:
+            one = Compared(rival, NO, p)
+        comparisons.append(one)
+        if one.says == YES:
             above.append(f"{rival} {p_in_words(p)}")
         else:
             not_above.append(f"{rival} {gap:+.3f}, {p_in_words(p)}")
@@ -243,12 +340,15 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> str:
         parts.append(f"above {', '.join(above)}")
     if not_above:
         parts.append(f"not above {', '.join(not_above)}")
-    answer = "no" if not_above else "yes"
+    if without_ranks:
+        parts.append(f"no ranks are printed of {', '.join(without_ranks)}")
+    says = weakest(comparisons).says
     numbers = " or ".join(map(str, sorted(sizes)))
-    return (
-        f"{answer}: {'; '.join(parts)} "
+    words = (
+        f"{says}: {'; '.join(parts)} "
         f"(tau over {numbers} models, exact exchange of ranks)"
     )
+    return Told(says, words, tuple(comparisons))
 
 
 def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, int]:
@@ -274,6 +374,6 @@ def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, i
 
 
 # the tests that a claim may name; `models`, which takes cells, is called by itself
-TESTS: dict[str, Callable[..., str]] = {
+TESTS: dict[str, Callable[..., Told]] = {
     test.__name__: test for test in (williams, flips, preferred, accuracies)
 }

@@ -1,6 +1,9 @@
 """The papers' claims for readers: what is claimed and where, whether the printed table
 supports it, by what evidence, and whether chance could make it.
 
+Where another output saves what another judge says of claims (`ANOTHER_JUDGE`, a row a
+claim with columns `id` and `answer`), the page has a column of it.
+
 `counted` and `judged` are two tables that the output of the claims saves: a row a paper
 with its verdicts counted, and a row a claim. `shown` gives the tables of the page,
 `grouped` their Markdown.
@@ -13,8 +16,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers import claims, inference
+from nlgeval_lib import files, papers
+from nlgeval_lib.papers import claims
 from nlgeval_lib.report import tables
 
 # The caption of the table that stands open.
@@ -23,6 +26,7 @@ QUESTION = "does the printed table support it?"  # the column that a filter choo
 # How a reader meets each verdict.
 SUPPORT = {
     claims.HOLDS: "yes",
+    claims.REPEATED: "repeated: printed twice, no support",
     claims.IN_PART: "in part",
     claims.FAILS: "no",
     claims.UNTOLD: "untested",
@@ -30,13 +34,14 @@ SUPPORT = {
 # The columns that count claims by verdict.
 COUNTS = {
     claims.HOLDS: "supported",
+    claims.REPEATED: "repeated",
     claims.IN_PART: "in part",
     claims.FAILS: "not supported",
     claims.UNTOLD: "untested",
 }
 _TABLE = re.compile(r"\b(table|figure)_0*(\d+)\b")
-# A p-value in what `papers.inference` says.
-_P = re.compile(r"p (?:= (?:0?\.\d+|1\.000)|< \.001)")
+# What another judge says of claims, by their ids; any output may save it.
+ANOTHER_JUDGE = "results/meta/meta_replication__claims.csv"
 
 
 def by_paper(counted: pd.DataFrame) -> pd.DataFrame:
@@ -58,48 +63,37 @@ def _name(paper: str) -> str:
 
 
 def rows(judged: pd.DataFrame) -> pd.DataFrame:
-    """The four columns that a reader meets, a row a claim.
+    """The columns that a reader meets, a row a claim.
 
     judged: claims as the output of the claims saves them.
     """
+    of_another_judge = _of_another_judge()
     lines = []
     for claim in judged.fillna("").to_dict("records"):
-        lines.append(
-            {
-                "claim": f"{claim['claim']} ({claim['place']})",
-                QUESTION: SUPPORT[claim["verdict"]],
-                "evidence": _TABLE.sub(_titled, claim["sentence"]),
-                "could chance make it?": by_chance(claim["inference"]),
-            }
-        )
+        line = {
+            "claim": f"{claim['claim']} ({claim['place']})",
+            QUESTION: SUPPORT[claim["verdict"]],
+            "evidence": _TABLE.sub(_titled, claim["sentence"]),
+            "could chance make it?": claim["chance"] or "–",
+        }
+        if of_another_judge:
+            line["with another judge"] = of_another_judge.get(claim["id"], "–")
+        lines.append(line)
     return pd.DataFrame(lines)
+
+
+def _of_another_judge() -> dict[str, str]:
+    """What another judge says, by the id of the claim; empty where nothing is saved."""
+    path = files.located(ANOTHER_JUDGE)
+    if not path.is_file():
+        return {}
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return dict(zip(frame["id"], frame["answer"], strict=True))
 
 
 def _titled(match: re.Match[str]) -> str:
     """`Table 7` for the name of its file, `table_07`."""
     return f"{match[1].title()} {match[2]}"
-
-
-def by_chance(answer: str) -> str:
-    """Whether chance could make a stated difference: yes, no, not known, the first two
-    with the p-value where there is one; a dash where no difference is stated.
-
-    answer: what `papers.inference` says, which asks whether a test tells it.
-
-    Example:
-    >>> by_chance("no (exact sign test, p = 0.21)")
-    'yes (p = .21)'
-    """
-    if not answer:
-        return "–"
-    # The question is turned round: what a test tells chance could not make.
-    p = _P.search(answer)
-    words = f" ({p[0].replace('= 0.', '= .')})" if p else ""
-    if answer.startswith("no"):
-        return f"yes{words}"
-    if answer.startswith("yes") and not answer.startswith(inference.IF_INDEPENDENT):
-        return f"no{words}"
-    return "not known"
 
 
 def _caption(paper: str, part: pd.DataFrame) -> str:

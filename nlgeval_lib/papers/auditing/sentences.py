@@ -82,6 +82,7 @@ def leads(
     statistics: Any = "*",
     mean: bool = False,
     least: float = 0,
+    most: float | None = None,
     ties: bool = False,
     minus: Mapping[str, str] | None = None,
 ) -> list[Lead]:
@@ -95,6 +96,7 @@ def leads(
     mean: over the columns instead of each.
     least: what is taken off the gap: how far ahead one has to be; a negative one lets
     it be behind.
+    most: instead, how far ahead one may be at most: the gap is what is left to it.
     ties: a gap of 0 is ahead.
     minus: row -> row whose number is taken off its own first.
     Raises: ValueError for a name that the table has not, and where no column has all
@@ -116,6 +118,8 @@ def leads(
             sides = {("mean",): (Quantity.mean(firsts), Quantity.mean(seconds))}
         for line, (first, second) in sides.items():
             gap = first - second - least
+            if most is not None:
+                gap = Quantity.exactly(most) - (first - second)
             # Whoever counts ties as ahead needs any number above 0.
             if ties and gap.face == 0:
                 gap = dataclasses.replace(gap, face=Fraction(1))
