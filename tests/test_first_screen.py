@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import papers
+from nlgeval_lib.papers import kinds
 from nlgeval_lib.report import answers, first_screen, saving, tables
 from nlgeval_lib.study import catalogue
 
@@ -53,7 +54,13 @@ def test_every_first_screen_tells_the_own_method_first_and_stays_short(entry):
 
 def line(row: str, column: str, printed: str, kind: str, **more: str) -> dict[str, str]:
     cell = dict(
-        row=row, column=column, statistic="spearman", printed=printed, kind=kind
+        paper="hdeval",
+        table="table_99",
+        row=row,
+        column=column,
+        statistic="spearman",
+        printed=printed,
+        kind=kind,
     )
     return cell | {"evidence": "distinct"} | more
 
@@ -76,12 +83,14 @@ def test_the_lead_of_the_printed_numbers_has_an_exact_sign_test(rows, expected):
         kind = papers.OWN if row == "own" else "lexical metric"
         for number, printed in enumerate(numbers):
             cells.append(line(row, f"column {number}", printed, kind))
-    lead = papers.ahead(pd.DataFrame(cells))
+    leads = papers.ahead(pd.DataFrame(cells))
     if expected is None:
-        assert lead is None
+        assert leads == []
     else:
-        assert (lead.ahead, lead.columns) == expected[:2]
-        assert lead.p == pytest.approx(expected[2])
+        (lead,) = leads
+        (one,) = lead.leads
+        assert (one.ahead, one.columns) == expected[:2] == (lead.ahead, lead.cells)
+        assert one.p == pytest.approx(expected[2])
 
 
 def test_averages_and_statistics_of_which_less_is_better_make_no_lead():
@@ -93,9 +102,79 @@ def test_averages_and_statistics_of_which_less_is_better_make_no_lead():
             line("rouge", "b", ".1", "lexical metric"),
         ]
     )
-    assert papers.ahead(cells).columns == 2
-    assert papers.ahead(cells.assign(statistic="errors")) is None
-    assert papers.ahead(cells.assign(evidence="average")) is None
+    assert [lead.cells for lead in papers.ahead(cells)] == [2]
+    assert papers.ahead(cells.assign(statistic="errors")) == []
+    assert papers.ahead(cells.assign(evidence="average")) == []
+
+
+# Of printed tables: own and other row, and in how many of the cells of each statistic
+# the own one is above, counted in the papers by hand.
+PRINTED_LEADS = [
+    (
+        ("hdeval", "table_01"),
+        [("50% data | HD-Eval-NN", "GPT-4 Eval", {"pearson": 4, "spearman": 2})],
+    ),
+    (
+        ("hdeval", "table_07"),
+        [
+            (
+                "20% data | Llama2-70B-Chat | +HD-Eval-NN",
+                "20% data | Llama2-70B-Chat",
+                {"pearson": 4, "spearman": 2},
+            ),
+            (
+                "50% data | Llama2-70B-Chat | +HD-Eval-NN",
+                "50% data | Llama2-70B-Chat",
+                {"pearson": 4, "spearman": 4},
+            ),
+        ],
+    ),
+    (
+        ("prometheus", "table_03"),
+        [
+            (
+                "PROMETHEUS 13B",
+                "GPT-4 (RECENT)",
+                {"pearson": 0, "kendall": 0, "spearman": 0},
+            )
+        ],
+    ),
+    (
+        ("tigerscore", "table_04"),
+        [("TIGERScore-13B", "GPT-4 (zero-shot)", {"kendall": 4})],
+    ),
+    (("semscore", "table_05"), [("SemScore", "BERTScore", {"kendall": 1})]),
+]
+
+
+def printed(paper: str, table: str) -> pd.DataFrame:
+    """A printed table with kinds, as if nothing were computed."""
+    cells = papers.load(paper, table).assign(paper=paper, table=table, verdict="")
+    return kinds.with_kinds(cells)
+
+
+@pytest.mark.parametrize(("table", "expected"), PRINTED_LEADS)
+def test_rows_are_set_beside_those_of_the_same_outputs_cell_by_cell(table, expected):
+    cells = printed(*table)
+    found = []
+    for lead in papers.ahead(cells):
+        found.append(
+            (lead.own, lead.other, {one.statistic: one.ahead for one in lead.leads})
+        )
+    assert found == expected
+    said = first_screen.printed_alone(cells)
+    columns = len(set(cells["column"]) - {"average", "Average", "all tasks", "LF-QA"})
+    assert f"in {lead.ahead} of the {columns * len(lead.leads)} cells" in said
+    assert ("kendall in 1 of 15 columns, equal in 13" in said) == (columns == 15)
+
+
+def test_what_is_no_rival_stands_in_its_table():
+    """A judge held against its own scores is a ceiling, or a column without a test."""
+    for paper, table, row, column, _ in kinds.not_rivals():
+        cells = printed(paper, table)
+        cells = cells[cells["row"] == row]
+        assert column == "*" or column in set(cells["column"])
+        assert not cells.empty
 
 
 def test_what_was_not_run_is_said_with_what_a_test_needs():

@@ -4,7 +4,8 @@ is compared with; and what sort of evidence an equal number is.
 `data/paper_tables/kinds.csv` declares the kind of every printed cell, `own_methods.csv`
 what would test a paper's own method, `evidence.csv` examples and reprints that the
 numbers themselves do not tell. In all three a star stands for any text, and the first
-line that fits a cell decides.
+line that fits a cell decides. `not_rivals.csv` names judges that are held against gold
+of their own.
 
 `kind_of` and `evidence_of` answer for a cell, `with_kinds` for a frame of cells,
 `own_method` and `own_numbers` for a paper or table.
@@ -145,6 +146,15 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
     if is_average(row, column):
         return MEAN
     return DISTINCT
+
+
+def not_rivals() -> list[list[str]]:
+    """Printed cells whose judge made the gold that it is held against, so that they are
+    no rivals of a paper's own method.
+
+    Returns: paper, table, row, column ("*" for the whole row) and why, of each.
+    """
+    return _lines("not_rivals.csv", ("paper", "table", "row", "column", "why"))
 
 
 def is_average(row: str, column: str) -> bool:

@@ -342,30 +342,49 @@ def printed_alone(cells: pd.DataFrame) -> str:
     cells: of one paper, as `papers.compare` gives them.
     """
     sentences = []
-    leads = set()
+    told = set()
     for table, part in cells.groupby("table", sort=False):
-        lead = papers.ahead(part)
-        # A table that repeats another one's numbers says nothing more.
-        if lead is None or lead.columns < 2 or lead in leads:
-            continue
-        leads.add(lead)
-        where = "The"
-        if cells["table"].nunique() > 1:
-            where = f"{tables.titled(str(table))}: the"
-        own_row = lead.own.replace(" | ", ", ")
-        other_row = lead.other.replace(" | ", ", ")
-        sentences.append(
-            f"{where} best row of the paper's own method, {own_row}, is above the best "
-            f"other row, {other_row}, in {lead.ahead} of the {lead.columns} columns "
-            "that both have (the coefficients of a column averaged; exact sign test, "
-            f"{p_in_words(lead.p)})."
-        )
+        for lead in papers.ahead(part):
+            # A table that repeats another one's numbers says nothing more.
+            most_columns = max(one.columns for one in lead.leads)
+            if most_columns < 2 or lead in told:
+                continue
+            told.add(lead)
+            where = "The"
+            if cells["table"].nunique() > 1:
+                where = f"{tables.titled(str(table))}: the"
+            sentences.append(_lead_in_words(lead, where))
     if sentences:
         sentences.append(
             "The test takes the two rows as fixed beforehand and the columns as "
-            "independent; they are neither, so the evidence is weaker than this p."
+            "independent; they are neither, so the evidence is weaker than a p says."
         )
     return " ".join(sentences)
+
+
+def _lead_in_words(lead: papers.Ahead, where: str) -> str:
+    """In how many printed cells the own row is above the other, each statistic by
+    itself.
+
+    where: how the sentence begins.
+    """
+    own_row = lead.own.replace(" | ", ", ")
+    other_row = lead.other.replace(" | ", ", ")
+    by_statistic = []
+    for one in lead.leads:
+        equal = f", equal in {one.equal}" if one.equal else ""
+        by_statistic.append(
+            f"{one.statistic} in {one.ahead} of {one.columns} columns{equal} "
+            f"({p_in_words(one.p)})"
+        )
+    text = (
+        f"{where} best row of the paper's own method, {own_row}, is above the best other row, {other_row}, in "
+        f"{lead.ahead} of the {lead.cells} cells that both have; by an exact sign "
+        f"test, {', '.join(by_statistic)}."
+    )
+    if lead.left_out:
+        text += f" Left out is {lead.left_out}."
+    return text
 
 
 def lines(cells: pd.DataFrame) -> list[tuple[str, str]]:
