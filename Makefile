@@ -27,7 +27,7 @@ QUICK := not vllm and $(SUITE)
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
-.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock check-locks archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -125,6 +125,16 @@ verify: $(READY)  ## which results, figures, pages, printed numbers or counts we
 
 completions: $(READY)  ## fill the store for all outputs: ENGINE=vllm [ARGS="--dry-run"]; or one: EVALUATOR=prometheus DATA=vicuna_bench MODEL=...; many GPUs: CLUSTER=ray[=ADDRESS]
 	@$(NLGEVAL) completions $(foreach name,EVALUATOR DATA ENGINE MODEL,$(if $($(name)),--$(call lower,$(name)) "$($(name))")) $(if $(CLUSTER),--on "$(CLUSTER)") $(ARGS)
+
+JUDGE ?= smollm2-135m-instruct
+
+# Topical-Chat is downloaded where it is not here; without it, the embedded texts are judged
+judge: $(READY)  ## a real model judges two dozen rated outputs here and gets its card: no GPU, no key; 98 MB, 3 minutes [JUDGE=NAME of `nlgeval models`]
+	@$(NLGEVAL) models --fetch $(JUDGE)
+	@data="--data topical_chat -s task=dialogue --aspect overall"; \
+	$(NLGEVAL) data --fetch topical_chat | grep -q ' ready$$' || data="--data mini"; \
+	echo "judging 24 outputs: $$data"; \
+	$(NLGEVAL) card --evaluator llmscore $$data --items 24 --engine transformers --model $(JUDGE) --output .nlgeval/judge
 
 rehearsal: $(READY)  ## a script answers every judge, the notebooks run on that: which printed cells come out [ARGS="--write"]
 	@$(PY) tools/rehearsal.py --jobs $(JOBS) $(ARGS)

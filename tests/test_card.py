@@ -162,6 +162,16 @@ def test_the_sample_is_the_same_for_all_and_keeps_whole_inputs() -> None:
     assert {*other["input_id"]} != {*first["input_id"]}
 
 
+def test_one_aspect_of_a_set() -> None:
+    whole = judged.rated("summeval")
+    fluency = judged.of_aspect(whole, "fluency").frame
+    assert fluency["aspect"].unique().tolist() == ["fluency"]
+    expected = whole.frame.groupby("aspect")["human"].sum()["fluency"]
+    assert fluency["human"].sum() == pytest.approx(expected, abs=1e-9)
+    with pytest.raises(ValueError, match="aspect of summeval 'fluenci'; nearest: flu"):
+        judged.of_aspect(whole, "fluenci")
+
+
 # -- the verdict
 
 

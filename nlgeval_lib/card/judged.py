@@ -19,6 +19,7 @@ import pandas as pd
 
 from nlgeval_lib import datasets, parsers
 from nlgeval_lib.datasets import recordings
+from nlgeval_lib.datasets.registry import unknown
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.rows import Parts
 from nlgeval_lib.study import recorded_judges
@@ -169,6 +170,21 @@ def _fits(scores: pd.DataFrame, rated_keys: pd.DataFrame) -> bool:
     further_keys = pd.MultiIndex.from_frame(further)
     known_keys = pd.MultiIndex.from_frame(rated_keys)
     return bool(further_keys.isin(known_keys).all())
+
+
+def of_aspect(judged: Judged, aspect: str) -> Judged:
+    """The set's rows of one aspect.
+
+    Raises: UnknownName with the nearest of the set's aspects.
+    """
+    frame = judged.frame
+    is_asked = frame["aspect"] == aspect
+    if not is_asked.any():
+        known = list(frame["aspect"].astype(str).unique())
+        raise unknown(aspect, known, f"aspect of {judged.name}")
+    rows = frame[is_asked].reset_index(drop=True)
+    rows.attrs = frame.attrs
+    return replace(judged, frame=rows)
 
 
 def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:

@@ -94,6 +94,7 @@ class Judging(Planning):
     plugin: Annotated[
         Several, option(help="A Python file with evaluators; its code is run.")
     ] = None
+    aspect: Annotated[str, option(help="Only this aspect of the sets.")] = ""
     items: Annotated[
         int | None,
         option(min=3, help="About so many outputs a set, whole inputs, by --seed."),
@@ -207,7 +208,7 @@ def _own_rows(options: Judging, path: str) -> Parts:
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
     from nlgeval_lib.card import asked
-    from nlgeval_lib.card.judged import of_rows
+    from nlgeval_lib.card.judged import of_aspect, of_rows
     from nlgeval_lib.scoring import named
 
     scale = scale_of(options.scale)
@@ -221,6 +222,8 @@ def _asked(options: Judging) -> Card | None:
         raise ValueError(
             "which rows? Give --data summeval, or a file of your own with ratings: -i"
         )
+    if options.aspect:
+        data = [of_aspect(data_set, options.aspect) for data_set in data]
     design = asked.Design(
         items=options.items,
         seed=options.seed,
