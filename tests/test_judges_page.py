@@ -193,3 +193,10 @@ def test_a_committed_card_is_what_its_recording_gives(name):
     path = Path(files.data() / "cards" / f"{name}.json")
     expected = recorded_cards._apart_from_making(recorded_cards.as_text(made.numbers))
     assert recorded_cards._apart_from_making(path.read_text()) == expected
+
+
+def test_the_answer_counts_the_sets_of_the_table():
+    """A set of labels or pairs alone counts as well."""
+    sentence = judges_page._sentence()
+    sets = judges_page.table()["set"].nunique()
+    assert sentence.startswith(f"{sets} sets with recorded judges")

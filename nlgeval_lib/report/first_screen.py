@@ -329,7 +329,7 @@ def unsupported(cells: pd.DataFrame) -> str:
         distances.append(f"{method} {gap:.2g}")
     if distances:
         sentences.append(
-            "Numbers of another judge or prompt decide nothing; their median distance "
+            f"Numbers {WORDS['orientation']} decide nothing; their median distance "
             f"from the printed ones, in the table's unit: {', '.join(distances)}."
         )
     return " ".join(sentences)
