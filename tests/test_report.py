@@ -4,6 +4,7 @@ nothing unescaped.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -101,10 +102,11 @@ def test_what_is_saved(here, capsys):
         and record["prompts"] == {"p": "9f3c"}
     )
     assert record["missing"] == [{"what": "BARTScore", "reason": "no weights here"}]
-    assert record["files"] == [
-        "results/hdeval/one.csv",
-        "results/hdeval/one__extra.csv",
-    ]
+    assert record["files"] == {
+        "results/hdeval/one.csv": files.sha256(here.result("hdeval/one.csv")),
+        "results/hdeval/one__extra.csv": hashlib.sha256(b"x,y\n1,a\n,b\n").hexdigest(),
+    }
+    assert list(record["code"]) == ["notebooks/one.ipynb"]
     line = capsys.readouterr().out
     assert line.count("\n") == 1 and line.startswith(
         "one: No number here is of HD-Eval itself. n-grams: 1 of 2 equal"

@@ -168,22 +168,26 @@ def check(ids: Ids = None, paper: Papers = None, jobs: Jobs = None) -> None:
 def verify(
     adopt: Annotated[
         Several,
-        option(metavar="FILE", help="Take in a file that people wrote (repeatable)."),
+        option(
+            metavar="FILE",
+            help="Take in a file that people wrote (repeatable); all: what changed.",
+        ),
     ] = None,
 ) -> None:
     """Find every result, figure, page, printed number and count that was edited by
     hand; no data are needed.
 
-    Files are compared with results/MANIFEST.csv; verdicts, differences and counts are
-    worked out again from the printed numbers and ours; printed numbers are compared
-    with what their witnesses sealed. A run renews the lines of what it wrote. Printed
-    tables, claims, the registry and bundles of numbers are taken in by name, after
-    somebody has read them again.
+    Files are compared with results/MANIFEST.csv and notebooks with the code that made
+    the results; verdicts, differences, intervals and counts are worked out again from
+    other columns; printed numbers are compared with what their witnesses sealed. A run
+    renews the lines of what it wrote. What people write (data/, prompts, the
+    catalogue, numbers in texts) is taken in by name, after somebody has read it again.
 
     \b
     Examples:
       nlgeval verify
       nlgeval verify --adopt data/paper_claims.csv
+      nlgeval verify --adopt all
     """
     from nlgeval_lib.report import seal
     from nlgeval_lib.report import verify as verification

@@ -5,13 +5,16 @@ type of its parameter: a bool is no int, an int may be given where a float stand
 annotation (`limit: int | None = None`) widens.
 
 `read` gives a `Source` with its `Parameter`s; `Source.resolve` checks the values that a
-run is to have. Whatever breaks a rule is a `NotebookRefused`.
+run is to have. Whatever breaks a rule is a `NotebookRefused`. `other_code` compares the
+cells that ran in this kernel with a source, and `code` names the source by its hashes.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,6 +179,97 @@ def read(path: Path) -> Source:
         raise NotebookRefused(
             f"{name}: parameters cell, line {error.lineno}: {error.msg}"
         ) from None
+
+
+# ---- is it this notebook's code that runs here?
+
+
+def code(source: Source) -> dict[str, str]:
+    """What decides a notebook's numbers beside the library, by its name from the
+    checkout's root: the sha256 of the notebook's code, and of each module beside it
+    that its cells import.
+    """
+    text = "\n\n".join(_code_cells(source))
+    hashes = {shown(source.path): hashlib.sha256(text.encode()).hexdigest()}
+    for path in modules_beside(source):
+        hashes[shown(path)] = files.sha256(path)
+    return hashes
+
+
+def _code_cells(source: Source) -> list[str]:
+    """The sources of the code cells that are not blank."""
+    cells = []
+    for kind, text, _ in source.cells:
+        if kind == "code" and text.strip():
+            cells.append(text)
+    return cells
+
+
+def modules_beside(source: Source) -> list[Path]:
+    """The modules in the notebook's own folder that its cells name."""
+    text = " ".join(_code_cells(source))
+    paths = sorted(source.path.parent.glob("*.py"))
+    return [path for path in paths if path.stem in text]
+
+
+def ran() -> list[str] | None:
+    """The cells that ran in this kernel so far, the present one last; None where no
+    notebook runs.
+    """
+    shell = getattr(sys.modules["__main__"], "get_ipython", None)
+    if shell is None:
+        return None
+    # The list begins with an empty text: cells are numbered from 1.
+    return list(shell().history_manager.input_hist_raw[1:])
+
+
+def other_code(path: Path) -> str:
+    """How the code that runs here differs from a notebook's, in words; empty where it
+    is that notebook's, run from the top in a fresh kernel.
+
+    path: of the notebook. A copy of it with the same code is no other code, and neither
+    is a cell of parameters that papermill puts below the notebook's own.
+    """
+    source = read(path)
+    name = shown(path)
+    cells = ran()
+    if cells is None:
+        return f"{name} makes this result, and no notebook runs here"
+    written = _code_cells(source)
+    [parameters] = [
+        text
+        for kind, text, tags in source.cells
+        if kind == "code" and "parameters" in tags
+    ]
+    # Where papermill puts its cell: below that of the parameters.
+    place = written.index(parameters) + 1
+    below = cells[place : place + 1]
+    if below != written[place : place + 1] and _is_injected("".join(below), source):
+        written[place:place] = below
+    for number, cell in enumerate(cells, 1):
+        expected = written[number - 1] if number <= len(written) else ""
+        # The kernel drops line ends below a cell.
+        if cell.rstrip("\n") != expected.rstrip("\n"):
+            return (
+                f"the code that ran is not that of {name}, from the top in a fresh "
+                f"kernel: In[{number}] differs"
+            )
+    for module_path in modules_beside(source):
+        module = sys.modules.get(module_path.stem)
+        loaded = getattr(module, "__file__", None)
+        if loaded and Path(loaded).resolve() != module_path.resolve():
+            return f"its module {module_path.stem} is another than {shown(module_path)}"
+    return ""
+
+
+def _is_injected(cell: str, source: Source) -> bool:
+    """Whether a cell only gives values to the notebook's parameters, as papermill's
+    does. `Output` is told these values, and compares them with the catalogue's.
+    """
+    try:
+        return _parameters(ast.parse(cell)).keys() <= source.parameters.keys()
+    except (SyntaxError, NotebookRefused):
+        return False
 
 
 def _parameters(tree: ast.Module) -> dict[str, Parameter]:

@@ -25,7 +25,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, papers, used_code
-from nlgeval_lib.report import durations, saving, tables
+from nlgeval_lib.report import durations, notebook, saving, tables
 from nlgeval_lib.scoring import provenance
 from nlgeval_lib.study import catalogue
 
@@ -42,7 +42,8 @@ class Output:
     id: an entry of `notebooks/catalogue.toml`.
     mode: "full" or "quick" (results kept apart).
     parameters: the values that the notebook ran with, all but `mode`; with others than
-    the catalogue's, results go to `results/partial/`.
+    the catalogue's, or by other code than its notebook's, results go to
+    `results/partial/`.
     route: where the numbers come from, if not as the catalogue says.
     scratch: for an id that is in no catalogue; results go to `results/partial/`, and
     `route` must be given.
@@ -300,8 +301,9 @@ class Output:
         """Save everything, or nothing, and print one line.
 
         Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of
-        route mini to `results/mini/`, with other parameters than the catalogue's, or
-        less than is already there, to `results/partial/`; figures likewise. Files whose
+        route mini to `results/mini/`; with other parameters than the catalogue's, by
+        other code than its notebook's, or with less than is already there, to
+        `results/partial/`; figures likewise. Files whose
         values did not change (1e-6, or the catalogue's `tolerance`) are left alone.
 
         Raises: ValueError for nothing to save; OSError.
@@ -315,16 +317,23 @@ class Output:
         place = self._place(cells)
         unsorted = self._contents(cells, place.folder)
         contents = dict(sorted(unsorted.items()))
-        record = self._provenance(cells) | {"files": [*contents]}
         record_name = self._name("results", place.folder, ".json")
         saved = saving.read_json(record_name)
         changed = saving.changed(contents, self.entry.tolerance)
-        if saved is None or changed:
-            is_new = True
-        elif _sets_without_texts():
-            is_new = False  # equal to the last digit: the record made from texts stands
-        else:
-            is_new = not saving.same_record(saved, record, self.entry.tolerance)
+        # Which code made it, and what it made.
+        made = {
+            "code": self._code() if place.folder in ("", "mini") else {},
+            "files": saving.hashes(contents, changed, saved),
+        }
+        record = self._provenance(cells) | made
+        if saved is not None and not changed and _sets_without_texts():
+            # Equal to the last digit: what the record made from texts says stands.
+            record = saved | made
+        is_new = bool(
+            saved is None
+            or changed
+            or not saving.same_record(saved, record, self.entry.tolerance)
+        )
         fresh = {}
         if is_new:
             # The record comes first, which is renamed last: it is never newer than
@@ -415,8 +424,9 @@ class Output:
     def _place(self, cells: pd.DataFrame | None) -> saving.Place:
         """Where this run is saved: its own folder, or apart, and why.
 
-        A run is set apart where it is no answer to the catalogue's entry, and where it
-        would replace a result by a lesser one. NLGEVAL_TRIAL sets every run apart, and
+        A run is set apart where it is no answer to the catalogue's entry (other
+        parameters, other code than its notebook's), and where it would replace a
+        result by a lesser one. NLGEVAL_TRIAL sets every run apart, and
         with NLGEVAL_REPLACE a run may replace a result that has more.
 
         cells: of all compared tables; None where nothing was compared.
@@ -425,6 +435,10 @@ class Output:
         reason = self._why_apart or saving.others(self.entry, self.parameters)
         if not reason and os.environ.get("NLGEVAL_TRIAL"):
             reason = "it is a trial"
+        if not reason and folder != "quick":
+            reason = notebook.other_code(self.entry.path)
+            if reason:
+                reason += f" (nlgeval run {self.id} makes it)"
         if reason:
             return saving.Place("partial", reason)
         # From here on: would the run replace a result that has more?
@@ -517,6 +531,14 @@ class Output:
             seconds=time.monotonic() - self._began,
             facts=facts,
         )
+
+    def _code(self) -> dict[str, str]:
+        """The hashes of the notebook that makes this result, and of the modules beside
+        it; nothing where it has none.
+        """
+        if self.entry.path.is_file():
+            return notebook.code(notebook.read(self.entry.path))
+        return {}
 
     def _coverage(self, cells: pd.DataFrame | None) -> dict[str, Any]:
         """How many numbers this run gives; of compared cells, the counts by kind that

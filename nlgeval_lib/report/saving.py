@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import io
 import itertools
 import json
@@ -223,6 +224,30 @@ def changed(
         if not same_file(name, content, contents, tolerance):
             differing[name] = content
     return differing
+
+
+def hashes(
+    contents: Mapping[str, bytes],
+    changed: Mapping[str, bytes],
+    saved: Mapping[str, Any] | None,
+) -> dict[str, str]:
+    """The sha256 of each file of a result, for its record.
+
+    contents: all that is to be saved, by name.
+    changed: those of them that are written.
+    saved: the record so far. A file that is left alone keeps the hash that it has
+    there: had somebody edited it, by less than rounding, that would still be found.
+    """
+    earlier = (saved or {}).get("files", {})
+    if not isinstance(earlier, Mapping):  # an older record has the names alone
+        earlier = {}
+    by_name = {}
+    for name in contents:
+        if name in changed:
+            by_name[name] = hashlib.sha256(changed[name]).hexdigest()
+        else:
+            by_name[name] = earlier.get(name) or files.sha256(files.located(name))
+    return by_name
 
 
 def same_record(

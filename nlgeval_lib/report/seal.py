@@ -1,13 +1,13 @@
-"""The seal: what every committed result, figure, page and printed table held when it
-was made, and what it was made from.
+"""The seal: what every committed result, figure, page and input held when it was made
+or read, and what it was made from.
 
-`results/MANIFEST.csv` has a line a file: `file`, `sha256` and `made_from`, the hash of
-the names and contents of what it was made from (a CSV, a figure or a page: its record;
-a record: the printed tables that its output covers). A run renews the lines of the
-files that it wrote (`renew`), and of no others. What people write (printed tables,
-claims, the registry, bundles of numbers, the list of cards) is taken in by name, with
-`nlgeval verify --adopt` (`adopt`). `report.verify` reads all this (`read`), and holds
-it against the files as they are (`line`).
+`results/MANIFEST.csv` has a line a file: `file`, `sha256`, and `made_from`, the hash of
+the two and of the names and contents of what it was made from (a CSV, a figure or a
+page: its record; a record: the printed tables that its output covers). A run renews the
+lines of the files that it wrote (`renew`), and of no others. What people write is taken
+in by name, with `nlgeval verify --adopt` (`adopt`): every file that decides a number,
+and of texts the numbers in them. `report.verify` reads all this (`read`), and holds it
+against the files as they are (`line`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import csv
 import fcntl
 import hashlib
 import io
+import json
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,19 +30,34 @@ from nlgeval_lib.study import catalogue
 MANIFEST = "results/MANIFEST.csv"
 COLUMNS = ("file", "sha256", "made_from")
 BLOCKS = ("counts", "claims")  # what is generated of the README
-# Folders below results/ and figures/ that are not committed.
-_APART = ("quick", "partial", "executed", "sweeps", "report", "mini/meta")
-# Where files are sealed, and with which endings.
+NUMBERS = "numbers"  # after the name of a text of which only the numbers are sealed
+ALL = "all"  # for `adopt`: whatever people changed
+# Folders of which nothing is committed.
+_APART = (
+    "data/raw",
+    "figures/mini/meta",
+    "figures/partial",
+    "figures/quick",
+    "results/executed",
+    "results/mini/meta",
+    "results/partial",
+    "results/quick",
+    "results/report",
+    "results/sweeps",
+)
+# Where files are sealed, and with which endings. A folder of further inputs is a line
+# here, unless it is below data/, of which everything is sealed.
 _ENDINGS = {
     "results": (".csv", ".json", ".md"),
     "figures": (".svg", ".png"),
-    "data/paper_tables": (".csv", ".toml"),
-    "data/numbers": ("",),
-    "data/cards": (".csv", ".json"),
-    "data/completions": (".zip",),
+    "data": ("",),
+    "notebooks": (".csv", ".toml", ".py"),
+    "nlgeval_lib": (".csv", ".gz", ".json", ".jsonl", ".toml", ".txt", ".yaml"),
+    "requirements": (".txt",),
 }
-# Single files that people write, beside those in the folders above.
-_BY_HAND = ("data/registry.csv", "data/paper_claims.csv")
+# Texts that people write: of these the numbers are sealed.
+_TEXTS = ("*.md", "docs/*.md", "notebooks/**/*.ipynb")
+_NUMBER = re.compile(r"[-+\u2212]?\.?\d(?:[\d.,]*\d)?")
 # The name of a file that an output made.
 _RESULT = re.compile(
     r"""
@@ -58,7 +75,8 @@ class Line(NamedTuple):
     """What a file held when it was sealed, and what it was made from.
 
     sha256: of the file.
-    made_from: the hash of the names and contents of its origins; "" without any.
+    made_from: the hash of its name, this sha256, and the names and contents of its
+    origins. It tells an edited line from an edited file.
     """
 
     sha256: str
@@ -91,27 +109,50 @@ def read() -> dict[str, Line]:
 
 def sealed_files() -> list[str]:
     """The files that there are to seal, by name and in its order; the README's blocks
-    as `README.md#counts`. The manifest itself is none.
+    as `README.md#counts`, the numbers of a text as `docs/scale.md#numbers`. The
+    manifest itself is none.
     """
-    names = {name for name in _BY_HAND if files.located(name).is_file()}
+    names = set()
     for top, endings in _ENDINGS.items():
-        folder = files.located(top)
-        for path in folder.rglob("*"):
-            inner = path.relative_to(folder).as_posix()
-            name = f"{top}/{inner}"
-            if path.is_file() and name.endswith(endings) and not _is_apart(name):
+        for name in _below(top):
+            if name.endswith(endings):
                 names.add(name)
+    for pattern in _TEXTS:
+        for path in files.root().glob(pattern):
+            name = path.relative_to(files.root()).as_posix()
+            if "/." not in name:
+                names.add(f"{name}#{NUMBERS}")
     for mark in BLOCKS:
         if block(mark) is not None:
             names.add(f"README.md#{mark}")
     return sorted(names - {MANIFEST})
 
 
+def _below(top: str) -> Iterator[str]:
+    """The names of the files below a folder, but hidden ones and what is apart."""
+    start = _place(top)
+    for folder, inner_folders, file_names in os.walk(start):
+        inner = Path(folder).relative_to(start).as_posix()
+        name = top if inner == "." else f"{top}/{inner}"
+        if _is_apart(f"{name}/"):
+            inner_folders.clear()
+            continue
+        for file_name in file_names:
+            if not file_name.startswith("."):
+                yield f"{name}/{file_name}"
+
+
 def _is_apart(name: str) -> bool:
-    """Whether a file is in a folder that is not committed."""
-    top, _, inner = name.partition("/")
+    """Whether a file is in a folder of which nothing is committed."""
     folders = tuple(f"{folder}/" for folder in _APART)
-    return top in ("results", "figures") and inner.startswith(folders)
+    return name.startswith(folders) or "/." in name or "/__pycache__/" in name
+
+
+def _place(name: str) -> Path:
+    """Where a file or folder is, by its name from the checkout's root."""
+    if name.partition("/")[0] in ("results", "figures"):
+        return files.located(f"{name}/")
+    return files.root() / name
 
 
 def block(mark: str, text: str | None = None) -> str | None:
@@ -135,20 +176,36 @@ def block(mark: str, text: str | None = None) -> str | None:
 
 
 def digest(name: str) -> str:
-    """The sha256 of a file or of a block of the README; empty where there is none.
+    """The sha256 of a file, of a block of the README or of the numbers of a text; empty
+    where there is none.
 
-    name: from the checkout's root; of a block `README.md#counts`.
+    name: from the checkout's root; a part as `sealed_files` gives it.
     """
-    if name.startswith("README.md#"):
-        mark = name.partition("#")[2]
-        text = block(mark)
-        if text is None:
+    file, is_part, mark = name.partition("#")
+    if not is_part:
+        try:
+            return files.sha256(_place(name))
+        except OSError:
             return ""
-        return hashlib.sha256(text.encode()).hexdigest()
-    try:
-        return files.sha256(files.located(name))
-    except OSError:
+    if not _place(file).is_file():
         return ""
+    text = _numbers_of(file) if mark == NUMBERS else block(mark)
+    return "" if text is None else hashlib.sha256(text.encode()).hexdigest()
+
+
+def _numbers_of(file: str) -> str:
+    """The numbers that people wrote in a text, a line a number; of a notebook those in
+    its Markdown, of the README those outside its generated blocks.
+    """
+    text = _place(file).read_text(encoding="utf-8", errors="replace")
+    if file.endswith(".ipynb"):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            cells = json.loads(text)["cells"]
+            prose = [cell for cell in cells if cell["cell_type"] == "markdown"]
+            text = "\n".join("".join(cell["source"]) for cell in prose)
+    for mark in BLOCKS:
+        text = text.replace(block(mark, text) or "", "")
+    return "\n".join(_NUMBER.findall(text))
 
 
 def output_of(name: str) -> str:
@@ -170,10 +227,10 @@ def by_hand(name: str) -> bool:
 
     name: from the checkout's root.
     """
-    if name.startswith("data/"):
-        return True
-    # A record that lies right below results/ is no output's.
-    return name.count("/") == 1 and name.endswith(".json")
+    if name.startswith(("results/", "figures/")):
+        # A record that lies right below results/ is no output's.
+        return name.count("/") == 1 and name.endswith(".json")
+    return name not in [f"README.md#{mark}" for mark in BLOCKS]
 
 
 def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
@@ -212,10 +269,18 @@ def line(name: str, covers: Mapping[str, Collection[str]]) -> Line:
     name: from the checkout's root.
     covers: the printed tables of each output, as `covered` gives them.
     """
-    origins = sorted(sources(name, covers))
-    text = "\n".join(f"{origin} {digest(origin)}" for origin in origins)
-    made_from = hashlib.sha256(text.encode()).hexdigest() if origins else ""
-    return Line(digest(name), made_from)
+    return line_with(name, digest(name), covers)
+
+
+def line_with(name: str, sha256: str, covers: Mapping[str, Collection[str]]) -> Line:
+    """The line of a file whose content has this sha256, made from what is there now.
+
+    name, covers: as for `line`.
+    """
+    parts = [f"{name} {sha256}"]
+    for origin in sorted(sources(name, covers)):
+        parts.append(f"{origin} {digest(origin)}")
+    return Line(sha256, hashlib.sha256("\n".join(parts).encode()).hexdigest())
 
 
 def renew(names: Iterable[str], written: Collection[str], gone: bool = True) -> None:
@@ -263,35 +328,50 @@ def adopt(names: Iterable[str]) -> list[str]:
     """Seal files that people wrote, by name; files of these names that are no more lose
     their lines.
 
-    names: from the checkout's root; a folder stands for all below it.
-    Returns: the names of all these files.
+    names: from the checkout's root; a folder stands for all below it that people write,
+    a text for its numbers, ALL for whatever people changed.
+    Returns: the names of the files whose lines changed.
     Raises: ValueError for a file that a run makes, and for one that is not sealed.
     """
     # All names are looked at before a line is changed.
-    adopted = []
-    sealed = {*sealed_files(), *read()}
+    chosen: set[str] = set()
+    sealed = sorted({*sealed_files(), *read()})
     for name in names:
-        name = Path(name).as_posix().rstrip("/")
-        chosen = []
-        for file in sorted(sealed):
-            if file == name or file.startswith(f"{name}/"):
-                chosen.append(file)
-        if not chosen:
-            raise ValueError(f"{name}: no file of the seal; they are in {MANIFEST}")
-        for file in chosen:
-            if not by_hand(file):
-                command = f"nlgeval run {output_of(file)} --force"
-                raise ValueError(f"{file} is made by a run, never by hand: {command}")
-        adopted += chosen
+        chosen.update(_written_by_people(name, sealed))
+    adopted = []
     with _locked():
         lines = read()
         covers = covered()
-        for name in adopted:
-            lines[name] = line(name, covers)
-            if not lines[name].sha256:
+        for name in sorted(chosen):
+            fresh = line(name, covers)
+            if fresh == lines.get(name):
+                continue
+            adopted.append(name)
+            lines[name] = fresh
+            if not fresh.sha256:
                 del lines[name]
         _write(lines)
-    return sorted(adopted)
+    return adopted
+
+
+def _written_by_people(name: str, sealed: Iterable[str]) -> list[str]:
+    """The files among `sealed` that a name stands for, as for `adopt`.
+
+    Raises: ValueError where there is none, or none that people write.
+    """
+    if name == ALL:
+        return [file for file in sealed if by_hand(file)]
+    name = Path(name).as_posix().rstrip("/")
+    inner = (f"{name}/", f"{name}#")
+    meant = [file for file in sealed if file == name or file.startswith(inner)]
+    if not meant:
+        raise ValueError(f"{name}: no file of the seal; they are in {MANIFEST}")
+    chosen = [file for file in meant if by_hand(file)]
+    if not chosen:
+        output = output_of(meant[0])
+        command = f"nlgeval run {output}".rstrip()
+        raise ValueError(f"{name} is made by a run, never by hand: {command} --force")
+    return chosen
 
 
 def _write(lines: Mapping[str, Line]) -> None:

@@ -1,8 +1,9 @@
 """Whether what is committed still is what was made: which files were edited by hand.
 
-Four questions, and no data are needed for them: does every file hold what the manifest
-says (`report.seal`)? Do the verdicts, differences and counts of every result follow
-from its `printed` and `ours`, by the library's own functions? Are its printed numbers
+Five questions, and no data are needed for them: does every file hold what the manifest
+(`report.seal`) and its record say? Is its notebook the code that made it? Do the
+verdicts, differences, intervals and counts of every result follow from its other
+columns, by the library's own functions? Are its printed numbers
 those of `data/paper_tables`, and those the ones that their witnesses sealed
 (`papers.witnesses`)? Do scoreboard, pages, claims and README say what the results say?
 
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -21,7 +24,7 @@ import pandas as pd
 
 from nlgeval_lib import files, papers
 from nlgeval_lib.papers import claims, witnesses
-from nlgeval_lib.report import answers, saving, scoreboard, seal
+from nlgeval_lib.report import answers, notebook, saving, scoreboard, seal
 from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Entry
 
@@ -29,6 +32,13 @@ from nlgeval_lib.study.catalogue import Entry
 GIVEN_TO_COMPARE = (*papers.KEY, *papers.comparison.OPTIONAL, "own_sd", "draws")
 CLAIMS = "results/meta/meta_claims__claims.csv"
 BY_PAPER = "results/meta/meta_claims__by_paper.csv"
+# The columns that an interval is of, the first that a table has.
+VALUES = ("ours", "value", "difference")
+# Signatures of intervals whose ends lie alike around the value; what was estimated from
+# a value is on another scale.
+_EVEN = re.compile(r"(?!.*\bestimate:).*ci:(?:jack|careful|resampled-t|fisher)\b.*")
+_ENDS = (0, 1, 2, 100, 200)  # of the scales of statistics, where intervals are cut
+_ROUNDING = 5e-6  # cards keep six digits
 PUBLIC_DATA = "public data"  # the kind of claims that need data to be judged
 
 
@@ -38,23 +48,26 @@ class Finding(NamedTuple):
     file: its name from the checkout's root; a block of the README as
     `README.md#counts`.
     message: what is wrong with it, which follows the name in a sentence.
+    way: how it comes right again, where that is not as for every file of its sort.
     """
 
     file: str
     message: str
+    way: str = ""
 
     @property
     def way_out(self) -> str:
         """How it comes right again: in commands, one to take the edit back, one to keep
         it or make the file anew.
         """
-        if seal.by_hand(self.file):
-            back = f"git checkout -- {self.file}"
-            return f"{back}; or, where it was meant: nlgeval verify --adopt {self.file}"
         name = self.file.partition("#")[0]
-        output = seal.output_of(name)
-        command = f"nlgeval run {output} --force" if output else "nlgeval scoreboard"
-        return f"git checkout -- {name}; or delete it and make it again: {command}"
+        back = f"git checkout -- {name}"
+        if self.way:
+            return self.way
+        if seal.by_hand(self.file):
+            return f"{back}; or, where it was meant: nlgeval verify --adopt {name}"
+        output = seal.output_of(name) or catalogue.SCOREBOARD
+        return f"{back}; or delete it and make it again: nlgeval run {output} --force"
 
     def __str__(self) -> str:
         return f"{self.file}: {self.message}. Way out: {self.way_out}"
@@ -86,17 +99,33 @@ def manifest_faults() -> Iterator[Finding]:
     names = seal.sealed_files()
     for name in sorted({*names, *lines}):
         if name not in lines:
-            yield Finding(name, "is not in the manifest: no run made it")
+            maker = "nobody took it in" if seal.by_hand(name) else "no run made it"
+            yield Finding(name, f"is not in the manifest: {maker}")
         elif name not in names:
             yield Finding(name, "is in the manifest and is gone")
         else:
-            fresh = seal.line(name, covers)
-            sealed = lines[name]
-            if fresh.sha256 != sealed.sha256:
-                yield Finding(name, "was edited after it was made")
-            elif fresh.made_from != sealed.made_from:
-                origins = ", ".join(seal.sources(name, covers))
-                yield Finding(name, f"was made from another state of {origins}")
+            yield from _line_faults(name, lines[name], covers)
+
+
+def _line_faults(
+    name: str, sealed: seal.Line, covers: Mapping[str, list[str]]
+) -> Iterator[Finding]:
+    """How a file that is there differs from its line in the manifest.
+
+    covers: the printed tables of each output, as `seal.covered` gives them.
+    """
+    fresh = seal.line(name, covers)
+    if fresh == sealed:
+        return
+    if fresh.made_from == sealed.made_from:
+        # Only the file as it is now gives this hash.
+        way = f"git checkout -- {seal.MANIFEST}"
+        yield Finding(seal.MANIFEST, f"has an edited line, that of {name}", way)
+    elif fresh.sha256 != sealed.sha256:
+        yield Finding(name, "was edited after it was made")
+    else:
+        origins = ", ".join(seal.sources(name, covers)) or "its line in the manifest"
+        yield Finding(name, f"was made from another state of {origins}")
 
 
 def witness_faults() -> Iterator[Finding]:
@@ -110,13 +139,14 @@ def result_faults() -> Iterator[Finding]:
     """The results whose verdicts, differences or printed numbers do not follow, and
     records that say something else than their results.
     """
+    lines = seal.read()
     for entry in catalogue.load().outputs:
         name = f"{answers.base(entry)}.csv"
         try:
             cells = answers.saved_cells(name)
             for message in _not_following(cells):
                 yield Finding(name, message)
-            yield from _record_faults(entry, cells)
+            yield from _record_faults(entry, cells, lines)
         except (ValueError, KeyError) as error:
             # A result alone: the others are looked at.
             yield Finding(name, str(error).removeprefix(f"{name} "))
@@ -183,10 +213,14 @@ def compared_again(paper: str, table: str, cells: pd.DataFrame) -> pd.DataFrame:
     return papers.compare(paper, table, ours)
 
 
-def _record_faults(entry: Entry, cells: pd.DataFrame | None) -> Iterator[Finding]:
-    """What an output's record says of its files, counts and inputs, and is not so.
+def _record_faults(
+    entry: Entry, cells: pd.DataFrame | None, lines: Mapping[str, seal.Line]
+) -> Iterator[Finding]:
+    """What an output's record says of its code, files, counts and inputs, and is not
+    so.
 
     cells: the output's compared cells, if any.
+    lines: of the manifest.
     """
     name = f"{answers.base(entry)}.json"
     record = saving.read_json(name)
@@ -194,9 +228,18 @@ def _record_faults(entry: Entry, cells: pd.DataFrame | None) -> Iterator[Finding
         if cells is not None:
             yield Finding(name, "is gone, and its result is there")
         return
-    for file in record.get("files", ()):
-        if not files.located(file).is_file():
+    yield from _code_faults(entry, name, record)
+    hashes = record.get("files", {})
+    if not isinstance(hashes, Mapping):
+        yield Finding(name, "does not say what its files hold", _again(entry))
+        hashes = {}
+    for file, sha256 in hashes.items():
+        present = seal.digest(file)
+        if not present:
             yield Finding(file, f"is gone; {name} lists it")
+        elif present != sha256 and file in lines and lines[file].sha256 == present:
+            # Where the manifest's line is the old one, that has been said.
+            yield Finding(file, f"was edited after {name} was written")
     facts = {"output": entry.id, "paper": entry.paper}
     for fact, value in facts.items():
         if record.get(fact) != value:
@@ -209,6 +252,32 @@ def _record_faults(entry: Entry, cells: pd.DataFrame | None) -> Iterator[Finding
                 claim = f"coverage says {count} {value}"
                 yield Finding(name, f"{claim}, its result gives {counted[count]}")
     yield from _input_faults(name, record)
+
+
+def _code_faults(
+    entry: Entry, name: str, record: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """The notebook of an output, and modules beside it, that are not the code that its
+    record names.
+
+    name: of the record.
+    """
+    again = _again(entry)
+    made_by = record.get("code")
+    if not made_by:
+        yield Finding(name, "does not say which code made it", again)
+        return
+    present = notebook.code(notebook.read(entry.path))
+    for file in sorted({*made_by, *present}):
+        if made_by.get(file) != present.get(file):
+            way = f"{again}; or git checkout -- {file}"
+            yield Finding(file, f"is other code than made {name}", way)
+
+
+def _again(entry: Entry) -> str:
+    """The way out that leaves no number of an earlier result, whoever made it."""
+    command = f"nlgeval run {entry.id} --force --replace"
+    return f"{command} makes it again by the code that is here"
 
 
 def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
@@ -230,6 +299,50 @@ def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
             if registered.get(file, sha256) != sha256:
                 message = f"was made from another {file} than data/registry.csv names"
                 yield Finding(name, message)
+
+
+def interval_faults() -> Iterator[Finding]:
+    """The intervals by t or by Fisher's z whose ends do not lie alike around their
+    value.
+    """
+    for name in seal.sealed_files():
+        if not name.startswith("results/") or not name.endswith(".csv"):
+            continue
+        text = files.located(name).read_text(encoding="utf-8", errors="replace")
+        rows = csv.DictReader(io.StringIO(text))
+        if not {"ci_low", "ci_high", "signature"} <= {*(rows.fieldnames or ())}:
+            continue
+        values = [column for column in VALUES if column in (rows.fieldnames or ())]
+        for number, row in enumerate(rows, 1):
+            if values and _EVEN.fullmatch(row["signature"] or ""):
+                ends = f"{row['ci_low']} to {row['ci_high']}"
+                if not _lies_between(row[values[0]], row["ci_low"], row["ci_high"]):
+                    message = f"{ends} is no interval of {row[values[0]]}"
+                    yield Finding(name, f"row {number}: {message}")
+
+
+def _lies_between(value: str, low: str, high: str) -> bool:
+    """Whether a value is in the middle of an interval, on its own scale or on Fisher's
+    z, apart from rounding and from ends that are cut at the scale's; or a cell is
+    empty.
+    """
+    if "" in (value, low, high):
+        return True
+    middle, bottom, top = float(value), float(low), float(high)
+    # As far above as below: where it would end, were nothing cut.
+    even_top = 2 * middle - bottom
+    even_bottom = 2 * middle - top
+    tolerance = _ROUNDING * max(1.0, abs(bottom), abs(top))
+    if abs(top - even_top) <= tolerance:
+        return True
+    if abs(top) in _ENDS and top <= even_top:
+        return True
+    if abs(bottom) in _ENDS and bottom >= even_bottom:
+        return True
+    if max(abs(middle), abs(bottom), abs(top)) >= 1:
+        return False
+    z_top = 2 * math.atanh(middle) - math.atanh(bottom)
+    return abs(top - math.tanh(z_top)) <= tolerance
 
 
 def shared_faults() -> Iterator[Finding]:
@@ -332,6 +445,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     manifest_faults,
     witness_faults,
     result_faults,
+    interval_faults,
     listing_faults,
     shared_faults,
     claim_faults,

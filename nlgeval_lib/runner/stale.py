@@ -188,9 +188,7 @@ def step(
         return Step(entry, "refused", str(error))
     made_from = parts(entry, catalogue, options.mode)
     # The notebook, with the modules beside it that its cells name.
-    text = " ".join(cell for _, cell, _ in source.cells)
-    modules = sorted(entry.path.parent.glob("*.py"))
-    hashes = [file_hash(path) for path in modules if path.stem in text]
+    hashes = [file_hash(path) for path in notebook.modules_beside(source)]
     made_from["notebook"] = digest([source.cells, hashes])
     # Its parameters, with the content of files that they name.
     all_values = {name: given.default for name, given in source.parameters.items()}
