@@ -211,7 +211,7 @@ def test_what_is_supported_is_no_more_than_was_computed(entry, said):
     [
         (
             "without misread: 0.276, outside the interval",
-            "Without misread it would be 0.276, which is outside the interval.",
+            'Without "misread" it would be 0.276, which is outside the interval.',
         ),
         ("5 systems: t has little power", "The interval is limited by 5 systems."),
         ("no row has a score", "no row has a score"),

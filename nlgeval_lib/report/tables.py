@@ -433,7 +433,14 @@ def plain_reason(reason: str) -> str:
     'The interval is limited by 4 systems.'
     """
     reason = _FEW.sub(r"The interval is limited by \1 \2.", reason)
-    return _LEFT_OUT.sub(r"Without \1 it would be \2, which is \3.", reason)
+    return _LEFT_OUT.sub(_without, reason)
+
+
+def _without(found: re.Match[str]) -> str:
+    """What a left-out unit moves, in a reader's words; its name may be any word."""
+    units, value, consequence = found.groups()
+    quoted = units.replace(" and ", '" and "')
+    return f'Without "{quoted}" it would be {value}, which is {consequence}.'
 
 
 def plain_gap(reason: str) -> str:
