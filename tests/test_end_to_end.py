@@ -28,6 +28,7 @@ from nlgeval_lib.evaluators import (
     Prometheus,
     TigerScore,
     TigerScoreReferenceBased,
+    schemas,
 )
 from nlgeval_lib.evaluators.prometheus import Rubric
 
@@ -110,6 +111,14 @@ JUDGES = {
 NAMES = [name for name in JUDGES if name != "llmscore-cot"]
 
 pytestmark = pytest.mark.vllm
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_letter_a_token():
+    """The tiny models write a token for each letter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schemas, "LETTERS", 1)
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -341,7 +341,13 @@ class CoAScore(LLMScore):
         if missing is None and not listed and not listing.ok:
             missing = cut(completion, Judgment.missing(listing.status, listing.reason))
         elif missing is None and len(chosen) < self.n and self.few == "missing":
-            reason = f"{len(chosen)} listed, {self.n} asked for"
+            listed_in_all = str(len(listed))
+            if listing.duplicates:
+                number = len(listed) + listing.duplicates
+                listed_in_all = f"{number} listed, {len(listed)} different"
+            else:
+                listed_in_all += " listed"
+            reason = f"{listed_in_all}, {self.n} asked for; few=use goes on with them"
             missing = cut(completion, Judgment.missing(Status.UNPARSED, reason))
         if missing is not None:
             reason = f"relevant aspects: {missing.reason}"

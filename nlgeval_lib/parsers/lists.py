@@ -359,6 +359,7 @@ def _in_lines(text: str) -> list[Entry]:
     lines = [line for line in matches if line]
     marked = any(line["mark"] and not line["mark"].startswith("#") for line in lines)
     full = [line for line in lines if line["rest"].strip()]
+    named = not _only_sentences(full)
     bare = len(full) > 1 and all(_BARE.fullmatch(line.group()) for line in full)
     heads = set()
     for line, next_line in itertools.pairwise(full):
@@ -375,6 +376,8 @@ def _in_lines(text: str) -> list[Entry]:
             blank = True
             continue
         entry = _entry(line, marked, bare, line in heads)
+        if entry is None and not named and _is_numbered(line):
+            entry = Entry(0, content.strip("*_ ").rstrip("."), "")
         apart = blank and line["indent"] == ""
         blank = False
         if entry is None and (apart or _LEAD_IN.search(content[:60])):
@@ -392,6 +395,19 @@ def _in_lines(text: str) -> list[Entry]:
             entries.append(entry)
             goes_on = True
     return entries
+
+
+def _is_numbered(line: re.Match) -> bool:
+    return (line["mark"] or "").strip("().: ").isdigit()
+
+
+def _only_sentences(lines: Sequence[re.Match]) -> bool:
+    """Whether the numbered lines of a list are sentences: none has a name and a
+    definition, and some are no name.
+    """
+    items = [_split(line["rest"].strip()) for line in lines if _is_numbered(line)]
+    sentences = [name for name, _ in items if not name]
+    return bool(sentences) and not any(definition for _, definition in items)
 
 
 def _indent(line: re.Match) -> int:

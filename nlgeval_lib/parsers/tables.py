@@ -707,7 +707,8 @@ VETOES: dict[str, Rows] = {
             "hypothetical",
             "I would give it a 4 if it were fluent.",
         ): (
-            r"[^.!?;\n\d]{0,80}?\b(?<!even )(?<!only )(?<!as )"
+            # not what explains a score that stands before a colon
+            r"(?!\)?:)[^.!?;\n\d]{0,80}?\b(?<!even )(?<!only )(?<!as )"
             r"(?:if(?! (?:i|we) (?:had|have|must) to\b)|had (?:it|the|there|this|they)"
             r"|were (?:it|the|there)|unless|once (?:it|the)|provided that|but for|save for"
             r"|were it not)\b"

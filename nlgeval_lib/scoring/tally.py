@@ -35,6 +35,7 @@ class Tally:
     signature: of the evaluator, as the last part has it.
     draws: status -> completions that the rows rest on; empty for metrics.
     cut: how many of these completions ended at the token limit.
+    cut_read: how many of those had given their score before it.
     thin: rows whose mean rests on fewer draws than were asked for.
     """
 
@@ -46,6 +47,7 @@ class Tally:
     signature: str = ""
     draws: Counter[str] = field(default_factory=Counter)
     cut: int = 0
+    cut_read: int = 0
     thin: int = 0
 
     def add(self, scored: pd.DataFrame) -> None:
@@ -77,9 +79,13 @@ class Tally:
         if "n" not in details:
             return
         # The details of a single draw are the draw's own.
-        self.draws.update(details.get("statuses", [status]))
+        statuses = details.get("statuses", [status])
+        self.draws.update(statuses)
         draws = details.get("draws", [details])
-        self.cut += sum(bool(draw.get("cut")) for draw in draws)
+        for draw, of_draw in zip(draws, statuses, strict=True):
+            if draw.get("cut"):
+                self.cut += 1
+                self.cut_read += of_draw == Status.OK.value
         self.thin += status == Status.OK.value and details["n_missing"] > 0
 
     @property
@@ -106,6 +112,7 @@ class Tally:
                 line += f", {count:,} {_OF_DRAWS.get(status, status)}"
         if self.cut:
             line += f"; {self.cut:,} ended at the token limit"
+            line += f", {self.cut_read:,} of them after their score"
         if self.thin:
             line += f"; rows on fewer draws than were asked for: {self.thin:,}"
         return line
