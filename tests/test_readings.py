@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 from collections.abc import Collection
 
 import numpy as np
@@ -166,6 +167,15 @@ def test_a_notebook_begins_with_what_was_saved(tmp_path, monkeypatch) -> None:
     assert said.index("none is of SemScore itself") < said.index("0.143")
     monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
     assert "Nothing is saved yet" in Output("semscore_table_01").answer().text
+
+
+def test_a_result_of_an_earlier_form_does_not_stop_its_notebook(tmp_path, monkeypatch):
+    shutil.copytree(files.results() / "meta", tmp_path / "meta")
+    counted = tmp_path / "meta/meta_claims__by_paper.csv"
+    pd.read_csv(counted).drop(columns="holds").to_csv(counted, index=False)
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
+    said = Output("meta_claims").answer().text
+    assert "cannot be shown" in said and "'holds'" in said
 
 
 # -- the page of each output beside its result: it says what the result says

@@ -92,10 +92,15 @@ class Output:
         """What was saved last: the first screen and the first table. A notebook begins
         with it; what its own run gives follows below.
 
-        Returns: a sentence that nothing is saved yet, where that is so.
+        Returns: a sentence that nothing is saved yet, where that is so, or that what is
+        saved cannot be shown: that must not stop the run that replaces it.
         """
         with used_code.unseen():  # no result hangs on how an earlier one is shown
-            return self._answer()
+            try:
+                return self._answer()
+            except (KeyError, ValueError) as error:
+                note = f"What was saved last cannot be shown ({error}): "
+                return tables.joined([], [note + "what this run gives stands below."])
 
     def _answer(self) -> tables.Table:
         """What `answer` gives, without regard to which code is noted as used."""
