@@ -6,6 +6,8 @@ scores so that the largest is a draw; `StopTexts` says which rows are finished.
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -20,6 +22,9 @@ from transformers import (
 )
 
 from nlgeval_lib.engines.base import Sampling, likeliest
+
+# the largest number below 1 that 32 bits of floating point hold
+_BELOW_ONE = 1 - 2**-24
 
 
 class Sampler(LogitsProcessor):
@@ -55,14 +60,12 @@ class Sampler(LogitsProcessor):
             self.warpers.append(TopKLogitsWarper(sampling.top_k))
         if sampling.top_p < 1:
             self.warpers.append(TopPLogitsWarper(sampling.top_p))
-        self.generators: list[torch.Generator] = []
+        self.seeds: list[int] = []
         for seed in seeds:
-            generator = torch.Generator()
             if seed is None:
-                generator.seed()
-            else:
-                generator.manual_seed(seed)
-            self.generators.append(generator)
+                seed = secrets.randbits(64)
+            self.seeds.append(seed)
+        self.drawn = 0  # steps that were drawn by now
         # a step each: token numbers and log-probabilities, both (rows x tokens)
         self.steps: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -104,12 +107,11 @@ class Sampler(LogitsProcessor):
         tokens = cast(torch.LongTensor, input_ids)
         scores = cast(torch.FloatTensor, logits)
         warped = self.warpers(tokens, scores)
-        rows = []
-        for generator in self.generators:
-            row = torch.empty(warped.shape[1])
-            rows.append(row.exponential_(generator=generator))
-        # minus the logarithm of an exponential draw is a Gumbel draw
-        return warped - torch.stack(rows).log().to(warped.device)
+        step_keys = [_step_key(seed, self.drawn) for seed in self.seeds]
+        self.drawn += 1
+        draws = uniform(step_keys, warped.shape[1], warped.device)
+        # -log1p(-u) is an exponential draw, and minus its logarithm a Gumbel draw
+        return warped - draws.neg_().log1p_().neg_().log_()
 
     def _keep_logprobs(
         self, logits: torch.Tensor, chosen: torch.Tensor, count: int
@@ -150,9 +152,9 @@ class Sampler(LogitsProcessor):
         ones. None for every row where no log-probabilities were requested.
         """
         if self.sampling.logprobs is None:
-            return [None] * len(self.generators)
+            return [None] * len(self.seeds)
         tables: list[tuple[dict[str, float], ...] | None] = []
-        for row in range(len(self.generators)):
+        for row in range(len(self.seeds)):
             steps = []
             for numbers, values in self.steps:
                 # a column of tokens is decoded one by one
@@ -161,6 +163,57 @@ class Sampler(LogitsProcessor):
                 steps.append(likeliest(pairs))
             tables.append(tuple(steps))
         return tables
+
+
+def _step_key(seed: int, step: int) -> tuple[int, int]:
+    """The two numbers of 32 bits that give a row's noise of one step."""
+    digest = hashlib.blake2b(f"{seed} {step}".encode(), digest_size=8).digest()
+    first = int.from_bytes(digest[:4], "little", signed=True)
+    second = int.from_bytes(digest[4:], "little", signed=True)
+    return first, second
+
+
+def uniform(
+    keys: Sequence[tuple[int, int]], count: int, device: torch.device | str
+) -> torch.Tensor:
+    """Numbers that look uniformly drawn, made from the keys alone, all at once.
+
+    A number depends on its row's key and its place in the row, whatever other rows
+    there are. Whole numbers give it, so that each kind of device gives the same.
+
+    keys: of each row two numbers of 32 bits with a sign.
+    count: numbers a row, below 2**31.
+    device: where they are made.
+
+    Returns: (rows x count) above 0 and below 1, in steps of 2**-32 near 0.
+
+    Source: the finaliser of MurmurHash3 (Appleby), here twice, a key before each.
+    """
+    table = torch.tensor(keys, dtype=torch.int32, device=device)
+    places = torch.arange(count, dtype=torch.int32, device=device)
+    bits = _mixed(places[None, :] ^ table[:, :1])
+    bits = _mixed(bits.add_(table[:, 1:]))
+    # a negative number is the upper half of the range
+    numbers = bits.to(torch.float32).mul_(2.0**-32)
+    numbers.add_(2.0**-33).add_((bits < 0).to(torch.float32))
+    return numbers.clamp_(max=_BELOW_ONE)
+
+
+def _mixed(bits: torch.Tensor) -> torch.Tensor:
+    """Each number of 32 bits with its bits mixed, in place: a bit that is changed
+    changes each bit of the outcome about every other time.
+    """
+    bits ^= _shifted(bits, 16)
+    bits *= 0x85EBCA6B - 2**32
+    bits ^= _shifted(bits, 13)
+    bits *= 0xC2B2AE35 - 2**32
+    bits ^= _shifted(bits, 16)
+    return bits
+
+
+def _shifted(bits: torch.Tensor, places: int) -> torch.Tensor:
+    """The bits moved to the right, zeros before them."""
+    return (bits >> places).bitwise_and_(2 ** (32 - places) - 1)
 
 
 class StopTexts(StoppingCriteria):
