@@ -9,7 +9,10 @@ import itertools
 import json
 import multiprocessing
 import random
+import sqlite3
+import sys
 from dataclasses import replace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from cli_tools import cases
@@ -23,6 +26,8 @@ from nlgeval_lib.engines import (
     Request,
     Sampling,
     ScriptedEngine,
+    VLLMEngine,
+    vllm,
 )
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
@@ -322,3 +327,117 @@ def test_make_knows_the_engines_and_helps_with_the_others():
         engines.make("transformer")
     with pytest.raises(TypeError, match="modell"):
         engines.make("scripted", answers=[], modell="x")
+
+
+class Seeded(ScriptedEngine):
+    """Keeps seeds: by the same one it says the same."""
+
+    def generate(self, asks, sampling):
+        for ask in asks:
+            yield [self._made(ask, text=str(ask.seed))]
+
+
+def test_what_is_thrown_away_is_asked_by_another_seed_each_time(tmp_path):
+    engine = Seeded(echo)
+    with Store(tmp_path) as store:
+        first = engines.complete(engine, ["a", "b"], DRAWS, store)
+        keys = [one.key for one in first.flat]
+        assert [one.text for one in first.flat] == [
+            str(int(key[:8], 16) >> 1) for key in keys
+        ]
+        said = {keys[1]: {first.flat[1].text}}
+        for times in (1, 2):
+            assert store.throw_away([keys[1]]) == 1
+            assert store.thrown_away(keys) == {keys[1]: times}
+            again = engines.complete(engine, ["a", "b"], DRAWS, store)
+            assert again.progress.done == 1, "the others stay"
+            said[keys[1]].add(again.flat[1].text)
+            assert [one.key for one in again.flat] == keys
+        assert len(said[keys[1]]) == 3
+        # of greedy decoding there is no seed, and what is forgotten is as never asked
+        store.forget([keys[0]])
+        last = engines.complete(engine, ["a", "b"], DRAWS, store)
+        assert last.flat[0].text == first.flat[0].text
+
+
+def test_a_store_of_before_counts_what_is_thrown_away_too(tmp_path):
+    with Store(tmp_path) as store:
+        [made] = engines.complete(Seeded(echo), ["a"], Sampling(), store).flat
+    with contextlib.closing(sqlite3.connect(store.path)) as database:
+        database.execute("DROP TABLE thrown_away")
+        database.commit()
+    with Store(tmp_path) as store:
+        assert store.thrown_away([made.key]) == {}
+        store.throw_away([made.key])
+        assert store.thrown_away([made.key]) == {made.key: 1}
+
+
+# -- what versions of vLLM differ in
+
+
+class OtherVLLM:
+    """An engine of vLLM's that takes prompts in one form, and no more than ten tokens.
+
+    refuses: what it raises for another form.
+    """
+
+    def __init__(self, typed: bool, refuses: type[Exception]) -> None:
+        self.typed = typed
+        self.refuses = refuses
+        self.taken: list[str] = []
+        self.tried = 0
+
+    def add_request(self, name, prompt, params):
+        self.tried += 1
+        if ("type" in prompt) != self.typed:
+            raise self.refuses("no such prompt")
+        if len(prompt["prompt_token_ids"]) > 10:
+            raise ValueError("the prompt is too long")
+        self.taken.append(name)
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("refuses", [ValueError, TypeError, KeyError])
+def test_vllm_gets_a_prompt_in_the_form_that_it_takes(typed, refuses):
+    theirs = OtherVLLM(typed, refuses)
+    engine = object.__new__(VLLMEngine)
+    engine._llm = SimpleNamespace(llm_engine=theirs)
+    engine._refusals = (ValueError,)
+    engine._forms = vllm._FORMS
+    for name in ("a", "b"):
+        engine._add(name, [1, 2], None)
+    assert theirs.taken == ["a", "b"]
+    tried = theirs.tried
+    with pytest.raises(ValueError, match="too long"):
+        engine._add("c", [1] * 11, None)
+    engine._add("d", [1], None)
+    assert theirs.tried == tried + 2, "the form that was taken once is kept"
+
+
+def test_a_vllm_that_takes_no_tokens_says_so():
+    engine = object.__new__(VLLMEngine)
+    theirs = OtherVLLM(True, TypeError)
+    theirs.add_request = lambda *_: int(None)
+    engine._llm = SimpleNamespace(llm_engine=theirs)
+    engine._refusals = (ValueError,)
+    engine._forms = vllm._FORMS
+    with pytest.raises(EngineError, match="no prompt of tokens"):
+        engine._add("a", [1], None)
+
+
+@pytest.mark.parametrize("has_dispatcher", [True, False])
+def test_what_a_vllm_has_is_repaired(monkeypatch, has_dispatcher):
+    package = ModuleType("vllm")
+    modules = {"vllm": package, "vllm.triton_utils": ModuleType("triton_utils")}
+    dispatcher = ModuleType("dispatcher")
+    modules["vllm.triton_utils.dispatcher"] = dispatcher if has_dispatcher else None
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    assert vllm._import_vllm() is package
+    assert ("vars" in vars(dispatcher)) == has_dispatcher
+
+
+def test_where_there_is_no_vllm_the_way_to_it_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(EngineError, match="install the `gpu` group"):
+        vllm._import_vllm()

@@ -1,9 +1,21 @@
-"""Engines on a CUDA device, with a tiny model that is built here: `make test-gpu`."""
+"""Engines on a CUDA device, with a tiny model that is built here: `make test-gpu`.
+
+`python tests/test_gpu.py` runs them from a checkout alone: torch, transformers, pytest
+and what the library itself needs are enough, without vLLM too.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
-from engine_fixtures import CONTEXT
+
+# as a script: the library is beside this folder, and need not be installed
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from engine_fixtures import CONTEXT, tiny_folder  # noqa: F401
 
 from nlgeval_lib import engines
 from nlgeval_lib.engines import Request, Sampling
@@ -13,15 +25,16 @@ pytestmark = pytest.mark.gpu
 PROMPTS = ["The summary is coherent and", "Feedback: the response", "One two three"]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def cuda() -> None:
+    """First of all, before a model is built."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device is seen here")
 
 
 @pytest.fixture(scope="module", params=["vllm", "transformers"])
-def engine(request, tiny_folder):
+def engine(request, tiny_folder):  # noqa: F811 - the fixture
     options = {"max_model_len": CONTEXT, "gpu_memory_utilization": 0.3}
     if request.param == "transformers":
         options = {"device": "cuda"}
@@ -86,3 +99,9 @@ def judge_rows():
             "aspect": "fluency",
         }
     )
+
+
+if __name__ == "__main__":
+    # without the project's own settings, which name plugins of pytest
+    settings = ("-c", os.devnull, "--noconftest", "-p", "no:cacheprovider", "-rs")
+    sys.exit(pytest.main([__file__, *settings]))

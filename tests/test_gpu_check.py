@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from nlgeval_lib import files
+from nlgeval_lib import engines, files
+from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.study import gpu_rate
 from tools import gpu_check
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def command(folder, name: str, output: str) -> None:
@@ -61,6 +67,54 @@ def test_room_is_for_the_weights_in_32_bits(monkeypatch, tmp_path):
     large = usage._replace(free=10**12)
     monkeypatch.setattr(gpu_check.shutil, "disk_usage", lambda place: large)
     assert gpu_check.look_at_disk().way_out == ""
+
+
+def test_a_rate_says_on_which_machine_it_was_measured(machine, monkeypatch):
+    """With a script in the judge's place."""
+    command(machine, "nvidia-smi", "NVIDIA A100, 81920 MiB, 580.65.06")
+    made = []
+
+    def engine(name, model):
+        made.append((name, model))
+        return ScriptedEngine(lambda request, draw: "[RESULT] 3")
+
+    monkeypatch.setattr(engines, "make", engine)
+    rate = gpu_check.measure("some/judge", 5)
+    assert made == [("vllm", "some/judge")] and rate["prompts"] == 5
+    seconds = rate["tokens"] / rate["tokens_a_second"]
+    assert rate["prompt_tokens"] / rate["prompt_tokens_a_second"] == pytest.approx(
+        seconds
+    )
+    told = rate["machine"]
+    assert told["gpu"].endswith("580.65.06") and told["vllm"] and told["torch"]
+    json.dumps(rate)
+
+
+def test_the_tests_of_a_gpu_run_from_a_checkout_alone(tmp_path):
+    """Without what only the suite and the notebooks need; here for want of a GPU they
+    are skipped.
+    """
+    for name in ("hypothesis", "typer", "papermill", "nbformat", "pooch"):
+        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError({name!r})\n")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+    commands = {
+        "no CUDA device": [str(ROOT / "tests" / "test_gpu.py")],
+        "--before": [str(ROOT / "tools" / "gpu_check.py"), "--help"],
+    }
+    for said, words in commands.items():
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
 
 
 GOOD = {"model": "m", "billions": 7.0, "tokens_a_second": 3000.0, "load_seconds": 60.0}

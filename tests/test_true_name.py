@@ -174,6 +174,23 @@ def test_what_gave_nothing_is_asked_again_when_told_to(
     assert got.code == 2 and "--ask-again removes stored completions" in got.err
 
 
+def test_what_is_asked_again_is_asked_by_another_seed_and_counted(nl, judge, tmp_path):
+    """A server that keeps seeds would give the same answer."""
+    server = judge(lambda prompt: "no idea" if "answer 1" in prompt else "Score: 2")
+    server.folder = tmp_path
+    drawn = ("-s", "temperature=1", "--max-missing", "1")
+    scored(nl, server, *drawn)
+    for times in (1, 2):
+        record = scored(nl, server, *drawn, "--ask-again", "unparsed")[1]
+        assert len(server.bodies) == 6 + times
+        assert (
+            record["completions"]["asked_again"] == record["completions"]["done"] == 1
+        )
+    asked = [body for body in server.bodies if "answer 1" in str(body["messages"])]
+    assert len(asked) == 3 and len({body["seed"] for body in asked}) == 3
+    assert "asked_again" not in scored(nl, server, *drawn)[1]["completions"]
+
+
 def test_a_list_of_aspects_that_cannot_be_used_is_asked_again(nl, judge, tmp_path):
     """One list that nobody can read loses every row."""
     lists = iter(["no idea", "Aspect 1: Wit: how witty.\nAspect 2: Tact: how tactful."])

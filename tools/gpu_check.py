@@ -5,14 +5,17 @@
     .venv/bin/python tools/gpu_check.py      and one judge on 200 prompts: its rate is
                                              kept
 
-`make gpu-check` does both. The rate (new tokens a second, seconds to load) goes to the
-state folder, and `nlgeval completions --dry-run` plans with it.
+`make gpu-check` does both; it needs the checkout, vLLM, and what the library itself
+needs. The rate (tokens a second, seconds to load) goes to the state folder with the
+machine, the driver and the versions, and `nlgeval completions --dry-run` plans with it.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -21,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 # the judge that is run unless --model names another, and its billions of parameters
@@ -137,13 +141,31 @@ def looked_at() -> Iterator[Finding]:
         yield finding
 
 
-def measure(model: str, prompts: int) -> dict[str, float | str]:
+def machine() -> dict[str, str]:
+    """What a rate hangs on: processor, cores, GPU with memory and driver, versions."""
+    facts = {
+        "system": platform.platform(),
+        "cores": str(os.cpu_count()),
+        "gpu": look_at_driver().value,
+        "python": platform.python_version(),
+    }
+    for package in ("vllm", "torch", "transformers"):
+        try:
+            facts[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            module = sys.modules.get(package)
+            facts[package] = str(getattr(module, "__version__", "not installed"))
+    return facts
+
+
+def measure(model: str, prompts: int) -> dict[str, Any]:
     """How long a judge takes to load, and how many tokens it then writes a second.
 
     model: its name on the hub, or a folder.
     prompts: how many it answers; no two are the same.
     Returns: the rate as `nlgeval_lib.study.gpu_rate` keeps it; `billions` is that of
-        the default judge.
+        the default judge. Prompts are read in the seconds in which others are written,
+        so both rates are of the same time.
     """
     from nlgeval_lib import engines
     from nlgeval_lib.engines import Request, Sampling
@@ -159,13 +181,17 @@ def measure(model: str, prompts: int) -> dict[str, float | str]:
         answers = engines.complete(engine, requests, sampling)
         seconds = time.monotonic() - began
     tokens = answers.progress.completion_tokens
+    prompt_tokens = answers.progress.prompt_tokens
     return {
         "model": model,
         "billions": BILLIONS,
         "tokens_a_second": tokens / seconds,
+        "prompt_tokens_a_second": prompt_tokens / seconds,
         "load_seconds": load_seconds,
         "prompts": prompts,
         "tokens": tokens,
+        "prompt_tokens": prompt_tokens,
+        "machine": machine(),
     }
 
 
@@ -191,7 +217,11 @@ def main() -> int:
 
     rate = measure(arguments.model, arguments.prompts)
     path = gpu_rate.write(rate)
-    print(f"{rate['tokens_a_second']:,.0f} new tokens a second; kept in {path}")
+    print(
+        f"loaded in {rate['load_seconds']:.0f} s; "
+        f"{rate['prompt_tokens_a_second']:,.0f} prompt and "
+        f"{rate['tokens_a_second']:,.0f} new tokens a second; kept in {path}"
+    )
     print("now: nlgeval completions --dry-run")
     return 0
 

@@ -388,23 +388,31 @@ class Ask:
     draw: which draw of it, from 0.
     key: of the draw, 64 hex digits.
     seed: of the draw alone; None for greedy and for unseeded drawing.
+    again: how often its answer was thrown away before; 0 for the first time.
     """
 
     request: Request
     draw: int
     key: str
     seed: int | None
+    again: int = 0
 
     @classmethod
-    def of(cls, request: Request, draw: int, key: str, sampling: Sampling) -> Ask:
+    def of(
+        cls, request: Request, draw: int, key: str, sampling: Sampling, again: int = 0
+    ) -> Ask:
         """One draw, with its seed.
 
-        The seed is made from the key, so no two draws share their noise.
+        The seed is made from the key, so no two draws share their noise. What is asked
+        again gets another one each time: by the same an engine would say the same.
         """
         seed = None
         if sampling.seed is not None and sampling.temperature > 0:
-            seed = int(key[:8], 16) >> 1
-        return cls(request, draw, key, seed)
+            digits = key
+            if again:
+                digits = hashlib.sha256(f"{key} {again}".encode()).hexdigest()
+            seed = int(digits[:8], 16) >> 1
+        return cls(request, draw, key, seed, again)
 
 
 class Engine(contextlib.AbstractContextManager["Engine"], ABC):

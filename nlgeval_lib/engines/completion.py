@@ -277,6 +277,7 @@ class _Completing:
         for key, ask in asks.items():
             if key not in stored and self._in_shard(key):
                 missing.append(ask)
+        missing = self._with_new_seeds(missing)
         batches = _completed(self.engine, missing, self.sampling, self.store)
         for batch, by_this_run in batches:
             for completion in batch:
@@ -286,6 +287,19 @@ class _Completing:
             seconds = time.monotonic() - self.started
             self.state = self.state.after(batch, seconds, by_this_run)
             self.report(self.state, batch)
+
+    def _with_new_seeds(self, missing: list[Ask]) -> list[Ask]:
+        """The asks, with another seed where their answers were thrown away."""
+        if self.store is None:
+            return missing
+        times = self.store.thrown_away(ask.key for ask in missing)
+        if not times:
+            return missing
+        asks = []
+        for ask in missing:
+            again = times.get(ask.key, 0)
+            asks.append(Ask.of(ask.request, ask.draw, ask.key, self.sampling, again))
+        return asks
 
     def _note_served(self, completions: Iterable[Completion]) -> None:
         """Note which models answered, as their servers called them."""

@@ -32,6 +32,17 @@ from nlgeval_lib.engines.census import FILE
 from nlgeval_lib.records import Completion
 
 _VERSION = 1
+# How often the answer of a key was thrown away. Older stores lack it, and get it with
+# the first such answer.
+_TIMES = """
+CREATE TABLE IF NOT EXISTS thrown_away (
+    key BLOB PRIMARY KEY, times INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+_HAS_TIMES = "SELECT 1 FROM sqlite_master WHERE name = 'thrown_away'"
+_THROW_AWAY = """
+INSERT INTO thrown_away VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1
+"""
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 CREATE TABLE records (
@@ -44,6 +55,7 @@ CREATE TABLE records (
 );
 CREATE INDEX of_model ON records (model, revision);
 CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+{_TIMES};
 PRAGMA user_version = {_VERSION};
 """
 _WHOLE = """
@@ -359,6 +371,35 @@ class Store(contextlib.AbstractContextManager["Store"]):
             return database.executemany(
                 "DELETE FROM records WHERE key = ?", rows
             ).rowcount
+
+    def throw_away(self, keys: Iterable[str]) -> int:
+        """Remove the records of these keys as `forget` does, and count that: they are
+        asked again by another seed each time.
+
+        Returns: how many there were.
+        """
+        with self._writing() as database:
+            rows = [(bytes.fromhex(key),) for key in keys]
+            if not rows:
+                return 0
+            database.execute(_TIMES)
+            database.executemany(_THROW_AWAY, rows)
+            return database.executemany(
+                "DELETE FROM records WHERE key = ?", rows
+            ).rowcount
+
+    def thrown_away(self, keys: Iterable[str]) -> dict[str, int]:
+        """How often the answers of these keys were thrown away, where they were."""
+        if not self._rows(_HAS_TIMES):
+            return {}
+        times = {}
+        distinct = list(dict.fromkeys(keys))
+        for start in range(0, len(distinct), _AT_ONCE):
+            block = [bytes.fromhex(key) for key in distinct[start : start + _AT_ONCE]]
+            marks = ",".join("?" * len(block))
+            query = f"SELECT key, times FROM thrown_away WHERE key IN ({marks})"
+            times.update({key.hex(): n for key, n in self._rows(query, block)})
+        return times
 
     def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
         """Write every whole record to a file, or those of `keys`, sorted.

@@ -5,6 +5,7 @@ or, slowly, on the CPU.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,10 @@ CPU_ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }
+
+# What stands beside the tokens of a prompt: a word for its kind, or nothing. Versions
+# differ in which of them they take.
+_FORMS: tuple[dict[str, str], ...] = ({"type": "token"}, {})
 
 # a model could fill its room with the blanks that JSON allows between its parts
 _COMPACT_JSON = {"backend": "xgrammar", "disable_any_whitespace": True}
@@ -93,6 +98,7 @@ class VLLMEngine(Engine):
             self._tokenizer, options.get("reasoning_parser", "")
         )
         self._refusals = (ValueError, vllm.exceptions.VLLMValidationError)
+        self._forms = _FORMS
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         # enough to keep the batch full, few enough to start and stop at once
         self._open = 2 * scheduler.max_num_seqs
@@ -178,17 +184,40 @@ class VLLMEngine(Engine):
             ids = models.token_ids(
                 self._tokenizer, ask.request, self.chat_template, self.model
             )
-            prompt: Any = {"type": "token", "prompt_token_ids": ids}
             params = self._params(sampling, ask.seed)
             name = f"nlgeval-{next(self._count)}"
             try:
-                self._llm.llm_engine.add_request(name, prompt, params)
+                self._add(name, ids, params)
             except self._refusals as error:
                 reason = f"vLLM refused the prompt of {len(ids)} tokens: {error}"
                 refused.append(failed(ask, reason))
             else:
                 running[name] = ask
         return refused
+
+    def _add(self, name: str, ids: list[int], params: Any) -> None:
+        """Hand a prompt to vLLM in the form that it takes, which is kept.
+
+        name: of the prompt in vLLM.
+        ids: its tokens.
+        params: how it is completed.
+
+        Raises: what vLLM refuses a prompt by, in each form; EngineError where it takes
+        no prompt of tokens.
+        """
+        first: Exception | None = None
+        for form in self._forms:
+            prompt: Any = {**form, "prompt_token_ids": ids}
+            try:
+                self._llm.llm_engine.add_request(name, prompt, params)
+            except (*self._refusals, TypeError, KeyError) as error:
+                first = first or error
+            else:
+                self._forms = (form,)
+                return
+        if isinstance(first, self._refusals):
+            raise first
+        raise EngineError(f"vLLM takes no prompt of tokens: {first!r}") from first
 
     def _params(self, sampling: Sampling, seed: int | None) -> Any:
         """The settings as vLLM has them; seed: of one draw."""
@@ -250,21 +279,22 @@ def _prepare_cpu(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _import_vllm() -> Any:
-    """The package, after a repair.
+    """The package, after a repair where it has what is to be repaired.
 
     Raises: EngineError where it cannot be imported.
     """
     try:
-        import vllm
-        from vllm.triton_utils import dispatcher
+        vllm = importlib.import_module("vllm")
     except ImportError as error:
         raise EngineError(
             f"vLLM cannot be imported ({error}): install the `gpu` group, or "
             "`cpu-serve` on a machine without a GPU"
         ) from error
-    # vLLM 0.32 takes vars() of everything in every module, and stops at an object of
-    # llvmlite (numba, shap) whose __dict__ is no mapping
-    vars(dispatcher)["vars"] = _mapping_of
+    # The dispatcher takes vars() of everything in every module, and stops at an object
+    # of llvmlite (numba, shap) whose __dict__ is no mapping. Older versions have none.
+    with contextlib.suppress(ModuleNotFoundError):
+        dispatcher = importlib.import_module("vllm.triton_utils.dispatcher")
+        vars(dispatcher)["vars"] = _mapping_of
     return vllm
 
 

@@ -58,7 +58,8 @@ Reads = Callable[[Completion], bool]
 class Run:
     """The outcome of one run over a store.
 
-    counts: the fields COUNTS of `Progress`, added up over all stages.
+    counts: the fields COUNTS of `Progress`, added up over all stages; and
+    `asked_again`, the stored completions that were thrown away for other ones.
     failures: the requests that got no completion, and why.
     raw: the completions as records, None where they are not wanted.
     served: the models that answered, as their servers called them.
@@ -84,6 +85,8 @@ class Run:
             f"{counts['total']:,} completions: {counts['stored']:,} stored, "
             f"{counts['done']:,} made"
         )
+        if counts["asked_again"]:
+            text += f", {counts['asked_again']:,} of them asked again"
         if counts["failed"]:
             text += f", {counts['failed']:,} failed"
         if counts["done"]:
@@ -127,7 +130,9 @@ def ask(
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
         if store is not None and run.ask_again in ("empty", "unparsed"):
-            _forget(store, stage, engine, run.ask_again, bar.reads)
+            run.counts["asked_again"] += _throw_away(
+                store, stage, engine, run.ask_again, bar.reads
+            )
         answers = _answers(stage, engine, store, bar, run)
         run.note(answers)
         if run.raw is not None:
@@ -166,20 +171,21 @@ def _answers(
         run.counts.update({count: getattr(progress, count) for count in COUNTS})
 
 
-def _forget(
+def _throw_away(
     store: Store,
     stage: Stage,
     engine: Engine,
     ask_again: str,
     reads: Reads | None,
-) -> None:
-    """Remove the stored completions of a stage that are to be asked again.
+) -> int:
+    """Remove the stored completions of a stage that are to be asked again, by other
+    seeds; how many there were.
 
     ask_again: "empty" or "unparsed"; what is unparsed, `reads` says: without it nothing
     is removed.
     """
     if ask_again == "unparsed" and reads is None:
-        return
+        return 0
     keys = []
     for request in stage.requests:
         keys += request.keys(engine, stage.sampling)
@@ -191,7 +197,7 @@ def _forget(
             useful = bool(completion.text.strip())
         if not useful:
             useless.append(completion.key)
-    store.forget(useless)
+    return store.throw_away(useless)
 
 
 def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:

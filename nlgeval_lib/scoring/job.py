@@ -430,6 +430,8 @@ class Job:
         if counts:
             names = ("total", "stored", "done", "failed")
             record["completions"] = {name: counts[name] for name in names}
+            if counts["asked_again"]:
+                record["completions"]["asked_again"] = counts["asked_again"]
             tokens = ("prompt_tokens", "completion_tokens")
             record["made_now"] = {name: counts[name] for name in tokens}
         return record
