@@ -154,7 +154,7 @@ def not_rivals() -> list[list[str]]:
 
     Returns: paper, table, row, column ("*" for the whole row) and why, of each.
     """
-    return _lines("not_rivals.csv", ("paper", "table", "row", "column", "why"))
+    return declared("not_rivals.csv", ("paper", "table", "row", "column", "why"))
 
 
 def is_average(row: str, column: str) -> bool:
