@@ -114,7 +114,7 @@ cards: $(READY)  ## make data/cards anew: cards of the recorded judges, numbers 
 numbers: $(READY)  ## make data/numbers anew: ratings, lengths, hashes and scores of the sets, no text (needs the data)
 	@$(NLGEVAL) numbers --jobs $(JOBS)
 
-check-numbers: $(READY)  ## recompute data/numbers from the texts and compare
+check-numbers: $(READY)  ## recompute data/numbers from the texts and compare (encoders within 1e-5)
 	@$(NLGEVAL) numbers --check --jobs $(JOBS)
 
 check-results: $(READY)  ## run everything again elsewhere and compare with the committed results (1e-6)

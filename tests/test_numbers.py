@@ -21,7 +21,7 @@ from pandas.testing import assert_frame_equal
 from nlgeval_lib import datasets, evaluators, files, meta, parsers
 from nlgeval_lib.datasets import numbers, recordings
 from nlgeval_lib.datasets.numbers import HashedText, TextNotHere, build
-from nlgeval_lib.evaluators import score_cache
+from nlgeval_lib.evaluators import encoders, score_cache
 from nlgeval_lib.report import explorer
 from nlgeval_lib.study import catalogue, recorded_judges
 
@@ -154,6 +154,63 @@ def test_an_encoders_scores_are_read_by_hash_beside_their_texts(
     # by the texts alone, whichever frame they come in
     listed = metric.score(list(items["output"]), list(items["reference"]))
     assert listed["value"].tolist() == scored["value"].tolist()
+
+
+# What other code gave with the same weights: mean over 252 instructions, an empty
+# output counting 0.
+MEANS = {
+    "text-davinci-003": 0.6837,
+    "text-davinci-002": 0.6481,
+    "text-davinci-001": 0.6288,
+    "davinci-self-instruct": 0.6005,
+    "davinci-self-instruct-and-superni-ft": 0.5700,
+    "davinci-superni-ft": 0.5579,
+    "davinci-t0-ft": 0.3989,
+    "davinci": 0.3627,
+}
+
+
+def test_semscores_own_encoder_needs_neither_weights_nor_texts(
+    monkeypatch, tmp_path
+) -> None:
+    """Eight systems as by other code, and so in the order of the printed ranks."""
+    monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path))
+    monkeypatch.setattr(encoders, "_locate", lambda model: f"{model} is not here")
+    items = datasets.items(datasets.of_numbers("self_instruct"))
+    metric = evaluators.get("semscore")(
+        model="all-mpnet-base-v2", empty="zero", cache=False
+    )
+    values = metric.score(items)["value"]
+    means = values.groupby(items["system_id"]).mean().sort_values(ascending=False)
+    assert means.index.tolist() == list(MEANS)
+    assert means.to_dict() == pytest.approx(MEANS, abs=6e-5)
+
+
+# Table 6's pairs, and the scores that other code gave with the same weights in float32
+FIVE = [
+    ("user_oriented_task_7", "text-davinci-003", 0.721773),
+    ("user_oriented_task_150", "text-davinci-002", 0.422410),
+    ("user_oriented_task_12", "alpaca-7b (AlpacaEval)", 0.487396),
+    ("user_oriented_task_244", "", 0.162470),  # its input, without the mark
+    ("user_oriented_task_36", "davinci-superni-ft", 0.912838),
+]
+
+
+@pytest.mark.parametrize(("task", "system", "expected"), FIVE)
+def test_the_five_examples_of_table_6_travel(data, task, system, expected) -> None:
+    items = datasets.items(data("self_instruct", stand_ins=True))
+    of_task = items[items["input_id"] == task]
+    output = of_task["source"].iloc[0].replace("_", "")
+    if system:
+        output = of_task.loc[of_task["system_id"] == system, "output"].iloc[0]
+    pair = [output], [of_task["reference"].iloc[0]]
+    for dtype, room in (("float32", 1e-5), ("float16", 5e-4)):
+        metric = evaluators.get("semscore")(
+            model="all-mpnet-base-v2", dtype=dtype, cache=False
+        )
+        value = metric.score(*pair)["value"][0]
+        assert value == pytest.approx(expected, abs=room)
+        assert metric.details == {"cached": 1, "computed": 0}
 
 
 PATHS = {

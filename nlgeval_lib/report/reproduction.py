@@ -63,8 +63,7 @@ seldom published, so that few numbers of the methods themselves can be computed 
 their weights and a GPU, an API, or ratings and outputs that are not public."""
 _UNTRIED = """\
 Judges that are served by an API, for want of a key. Models of 7 billion parameters and
-more, for want of a GPU. The encoder of SemScore (all-mpnet-base-v2), whose weights could
-not be reached. Training the papers' models at full size. Each number that is not here has
+more, for want of a GPU. Training the papers' models at full size. Each number that is not here has
 its reason on the page of its table, with the command that would bring it where there is
 one. Pages beyond the five papers (ablations, statistics, other papers' judges) are not
 part of this report."""

@@ -382,21 +382,25 @@ def _board(
 
 
 def _metrics(items: pd.DataFrame) -> dict[str, np.ndarray]:
-    """ROUGE-1, ROUGE-L and SemScore (MiniLM); those whose values are not at hand stay
-    out.
+    """ROUGE-1, ROUGE-L, SemScore with its own encoder and with the small stand-in; those
+    whose values are not at hand stay out.
     """
     from nlgeval_lib.evaluators import Rouge, SemScore
+    from nlgeval_lib.evaluators.encoders import MINILM, MPNET
 
     makers: dict[str, Callable[[], Any]] = {
         "ROUGE-1": lambda: Rouge("rouge1"),
         "ROUGE-L": lambda: Rouge("rougeL"),
-        "SemScore, MiniLM": SemScore,
+        "SemScore": lambda: SemScore(model=MPNET.name),
+        "SemScore, MiniLM": lambda: SemScore(model=MINILM.name),
     }
     scores = {}
     for metric, make in makers.items():
         try:
             scored = make().score(items)
         except (datasets.DataUnavailable, RuntimeError):
+            continue
+        if (scored["status"] == "unavailable").any():
             continue
         scores[metric] = scored["value"].to_numpy(dtype=float)
     return scores
