@@ -392,7 +392,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """How often the answers of these keys were thrown away, where they were."""
         if not self._rows(_HAS_TIMES):
             return {}
-        times = {}
+        times: dict[str, int] = {}
         distinct = list(dict.fromkeys(keys))
         for start in range(0, len(distinct), _AT_ONCE):
             block = [bytes.fromhex(key) for key in distinct[start : start + _AT_ONCE]]
