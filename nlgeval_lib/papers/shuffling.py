@@ -126,10 +126,20 @@ def tried_for(paper: str, table: str, row: str, column: str) -> tuple[int, int]:
     Returns: 1 and 1 where none was searched. Of several choices every combination
     counts as tried, and the fewest cells: chance is rather too large than too small.
     """
+    path = folder() / "searched.csv"
+    modified = path.stat().st_mtime_ns if path.exists() else 0
+    return _tried_for((paper, table, row, column), modified)
+
+
+@functools.lru_cache(maxsize=65536)
+def _tried_for(place: tuple[str, ...], modified: int) -> tuple[int, int]:
+    """`tried_for` of a place; `modified`: the file's time, so that a changed file is
+    read anew.
+    """
     variants = 1
     fewest = []
     for *patterns, tried, over, _ in declared("searched.csv", SEARCH_COLUMNS):
-        if fits((paper, table, row, column), patterns):
+        if fits(place, patterns):
             variants *= int(tried)
             fewest.append(int(over))
     return variants, min(fewest, default=1)
