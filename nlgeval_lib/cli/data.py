@@ -134,7 +134,7 @@ def models(
         bool, typer.Option("--fetch", help="Get, verify and unpack their weights.")
     ] = False,
 ) -> None:
-    """List the open models that can be had by name, with what each takes.
+    """List the open models that are known by name, with what each takes.
 
     The weights come from the model hub, else from packages of the Python package index
     that individuals put there: these are only unzipped, nothing of them is installed or

@@ -57,7 +57,7 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One model whose weights can be had by name.
+    """One model whose weights are brought by name.
 
     id: the name. what: it is for, in words. licence: as the owner states it.
     hub, revision, file: where the owner publishes the weights; revision "" is the main
@@ -113,7 +113,7 @@ def snapshots(model: str) -> tuple[str, ...]:
 
 
 def entries() -> dict[str, Weights]:
-    """The models whose weights can be had by name, by that name.
+    """The models whose weights are brought by name, by that name.
 
     Raises: as `table`.
     """
