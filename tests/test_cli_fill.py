@@ -32,6 +32,7 @@ from nlgeval_lib.study import (
     gpu_rate,
     judge_scores,
     judges,
+    question_rows,
     plan_totals,
 )
 
@@ -607,7 +608,7 @@ def test_vllm_fills_the_store_and_notebooks_read_it(here, nl, tiny_folder, monke
     if no_vllm():
         pytest.skip(no_vllm())
     listed(here, structured=True)
-    monkeypatch.setattr(judges, "QUICK_INPUTS", 1)
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 1)
     assert "2 run, 0 cached" in run() and json_of(here, "one")["route"] == "run"
     assert "0 run, 2 cached" in run()
     why = pd.read_csv(here.root / "results" / "quick" / "hdeval" / "one__scores.csv")[

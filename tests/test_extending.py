@@ -19,7 +19,7 @@ from runner_tools import Checkout
 from scipy import stats
 
 from nlgeval_lib import datasets, files
-from nlgeval_lib.study import ablations, catalogue, judges
+from nlgeval_lib.study import ablations, catalogue, judges, question_rows
 
 PAGE = Path(__file__).resolve().parent.parent / "EXTENDING.md"
 BLOCKS = re.findall(
@@ -197,7 +197,7 @@ def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
     ids=["my_parts", "my_joined", "my_prompt"],
 )
 def test_each_recipe_runs_in_two_commands(nl, here, monkeypatch, line, variants):
-    monkeypatch.setattr(judges, "QUICK_INPUTS", 5)  # as many as the folds of a fit
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 5)  # as many as the folds of a fit
     (here.root / "mine.txt").write_text(PROMPT)
     words = shlex.split(line)[1:]
     assert (wrote := nl(*words)).code == 0, wrote.err
@@ -209,7 +209,7 @@ def test_each_recipe_runs_in_two_commands(nl, here, monkeypatch, line, variants)
 
 
 def test_more_aspects_follow_the_ratings_more_closely(nl, monkeypatch):
-    monkeypatch.setattr(judges, "QUICK_INPUTS", 4)
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 4)
     words = shlex.split(MADE[0])[1:]
     assert nl(*words).code == 0
     assert (ran := nl("run", words[1], "--mode", "quick")).code == 0, ran.out
@@ -292,7 +292,7 @@ def test_names_are_checked_and_not_taken_twice(nl):
 
 def test_my_prompt_against_the_original(nl, here, monkeypatch):
     """The miniature judge reads one wording and not another: that one has no test."""
-    monkeypatch.setattr(judges, "QUICK_INPUTS", 4)
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 4)
     (here.root / "mine.txt").write_text(PROMPT)
     (here.root / "strange.txt").write_text("Is this good? {output}")
     sweep = "prompt=original,mine.txt,strange.txt"
@@ -314,7 +314,7 @@ def test_my_prompt_against_the_original(nl, here, monkeypatch):
 
 def test_prompts_on_summeval_by_a_server(nl, here, judge, needs, monkeypatch):
     needs("summeval")
-    monkeypatch.setattr(judges, "QUICK_INPUTS", 3)
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 3)
     server = judge(lambda prompt: f"Score: {1 + len(prompt) % 5}")
     (here.root / "a.txt").write_text("Rate the {aspect}, 1 to 5.\n{output}")
     (here.root / "b.txt").write_text("{definition}\n{source}\n{output}\n1 to 5?")

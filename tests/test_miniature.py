@@ -19,7 +19,7 @@ from nlgeval_lib import datasets, files, papers, report
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.report import miniature, notebook
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import JudgeScores, catalogue, criteria_scores, judges
+from nlgeval_lib.study import JudgeScores, catalogue, criteria_scores, judges, question_rows
 from nlgeval_lib.training import mini
 
 LISTED = catalogue.load()
@@ -307,7 +307,7 @@ def test_a_notebook_with_the_miniature_judge(apart, monkeypatch, capsys, output)
     """Four inputs, the real model: it says so, keeps apart, and each number has n,
     interval and signature.
     """
-    monkeypatch.setattr(judges, "QUICK_INPUTS", 4)
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 4)
     entry = LISTED[output]
     public_data.needs(*(name for name in entry.inputs if name in datasets.NAMES))
     given = dict(entry.parameters) | {

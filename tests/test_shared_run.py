@@ -213,9 +213,9 @@ def test_a_zip_file_that_cannot_be_read_is_refused(
         ("results/hdeval/one.csv", b"a,b\n", "one.csv is not what was shared"),
         ("../../evil.py", b"x = 1\n", "other files than its manifest names"),
         ("manifest.json", b"[]", "is no shared run"),
-        ("manifest.json", b'{"format": 2}', "is of format 2"),
+        ("manifest.json", b'{"format": 9}', "is of format 9"),
         ("manifest.json", b"[" * 100_000, "is no shared run: its JSON is nested"),
-        ("manifest.json", b'{"format": 1, "files": {}}', "is no shared run"),
+        ("manifest.json", b'{"format": 2, "files": {}}', "is no shared run"),
     ],
 )
 def test_a_file_that_was_changed_is_refused(

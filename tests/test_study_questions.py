@@ -18,7 +18,7 @@ from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.papers import gaps
 from nlgeval_lib.report import scoreboard
 from nlgeval_lib.scoring import ProgressBar
-from nlgeval_lib.study import EngineOptions, catalogue, judges
+from nlgeval_lib.study import EngineOptions, catalogue, judges, question_rows
 
 LISTED = catalogue.load()
 ROOT = Path(__file__).parent.parent
@@ -62,7 +62,7 @@ DATA = sorted({judge.data for judge in LISTED.judges} - {*datasets.OPTIONAL})
 @pytest.mark.parametrize("data", DATA)
 def test_the_completions_that_are_asked_for(data, needs, tmp_path, monkeypatch):
     needs(data)
-    monkeypatch.setattr(judges, "QUICK_INPUTS", 1)
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 1)
     monkeypatch.setattr(datasets, "load", functools.cache(datasets.load))
     questions = [one for one in LISTED.questions if one.judge.data == data]
     for number, (asked, question) in enumerate(

@@ -52,19 +52,24 @@ def verify(store: StoreFolder = "") -> None:
 def export(
     file: Annotated[str, typer.Argument(help="The file to write.")],
     output: Annotated[
-        str,
+        list[str],
         option(
             metavar="ID",
             help="What this output of the catalogue used, with its result and a "
-            "manifest: a zip file.",
+            "manifest: a zip file. Several outputs: name each.",
         ),
-    ] = "",
+    ] = [],
     model: Annotated[
-        str, option("--model", "-m", help='With --output: "mini" asked in its place.')
+        str,
+        option(
+            "--model",
+            "-m",
+            help='With --output: the model that was asked in its place, or "mini".',
+        ),
     ] = "",
     store: StoreFolder = "",
 ) -> None:
-    """Write every whole record to a JSON Lines file, or what one output used to a file
+    """Write every whole record to a JSON Lines file, or what outputs used to a file
     that others replay.
 
     \b
@@ -88,7 +93,7 @@ def export(
         typer.echo(f"not in it: {reason}")
     results = len(manifest["files"]) - 1
     typer.echo(
-        f"{manifest['completions']:,} completions, {results} files of the result"
+        f"{manifest['completions']:,} completions, {results} files of results"
     )
 
 
@@ -110,8 +115,8 @@ def import_(
     completions = named.store(store)
     for source in sources:
         added = shared_run.take_in(Path(source), completions)
-        output = shared_run.manifest_of(Path(source))["output"]
-        typer.echo(f"{source}: {added:,} new records; to replay: nlgeval run {output}")
+        outputs = " ".join(shared_run.manifest_of(Path(source))["outputs"])
+        typer.echo(f"{source}: {added:,} new records; to replay: nlgeval run {outputs}")
 
 
 @group.command()

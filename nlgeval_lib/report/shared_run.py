@@ -1,15 +1,16 @@
-"""What a table used of a judge, as one file: completions, result and a manifest, so
-that a stranger replays the table without a GPU or a key.
+"""What tables used of a judge, as one file: completions, results and a manifest, so
+that a stranger replays the tables without a GPU or a key.
 
 Such a file holds no prompt, as prompts hold the texts of data sets: whoever replays it
 has these from their own sources. Files in `data/completions` are taken into the store
 by `nlgeval run`, and `nlgeval verify` holds their results against those of the
 checkout.
 
-It is a zip file of COMPLETIONS (a line a completion), the files of the output's result
-under their own names, and MANIFEST, which comes first: the judges that answered, why
-others did not, and the sha256 of every other member. `export` writes it, `manifest_of`
-checks it, `take_in` puts its completions into a store.
+It is a zip file of COMPLETIONS (a line a completion), the files of the outputs' results
+under their own names where the catalogue's own judges answered, and MANIFEST, which
+comes first: the judges that answered, why others did not, and the sha256 of every other
+member. `export` writes it, `manifest_of` checks it, `take_in` puts its completions into
+a store.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from nlgeval_lib.study import catalogue, judges
 from nlgeval_lib.study.catalogue import Question
 from nlgeval_lib.study.judges import EngineOptions
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 COMPLETIONS = "completions.jsonl"
 PLACE = "data/completions"
@@ -80,54 +81,72 @@ class _Watching(Store):
 # -- writing one
 
 
-def export(output: str, path: Path, folder: Path, model: str = "") -> dict[str, Any]:
-    """Write what an output of the catalogue used to a shared file.
+def export(
+    outputs: Sequence[str],
+    path: Path,
+    folder: Path,
+    model: str = "",
+) -> dict[str, Any]:
+    """Write what outputs of the catalogue used to a shared file.
 
-    output: the id of an output that reads judges.
+    outputs: ids of outputs that read judges.
     path: of the file.
     folder: the store's.
-    model: "" for the catalogue's, "mini" for the miniature judge.
+    model: "" for the catalogue's, "mini" for the miniature judge, or another that
+    answered in its place.
     Returns: the manifest.
-    Raises: SharedRunError where the store lacks what the output asks of all its judges,
+    Raises: SharedRunError where the store lacks what an output asks of all its judges,
     or holds completions of stand-ins; OSError.
     """
     if named.stand_ins(folder):
         raise SharedRunError(f"{folder} holds completions of stand-ins, of no judge")
-    outputs = catalogue.load()
-    questions = outputs.questions_of(output)
-    if not questions:
-        raise SharedRunError(f"{output} asks no judge: there is nothing to share")
-    keys: set[str] = set()
+    listed = catalogue.load()
     judged = []
     reasons = []
+    results: dict[str, Path] = {}
     store = _Watching(folder)
     with store:
-        for question in questions:
-            answered, reason = _replayed(question, store, model)
+        for output in outputs:
+            answered, lacking = _answered(listed.questions_of(output), store, model)
+            if not answered:
+                reason = lacking[0] if lacking else "it asks no judge"
+                raise SharedRunError(f"{output}: {reason}")
             judged += answered
-            if reason:
-                reasons.append(reason)
-        keys = store.read
-        if not judged:
-            raise SharedRunError(f"{output}: {reasons[0]}")
-        entry = outputs[output]
-        record = saving.read_json(f"{answers.base(entry)}.json") or {}
-        results = _results(answers.base(entry), record)
+            reasons += lacking
+            # What another model answered has no result under the output's name.
+            if model in ("", judges.MINI):
+                base = answers.base(listed[output])
+                record = saving.read_json(f"{base}.json") or {}
+                results |= _results(base, record)
         manifest = {
             "format": FORMAT,
-            "output": output,
+            "outputs": list(outputs),
             "library": nlgeval_lib.__version__,
             "git": provenance.git(),
             "judges": judged,
             "lacking": reasons,
-            "completions": len(keys),
+            "completions": len(store.read),
         }
         # The completions become a member of the zip file by way of a file of their own.
         with tempfile.TemporaryDirectory() as folder_name:
             lines = Path(folder_name, COMPLETIONS)
-            store.export(lines, keys)
+            store.export(lines, store.read)
             _write(path, manifest, {COMPLETIONS: lines, **results})
     return manifest
+
+
+def _answered(
+    questions: Iterable[Question], store: _Watching, model: str
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Who answered an output's questions, and why some have no answer."""
+    judged = []
+    reasons = []
+    for question in questions:
+        answered, reason = _replayed(question, store, model)
+        judged += answered
+        if reason:
+            reasons.append(reason)
+    return judged, reasons
 
 
 def _replayed(
@@ -215,7 +234,7 @@ def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) ->
 def manifest_of(path: Path) -> dict[str, Any]:
     """The manifest of a shared file, every member held against its hash.
 
-    Returns: `format, output, library, git, judges, lacking, completions, files`, as
+    Returns: `format, outputs, library, git, judges, lacking, completions, files`, as
     `export` writes them.
     Raises: SharedRunError where one differs, lacks or is there without a hash, and for
     a file that is no shared run or of another format; OSError.
@@ -248,7 +267,7 @@ def _check_parts(manifest: Mapping[str, Any]) -> None:
     if COMPLETIONS not in manifest["files"]:
         raise ValueError(f"it has no {COMPLETIONS}")
     # These are used as names and keys when the file is taken in.
-    texts = [manifest["output"]]
+    texts = list(manifest["outputs"])
     for judged in manifest["judges"]:
         texts += [judged["model"], judged["revision"], *dict(judged["refused"])]
     if not all(isinstance(text, str) for text in texts):

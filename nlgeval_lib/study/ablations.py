@@ -28,7 +28,7 @@ from nlgeval_lib.names import pair
 from nlgeval_lib.prompts import prompt_files
 from nlgeval_lib.scoring import EngineChoice, Rows, chosen_rows, named, prepared
 from nlgeval_lib.scoring.settings import settings_of
-from nlgeval_lib.study import judges, variant_tests
+from nlgeval_lib.study import judges, question_rows, variant_tests
 from nlgeval_lib.study.scores import MINI, JudgeScores
 from nlgeval_lib.study.variant_tests import VariantScores
 from nlgeval_lib.training import mini
@@ -389,7 +389,7 @@ def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
         of_aspects = rows.frame["aspect"].isin(list(aspects))
         rows = rows.take(of_aspects.to_numpy())
     if mode == "quick":
-        rows = judges.first_inputs(rows)
+        rows = question_rows.first_inputs(rows)
     return rows
 
 

@@ -17,9 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from nlgeval_lib import datasets, files
+from nlgeval_lib import files
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine, EngineError, Failure, models
 from nlgeval_lib.engines._server import is_marked
@@ -34,7 +32,7 @@ from nlgeval_lib.scoring import (
     named,
     prepared,
 )
-from nlgeval_lib.study import catalogue, identity
+from nlgeval_lib.study import identity, question_rows
 from nlgeval_lib.study.catalogue import JUDGED_BY, Question
 from nlgeval_lib.study.scores import (
     MINI,
@@ -44,7 +42,6 @@ from nlgeval_lib.study.scores import (
     nothing_stored,
 )
 
-QUICK_INPUTS = catalogue.QUICK_INPUTS
 # A run with a larger share of refusals is not to be read as that model's scores.
 MOST_REFUSED = 0.05
 # Settings of an evaluator that belong to the data: the miniature judge has its own.
@@ -140,13 +137,8 @@ def job(
         ready=ready,
         given=arguments,
     )
-    rows = _chosen(prepared_job.data.whole(), question)
-    if aspects:
-        of_aspects = rows.frame["aspect"].isin(list(aspects))
-        rows = rows.take(of_aspects.to_numpy())
-    if options.mode == "quick":
-        rows = first_inputs(rows)
-    prepared_job.data = rows
+    rows = question_rows.chosen(prepared_job.data.whole(), question)
+    prepared_job.data = question_rows.narrowed(rows, aspects, options.mode)
     return prepared_job
 
 
@@ -172,15 +164,6 @@ def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
         if len(stored) == 1 and models.hub_revision(model, None) == "main":
             revision = stored[0]
     return replace(options, model=model, revision=revision)
-
-
-def first_inputs(rows: Rows) -> Rows:
-    """The rows of the first 20 inputs; where these are not known, the first 20 rows."""
-    if "input_id" not in rows.frame:
-        return rows.take(np.arange(len(rows)) < QUICK_INPUTS)
-    first = datasets.first_inputs(rows.frame, QUICK_INPUTS)
-    is_first = rows.frame["input_id"].isin(first)
-    return rows.take(is_first.to_numpy())
 
 
 def checkpoint() -> Path:
@@ -249,29 +232,6 @@ def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
     judge = replace(judge, data="mini_judge", settings=tuple(settings))
     question = replace(question, judge=judge, fill=(), where=())
     return question, own_settings
-
-
-def _chosen(data: Rows, question: Question) -> Rows:
-    """The rows that the catalogue asks about: those for which each `where` holds.
-
-    Raises: ValueError for a column that is not there, or no row left.
-    """
-    keep = np.ones(len(data), dtype=bool)
-    label = f"{question.output}/{question.name}"
-    for name, value in map(pair, question.where):
-        column = name.removesuffix("!")
-        if column not in data.frame.columns:
-            columns = ", ".join(data.frame)
-            raise ValueError(f"{label}: where names {column!r}; columns: {columns}")
-        texts = data.frame[column].astype(str)
-        holds = (texts == value).to_numpy()
-        if name.endswith("!"):
-            holds = ~holds
-        keep &= holds
-    if not keep.any():
-        conditions = " and ".join(question.where)
-        raise ValueError(f"{label}: no row of {question.judge.data} has {conditions}")
-    return data.take(keep)
 
 
 # -- scores

@@ -16,8 +16,9 @@ from nlgeval_lib.study import catalogue
 from nlgeval_lib.study.catalogue import Question
 from nlgeval_lib.study.scores import MINI, JudgeScores, nothing_stored
 
-# Who can answer: the store alone, weights on this machine, or a server.
-ENGINES = ("replay", "vllm", "transformers", "openai")
+# Who can answer: the store alone, scores that travel with the checkout, weights on this
+# machine, or a server.
+ENGINES = ("replay", "saved", "vllm", "transformers", "openai")
 
 
 def judge_scores(
@@ -39,8 +40,9 @@ def judge_scores(
 
     output: the id of an output in the catalogue.
     name: the judge's name there.
-    engine: "replay" reads the store and asks nothing; vllm, transformers and openai
-    first ask what it lacks.
+    engine: "replay" reads the store and asks nothing; "saved" takes what an open model
+    said once (`data/judged`); vllm, transformers and openai first ask what the store
+    lacks.
     model: "" is the catalogue's, "mini" the miniature judge on its own held-out data.
     revision: "" is the catalogue's, and of a replay any that the store has.
     mode: "quick" takes 20 inputs, "full" all.
@@ -59,6 +61,10 @@ def judge_scores(
         question = replace(question, judge=judge)
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
+    if engine == "saved":
+        from nlgeval_lib.study import saved_judges
+
+        return saved_judges.scores(question, model, aspects, mode)
     folder = Path(store) if store else files.state("completions")
     asks = engine != "replay" or model == MINI
     if not asks and not census.has_model(folder, model or question.judge.model):

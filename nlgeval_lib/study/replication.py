@@ -1,0 +1,173 @@
+"""Does a claim hold with another judge? The difference of two arms, and a verdict.
+
+A claim of a paper that is a difference or an order ("CoAScore follows people better
+than the judge asked directly") can be asked of any judge. `compare` takes the scores of
+both arms and gives the difference of their coefficients with two intervals: over the
+inputs, for these systems, and over systems and inputs, for others like them. `verdict`
+says what that means for the claim. It is a replication of the claim, not of the
+paper's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib import meta
+from nlgeval_lib.scoring import correlations
+
+# A difference that may be taken for none: what an interval must stay above for its
+# direction to be called the same, though it holds 0.
+MARGIN = 0.05
+TOLD_APART = "same direction, told apart"
+SAME = "same direction"
+OPPOSITE = "opposite"
+OPPOSITE_TOLD_APART = "opposite, told apart"
+CANNOT_TELL = "these data cannot tell"
+NOT_ASKED = "not asked"
+VERDICTS = (TOLD_APART, SAME, CANNOT_TELL, OPPOSITE, OPPOSITE_TOLD_APART)
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Scores of several arms of one design on the same outputs.
+
+    items: a row an output, with `input_id`, `system_id` and ratings.
+    human: {aspect: the ratings, a value an output}.
+    scores: {arm: {aspect: scores, a value an output, NaN for none}}.
+    why: {arm: why it has no scores}.
+    signatures: {arm: how its scores were made}.
+    """
+
+    items: pd.DataFrame
+    human: Mapping[str, np.ndarray]
+    scores: Mapping[str, Mapping[str, np.ndarray]]
+    why: Mapping[str, str]
+    signatures: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """The difference of two arms' coefficients, first minus second.
+
+    first, second: the coefficient of each, the mean over the aspects.
+    difference: of the two; NaN with a reason.
+    low, high: its 95 % interval over inputs, for these systems.
+    low_both, high_both: over systems and inputs.
+    n: outputs that both arms scored and people rated, over all aspects.
+    n_all: outputs that people rated.
+    reason: why there is none, or what to be careful about.
+    """
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    low_both: float
+    high_both: float
+    n: int
+    n_all: int
+    reason: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What these outputs say of a claim that the first arm is ahead."""
+        return verdict(self.difference, self.low, self.high)
+
+    @property
+    def other_systems(self) -> str:
+        """Whether that holds for other systems, too: "yes", or what can be said."""
+        return verdict(self.difference, self.low_both, self.high_both)
+
+
+def verdict(difference: float, low: float, high: float) -> str:
+    """What a difference and its interval say of a claim that it is above 0.
+
+    Where the interval holds 0, the direction counts only if the other one is excluded
+    down to `MARGIN`.
+
+    Example:
+    >>> verdict(0.17, 0.05, 0.31), verdict(0.02, -0.03, 0.07), verdict(0.1, -0.2, 0.4)
+    ('same direction, told apart', 'same direction', 'these data cannot tell')
+    """
+    if np.isnan(difference) or np.isnan(low) or np.isnan(high):
+        return CANNOT_TELL
+    if low > 0:
+        return TOLD_APART
+    if high < 0:
+        return OPPOSITE_TOLD_APART
+    if difference > 0 and low > -MARGIN:
+        return SAME
+    if difference < 0 and high < MARGIN:
+        return OPPOSITE
+    return CANNOT_TELL
+
+
+def compare(
+    arms: Arms,
+    first: str,
+    second: str,
+    aspects: Sequence[str],
+    coef: str = "spearman",
+) -> Replicated:
+    """The difference of two arms, on the outputs that both scored.
+
+    arms: with their scores.
+    first, second: names of two arms; the claim is that the first is ahead.
+    aspects: of several, the mean of their coefficients is compared.
+    coef: "pearson", "spearman" or "kendall-b", at dataset level.
+    Returns: NaN and the reason where an arm has no scores.
+    """
+    for arm in (first, second):
+        if arm not in arms.scores:
+            return _none(arms.why.get(arm, f"there is no arm {arm!r}"))
+    grid = correlations.Grid(arms.items)
+    ends = []
+    n = 0
+    n_all = 0
+    values: list[list[float]] = [[], []]
+    reasons: dict[str, None] = {}
+    for units in ("jack-inputs", "jack-both"):
+        replicates: list[list[object]] = [[], []]
+        for aspect in aspects:
+            human = arms.human[aspect]
+            sides = [arms.scores[first][aspect], arms.scores[second][aspect]]
+            lacking = np.isnan(sides[0]) | np.isnan(sides[1])
+            shared = np.where(lacking, np.nan, human)
+            if units == "jack-inputs":
+                n += int(np.isfinite(shared).sum())
+                n_all += int(np.isfinite(human).sum())
+            for place, side in enumerate(sides):
+                correlation, parts = grid.correlate(side, shared, coef, ci=units)
+                if units == "jack-inputs":
+                    values[place].append(correlation.value)
+                if np.isnan(correlation.value) and correlation.reason:
+                    reasons[f"{(first, second)[place]}: {correlation.reason}"] = None
+                replicates[place].append(parts)
+        difference = float(np.mean(values[0]) - np.mean(values[1]))
+        if np.isnan(difference):
+            return _none("; ".join(reasons) or "undefined", n, n_all)
+        ends.append(meta.intervals.of_difference(*replicates, difference))
+    inputs, both = ends
+    return Replicated(
+        float(np.mean(values[0])),
+        float(np.mean(values[1])),
+        difference,
+        inputs.low,
+        inputs.high,
+        both.low,
+        both.high,
+        n,
+        n_all,
+        both.reason,
+    )
+
+
+def _none(reason: str, n: int = 0, n_all: int = 0) -> Replicated:
+    """No difference, and why."""
+    nan = float("nan")
+    return Replicated(nan, nan, nan, nan, nan, nan, nan, n, n_all, reason)

@@ -1,0 +1,120 @@
+"""Make `data/judged` anew from completions: what open models said, a score a row.
+
+    python -m tools.judged MODEL...           from the store, of each model
+    python -m tools.judged --check MODEL...   read the completions again and compare
+
+A model must have answered a question of the catalogue as a whole; it needs the texts
+of the data sets, as a completion is found by what was asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib import files, weights
+from nlgeval_lib.scoring import named
+from nlgeval_lib.study import catalogue, saved_judges
+from nlgeval_lib.study.questions import judge_scores
+from nlgeval_lib.study.scores import JudgeScores
+
+
+def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
+    """All that a model answered as a whole: {judge's id: the scores of each question}.
+
+    store: the folder with completions; "" is the usual one.
+    """
+    found: dict[str, list[JudgeScores]] = defaultdict(list)
+    seen = set()
+    for question in catalogue.load().questions:
+        if question.asked in seen:
+            continue
+        seen.add(question.asked)
+        scores = judge_scores(
+            question.output, question.name, model=model, store=store
+        )
+        if scores.available:
+            print(f"{question}: {scores.coverage}", file=sys.stderr, flush=True)
+            found[question.judge.id].append(scores)
+    return dict(found)
+
+
+def about(model: str, scores: JudgeScores, store: str = "") -> dict[str, Any]:
+    """Who answered: the fields of `saved_judges.Model` but `judges`.
+
+    scores: any of the model's.
+    """
+    known = weights.entries().get(model)
+    with named.store(store) as completions:
+        makers = completions.makers(scores.model, scores.revision)
+    days = sorted({day for of_maker in makers.values() for day in of_maker})
+    return {
+        "label": label(model),
+        "revision": scores.revision,
+        "weights": known.signature if known else scores.revision,
+        "engine": " and ".join(sorted(makers)),
+        "day": days[-1] if days else "",
+    }
+
+
+def label(model: str) -> str:
+    """A model's name in tables.
+
+    Example:
+    >>> label("qwen2.5-coder-1.5b-instruct")
+    'Qwen2.5-Coder-1.5B'
+    """
+    parts = []
+    for part in model.removesuffix("-instruct").split("-"):
+        sized = part[-1:] in "bm" and part[:1].isdigit()
+        parts.append(part.upper() if sized else part[:1].upper() + part[1:])
+    return "-".join(parts)
+
+
+def main() -> int:
+    """The command; 1 where a check finds a difference."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="+", metavar="MODEL")
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    parser.add_argument("--store", default="", help="the folder with completions")
+    options = parser.parse_args()
+    folder = files.located(saved_judges.PLACE)
+    status = 0
+    for model in options.models:
+        judged = answered(model, options.store)
+        if not judged:
+            print(f"{model}: the store has no question answered as a whole")
+            status = 1
+        elif options.check:
+            status |= compared(model, judged, folder)
+        else:
+            first = next(iter(judged.values()))[0]
+            facts = about(model, first, options.store)
+            saved_judges.write(model, facts, judged, folder)
+            print(f"{saved_judges.PLACE}/{model}: {len(judged)} judges")
+    return status
+
+
+def compared(model: str, judged: dict[str, list[JudgeScores]], folder: Path) -> int:
+    """Whether the completions still read as they are saved; 1 where one does not."""
+    saved = pd.read_parquet(folder / f"{model}.parquet")
+    again = saved_judges.table(judged)
+    again = again[again["judge"].isin(saved["judge"])].reset_index(drop=True)
+    columns = ["judge", *saved_judges.KEYS, "criterion", "value", "status"]
+    same = saved[columns].equals(again[columns])
+    print(f"{model}: {len(again):,} scores, {'as saved' if same else 'DIFFERENT'}")
+    if not same:
+        merged = saved[columns].merge(again[columns], how="outer", indicator=True)
+        print(merged[merged["_merge"] != "both"].head(20).to_string())
+    return int(not same)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
