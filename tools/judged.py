@@ -35,9 +35,7 @@ def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
         if question.asked in seen:
             continue
         seen.add(question.asked)
-        scores = judge_scores(
-            question.output, question.name, model=model, store=store
-        )
+        scores = judge_scores(question.output, question.name, model=model, store=store)
         if scores.available:
             print(f"{question}: {scores.coverage}", file=sys.stderr, flush=True)
             found[question.judge.id].append(scores)

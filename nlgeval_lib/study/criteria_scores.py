@@ -390,7 +390,7 @@ def _cells(
     """The correlations of a table's rows, a cell an aspect, on the test rows of one row
     split.
 
-    rows: {row: how an aggregator is fitted (arguments of `_predicted`), or {target: a
+    rows: {row: how an aggregator is fitted (arguments of `predicted`), or {target: a
     value an item}}.
     size: the share of rows that test.
     """
@@ -399,7 +399,7 @@ def _cells(
     scores = {}
     for row, source in rows.items():
         if "kind" in source:
-            scores[row] = _predicted(criteria, test, seed=seed, **source)
+            scores[row] = predicted(criteria, test, seed=seed, **source)
         else:
             scores[row] = {target: source[target][test] for target in targets}
     items = criteria.items.iloc[test].reset_index(drop=True)
@@ -407,7 +407,7 @@ def _cells(
     return correlations.table(items, scores, human)
 
 
-def _predicted(
+def predicted(
     criteria: CriteriaScores,
     test: np.ndarray,
     kind: str,

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.scoring import chosen_rows
+from nlgeval_lib.scoring import Rows, chosen_rows
 from nlgeval_lib.study import question_rows
 from nlgeval_lib.study.catalogue import JUDGED_BY, Question
 from nlgeval_lib.study.scores import JudgeScores
@@ -94,8 +94,8 @@ def scores(
         reason = f"{asked.label} was not asked for {judge.id}"
         return JudgeScores(False, reason)
     about = asked.judges[judge.id]
-    rows = chosen_rows(data=judge.data, mapping=question.map, fill=question.fill)
-    rows = question_rows.chosen(rows.whole(), question)
+    rows = _rows(judge.data, question.map, question.fill)
+    rows = question_rows.chosen(rows, question)
     rows = question_rows.narrowed(rows, aspects, mode)
     saved = _saved(name, about["rows"])
     criteria = tuple(about["criteria"])
@@ -120,6 +120,12 @@ def scores(
         revision=asked.weights,
         criteria=criteria,
     )
+
+
+@functools.lru_cache(maxsize=4)
+def _rows(data: str, mapping: tuple[str, ...], fill: tuple[str, ...]) -> Rows:
+    """The rows of a data set, loaded once for several questions."""
+    return chosen_rows(data=data, mapping=mapping, fill=fill).whole()
 
 
 @functools.lru_cache(maxsize=64)
