@@ -313,19 +313,27 @@ def of_mean(parts: Sequence[Any], value: float) -> Interval:
         return Interval()
     if all(isinstance(part, np.ndarray) and len(part) for part in parts):
         return percentile(np.mean(parts, axis=0), value)
-    if all(isinstance(part, tuple) for part in parts):
-        units = {spread.units for _, spread, _ in parts}
-        if len(units) == 1:
-            _, spread, limits = parts[0]
-            statistics = [statistic for statistic, _, _ in parts]
-            spread_of_mean = jackknife.mean_of(statistics, spread)
-            return jackknife.interval(value, spread_of_mean, ends=limits)
+    spread = _spread_of_mean(parts)
+    if spread is not None:
+        return jackknife.interval(value, spread, ends=parts[0][2])
     if np.isnan(value):
         return Interval()
     return Interval(
         reason="no interval of the mean: those of its parts are not of one kind, "
         "or cannot be joined"
     )
+
+
+def _spread_of_mean(parts: Sequence[Any]) -> jackknife.Spread | None:
+    """The spread of a mean of statistics, None where the parts are not by jackknife
+    over the same units. parts: as `of_mean` takes them.
+    """
+    if not all(isinstance(part, tuple) for part in parts):
+        return None
+    if len({spread.units for _, spread, _ in parts}) != 1:
+        return None
+    statistics = [statistic for statistic, _, _ in parts]
+    return jackknife.mean_of(statistics, parts[0][1])
 
 
 def of_difference(
@@ -337,6 +345,23 @@ def of_difference(
     first, second: the `replicates` of the parts' intervals, as in `of_mean`.
     value: the difference.
     """
+    return of_mean(_difference(first, second), value)
+
+
+def p_of_difference(first: Sequence[Any], second: Sequence[Any], value: float) -> float:
+    """Is that difference 0? Two-sided p; NaN where the parts are not by jackknife.
+
+    first, second, value: as `of_difference` takes them.
+    """
+    spread = _spread_of_mean(_difference(first, second))
+    if spread is None:
+        return float("nan")
+    p, _ = jackknife.p_value(value, spread)
+    return p
+
+
+def _difference(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """The parts whose mean is the difference of two means of as many parts."""
     # The mean of 2 n values of twice the size, the second's turned, is the difference.
     parts = [times(part, 2) for part in first]
     parts += [times(part, -2) for part in second]
@@ -344,7 +369,7 @@ def of_difference(
         # A difference is no coefficient: its variance is not V_systems + V_inputs.
         for place, (statistic, spread, limits) in enumerate(parts):
             parts[place] = statistic, replace(spread, added=False), limits
-    return of_mean(parts, value)
+    return parts
 
 
 def times(replicates: Any, factor: float) -> Any:

@@ -288,6 +288,9 @@ def parts(
     simulated = file_hash(files.data() / "simulated" / f"{entry.id}.csv")
     if simulated:
         inputs["data/simulated"] = simulated
+    # What open models said once, beside the paper's own judges.
+    if entry.route == "run" or questions:
+        inputs["data/judged"] = shared["judged"]
     printed = shared["printed"]
     if entry.paper != META:
         printed = printed[entry.paper]
@@ -386,7 +389,7 @@ def _shared() -> Mapping[str, Any]:
     """What is the same for every output of a run.
 
     Returns: `library`: file -> hash; `printed`: paper -> hash of its tables;
-    `environment`, `mini` and `saved scores`: a hash each.
+    `environment`, `mini`, `saved scores` and `judged`: a hash each.
     """
     folder = files.data() / "paper_tables"
     # The tables beside the papers' folders: roundings, and cells that are no evidence.
@@ -408,6 +411,7 @@ def _shared() -> Mapping[str, Any]:
         "saved scores": digest(
             _hashes_by_name((files.data() / "numbers").glob("*.scores.parquet"))
         ),
+        "judged": digest(file_hashes(files.data() / "judged")),
     }
 
 

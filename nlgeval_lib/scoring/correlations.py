@@ -62,6 +62,7 @@ class Grid:
         self._row, self.systems = pd.factorize(pd.Series(systems, dtype=object))
         self._column, self.inputs = pd.factorize(items["input_id"])
         self.n = len(items)
+        self.level = level
         self.flat = flat
         self.n_systems = items["system_id"].nunique()
         # what `meta` resamples together: a label a row, and a label a column

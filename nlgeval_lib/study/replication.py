@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,7 @@ class Replicated:
 
     first, second: the coefficient of each, the mean over the aspects.
     difference: of the two; NaN with a reason.
-    low, high: its 95 % interval over inputs, for these systems.
+    low, high: its 95 % interval over inputs, for these systems; p: of that test.
     low_both, high_both: over systems and inputs.
     n: outputs that both arms scored and people rated, over all aspects.
     n_all: outputs that people rated.
@@ -67,10 +68,12 @@ class Replicated:
     difference: float
     low: float
     high: float
+    p: float
     low_both: float
     high_both: float
     n: int
     n_all: int
+    signature: str = ""
     reason: str = ""
 
     @property
@@ -113,61 +116,92 @@ def compare(
     second: str,
     aspects: Sequence[str],
     coef: str = "spearman",
+    level: str = "dataset",
 ) -> Replicated:
     """The difference of two arms, on the outputs that both scored.
 
     arms: with their scores.
     first, second: names of two arms; the claim is that the first is ahead.
     aspects: of several, the mean of their coefficients is compared.
-    coef: "pearson", "spearman" or "kendall-b", at dataset level.
+    coef, level: of the correlation, as `meta.correlate` has them.
     Returns: NaN and the reason where an arm has no scores.
     """
     for arm in (first, second):
         if arm not in arms.scores:
             return _none(arms.why.get(arm, f"there is no arm {arm!r}"))
-    grid = correlations.Grid(arms.items)
-    ends = []
-    n = 0
-    n_all = 0
-    values: list[list[float]] = [[], []]
-    reasons: dict[str, None] = {}
-    for units in ("jack-inputs", "jack-both"):
-        replicates: list[list[object]] = [[], []]
-        for aspect in aspects:
-            human = arms.human[aspect]
-            sides = [arms.scores[first][aspect], arms.scores[second][aspect]]
-            lacking = np.isnan(sides[0]) | np.isnan(sides[1])
-            shared = np.where(lacking, np.nan, human)
-            if units == "jack-inputs":
-                n += int(np.isfinite(shared).sum())
-                n_all += int(np.isfinite(human).sum())
-            for place, side in enumerate(sides):
-                correlation, parts = grid.correlate(side, shared, coef, ci=units)
-                if units == "jack-inputs":
-                    values[place].append(correlation.value)
-                if np.isnan(correlation.value) and correlation.reason:
-                    reasons[f"{(first, second)[place]}: {correlation.reason}"] = None
-                replicates[place].append(parts)
-        difference = float(np.mean(values[0]) - np.mean(values[1]))
-        if np.isnan(difference):
-            return _none("; ".join(reasons) or "undefined", n, n_all)
-        ends.append(meta.intervals.of_difference(*replicates, difference))
-    inputs, both = ends
+    grid = correlations.Grid(arms.items, level)
+    over_inputs: list[_Side] = []
+    over_both: list[_Side] = []
+    for arm, other in ((first, second), (second, first)):
+        over_inputs.append(_side(grid, arms, arm, other, aspects, coef, "jack-inputs"))
+        over_both.append(_side(grid, arms, arm, other, aspects, coef, "jack-both"))
+    ours, theirs = over_inputs
+    difference = ours.value - theirs.value
+    n_all = sum(int(np.isfinite(arms.human[name]).sum()) for name in aspects)
+    if np.isnan(difference):
+        reasons = filter(None, (ours.reason, theirs.reason))
+        return _none("; ".join(reasons) or "undefined", ours.n, n_all)
+    replicates = ours.replicates, theirs.replicates
+    inputs = meta.intervals.of_difference(*replicates, difference)
+    both = meta.intervals.of_difference(
+        over_both[0].replicates, over_both[1].replicates, difference
+    )
+    missing = f"nan:drop({n_all - ours.n}/{n_all})"
+    signature = f"level:{level}|coef:{coef}|{missing}|ci:jack-inputs|ci:jack-both"
     return Replicated(
-        float(np.mean(values[0])),
-        float(np.mean(values[1])),
+        ours.value,
+        theirs.value,
         difference,
         inputs.low,
         inputs.high,
+        meta.intervals.p_of_difference(*replicates, difference),
         both.low,
         both.high,
-        n,
+        ours.n,
         n_all,
+        signature,
         both.reason,
     )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One arm's mean coefficient, and what its interval is made from."""
+
+    value: float
+    replicates: list[Any]
+    n: int
+    reason: str
+
+
+def _side(
+    grid: correlations.Grid,
+    arms: Arms,
+    arm: str,
+    other: str,
+    aspects: Sequence[str],
+    coef: str,
+    units: str,
+) -> _Side:
+    """One arm's coefficients on the outputs that the other arm scored, too."""
+    values = []
+    replicates = []
+    n = 0
+    reasons: dict[str, None] = {}
+    for aspect in aspects:
+        scores = arms.scores[arm][aspect]
+        lacking = np.isnan(scores) | np.isnan(arms.scores[other][aspect])
+        human = np.where(lacking, np.nan, arms.human[aspect])
+        result, parts = grid.correlate(scores, human, coef, grid.level, ci=units)
+        values.append(result.value)
+        replicates.append(parts)
+        n += int(np.isfinite(human).sum())
+        if np.isnan(result.value):
+            reasons[f"{arm}: {result.reason}"] = None
+    return _Side(float(np.mean(values)), replicates, n, "; ".join(reasons))
 
 
 def _none(reason: str, n: int = 0, n_all: int = 0) -> Replicated:
     """No difference, and why."""
     nan = float("nan")
-    return Replicated(nan, nan, nan, nan, nan, nan, nan, n, n_all, reason)
+    return Replicated(nan, nan, nan, nan, nan, nan, nan, nan, n, n_all, "", reason)

@@ -80,6 +80,11 @@ def arms(design: str, judge: str, mode: str = "full") -> Arms:
     return _questions(design, judge, mode)
 
 
+def level(design: str) -> str:
+    """The level of a design's correlations."""
+    return "system" if design == SEMSCORE else "dataset"
+
+
 def label(judge: str) -> str:
     """A judge's name in tables."""
     names = {model.name: model.label for model in saved_judges.models()}
@@ -252,3 +257,38 @@ PRINTED_SYSTEMS = {  # system in the public data: model in SemScore's Table 2
     "davinci-t0-ft": "GPT-3+T0",
     "davinci": "Vanilla GPT-3",
 }
+
+
+# -- how far a judge varies
+
+
+def spreads(judge: str) -> list[dict[str, Any]]:
+    """How one-sided the scores of each question are that a judge answered: a row a
+    question, with coverage, the share of its commonest value, and of a chain of aspects
+    the correlation of its score with their mean.
+    """
+    rows = []
+    seen = set()
+    for question in catalogue.load().questions:
+        asked = saved_judges.model(judge).judges.get(question.judge.id)
+        if asked is None or asked["rows"] in seen or asked["criteria"]:
+            continue
+        seen.add(asked["rows"])
+        answers = saved_judges.scores(question, judge)
+        values = answers.frame["value"]
+        shares = values.value_counts(normalize=True)
+        means = [details.get("chain_mean") for details in answers.frame["details"]]
+        means = pd.Series(means, dtype=float)
+        with_mean = np.nan
+        if means.notna().sum() > 2 and values.std() > 0 and means.std() > 0:
+            with_mean = values.corr(means)
+        rows.append(
+            {
+                "asked": asked["rows"],
+                "scored": answers.coverage,
+                "commonest score": shares.index[0] if len(shares) else np.nan,
+                "its share": shares.iloc[0] if len(shares) else np.nan,
+                "r with the mean of its aspects": with_mean,
+            }
+        )
+    return rows
