@@ -19,6 +19,10 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.scoring import correlations
+from nlgeval_lib.study import catalogue
+from nlgeval_lib.study.questions import judge_scores
+
+OUTPUT = ["input_id", "system_id"]  # what names an output
 
 # A difference that may be taken for none: what an interval must stay above for its
 # direction to be called the same, though it holds 0.
@@ -48,6 +52,43 @@ class Arms:
     scores: Mapping[str, Mapping[str, np.ndarray]]
     why: Mapping[str, str]
     signatures: Mapping[str, str]
+
+
+def of_questions(output: str, judge: str, mode: str) -> Arms:
+    """The questions of a catalogue's output as arms, each under its name there.
+
+    judge: a model of `saved_judges`. mode: "quick" takes 20 inputs.
+    """
+    scores = {}
+    why = {}
+    signatures = {}
+    frames = {}
+    for question in catalogue.load().questions_of(output):
+        answers = judge_scores(
+            output, question.name, engine="saved", model=judge, mode=mode
+        )
+        if not answers.available:
+            why[question.name] = answers.why
+            continue
+        frames[question.name] = answers.frame
+        signatures[question.name] = answers.signature
+    # All questions of these outputs are about the same responses.
+    first = next(iter(frames.values()))
+    places = pd.MultiIndex.from_frame(first[OUTPUT].drop_duplicates())
+    human = wide(first, "human", places)
+    for name, frame in frames.items():
+        scores[name] = wide(frame, "value", places)
+    items = places.to_frame(index=False)
+    return Arms(items, human, scores, why, signatures)
+
+
+def wide(
+    frame: pd.DataFrame, column: str, places: pd.MultiIndex
+) -> dict[str, np.ndarray]:
+    """A column of judged rows, {aspect: a value an output}, in the outputs' order."""
+    wide = frame.pivot(index=OUTPUT, columns="aspect", values=column)
+    wide = wide.reindex(places)
+    return {str(aspect): wide[aspect].to_numpy(float) for aspect in wide}
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from nlgeval_lib.study import (
     criteria_scores,
     judge_scores,
     recorded_judges,
+    replication,
     saved_judges,
 )
-from nlgeval_lib.study.replication import Arms
+from nlgeval_lib.study.replication import OUTPUT, Arms
 
-OUTPUT = ["input_id", "system_id"]
 # What a design's judges are, where they are not those that were asked here.
 CLOSER_LOOK = "acloserlook"
 ALT_TEST = "alttest_summeval"
@@ -77,7 +77,7 @@ def arms(design: str, judge: str, mode: str = "full") -> Arms:
         return _metrics(judge, mode)
     if design == HDEVAL:
         return _hdeval(judge, mode)
-    return _questions(design, judge, mode)
+    return replication.of_questions(design, judge, mode)
 
 
 def level(design: str) -> str:
@@ -89,40 +89,6 @@ def label(judge: str) -> str:
     """A judge's name in tables."""
     names = {model.name: model.label for model in saved_judges.models()}
     return names.get(judge, judge)
-
-
-def _questions(output: str, judge: str, mode: str) -> Arms:
-    """The questions of a catalogue's output as arms, each under its name there."""
-    scores = {}
-    why = {}
-    signatures = {}
-    frames = {}
-    for question in catalogue.load().questions_of(output):
-        answers = judge_scores(
-            output, question.name, engine="saved", model=judge, mode=mode
-        )
-        if not answers.available:
-            why[question.name] = answers.why
-            continue
-        frames[question.name] = answers.frame
-        signatures[question.name] = answers.signature
-    # All questions of these outputs are about the same responses.
-    first = next(iter(frames.values()))
-    places = pd.MultiIndex.from_frame(first[OUTPUT].drop_duplicates())
-    human = _wide(first, "human", places)
-    for name, frame in frames.items():
-        scores[name] = _wide(frame, "value", places)
-    items = places.to_frame(index=False)
-    return Arms(items, human, scores, why, signatures)
-
-
-def _wide(
-    frame: pd.DataFrame, column: str, places: pd.MultiIndex
-) -> dict[str, np.ndarray]:
-    """A column of judged rows, {aspect: a value an output}, in the outputs' order."""
-    wide = frame.pivot(index=OUTPUT, columns="aspect", values=column)
-    wide = wide.reindex(places)
-    return {str(aspect): wide[aspect].to_numpy(float) for aspect in wide}
 
 
 def _hdeval(judge: str, mode: str) -> Arms:
@@ -143,7 +109,7 @@ def _hdeval(judge: str, mode: str) -> Arms:
     why = {}
     if direct.available:
         places = pd.MultiIndex.from_frame(items[OUTPUT])
-        scores[DIRECT] = _wide(direct.frame, "value", places)
+        scores[DIRECT] = replication.wide(direct.frame, "value", places)
         signatures[DIRECT] = direct.signature
     else:
         why[DIRECT] = direct.why
