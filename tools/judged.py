@@ -23,6 +23,12 @@ from nlgeval_lib.study import catalogue, saved_judges
 from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
+# Further ways to read the same completions, by evaluator: settings of each.
+READINGS = {
+    "prometheus": (("verbalizer=yes",), ("verbalizer=brackets",)),
+    "coascore": (("few=use",),),
+}
+
 
 def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
     """All that a model answered as a whole: {judge's id: the scores of each question}.
@@ -35,10 +41,18 @@ def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
         if question.asked in seen:
             continue
         seen.add(question.asked)
-        scores = judge_scores(question.output, question.name, model=model, store=store)
-        if scores.available:
-            print(f"{question}: {scores.coverage}", file=sys.stderr, flush=True)
-            found[question.judge.id].append(scores)
+        for settings in ((), *READINGS.get(question.judge.evaluator, ())):
+            scores = judge_scores(
+                question.output,
+                question.name,
+                model=model,
+                store=store,
+                settings=settings,
+            )
+            if scores.available:
+                key = saved_judges.key(question.judge.id, settings)
+                print(f"{key}: {scores.coverage}", file=sys.stderr, flush=True)
+                found[key].append(scores)
     return dict(found)
 
 

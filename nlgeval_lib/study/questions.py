@@ -64,7 +64,7 @@ def judge_scores(
     if engine == "saved":
         from nlgeval_lib.study import saved_judges
 
-        return saved_judges.scores(question, model, aspects, mode)
+        return saved_judges.scores(question, model, aspects, mode, settings)
     folder = Path(store) if store else files.state("completions")
     asks = engine != "replay" or model == MINI
     if not asks and not census.has_model(folder, model or question.judge.model):

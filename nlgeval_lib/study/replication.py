@@ -57,15 +57,22 @@ class Arms:
 def of_questions(output: str, judge: str, mode: str) -> Arms:
     """The questions of a catalogue's output as arms, each under its name there.
 
+    output: its id, and after "|" further settings of the evaluator.
     judge: a model of `saved_judges`. mode: "quick" takes 20 inputs.
     """
+    output, _, settings = output.partition("|")
     scores = {}
     why = {}
     signatures = {}
     frames = {}
     for question in catalogue.load().questions_of(output):
         answers = judge_scores(
-            output, question.name, engine="saved", model=judge, mode=mode
+            output,
+            question.name,
+            engine="saved",
+            model=judge,
+            mode=mode,
+            settings=settings.split(),
         )
         if not answers.available:
             why[question.name] = answers.why

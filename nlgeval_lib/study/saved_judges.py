@@ -78,6 +78,7 @@ def scores(
     name: str,
     aspects: Sequence[str] = (),
     mode: str = "full",
+    settings: Sequence[str] = (),
 ) -> JudgeScores:
     """What a model said when it was asked a question of the catalogue.
 
@@ -85,15 +86,17 @@ def scores(
     name: of a model of `models`.
     aspects: only rows of these; none: all.
     mode: "quick": the rows of the first 20 inputs; "full": all.
+    settings: of the evaluator beside the catalogue's, such as another reader's.
     Returns: the scores; none, and the reason, where the model was not asked this.
     Raises: ValueError for an unknown model; DataUnavailable.
     """
     asked = model(name)
     judge = question.judge
-    if judge.id not in asked.judges:
-        reason = f"{asked.label} was not asked for {judge.id}"
+    asked_for = key(judge.id, settings)
+    if asked_for not in asked.judges:
+        reason = f"{asked.label} was not asked for {asked_for}"
         return JudgeScores(False, reason)
-    about = asked.judges[judge.id]
+    about = asked.judges[asked_for]
     rows = _rows(judge.data, question.map, question.fill)
     rows = question_rows.chosen(rows, question)
     rows = question_rows.narrowed(rows, aspects, mode)
@@ -120,6 +123,16 @@ def scores(
         revision=asked.weights,
         criteria=criteria,
     )
+
+
+def key(judge: str, settings: Sequence[str] = ()) -> str:
+    """What a judge's scores are kept under.
+
+    Example:
+    >>> key("prometheus/vicuna_bench/prometheus-7b-v1.0", ["verbalizer=yes"])
+    'prometheus/vicuna_bench/prometheus-7b-v1.0|verbalizer=yes'
+    """
+    return "|".join([judge, *settings])
 
 
 @functools.lru_cache(maxsize=4)

@@ -59,7 +59,10 @@ def judges_of(design: str) -> list[str]:
         return list(recorded_judges.scores(items, ALT_TEST))
     if design == SEMSCORE:
         return ["all-mpnet-base-v2", "all-MiniLM-L6-v2"]
-    asked = {question.judge.id for question in catalogue.load().questions_of(design)}
+    output, _, settings = design.partition("|")
+    asked = set()
+    for question in catalogue.load().questions_of(output):
+        asked.add(saved_judges.key(question.judge.id, settings.split()))
     answered = []
     for model in saved_judges.models():
         if asked & set(model.judges):
