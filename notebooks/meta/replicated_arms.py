@@ -48,6 +48,7 @@ AGGREGATORS: Mapping[str, Mapping[str, Any]] = {
 AVERAGE = "plain average"
 DIRECT = "asked directly"
 SEED = 42  # of the split that the paper's own rows come from
+STAND_IN = "all-MiniLM-L6-v2"  # the small encoder, in the place of BERTScore's own
 
 
 def judges_of(design: str) -> list[str]:
@@ -58,7 +59,7 @@ def judges_of(design: str) -> list[str]:
         items = datasets.items(datasets.load("summeval"))
         return list(recorded_judges.scores(items, ALT_TEST))
     if design == SEMSCORE:
-        return ["all-mpnet-base-v2", "all-MiniLM-L6-v2"]
+        return ["all-mpnet-base-v2", STAND_IN]
     output, _, settings = design.partition("|")
     asked = set()
     for question in catalogue.load().questions_of(output):
@@ -199,7 +200,7 @@ def _metrics(encoder: str, mode: str) -> Arms:
     items = datasets.items(frame)
     metrics: dict[str, Callable[[], Any]] = {
         "SemScore": lambda: SemScore(model=encoder, empty="zero"),
-        "BERTScore (MiniLM)": lambda: BertScore(empty="zero"),
+        "BERTScore (MiniLM)": lambda: BertScore(model=STAND_IN, empty="zero"),
         "ROUGE-L": lambda: Rouge("rougeL", empty="zero"),
         "BLEU": lambda: Bleu(empty="zero"),
     }
