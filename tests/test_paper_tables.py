@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from public_data import needs
 
 from nlgeval_lib import papers
 from nlgeval_lib.papers import kinds, shuffling
+from tools import assumed_trials
 
 CASES = Path(__file__).parent / "cases"
 SHAPES = pd.read_csv(CASES / "printed_shapes.csv").set_index(["paper", "table"])
@@ -109,6 +111,39 @@ def test_references_win_what_the_saved_table_says(assumed):
         (winner,) = part["references"][fits]
         told = wins[f"references that {metric} takes on {tasks[task]}"]
         assert told.startswith(f"{winner}: 1 of 1; ")
+
+
+@pytest.fixture(scope="module")
+def trials() -> pd.DataFrame:
+    return pd.read_csv(CASES.parent.parent / "data" / "assumed_trials.csv")
+
+
+def test_each_trial_of_the_script_stands_in_the_list(assumed, trials):
+    """What each alternative wins, in words; a choice fits if it wins alone."""
+    by_choice = assumed.set_index(["paper", "choice"])
+    groups = dict([*trials.groupby(["paper", "choice"], sort=False)])
+    assert set(groups) == set(assumed_trials.TRIALS)
+    for choice, group in groups.items():
+        row = by_choice.loc[choice]
+        assert row["wins"] == assumed_trials.in_words(group)
+        assert "assumed_trials.csv" in row["tried"]
+        taken, *others = group["equal"]
+        assert row["fits"] == ("yes" if taken > max(others) else "no"), choice
+
+
+@pytest.mark.parametrize(
+    ("paper", "choice", "data"),
+    [
+        ("semscore", "variant of ROUGE-L (Table 1)", ""),
+        ("coascore", "rating of BAGEL", "bagel"),
+    ],
+)
+def test_a_trial_comes_out_again(paper, choice, data, trials):
+    if data:
+        needs(data)
+    again = assumed_trials.trial(paper, choice)
+    saved = trials.query("paper == @paper and choice == @choice")
+    pd.testing.assert_frame_equal(again, saved.reset_index(drop=True))
 
 
 def test_metrics_of_the_catalogue_are_in_the_list(assumed):
