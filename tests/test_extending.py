@@ -197,7 +197,9 @@ def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
     ids=["my_parts", "my_joined", "my_prompt"],
 )
 def test_each_recipe_runs_in_two_commands(nl, here, monkeypatch, line, variants):
-    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 5)  # as many as the folds of a fit
+    monkeypatch.setattr(
+        question_rows, "QUICK_INPUTS", 5
+    )  # as many as the folds of a fit
     (here.root / "mine.txt").write_text(PROMPT)
     words = shlex.split(line)[1:]
     assert (wrote := nl(*words)).code == 0, wrote.err

@@ -19,7 +19,13 @@ from nlgeval_lib import datasets, files, papers, report
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.report import miniature, notebook
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import JudgeScores, catalogue, criteria_scores, judges, question_rows
+from nlgeval_lib.study import (
+    JudgeScores,
+    catalogue,
+    criteria_scores,
+    judges,
+    question_rows,
+)
 from nlgeval_lib.training import mini
 
 LISTED = catalogue.load()

@@ -92,9 +92,7 @@ def export(
     for reason in manifest["lacking"]:
         typer.echo(f"not in it: {reason}")
     results = len(manifest["files"]) - 1
-    typer.echo(
-        f"{manifest['completions']:,} completions, {results} files of results"
-    )
+    typer.echo(f"{manifest['completions']:,} completions, {results} files of results")
 
 
 @group.command("import")
