@@ -32,8 +32,8 @@ from nlgeval_lib.study import (
     gpu_rate,
     judge_scores,
     judges,
-    question_rows,
     plan_totals,
+    question_rows,
 )
 
 LLAMA = "meta-llama/Llama-2-7b-chat-hf"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli._options import SOME_MISSING, StoreFolder, app, option
+from nlgeval_lib.cli._options import SOME_MISSING, Several, StoreFolder, app, option
 
 group = typer.Typer(
     help="""Check, export, join or thin out a store of completions.
@@ -52,13 +52,13 @@ def verify(store: StoreFolder = "") -> None:
 def export(
     file: Annotated[str, typer.Argument(help="The file to write.")],
     output: Annotated[
-        list[str],
+        Several,
         option(
             metavar="ID",
             help="What this output of the catalogue used, with its result and a "
             "manifest: a zip file. Several outputs: name each.",
         ),
-    ] = [],
+    ] = None,
     model: Annotated[
         str,
         option(

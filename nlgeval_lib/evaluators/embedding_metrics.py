@@ -136,7 +136,8 @@ class BertScore(_OfEncoder):
         """The layer whose vectors are compared, as for `encoders.TokenEncoder`."""
         if self.layer is not None:
             return self.layer
-        if encoders.known_encoder(self.model) or Path(self.model).is_dir():
+        known = encoders.known_encoder(self.model)
+        if known or self.model is None or Path(self.model).is_dir():
             return -1
         from bert_score.utils import model2layers
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nlgeval_lib import files, hub
+from nlgeval_lib import files, hub, weights
 from nlgeval_lib.evaluators.base import Unavailable
 from nlgeval_lib.names import extra
 
@@ -147,10 +147,12 @@ def _weight_files(folder: Path) -> list[Path]:
 
 def placed(model: str | Path) -> str:
     """The folder that `files.state("models")` has for a model's id (or the link to
-    one); else the id itself.
+    one), or of weights that were fetched by name; else the id itself.
     """
     folder = files.state("models", str(model))
-    return str(folder if folder.is_dir() else model)
+    if folder.is_dir():
+        return str(folder)
+    return str(weights.folder(str(model)) or model)
 
 
 @functools.lru_cache(maxsize=64)

@@ -205,7 +205,7 @@ def _melted(answers: JudgeScores) -> pd.DataFrame:
         KEYS, list(answers.criteria), var_name="criterion", value_name="value"
     )
     status = np.where(rows["value"].notna(), "ok", "unparsed")
-    empty = [[] for _ in range(len(rows))]
+    empty: list[list[float]] = [[] for _ in range(len(rows))]
     return rows.assign(
         status=status, reason="", draws=empty, listed=0, chain_mean=np.nan
     )
