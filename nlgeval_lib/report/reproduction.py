@@ -20,6 +20,10 @@ from nlgeval_lib.report.claims_page import COUNTS as CLAIM_COLUMNS
 from nlgeval_lib.report.tables import titled
 
 LEAST = 5  # fewer numbers have no correlation worth the name
+_ELSEWHERE = """\
+That is a replication of the papers' claims and no test of their numbers: another model
+answered. [Each claim](meta/meta_replication.md) stands with its differences and intervals.
+The rest of this report is about the papers' own numbers."""
 _SCOPE = """\
 Five papers propose an evaluator of generated text each: TIGERScore, SemScore, HD-Eval,
 Prometheus and CoAScore. They print how well it agrees with human ratings, or with the
@@ -74,19 +78,24 @@ _AUTHORS = (
 
 
 def markdown(
-    cells: pd.DataFrame, claims: pd.DataFrame, titles: Mapping[str, str]
+    cells: pd.DataFrame,
+    claims: pd.DataFrame,
+    titles: Mapping[str, str],
+    found: str = "",
 ) -> str:
     """The report, Markdown.
 
     cells: of all outputs, as `scoreboard.cells` gives them.
     claims: a row a claim, as the output of the claims saves them; may be empty.
     titles: each paper's name.
+    found: what came of asking the claims of another judge; it stands first.
     """
     methods = _METHODS.format(
         prompts=_prompts(), assumed=_assumed(), fitted=after_fitting()
     )
     parts = [
         "# Reproduction report",
+        *([found, _ELSEWHERE] if found else []),
         "## Scope",
         _SCOPE,
         "## Methods and data",

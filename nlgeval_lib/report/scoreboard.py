@@ -44,6 +44,7 @@ from nlgeval_lib.report import (
     reproduction,
     saving,
     seal,
+    sentences,
     tables,
 )
 from nlgeval_lib.study import catalogue
@@ -117,6 +118,7 @@ _INTEGERS = {
 }
 # Where the output of the claims saves its tables, and the columns of one row a claim.
 CLAIMS = "results/meta/meta_claims__{}.csv"
+REPLICATION = "meta_replication"  # the output that asks claims of another judge
 CLAIM_COLUMNS = [
     "place",
     "claim",
@@ -491,7 +493,9 @@ def own_texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
         f"results/{folder}scoreboard.md": markdown(frame, kinds(mode)).encode(),
     }
     if not folder:
-        report = reproduction.markdown(cells(mode), claims("claims"), TITLES)
+        report = reproduction.markdown(
+            cells(mode), claims("claims"), TITLES, findings()
+        )
         contents["results/REPORT.md"] = report.encode()
         contents |= judges_page.texts()
     return contents
@@ -531,6 +535,7 @@ def readme(counted: pd.DataFrame) -> str:
     line = textwrap.fill(f"{own_headline(counted)}.", 119)
     fitted = textwrap.fill(reproduction.after_fitting(), 119)
     blocks = {
+        "findings": textwrap.fill(findings(), 119),
         "counts": "\n\n".join(filter(None, [line, _md_table(totals(counted)), fitted])),
         "claims": _md_table(claims_page.by_paper(claims())),
     }
@@ -541,6 +546,16 @@ def readme(counted: pd.DataFrame) -> str:
         if content and end:
             text = f"{above}{start}{content}\n{end}{below}"
     return text
+
+
+def findings() -> str:
+    """What came of asking the papers' claims of another judge, in three sentences;
+    empty where nothing is saved.
+    """
+    base = f"results/{catalogue.META}/{REPLICATION}"
+    if not files.located(f"{base}.json").is_file():
+        return ""
+    return sentences.sentence(REPLICATION, base)
 
 
 def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
