@@ -8,7 +8,7 @@ metrics of SemScore's eight public systems, and judges whose answers others publ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,7 @@ def _hdeval(judge: str, mode: str) -> Arms:
     criteria = criteria_scores.of_judge("topical_chat", criteria_of)
     test = criteria.test_rows("row", SEED)
     items = criteria.items.iloc[test].reset_index(drop=True)
-    scores = _aggregated(criteria, test)
+    scores = _aggregated(criteria, test, tuple(AGGREGATORS))
     signatures = dict.fromkeys(scores, criteria_of.signature)
     why = {}
     if direct.available:
@@ -128,14 +128,14 @@ def _ratings(
 
 
 def _aggregated(
-    criteria: criteria_scores.CriteriaScores, test: np.ndarray
+    criteria: criteria_scores.CriteriaScores,
+    test: np.ndarray,
+    names: Sequence[str],
 ) -> dict[str, dict[str, np.ndarray]]:
-    """What each aggregator predicts for the test rows, and the plain average."""
-    has_layers = criteria.layers is not None
+    """What these aggregators predict for the test rows, and the plain average."""
     scores = {}
-    for name, settings in AGGREGATORS.items():
-        if "up_to" in settings and not has_layers:
-            continue
+    for name in names:
+        settings = AGGREGATORS[name]
         scores[name] = criteria_scores.predicted(criteria, test, seed=SEED, **settings)
     mean = criteria.X.mean(axis=1).to_numpy()[test]
     scores[AVERAGE] = dict.fromkeys(criteria.Y, mean)
@@ -161,7 +161,7 @@ def _four_aspects(judge: str, mode: str) -> Arms:
         f"{judge}'s scores of four aspects",
     )
     test = criteria.test_rows("row", SEED)
-    scores = _aggregated(criteria, test)
+    scores = _aggregated(criteria, test, ("HD-Eval-NN", "HD-Eval-RF", "HD-Eval-LR"))
     scores[DIRECT] = {}
     for aspect, names in own.items():
         scores[DIRECT][aspect] = criteria.X[list(names)].to_numpy()[test, 0]
