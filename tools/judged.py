@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, weights
+from nlgeval_lib.report import shared_run
 from nlgeval_lib.scoring import named
 from nlgeval_lib.study import catalogue, saved_judges
 from nlgeval_lib.study.questions import judge_scores
@@ -36,9 +37,10 @@ def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
     store: the folder with completions; "" is the usual one.
     """
     found: dict[str, list[JudgeScores]] = defaultdict(list)
+    shared = shared_judges(model)
     seen = set()
     for question in catalogue.load().questions:
-        if question.asked in seen:
+        if question.asked in seen or (shared and question.judge.id not in shared):
             continue
         seen.add(question.asked)
         for settings in ((), *READINGS.get(question.judge.evaluator, ())):
@@ -54,6 +56,16 @@ def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
                 print(f"{key}: {scores.coverage}", file=sys.stderr, flush=True)
                 found[key].append(scores)
     return dict(found)
+
+
+def shared_judges(model: str) -> set[str]:
+    """The judges' ids that a model's shared completions are of; none where it has no
+    such file, and all questions are looked for.
+    """
+    path = files.located(f"{shared_run.PLACE}/{model}.zip")
+    if not path.is_file():
+        return set()
+    return {judged["judge"] for judged in shared_run.manifest_of(path)["judges"]}
 
 
 def about(model: str, scores: JudgeScores, store: str = "") -> dict[str, Any]:
