@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from nlgeval_lib.engines import models
+from nlgeval_lib.engines import _attention, models
 from nlgeval_lib.engines._grammar import Grammars
 from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
 from nlgeval_lib.engines.reasoning import ReasoningReader
@@ -126,6 +126,8 @@ class TransformersEngine(Engine):
             model, dtype=dtype, revision=revision, **load_options
         )
         self._model = loaded.to(self.device).eval()
+        if self.device == "cpu":
+            _attention.use(self._model)
         return config
 
     def _set_generation(self) -> None:
