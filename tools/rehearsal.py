@@ -139,7 +139,7 @@ def fill(store: Path) -> None:
     options = judges.EngineOptions("vllm", store=store, mode="quick")
     for question in catalogue.load().questions:
         judge = question.judge
-        engine = _scripted(judge)
+        engine = scripted(judge)
         bar = ProgressBar(judge.evaluator, quiet=True)
         title = f"{question.output}, {question.name}"
         try:
@@ -152,7 +152,7 @@ def fill(store: Path) -> None:
         print(f"{title}: {len(engine.asked):,} asked; {counts}", flush=True)
 
 
-def _scripted(judge: Judge) -> ScriptedEngine:
+def scripted(judge: Judge) -> ScriptedEngine:
     """An engine that answers as this judge, under its model's name."""
     from nlgeval_lib.engines import ScriptedEngine
 

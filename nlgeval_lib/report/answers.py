@@ -206,7 +206,14 @@ class Answer:
         """
         if self.cells is not None:
             return first_screen.tested(self.cells)
-        answer = sentences.sentence(self.entry.id, self.base)
+        try:
+            answer = sentences.sentence(self.entry.id, self.base)
+        except ValueError:
+            # A run that is set apart may lack the sentence's rows: it had fewer data,
+            # or a judge whose answers nobody could read.
+            if self.folder != APART:
+                raise
+            answer = ""
         return answer or " ".join(self.tested[:2])
 
     @cached_property

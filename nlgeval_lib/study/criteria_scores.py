@@ -188,6 +188,18 @@ def recorded(
     return _criteria(name, items, X, own_columns, description)
 
 
+def why_none(judged: JudgeScores) -> str:
+    """Why a judge's answers give no scores of criteria; "" where they give some.
+
+    judged: what `judge_scores` gave for an unfitted hdeval.
+    """
+    if not judged.available:
+        return judged.why
+    if judged.frame[list(judged.criteria)].isna().all(axis=None):
+        return f"{judged.coverage} answers could be read"
+    return ""
+
+
 def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
     """The scores that a judge gave HD-Eval's criteria.
 

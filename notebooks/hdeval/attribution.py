@@ -79,8 +79,9 @@ def scores(
     judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
     """
     judged = study.judge_scores(out.id, data, **judge)
-    if not judged.available:
-        out.missing(f"HD-Eval's criteria, {data}", judged.why)
+    lacking = criteria_scores.why_none(judged)
+    if lacking:
+        out.missing(f"HD-Eval's criteria, {data}", lacking)
         # quick: 20 inputs, 3 draws of each text
         limits = (20, 3) if quick else ()
         return criteria_scores.recorded(data, *limits)

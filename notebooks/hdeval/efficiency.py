@@ -63,7 +63,8 @@ def scores(
     all_criteria: list[criteria_scores.CriteriaScores] = []
     for name in names:
         judged = study.judge_scores(out.id, name, **judge)
-        if judged.available:
+        lacking = criteria_scores.why_none(judged)
+        if not lacking:
             criteria = criteria_scores.of_judge(name, judged)
             labels = [earlier.label for earlier in all_criteria]
             if criteria.label in labels:
@@ -74,7 +75,7 @@ def scores(
                 f"{name}: {judged.coverage} scores of criteria, {judged.signature}"
             )
         else:
-            out.missing(f"HD-Eval's criteria, {name}", judged.why)
+            out.missing(f"HD-Eval's criteria, {name}", lacking)
             # quick: 20 inputs, 3 draws of each text
             limits = (20, 3) if quick else ()
             criteria = criteria_scores.recorded(name, *limits)

@@ -1,0 +1,92 @@
+"""Notebooks that ask judges, where a third of the answers cannot be read, and where one
+of the judges said nothing that can.
+"""
+
+from __future__ import annotations
+
+import json
+
+import notebook_cells
+import public_data
+import pytest
+
+from nlgeval_lib import datasets
+from nlgeval_lib.engines import ScriptedEngine
+from nlgeval_lib.scoring import ProgressBar
+from nlgeval_lib.study import catalogue, judges, question_rows
+from tools import rehearsal
+
+LISTED = catalogue.load()
+# Outputs of small data, one or more of each evaluator. TIGERScore's tables read WMT22,
+# which takes too long here: its figure asks the same judges.
+OUTPUTS = (
+    "ablation_aspect_count",
+    "hdeval_figure_05",
+    "coascore_table_05",
+    "hdeval_table_06",
+    "prometheus_figures_13_15",
+    "prometheus_figures_16_19",
+    "prometheus_table_02",
+    "prometheus_table_04",
+)
+# parameters that save time
+FASTER = {"hdeval_figure_05": {"kinds": "rf", "n_seeds": 1}}
+UNREADABLE = "I have no opinion on this."
+
+
+def says_nothing(judge: catalogue.Judge) -> ScriptedEngine:
+    """An engine with the judge's name, of which no answer can be read."""
+    revision = judge.revision or "scripted"
+    return ScriptedEngine(
+        lambda request, draw: UNREADABLE, model=judge.model, revision=revision
+    )
+
+
+def fill(output, store, silent):
+    """Answer the questions of an output by a script.
+
+    silent: the name of the question whose answers cannot be read; "" for none. It comes
+    first, because questions that share a prompt share the answer.
+    """
+    options = judges.EngineOptions("vllm", store=store, mode="quick")
+    questions = [one for one in LISTED.questions if one.output == output]
+    questions.sort(key=lambda question: question.name != silent)
+    loaded = {}
+    n_asked = 0
+    for question in questions:
+        engine = rehearsal.scripted(question.judge)
+        if question.name == silent:
+            engine = says_nothing(question.judge)
+        try:
+            job = judges.job(question, options, engine, loaded=loaded)
+        except datasets.DataError:
+            continue
+        job.fill(ProgressBar(question.name, quiet=True))
+        n_asked += len(engine.asked)
+    assert n_asked, "none of the questions has its data here"
+
+
+@pytest.mark.parametrize("arm", ["a third", "one judge"])
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_notebook_runs_where_answers_cannot_be_read(
+    tmp_path, monkeypatch, output, arm
+):
+    entry = LISTED[output]
+    public_data.needs(*(name for name in entry.inputs if name in datasets.NAMES))
+    for name in ("NLGEVAL_TRIAL", "NLGEVAL_RECORD"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("RESULTS", "FIGURES", "HOME"):
+        monkeypatch.setenv(f"NLGEVAL_{name}", str(tmp_path / name.lower()))
+    monkeypatch.setattr(question_rows, "QUICK_INPUTS", 6)
+    silent = ""
+    if arm == "a third":
+        monkeypatch.setattr(rehearsal, "MALFORMED", 1 / 3)
+    else:
+        silent = list(entry.judges)[1]
+    fill(output, tmp_path / "home" / "completions", silent)
+    given = {"mode": "quick", "engine": "replay", "model": ""}
+    notebook_cells.run(
+        entry.path, **{**entry.parameters, **given, **FASTER.get(output, {})}
+    )
+    [saved] = tmp_path.glob(f"results/*/{entry.paper}/{output}.json")
+    assert json.loads(saved.read_text(encoding="utf-8"))["mode"] == "quick"
