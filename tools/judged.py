@@ -25,10 +25,7 @@ from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
 # Further ways to read the same completions, by evaluator: settings of each.
-READINGS = {
-    "prometheus": (("verbalizer=yes",), ("verbalizer=brackets",)),
-    "coascore": (("few=use",),),
-}
+READINGS = {"prometheus": (("verbalizer=yes",), ("verbalizer=brackets",))}
 
 
 def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
