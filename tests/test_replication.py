@@ -3,20 +3,16 @@ by other code; and the saved scores that they come from."""
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
+from public_data import needs
 from scipy import stats
 
 from nlgeval_lib import files
 from nlgeval_lib.engines import census
 from nlgeval_lib.study import catalogue, judge_scores, replication, saved_judges
-
-sys.path.insert(0, str(files.notebooks() / "meta"))
-import replicated_arms
-from public_data import needs
+from notebooks.meta import replicated_arms
 
 JUDGE = "qwen2.5-coder-1.5b-instruct"
 COMPARISONS = files.located("results/meta/meta_replication__comparisons.csv")

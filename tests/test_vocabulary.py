@@ -91,6 +91,11 @@ LAID_OUT = {
     "seed 42": "the seed",
     "with five, ": "how often the judge was asked",
     "five systems": "those of Topical-Chat",
+    "four systems": "those of Vicuna Bench",
+    "for three more models": "GPT-4, gpt-3.5-turbo and Alpaca",
+    "the eight models": "those of SemScore whose outputs are public",
+    "eight public systems": "those of SemScore whose outputs are public",
+    "With 24 recorded": "six judges' scores of four aspects",
     "nine answers": "the rubric's questions",
 }
 

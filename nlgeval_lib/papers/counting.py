@@ -62,7 +62,7 @@ WORDS = {
     MISSING: "nothing here",
 }
 # what is said of a count that chance could give
-UNTOLD = "not told apart from chance"
+UNTOLD = "no more than chance may give"
 # kinds of rows, as they are called in a sentence
 PLURALS = {
     OWN: "own method",

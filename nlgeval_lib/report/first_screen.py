@@ -154,8 +154,8 @@ def _some(row: Mapping[str, float], count: str) -> str:
 def supported(cells: pd.DataFrame) -> str:
     """What the numbers computed here support, in sentences.
 
-    Equal numbers support something only where their kind's count can be told apart
-    from chance (`papers.told_apart`), as a status of the scoreboard does. Where none
+    Equal numbers support something only where their kind's count is more than chance
+    may give (`papers.told_apart`), as a status of the scoreboard does. Where none
     can, it is said how near the numbers are.
 
     cells: of one paper, as `papers.compare` gives them.
@@ -251,7 +251,7 @@ def _supported_methods(cells: pd.DataFrame) -> list[str]:
         )
     if partly:
         sentences.append(
-            f"In part: {', '.join(partly)} equal, told apart from chance; why the others "
+            f"In part: {', '.join(partly)} equal, more than chance may give; why the others "
             "differ is noted below the table."
         )
     if not_computed:

@@ -264,7 +264,7 @@ def other_code(path: Path) -> str:
 
 def _is_injected(cell: str, source: Source) -> bool:
     """Whether a cell only gives values to the notebook's parameters, as papermill's
-    does. `Output` is told these values, and compares them with the catalogue's.
+    does. `Output` gets these values, and compares them with the catalogue's.
     """
     try:
         return _parameters(ast.parse(cell)).keys() <= source.parameters.keys()

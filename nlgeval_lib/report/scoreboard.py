@@ -6,7 +6,7 @@ A row's status follows from its printed numbers (those of `data/paper_tables`):
 - `reproduced`: every printed number was computed here, and is equal;
 - `partly`: at least half of the compared numbers (computed here, or from other printed
 numbers) are equal, or within the judge's own spread;
-- `undecided`: so they are, but no kind's count can be told apart from chance, which
+- `undecided`: so they are, but no kind's count is more than chance may give, which
 `reproduced` and `partly` need (`papers.told_apart`);
 - `differs`: numbers were compared, and fewer than half of them are equal;
 - `needs GPU`, `no public data`: no number could be compared, for the reason given in
@@ -103,8 +103,8 @@ READING = (
     "apart, and half a step of the last printed digit; else apart. Chance: how many "
     "would be equal on average, were the printed numbers of each column dealt out "
     "anew; a recipe that was chosen among several by the numbers it gives "
-    "(data/paper_tables/searched.csv) had as many chances. A count is not told apart "
-    "from chance where chance reaches half of it on average, or all of it in more "
+    "(data/paper_tables/searched.csv) had as many chances. A count is no more "
+    "than chance may give where chance reaches half of it on average, or all of it in more "
     "than one of twenty deals. Equal by construction, whatever was measured: counted "
     "in none, named in data/paper_tables/by_construction.csv. Of the numbers computed "
     "here and equal it is said what they are: distinct ones, reprints of another "

@@ -89,9 +89,7 @@ def export(
 ) -> dict[str, Any]:
     """Write what outputs of the catalogue used to a shared file.
 
-    outputs: ids of outputs that read judges.
-    path: of the file.
-    folder: the store's.
+    outputs: ids of outputs that read judges. path: of the file. folder: the store's.
     model: "" for the catalogue's, "mini" for the miniature judge, or another that
     answered in its place.
     Returns: the manifest.

@@ -35,39 +35,29 @@ def judge_scores(
     aspects: Sequence[str] = (),
     settings: Sequence[str] = (),
 ) -> JudgeScores:
-    """The scores of the judge that a catalogue's output reads as `name`, on the
-    output's rows.
+    """The scores of a judge of the catalogue, on its output's rows.
 
-    output: the id of an output in the catalogue.
-    name: the judge's name there.
-    engine: "replay" reads the store and asks nothing; "saved" takes what an open model
-    said once (`data/judged`); vllm, transformers and openai first ask what the store
-    lacks.
-    model: "" is the catalogue's, "mini" the miniature judge on its own held-out data.
+    output: the id of an output. name: the judge's name there.
+    engine: "replay" reads the store, "saved" what an open model said once
+    (`data/judged`); vllm, transformers and openai first ask what the store lacks.
+    model: "" is the catalogue's, "mini" the miniature judge on its own data.
     revision: "" is the catalogue's, and of a replay any that the store has.
-    mode: "quick" takes 20 inputs, "full" all.
-    base_url: the address of a server.
+    mode: "quick" takes 20 inputs, "full" all. base_url: the address of a server.
     engine_settings: further settings of the engine, `NAME=VALUE`.
-    store: the folder with completions; "" is the usual one.
-    aspects: only the rows of these; none: all.
+    store: the folder with completions. aspects: only the rows of these; none: all.
     settings: of the evaluator, `NAME=VALUE`, beside those of the catalogue's judge.
-    Raises: CatalogueError for an unknown output or judge; ValueError for an unknown
-    engine; what the engine raises.
+    Raises: CatalogueError for an unknown output or judge; ValueError; what engines raise.
     """
-    question = catalogue.load().question(output, name)
-    if settings:
-        judge = question.judge
-        judge = replace(judge, settings=(*judge.settings, *settings))
-        question = replace(question, judge=judge)
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
+    question = _with_settings(catalogue.load().question(output, name), settings)
     if engine == "saved":
         from nlgeval_lib.study import saved_judges
 
         return saved_judges.scores(question, model, aspects, mode, settings)
     folder = Path(store) if store else files.state("completions")
-    asks = engine != "replay" or model == MINI
-    if not asks and not census.has_model(folder, model or question.judge.model):
+    replayed = engine == "replay" and model != MINI
+    if replayed and not census.has_model(folder, model or question.judge.model):
         return _without_completions(question, model, revision)
     from nlgeval_lib.study import judges
 
@@ -82,6 +72,13 @@ def judge_scores(
         base_url=base_url,
         engine_settings=engine_settings,
     )
+
+
+def _with_settings(question: Question, settings: Sequence[str]) -> Question:
+    """The question, its judge's settings followed by these."""
+    judge = question.judge
+    both = (*judge.settings, *settings)
+    return replace(question, judge=replace(judge, settings=both))
 
 
 def _without_completions(question: Question, model: str, revision: str) -> JudgeScores:

@@ -168,8 +168,8 @@ def compare(
 ) -> Replicated:
     """The difference of two arms, on the outputs that both scored.
 
-    arms: with their scores.
-    first, second: names of two arms; the claim is that the first is ahead.
+    arms: with their scores. first, second: two of them; the claim is that the first
+    is ahead.
     aspects: of several, the mean of their coefficients is compared.
     coef, level: of the correlation, as `meta.correlate` has them.
     Returns: NaN and the reason where an arm has no scores.
@@ -187,13 +187,11 @@ def compare(
     difference = ours.value - theirs.value
     n_all = sum(int(np.isfinite(arms.human[name]).sum()) for name in aspects)
     if np.isnan(difference):
-        reasons = filter(None, (ours.reason, theirs.reason))
-        return _none("; ".join(reasons) or "undefined", ours.n, n_all)
+        return _none(ours.reason or theirs.reason or "undefined", ours.n, n_all)
     replicates = ours.replicates, theirs.replicates
     inputs = meta.intervals.of_difference(*replicates, difference)
-    both = meta.intervals.of_difference(
-        over_both[0].replicates, over_both[1].replicates, difference
-    )
+    wide = [side.replicates for side in over_both]
+    both = meta.intervals.of_difference(*wide, difference)
     missing = f"nan:drop({n_all - ours.n}/{n_all})"
     signature = f"level:{level}|coef:{coef}|{missing}|ci:jack-inputs|ci:jack-both"
     return Replicated(

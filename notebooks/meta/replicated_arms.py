@@ -8,6 +8,7 @@ metrics of SemScore's eight public systems, and judges whose answers others publ
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,7 @@ SEED = 42  # of the split that the paper's own rows come from
 STAND_IN = "all-MiniLM-L6-v2"  # the small encoder, in the place of BERTScore's own
 
 
+@functools.cache
 def judges_of(design: str) -> list[str]:
     """The judges that answered a design: names that `arms` takes."""
     if design == CLOSER_LOOK:
