@@ -389,7 +389,7 @@ def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
         of_aspects = rows.frame["aspect"].isin(list(aspects))
         rows = rows.take(of_aspects.to_numpy())
     if mode == "quick":
-        rows = question_rows.first_inputs(rows)
+        rows = rows.take(question_rows.first_inputs(rows.frame))
     return rows
 
 

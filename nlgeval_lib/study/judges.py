@@ -137,8 +137,10 @@ def job(
         ready=ready,
         given=arguments,
     )
-    rows = question_rows.chosen(prepared_job.data.whole(), question)
-    prepared_job.data = question_rows.narrowed(rows, aspects, options.mode)
+    rows = prepared_job.data.whole()
+    rows = rows.take(question_rows.asked(rows.frame, question))
+    rows = rows.take(question_rows.narrowed(rows.frame, aspects, options.mode))
+    prepared_job.data = rows
     return prepared_job
 
 

@@ -5,54 +5,57 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from nlgeval_lib import datasets
 from nlgeval_lib.names import pair
-from nlgeval_lib.scoring import Rows
 from nlgeval_lib.study.catalogue import QUICK_INPUTS, Question
 
+Mask = npt.NDArray[np.bool_]
 
-def chosen(data: Rows, question: Question) -> Rows:
-    """The rows that the catalogue asks about: those for which each `where` holds.
 
-    data: the rows of the judge's data set.
+def asked(frame: pd.DataFrame, question: Question) -> Mask:
+    """Which rows the catalogue asks about: those for which each `where` holds.
+
+    frame: the rows of the judge's data set.
     Raises: ValueError for a column that is not there, or no row left.
     """
-    keep = np.ones(len(data), dtype=bool)
+    keep = np.ones(len(frame), dtype=bool)
     label = f"{question.output}/{question.name}"
     for name, value in map(pair, question.where):
         column = name.removesuffix("!")
-        if column not in data.frame.columns:
-            columns = ", ".join(data.frame)
+        if column not in frame.columns:
+            columns = ", ".join(frame)
             raise ValueError(f"{label}: where names {column!r}; columns: {columns}")
-        texts = data.frame[column].astype(str)
-        holds = (texts == value).to_numpy()
+        holds = (frame[column].astype(str) == value).to_numpy()
         if name.endswith("!"):
             holds = ~holds
         keep &= holds
     if not keep.any():
         conditions = " and ".join(question.where)
         raise ValueError(f"{label}: no row of {question.judge.data} has {conditions}")
-    return data.take(keep)
+    return keep
 
 
-def narrowed(rows: Rows, aspects: Sequence[str], mode: str) -> Rows:
-    """Rows of some aspects, and in mode "quick" of the first inputs.
+def narrowed(frame: pd.DataFrame, aspects: Sequence[str], mode: str) -> Mask:
+    """Which rows are of some aspects, and in mode "quick" of the first inputs.
 
     aspects: none for all.
     """
+    keep = np.ones(len(frame), dtype=bool)
     if aspects:
-        of_aspects = rows.frame["aspect"].isin(list(aspects))
-        rows = rows.take(of_aspects.to_numpy())
+        keep = frame["aspect"].isin(list(aspects)).to_numpy()
     if mode == "quick":
-        rows = first_inputs(rows)
-    return rows
+        keep[keep] = first_inputs(frame[keep])
+    return keep
 
 
-def first_inputs(rows: Rows) -> Rows:
-    """The rows of the first 20 inputs; where these are not known, the first 20 rows."""
-    if "input_id" not in rows.frame:
-        return rows.take(np.arange(len(rows)) < QUICK_INPUTS)
-    first = datasets.first_inputs(rows.frame, QUICK_INPUTS)
-    is_first = rows.frame["input_id"].isin(first)
-    return rows.take(is_first.to_numpy())
+def first_inputs(frame: pd.DataFrame) -> Mask:
+    """Which rows are of the first 20 inputs; where these are not known, the first 20
+    rows.
+    """
+    if "input_id" not in frame:
+        return np.arange(len(frame)) < QUICK_INPUTS
+    first = datasets.first_inputs(frame, QUICK_INPUTS)
+    return frame["input_id"].isin(first).to_numpy()

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import files
-from nlgeval_lib.scoring import Rows, chosen_rows
+from nlgeval_lib import datasets, files
 from nlgeval_lib.study import question_rows
 from nlgeval_lib.study.catalogue import JUDGED_BY, Question
 from nlgeval_lib.study.scores import JudgeScores
@@ -97,9 +96,9 @@ def scores(
         reason = f"{asked.label} was not asked for {asked_for}"
         return JudgeScores(False, reason)
     about = asked.judges[asked_for]
-    rows = _rows(judge.data, question.map, question.fill)
-    rows = question_rows.chosen(rows, question)
-    rows = question_rows.narrowed(rows, aspects, mode)
+    rows = _rows(judge.data)
+    rows = rows[question_rows.asked(rows, question)]
+    rows = rows[question_rows.narrowed(rows, aspects, mode)]
     saved = _saved(name, about["rows"])
     criteria = tuple(about["criteria"])
     if criteria:
@@ -108,7 +107,7 @@ def scores(
     else:
         answers = saved.set_index(KEYS)[_ANSWER].assign(details=_details(saved))
     # Names of the answers' columns may stand in the data, too: the answers' are meant.
-    asked_about = rows.frame.drop(columns=answers.columns, errors="ignore")
+    asked_about = rows.drop(columns=answers.columns, errors="ignore")
     frame = asked_about.merge(answers, on=KEYS, validate="many_to_one")
     given = frame[list(criteria)] if criteria else frame[["value"]]
     n_scores = int(given.notna().to_numpy().sum())
@@ -136,9 +135,11 @@ def key(judge: str, settings: Sequence[str] = ()) -> str:
 
 
 @functools.lru_cache(maxsize=4)
-def _rows(data: str, mapping: tuple[str, ...], fill: tuple[str, ...]) -> Rows:
-    """The rows of a data set, loaded once for several questions."""
-    return chosen_rows(data=data, mapping=mapping, fill=fill).whole()
+def _rows(data: str) -> pd.DataFrame:
+    """The rows of a data set, loaded once for several questions; their texts may be
+    hashes.
+    """
+    return datasets.load(data)
 
 
 @functools.lru_cache(maxsize=64)
