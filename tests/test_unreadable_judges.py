@@ -25,7 +25,6 @@ OUTPUTS = (
     "hdeval_table_06",
     "prometheus_figures_13_15",
     "prometheus_figures_16_19",
-    "prometheus_table_02",
     "prometheus_table_04",
 )
 UNREADABLE = "I have no opinion on this."
