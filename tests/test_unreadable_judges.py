@@ -17,8 +17,7 @@ from nlgeval_lib.study import catalogue, judges, question_rows
 from tools import rehearsal
 
 LISTED = catalogue.load()
-# Outputs of small data, one or more of each evaluator. TIGERScore's tables read WMT22,
-# which takes too long here: its figure asks the same judges.
+# Outputs of small data, of each evaluator but TIGERScore, whose tables read WMT22.
 OUTPUTS = (
     "ablation_aspect_count",
     "coascore_table_05",

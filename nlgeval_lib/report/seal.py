@@ -29,7 +29,7 @@ from nlgeval_lib.study import catalogue
 
 MANIFEST = "results/MANIFEST.csv"
 COLUMNS = ("file", "sha256", "made_from")
-BLOCKS = ("counts", "claims")  # what is generated of the README
+BLOCKS = ("findings", "counts", "claims")  # what is generated of the README
 NUMBERS = "numbers"  # after the name of a text of which only the numbers are sealed
 ALL = "all"  # for `adopt`: whatever people changed
 # Folders of which nothing is committed.
