@@ -19,7 +19,7 @@ import pandas as pd
 
 from nlgeval_lib import meta
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import catalogue
+from nlgeval_lib.study import catalogue, variant_tests
 from nlgeval_lib.study.questions import judge_scores
 
 OUTPUT = ["input_id", "system_id"]  # what names an output
@@ -82,7 +82,7 @@ def of_questions(output: str, judge: str, mode: str) -> Arms:
     # All questions of these outputs are about the same responses.
     first = next(iter(frames.values()))
     places = pd.MultiIndex.from_frame(first[OUTPUT].drop_duplicates())
-    human = wide(first, "human", places)
+    human = wide(first, variant_tests.rated_by(first), places)
     for name, frame in frames.items():
         scores[name] = wide(frame, "value", places)
     items = places.to_frame(index=False)
@@ -178,11 +178,15 @@ def compare(
         if arm not in arms.scores:
             return _none(arms.why.get(arm, f"there is no arm {arm!r}"))
     grid = correlations.Grid(arms.items, level)
+    # Ranks of systems move in steps, for which a jackknife is too wide.
+    kind = "boot" if level == "system" else "jack"
     over_inputs: list[_Side] = []
     over_both: list[_Side] = []
     for arm, other in ((first, second), (second, first)):
-        over_inputs.append(_side(grid, arms, arm, other, aspects, coef, "jack-inputs"))
-        over_both.append(_side(grid, arms, arm, other, aspects, coef, "jack-both"))
+        over_inputs.append(
+            _side(grid, arms, arm, other, aspects, coef, f"{kind}-inputs")
+        )
+        over_both.append(_side(grid, arms, arm, other, aspects, coef, f"{kind}-both"))
     ours, theirs = over_inputs
     difference = ours.value - theirs.value
     n_all = sum(int(np.isfinite(arms.human[name]).sum()) for name in aspects)
@@ -193,7 +197,7 @@ def compare(
     wide = [side.replicates for side in over_both]
     both = meta.intervals.of_difference(*wide, difference)
     missing = f"nan:drop({n_all - ours.n}/{n_all})"
-    signature = f"level:{level}|coef:{coef}|{missing}|ci:jack-inputs|ci:jack-both"
+    signature = f"level:{level}|coef:{coef}|{missing}|ci:{kind}-inputs|ci:{kind}-both"
     return Replicated(
         ours.value,
         theirs.value,

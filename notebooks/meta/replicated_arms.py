@@ -94,7 +94,7 @@ def level(design: str) -> str:
 def label(judge: str) -> str:
     """A judge's name in tables."""
     names = {model.name: model.label for model in saved_judges.models()}
-    return names.get(judge, judge)
+    return names.get(judge, judge.replace("_", "-"))
 
 
 def _hdeval(judge: str, mode: str) -> Arms:
