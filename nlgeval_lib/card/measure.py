@@ -28,9 +28,7 @@ COEFS = {
     "kendall": "kendall-b",
 }
 WORST = 20  # so many disagreements are listed
-RANDOM_DRAWS = 200  # whose mean and spread stand for random scores
 _SELF = "this judge"
-_RANDOM = "random"
 
 
 def graded(judged: Judged) -> Numbers:
@@ -196,7 +194,7 @@ def _beside(aspect: Aspect) -> list[Numbers]:
 
     Returns: a row a judge, the best first: `name`, `rank` and `rank_worst` (the ranks
     that it can have), `kendall`; `judge_minus_it` and its corrected `p` for all but
-    this judge. Of random scores the mean and spread of many draws stand there.
+    this judge.
 
     Raises: ValueError where this judge has no order of its own, or nobody is beside it.
     """
@@ -237,12 +235,6 @@ def _beside(aspect: Aspect) -> list[Numbers]:
             row = rows[second]
             row["judge_minus_it"] = comparison.difference
             row["p"] = p
-    # One draw takes part in the tests; what is shown is what draws give.
-    if _RANDOM in rows:
-        present = ~np.isnan(human + sum(judges.values()))
-        rows[_RANDOM]["kendall"] = _random(human[present])
-        own = rows[_SELF]["kendall"]["value"]
-        rows[_RANDOM]["judge_minus_it"] = own - rows[_RANDOM]["kendall"]["value"]
     return sorted(rows.values(), key=lambda row: -row["kendall"]["value"])
 
 
@@ -257,28 +249,8 @@ def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
         matrices["output length"] = aspect.matrix(aspect.length)
     number = len(aspect.rows)
     random_scores = meta.baselines.uniform((number,), 0)
-    matrices[_RANDOM] = aspect.matrix(random_scores)
+    matrices["random"] = aspect.matrix(random_scores)
     return matrices
-
-
-def _random(human: np.ndarray) -> Numbers:
-    """What random scores reach: the mean of their tau-b over many draws, and between
-    which ends 95 % of them lie.
-
-    human: the ratings that take part, one an output.
-    """
-    draws = []
-    for seed in range(RANDOM_DRAWS):
-        draws.append(meta.baselines.uniform(human.shape, seed))
-    values = meta.coefficients(np.stack(draws), human, "kendall-b")
-    low, high = np.quantile(values, (0.025, 0.975))
-    return {
-        "value": float(np.mean(values)),
-        "low": float(low),
-        "high": float(high),
-        "n": len(human),
-        "signature": f"level:dataset|coef:kendall-b|mean of {RANDOM_DRAWS} draws",
-    }
 
 
 # -- single outputs
