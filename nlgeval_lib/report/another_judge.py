@@ -85,7 +85,7 @@ def variants(
         return pd.DataFrame()
     frame = pd.DataFrame(rows)
     title = _titled(list(frame["judge"].unique()))
-    title += f"; {coef}, differences from {base}"
+    title += f"; {coef} of each variant (first) and of {base} (second)"
     display(out.frame(frame.assign(route="run"), NAME, title))
     return frame
 
@@ -105,14 +105,12 @@ def _variant(
         "aspect": aspect,
         "variant": name,
         "scored": f"{against.n:,} of {against.n_all:,}",
-        "value": against.first,
+        "first": against.first,
     }
     if name == base:
-        row["scored"] = ""
-        row["reason"] = ""
-        return row
-    row |= {
-        "base": against.second,
+        return row | {"scored": "", "reason": ""}
+    return row | {
+        "second": against.second,
         "difference": against.difference,
         "ci_low": against.low,
         "ci_high": against.high,
@@ -121,4 +119,3 @@ def _variant(
         "signature": against.signature,
         "reason": against.reason,
     }
-    return row
