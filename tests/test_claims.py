@@ -611,8 +611,8 @@ JUDGED = pd.DataFrame(
 
 
 def test_what_another_judge_says_stands_beside_its_claim(tmp_path, monkeypatch):
-    assert "with another judge" not in claims_page.rows(JUDGED)
     monkeypatch.setattr(files, "results", lambda: tmp_path)
+    assert "with another judge" not in claims_page.rows(JUDGED)
     path = files.located(claims_page.ANOTHER_JUDGE)
     path.parent.mkdir()
     path.write_text("id,answer\nt-2,so it is with Qwen\n")

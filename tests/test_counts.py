@@ -73,7 +73,7 @@ def test_each_equal_number_is_one_sort_of_evidence(cells):
         24,
         23,
         13,
-        10,
+        13,
     ]
     assert (kinds["recomputed_shuffled"] < kinds["recomputed"]).mean() > 0.5
 

@@ -107,8 +107,8 @@ def export(
         for output in outputs:
             answered, lacking = _answered(listed.questions_of(output), store, model)
             if not answered:
-                reason = lacking[0] if lacking else "it asks no judge"
-                raise SharedRunError(f"{output}: {reason}")
+                reason = lacking[0] if lacking else f"{output} asks no judge"
+                raise SharedRunError(reason)
             judged += answered
             reasons += lacking
             # What another model answered has no result under the output's name.

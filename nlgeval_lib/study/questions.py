@@ -40,12 +40,11 @@ def judge_scores(
     output: the id of an output. name: the judge's name there.
     engine: "replay" reads the store, "saved" what an open model said once
     (`data/judged`); vllm, transformers and openai first ask what the store lacks.
-    model: "" is the catalogue's, "mini" the miniature judge on its own data.
-    revision: "" is the catalogue's, and of a replay any that the store has.
+    model, revision: "" is the catalogue's, and of a replay any revision that the store
+    has; model "mini" is the miniature judge on its own data.
     mode: "quick" takes 20 inputs, "full" all. base_url: the address of a server.
-    engine_settings: further settings of the engine, `NAME=VALUE`.
+    engine_settings, settings: further ones of engine and evaluator, `NAME=VALUE`.
     store: the folder with completions. aspects: only the rows of these; none: all.
-    settings: of the evaluator, `NAME=VALUE`, beside those of the catalogue's judge.
     Raises: CatalogueError for an unknown output or judge; ValueError; what engines raise.
     """
     if engine not in ENGINES:

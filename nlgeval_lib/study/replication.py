@@ -180,14 +180,9 @@ def compare(
     grid = correlations.Grid(arms.items, level)
     # Ranks of systems move in steps, for which a jackknife is too wide.
     kind = "boot" if level == "system" else "jack"
-    over_inputs: list[_Side] = []
-    over_both: list[_Side] = []
-    for arm, other in ((first, second), (second, first)):
-        over_inputs.append(
-            _side(grid, arms, arm, other, aspects, coef, f"{kind}-inputs")
-        )
-        over_both.append(_side(grid, arms, arm, other, aspects, coef, f"{kind}-both"))
-    ours, theirs = over_inputs
+    pair = (first, second)
+    ours, theirs = _sides(grid, arms, pair, aspects, coef, f"{kind}-inputs")
+    over_both = _sides(grid, arms, pair, aspects, coef, f"{kind}-both")
     difference = ours.value - theirs.value
     n_all = sum(int(np.isfinite(arms.human[name]).sum()) for name in aspects)
     if np.isnan(difference):
@@ -222,6 +217,22 @@ class _Side:
     replicates: list[Any]
     n: int
     reason: str
+
+
+def _sides(
+    grid: correlations.Grid,
+    arms: Arms,
+    pair: tuple[str, str],
+    aspects: Sequence[str],
+    coef: str,
+    units: str,
+) -> list[_Side]:
+    """Both arms, each on the outputs that the other one scored, too."""
+    first, second = pair
+    return [
+        _side(grid, arms, first, second, aspects, coef, units),
+        _side(grid, arms, second, first, aspects, coef, units),
+    ]
 
 
 def _side(
