@@ -626,7 +626,7 @@ def test_nested_labels_and_bare_decimals(here):
 
 
 @pytest.mark.parametrize(
-    ("id", "wrong"), [("hdeval_table_02", 0), ("tigerscore_table_05", 2)]
+    ("id", "wrong"), [("hdeval_table_02", 0), ("tigerscore_table_05", 4)]
 )
 def test_the_audit_of_the_covered_tables_is_shown_and_saved(
     monkeypatch, tmp_path, id, wrong
