@@ -32,7 +32,6 @@ SAME = "same direction"
 OPPOSITE = "opposite"
 OPPOSITE_TOLD_APART = "opposite, told apart"
 CANNOT_TELL = "these data cannot tell"
-NOT_ASKED = "not asked"
 VERDICTS = (TOLD_APART, SAME, CANNOT_TELL, OPPOSITE, OPPOSITE_TOLD_APART)
 
 
