@@ -184,7 +184,10 @@ def test_a_manifest_with_another_part_is_refused_or_taken(
     holder[part] = value
     with_member(path, "manifest.json", json.dumps(manifest).encode())
     done = nl("store", "import", path, "--store", tmp_path / "fresh")
-    if (value == "a" and part in ("outputs", "model", "revision")) or (part, value) == ("outputs", ["a"]):
+    if (value == "a" and part in ("outputs", "model", "revision")) or (part, value) == (
+        "outputs",
+        ["a"],
+    ):
         assert done.code == 0
     else:
         assert done.code == 2 and "is no shared run" in done.err
