@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from engine_fixtures import CACHE, no_vllm, told
 
-from nlgeval_lib import datasets, engines, files
+from nlgeval_lib import datasets, engines, files, weights
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.engines import Request, Sampling, models
 from nlgeval_lib.evaluators import LLMScore, TigerScore
@@ -30,7 +30,7 @@ def test_the_card_has_the_hashes_of_the_files_and_what_was_measured():
     text = (FOLDER / card.CARD).read_text(encoding="utf-8")
     for name in card.HASHED:
         assert f"| {name} | `{files.sha256(FOLDER / name)}` |" in text
-    assert f"sha256:{models.folder_hash(FOLDER)[:16]}" in text
+    assert f"sha256:{weights.folder_hash(FOLDER)[:16]}" in text
     judgments, _ = mini.read()
     for form, part in judgments.groupby("form"):
         assert (

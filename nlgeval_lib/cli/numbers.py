@@ -42,9 +42,9 @@ def numbers(
 
     \b
     Examples:
-      nlgeval numbers                 make the folder anew (needs the data)
-      nlgeval numbers semscore_table_06  what this output asks for, beside the rest
-      nlgeval numbers --check         compute all again and compare; write nothing
+      nlgeval numbers                      make the folder anew (needs the data)
+      nlgeval numbers semscore_table_06    what this output asks for, beside the rest
+      nlgeval numbers --check              compute all again and compare; write nothing
     """
     from nlgeval_lib import files
     from nlgeval_lib.datasets import numbers as bundle

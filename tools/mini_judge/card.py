@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import datasets, files
-from nlgeval_lib.engines import models
+from nlgeval_lib import weights
 from nlgeval_lib.training import mini
 from nlgeval_lib.training.mini import by_kind
 from tools.mini_judge import quality
@@ -108,7 +108,7 @@ def _files(folder: Path) -> dict[str, str]:
     """The hashes of the files, and the revision that engines give the folder."""
     hashes = [f"`{files.sha256(folder / name)}`" for name in HASHED]
     table = pd.DataFrame({"file": HASHED, "sha256": hashes})
-    revision = models.folder_hash(folder)[:16]
+    revision = weights.folder_hash(folder)[:16]
     return {"files": _table(table), "revision": revision}
 
 
