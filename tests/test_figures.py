@@ -188,7 +188,7 @@ def test_printed_and_ours_stand_where_they_should():
     }
     for row, ours in (("Metric 0", 0.6), ("Metric 1", 0.5)):
         assert {(0.5, labels[row]), (ours, labels[row])} <= points
-    assert "Recomputed: lexical metrics 1 of 2 equal" in fig.get_suptitle()
+    assert "Computed here: lexical metrics 1 of 2 equal" in fig.get_suptitle()
 
 
 def test_bad_frames_are_refused():

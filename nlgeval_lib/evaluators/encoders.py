@@ -152,6 +152,8 @@ def placed(model: str | Path) -> str:
     folder = files.state("models", str(model))
     if folder.is_dir():
         return str(folder)
+    if known_encoder(model) is MINILM:
+        return str(model)  # its package is asked, whose weights have to be the known
     return str(weights.folder(str(model)) or model)
 
 
