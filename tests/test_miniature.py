@@ -70,7 +70,7 @@ def made(
     frame = datasets.quick(datasets.load("mini_judge"), 10)
     frame = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     value = frame["human"] + np.random.default_rng(seed).normal(0, noise, len(frame))
-    frame = frame.assign(value=value, status="ok", reason="", details=None)
+    frame = frame.assign(value=value, status="ok", reason="", details=[{}] * len(frame))
     return JudgeScores(
         True,
         frame=frame,

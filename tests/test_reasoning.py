@@ -193,5 +193,6 @@ def test_a_run_says_what_became_of_its_draws():
     tally.add(judge.framed([0], [judgment]))
     assert tally.draws_line() == (
         "5 draws: 2 read (40.0%), 1 cut before the score, 1 refused, 1 lost; "
-        "2 ended at the token limit; rows on fewer draws than were asked for: 1"
+        "2 ended at the token limit, 1 of them after their score; "
+        "rows on fewer draws than were asked for: 1"
     )

@@ -73,7 +73,7 @@ def judge() -> pd.DataFrame:
         input_id=table["text_id"],
         system_id=[f"dialogue system {systems[item]}" for item in table["text_id"]],
         aspect=table["criterion"],
-        value=probabilities @ answers,
+        value=(probabilities * answers).sum(axis=1),
         sampled=drawn.reindex(places).to_numpy(dtype=float),
         most_probable=answers[probabilities.argmax(axis=1)],
         dataset=SPEC.name,

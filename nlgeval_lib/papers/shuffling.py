@@ -61,21 +61,45 @@ def shuffled(cells: pd.DataFrame) -> pd.Series:
     Returns: a share in [0, 1] a cell, on the index of `cells`; the sum over cells is
     what a count would be on average. The search for a recipe is in it.
     """
-    rates = []
+    names = ("paper", "table", "row", "column", "statistic", "ours", "own_sd", "route")
+    columns = (cells[name].tolist() for name in names)
     modified: dict[tuple[str, str], int] = {}
-    for cell in cells.itertuples():
-        table = (cell.paper, cell.table)
+    searched_at = _searched_at()
+    rates = []
+    for *place, ours, own_sd, route in zip(*columns, strict=True):
+        table = (place[0], place[1])
         # The file's time is asked once a table, not once a cell.
         if table not in modified:
-            path = folder() / cell.paper / f"{cell.table}.csv"
+            path = folder() / table[0] / f"{table[1]}.csv"
             modified[table] = path.stat().st_mtime_ns
-        pool = _pool(*table, cell.column, cell.statistic, modified[table])
         # Only a run of the judge may be equal by its own spread.
-        own_sd = float(cell.own_sd) if cell.route == "run" else None
-        rate = _share(float(cell.ours), pool, own_sd)
-        variants, over = tried_for(cell.paper, cell.table, cell.row, cell.column)
-        rates.append(searched(rate, variants, over))
+        spread = None
+        if route == "run" and not math.isnan(own_sd):
+            spread = float(own_sd)
+        rate = _rate((*place,), float(ours), spread, modified[table], searched_at)
+        rates.append(rate)
     return pd.Series(rates, cells.index, dtype=float)
+
+
+@functools.lru_cache(maxsize=65536)
+def _rate(
+    place: tuple[str, ...],
+    ours: float,
+    own_sd: float | None,
+    modified: int,
+    searched_at: int,
+) -> float:
+    """How likely one cell would be equal; a cell is counted in many tables and texts.
+
+    place: paper, table, row, column, statistic.
+    own_sd: of a run, the standard deviation of the judge's draws.
+    modified: the printed table's time. searched_at: that of `searched.csv`.
+    """
+    paper, table, row, column, statistic = place
+    pool = _pool(paper, table, column, statistic, modified)
+    rate = _share(ours, pool, own_sd)
+    variants, over = _tried_for((paper, table, row, column), searched_at)
+    return searched(rate, variants, over)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -111,7 +135,7 @@ def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
         finer = np.floor(ours / (pool.units / 10) + 0.5 + 1e-9) * pool.units / 10
         rounded = np.floor(finer / pool.units + 0.5 + 1e-9) * pool.units
         equal |= np.abs(rounded - pool.values) < pool.units / 10
-    if own_sd is not None and not math.isnan(own_sd):
+    if own_sd is not None:
         equal |= gaps <= pool.rooms + reach(own_sd)
     return float(equal.mean())
 
@@ -126,9 +150,13 @@ def tried_for(paper: str, table: str, row: str, column: str) -> tuple[int, int]:
     Returns: 1 and 1 where none was searched. Of several choices every combination
     counts as tried, and the fewest cells: chance is rather too large than too small.
     """
+    return _tried_for((paper, table, row, column), _searched_at())
+
+
+def _searched_at() -> int:
+    """The time of `searched.csv` in nanoseconds, 0 where there is none."""
     path = folder() / "searched.csv"
-    modified = path.stat().st_mtime_ns if path.exists() else 0
-    return _tried_for((paper, table, row, column), modified)
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @functools.lru_cache(maxsize=65536)

@@ -546,6 +546,16 @@ def saved_cells(name: str) -> pd.DataFrame | None:
     path = files.located(name)
     if not path.exists():
         return None
+    return _cells_of(name, path, path.stat().st_mtime_ns).copy()
+
+
+@functools.lru_cache(maxsize=256)
+def _cells_of(name: str, path: Path, modified: int) -> pd.DataFrame:
+    """`saved_cells` of a file that is there: the scoreboard, its page, the report and
+    the output's own page read it.
+
+    modified: the file's time, so that a changed file is read anew.
+    """
     types = defaultdict[str, type](lambda: str, _TYPES)
     try:
         # An empty text is no gap: only in columns of numbers is it NaN.

@@ -7,17 +7,22 @@ columns, by the library's own functions? Are its printed numbers
 those of `data/paper_tables`, and those the ones that their witnesses sealed
 (`papers.witnesses`)? Do scoreboard, pages, claims and README say what the results say?
 
-`findings` answers all of them. Each of CHECKS, the functions `..._faults`, yields a
-`Finding` for each fault of one sort; each may be run alone.
+`findings` answers all of them, in several processes. Each of CHECKS, the functions
+`..._faults`, yields a `Finding` for each fault of one sort; each may be run alone.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import io
+import itertools
 import math
+import multiprocessing
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -39,6 +44,7 @@ VALUES = ("ours", "value", "difference")
 _EVEN = re.compile(r"(?!.*\bestimate:).*ci:(?:jack|careful|resampled-t|fisher)\b.*")
 _ENDS = (0, 1, 2, 100, 200)  # of the scales of statistics, where intervals are cut
 _ROUNDING = 5e-6  # cards keep six digits
+SHARES = 8  # the parts in which pages are looked at
 PUBLIC_DATA = "public data"  # the kind of claims that need data to be judged
 
 
@@ -73,21 +79,37 @@ class Finding(NamedTuple):
         return f"{self.file}: {self.message}. Way out: {self.way_out}"
 
 
-def findings() -> list[Finding]:
+Check = Callable[[], Iterator[Finding]]
+
+
+def findings(processes: int | None = None) -> list[Finding]:
     """Every file that was edited by hand, with what is wrong; none where all is as it
     was made.
+
+    processes: how many checks run side by side; None for one a core, 1 for this
+    process alone.
     """
-    faults: list[Finding] = []
-    for check in CHECKS:
-        try:
-            faults += list(check())
-        except (ValueError, OSError, KeyError, TypeError) as error:
-            # A file that cannot be read is a finding, too; errors begin with its name.
-            message = str(error)
-            name = message.partition(" ")[0].strip(":,")
-            file = name if "/" in name else "results"
-            faults.append(Finding(file, f"cannot be read: {message}"))
-    return list(dict.fromkeys(faults))
+    processes = processes or os.cpu_count() or 1
+    if processes == 1:
+        found = [_found(check) for check in CHECKS]
+    else:
+        # New processes, so that they see the environment as it is now.
+        fresh = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, mp_context=fresh) as pool:
+            found = list(pool.map(_found, CHECKS))
+    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+
+def _found(check: Check) -> list[Finding]:
+    """The findings of one check; what it could not read is one, too."""
+    try:
+        return list(check())
+    except (ValueError, OSError, KeyError, TypeError) as error:
+        # Such errors begin with the file's name.
+        message = str(error)
+        name = message.partition(" ")[0].strip(":,")
+        file = name if "/" in name else "results"
+        return [Finding(file, f"cannot be read: {message}")]
 
 
 def manifest_faults() -> Iterator[Finding]:
@@ -385,17 +407,25 @@ def claim_faults() -> Iterator[Finding]:
         yield Finding(BY_PAPER, _as_saved(difference))
 
 
-def text_faults() -> Iterator[Finding]:
-    """The scoreboard, pages and README blocks that say something else than the
-    results.
+def page_faults(share: int = 0, shares: int = 1) -> Iterator[Finding]:
+    """The outputs' pages that say something else than the results.
+
+    share: which of `shares` parts of the pages is looked at, from 0.
     """
-    # What the results say now, by file, beside what the files say.
-    contents = scoreboard.own_texts(scoreboard.build())
-    for entry in catalogue.load().outputs:
+    for entry in catalogue.load().outputs[share::shares]:
         try:
-            contents |= answers.pages([entry])
+            contents = answers.pages([entry])
         except ValueError as error:  # a page alone: the others are looked at
             yield Finding(f"{answers.base(entry)}.md", f"cannot be made: {error}")
+            continue
+        yield from _other_contents(contents)
+
+
+def _other_contents(contents: Mapping[str, bytes]) -> Iterator[Finding]:
+    """The files that hold something else than they should.
+
+    contents: what the results say now, by file.
+    """
     for name, content in contents.items():
         path = files.located(name)
         if not path.is_file():
@@ -403,6 +433,13 @@ def text_faults() -> Iterator[Finding]:
         elif path.read_bytes() != content:
             saved = path.read_text(encoding="utf-8", errors="replace")
             yield _other_text(name, saved, content.decode())
+
+
+def text_faults() -> Iterator[Finding]:
+    """The scoreboard, the reports and README blocks that say something else than the
+    results.
+    """
+    yield from _other_contents(scoreboard.own_texts(scoreboard.build()))
     readme = scoreboard.readme(scoreboard.kinds())
     for mark in seal.BLOCKS:
         saved = seal.block(mark) or ""
@@ -440,8 +477,9 @@ def _first_difference(saved: str, follows: str) -> str:
     return f"{len(saved_lines)} lines are saved, {len(following)} follow"
 
 
-# All of them, in the order in which their findings are listed.
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+# All of them, in the order in which their findings are listed: the pages in parts, so
+# that several processes share them.
+CHECKS: tuple[Check, ...] = (
     manifest_faults,
     witness_faults,
     result_faults,
@@ -450,4 +488,5 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     shared_faults,
     claim_faults,
     text_faults,
+    *[functools.partial(page_faults, share, SHARES) for share in range(SHARES)],
 )

@@ -45,7 +45,7 @@ def narrowed(frame: pd.DataFrame, aspects: Sequence[str], mode: str) -> Mask:
     """
     keep = np.ones(len(frame), dtype=bool)
     if aspects:
-        keep = frame["aspect"].isin(list(aspects)).to_numpy()
+        keep = frame["aspect"].isin(list(aspects)).to_numpy(copy=True)
     if mode == "quick":
         keep[keep] = first_inputs(frame[keep])
     return keep
