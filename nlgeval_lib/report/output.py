@@ -331,9 +331,13 @@ class Output:
             "files": saving.hashes(contents, changed, saved),
         }
         record = self._provenance(cells) | made
-        if saved is not None and not changed and _sets_without_texts():
-            # Equal to the last digit: what the record made from texts says stands.
-            record = saved | made
+        if saved is not None and not changed:
+            # Equal to the last digit. What the record made from texts says stands, and
+            # of other code that gives the same only the code is new.
+            tolerance = self.entry.tolerance
+            same = saving.same_record(saved | made, record, tolerance)
+            if same or _sets_without_texts():
+                record = saved | made
         is_new = bool(
             saved is None
             or changed

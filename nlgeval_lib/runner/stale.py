@@ -345,11 +345,22 @@ def _results_read(
             base = files.results() / folder / catalogue[name].paper / name
             hashes[f"{folder}/{name}"] = [
                 file_hash(Path(f"{base}.csv")),
-                file_hash(Path(f"{base}.json")),
+                _hash_of_record(Path(f"{base}.json")),
             ]
     if entry.id == SCOREBOARD:
         hashes["catalogue"] = file_hash(files.notebooks() / "catalogue.toml")
     return hashes
+
+
+def _hash_of_record(path: Path) -> str | None:
+    """The hash of a record without the code that made the result: other code that gives
+    the same is no reason to run what reads it. None where there is none.
+    """
+    if not path.is_file():
+        return None
+    record = json.loads(path.read_bytes())
+    record.pop("code", None)
+    return digest(record)
 
 
 def code(loaded: Collection[str]) -> str:
