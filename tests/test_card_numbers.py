@@ -203,17 +203,18 @@ def test_possible_ranks_by_holm_of_statsmodels(topical):
     for name, values in part_of_set.beside.items():
         scores[name] = values[places]
     scores["output length"] = meta.baselines.length(rows["output"].tolist())
-    scores["random"] = meta.baselines.uniform((len(rows),), 0)
     human = rows["human"].to_numpy()
     present = ~np.isnan(human)
     for values in scores.values():
         present &= ~np.isnan(np.asarray(values, dtype=float))
-    names = list(scores)
     wide = {}
-    for name in [*names, "human"]:
-        values = human if name == "human" else np.asarray(scores[name], dtype=float)
-        column = rows.assign(x=np.where(present, values, np.nan))
-        wide[name] = column.pivot(index="system_id", columns="input_id", values="x")
+    for name, values in {**scores, "human": human}.items():
+        column = rows.assign(x=np.where(present, np.asarray(values, float), np.nan))
+        table = column.pivot(index="system_id", columns="input_id", values="x")
+        systems, inputs = rows["system_id"].unique(), rows["input_id"].unique()
+        wide[name] = table.loc[systems, inputs]
+    wide["random"] = wide["human"] * 0 + random_scores(wide["human"].to_numpy())
+    names = [*scores, "random"]
     pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
     tests = []
     for first, second in pairs:
@@ -230,6 +231,27 @@ def test_possible_ranks_by_holm_of_statsmodels(topical):
     for row in listed["beside"]:
         got = (row["rank"], row["rank_worst"])
         assert got == (best[row["name"]], worst[row["name"]]), row["name"]
+
+
+def random_scores(human: np.ndarray) -> np.ndarray:
+    """Of 200 draws the one whose tau, by scipy, is the middle one."""
+    draws = [meta.baselines.uniform(human.shape, seed) for seed in range(200)]
+    rated = ~np.isnan(human)
+    taus = [stats.kendalltau(draw[rated], human[rated]).statistic for draw in draws]
+    return draws[int(np.argsort(taus, kind="stable")[100])]
+
+
+def test_random_scores_on_a_card_are_the_mean_of_many_draws(topical):
+    """Between the ends that Kendall's variance without ties gives (1938), nearly."""
+    aspects = topical.numbers["sets"]["topical_chat"]["aspects"]
+    for numbers in aspects.values():
+        [row] = [row for row in numbers["beside"] if row["name"] == "random"]
+        reached = row["kendall"]
+        n = reached["n"]
+        sd = np.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)))
+        assert abs(reached["value"]) < 0.2 * sd
+        assert reached["high"] == pytest.approx(1.96 * sd, rel=0.25)
+        assert reached["low"] == pytest.approx(-1.96 * sd, rel=0.25)
 
 
 # -- what was asked once

@@ -29,6 +29,7 @@ COEFS = {
 }
 WORST = 20  # so many disagreements are listed
 _SELF = "this judge"
+_RANDOM = "random"
 
 
 def graded(judged: Judged) -> Numbers:
@@ -194,9 +195,10 @@ def _beside(aspect: Aspect) -> list[Numbers]:
 
     Returns: a row a judge, the best first: `name`, `rank` and `rank_worst` (the ranks
     that it can have), `kendall`; `judge_minus_it` and its corrected `p` for all but
-    this judge.
+    this judge. Of random scores the mean of many draws stands there, with the ends
+    between which 95 % of them lie.
 
-    Raises: ValueError where this judge has no order of its own, or nobody is beside it.
+    Raises: ValueError where this judge has no order of its own.
     """
     human = aspect.matrix(aspect.human)
     judges = {}
@@ -205,8 +207,12 @@ def _beside(aspect: Aspect) -> list[Numbers]:
         present = ~np.isnan(matrix + human)
         if present.sum() >= 3 and np.ptp(matrix[present]) > 0:
             judges[name] = matrix
-    if _SELF not in judges or len(judges) < 2:
+    if _SELF not in judges:
         raise ValueError("a constant score has no place among others")
+    # Adding NaN leaves the ratings of the rows that all judges have.
+    of_all = human + 0 * sum(judges.values())
+    by_chance = meta.baselines.random_judge(of_all)
+    judges[_RANDOM] = by_chance.scores
     league = meta.league(
         judges,
         human,
@@ -235,21 +241,27 @@ def _beside(aspect: Aspect) -> list[Numbers]:
             row = rows[second]
             row["judge_minus_it"] = comparison.difference
             row["p"] = p
+    # A typical draw takes part in the tests; what is shown is what all of them reach.
+    rows[_RANDOM]["kendall"] |= {
+        "value": by_chance.mean,
+        "low": by_chance.low,
+        "high": by_chance.high,
+        "signature": f"level:dataset|coef:kendall-b|draws:{by_chance.draws}",
+    }
+    own = rows[_SELF]["kendall"]["value"]
+    rows[_RANDOM]["judge_minus_it"] = own - by_chance.mean
     return sorted(rows.values(), key=lambda row: -row["kendall"]["value"])
 
 
 def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
-    """Name -> the scores of the judge, of other judges and of baselines, as (system,
-    input).
+    """Name -> the scores of the judge, of other judges and of the outputs' lengths, as
+    (system, input).
     """
     matrices = {_SELF: aspect.matrix(aspect.values)}
     for name, values in aspect.beside.items():
         matrices[name] = aspect.matrix(values)
     if aspect.has_length():
         matrices["output length"] = aspect.matrix(aspect.length)
-    number = len(aspect.rows)
-    random_scores = meta.baselines.uniform((number,), 0)
-    matrices["random"] = aspect.matrix(random_scores)
     return matrices
 
 

@@ -1,8 +1,9 @@
 """Judges that cost nothing, which any real judge has to beat; how far one follows
 length; how it uses its scale.
 
-`constant`, `uniform` and `length` give scores, which take the place of a judge's.
-`length_bias` gives a `LengthBias`, `scale_use` a `ScaleUse`.
+`constant`, `uniform` and `length` give scores, which take the place of a judge's, and
+`random_judge` a typical draw of `uniform` with what others reach. `length_bias` gives a
+`LengthBias`, `scale_use` a `ScaleUse`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, groups, intervals, levels
+from . import arrays, correlation, groups, intervals, levels
 from .draws import Groups
 from .result import NAN, Floats, Interval, Measured, Result
 
@@ -55,6 +56,48 @@ def uniform(
         return rng.random(shape)
     steps = arrays.floats(list(values), "values", "value")
     return rng.choice(steps, shape)
+
+
+class RandomJudge(NamedTuple):
+    """What random scores reach.
+
+    scores: of the draw whose coefficient is the middle one, in the ratings' shape.
+    mean: of all draws' coefficients. low, high: between them lie 95 % of these.
+    draws: how many were drawn.
+    """
+
+    scores: Floats
+    mean: float
+    low: float
+    high: float
+    draws: int
+
+
+def random_judge(
+    human: Any, coef: str = "kendall-b", seed: int = 0, draws: int = 200
+) -> RandomJudge:
+    """What do random scores reach? One draw may by chance follow few ratings well, so
+    many are drawn, and the typical one stands for them.
+
+    human: ratings, (items,) or (systems, inputs), NaN where there is none.
+    coef: as in `correlate`, over all items.
+    seed: of the first draw; the others follow.
+    Raises: ValueError as `coefficients`, and for no draw.
+
+    Example:
+        >>> reached = random_judge([1, 2, 3, 4, 5, 4, 3])
+        >>> round(reached.mean, 2), round(reached.low, 2), round(reached.high, 2)
+        (-0.03, -0.65, 0.55)
+    """
+    ratings = arrays.floats(human, "human")
+    count = arrays.whole(draws, "draws", low=1)
+    stack = np.stack([uniform(ratings.shape, seed + draw) for draw in range(count)])
+    values = correlation.coefficients(stack, ratings, coef)
+    low, high = np.quantile(values, (0.025, 0.975))
+    middle = np.argsort(values, kind="stable")[count // 2]
+    return RandomJudge(
+        stack[middle], float(values.mean()), float(low), float(high), count
+    )
 
 
 def length(texts: Sequence[str], unit: str = "characters") -> Floats:

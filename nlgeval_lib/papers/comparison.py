@@ -488,7 +488,9 @@ def habits() -> pd.DataFrame:
 
 def habits_of(paper: str) -> set[str]:
     """The habits of one paper, by name; empty where it rounds once."""
-    return set(habits().query("paper == @paper")["habit"])
+    rows = habits()
+    pairs = zip(rows["paper"], rows["habit"], strict=True)
+    return {habit for of_paper, habit in pairs if of_paper == paper}
 
 
 def rounded(value: Any, printed: str, times: int = 1) -> Decimal:

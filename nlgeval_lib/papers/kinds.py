@@ -105,21 +105,35 @@ def with_kinds(cells: pd.DataFrame) -> pd.DataFrame:
     Returns: a new frame, rows in the same order.
     Raises: ValueError for a printed cell without a kind.
     """
-    kinds = []
-    methods = []
-    evidence = []
-    for cell in cells.itertuples(index=False):
-        kind = ""
-        method = ""
-        sort = ""
-        if cell.verdict != "extra":
-            place = (cell.paper, cell.table, cell.row, cell.column)
-            kind, method = kind_of(*place)
-            sort = evidence_of(*place, cell.statistic)
-        kinds.append(kind)
-        methods.append(method)
-        evidence.append(sort)
-    return cells.assign(kind=kinds, method=methods, evidence=evidence)
+    # The files' times are asked once, not once a cell.
+    made_from = (folder(), _modified(folder() / "kinds.csv"), _modified(_evidence()))
+    names = ("paper", "table", "row", "column", "statistic")
+    places = zip(*(cells[name] for name in names), strict=True)
+    described = []
+    for place, verdict in zip(places, cells["verdict"], strict=True):
+        nothing = ("", "", "")
+        is_printed = verdict != "extra"
+        described.append(_described(place, *made_from) if is_printed else nothing)
+    columns = ["kind", "method", "evidence"]
+    found = pd.DataFrame(described, cells.index, columns, dtype=str)
+    return cells.assign(**{name: found[name] for name in columns})
+
+
+@functools.lru_cache(maxsize=16384)
+def _described(
+    place: tuple[str, str, str, str, str],
+    tables_folder: Path,
+    kinds_at: int,
+    evidence_at: int,
+) -> tuple[str, str, str]:
+    """The kind, method and evidence of a printed cell.
+
+    place: paper, table, row, column, statistic.
+    tables_folder, kinds_at, evidence_at: the folder and the times of its two files, so
+    that what changed is read anew.
+    """
+    kind, method = kind_of(*place[:4])
+    return kind, method, evidence_of(*place)
 
 
 def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -> str:
@@ -133,7 +147,7 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
     """
     cell = (paper, table, row, column)
     # What is declared goes before what names and numbers tell.
-    for *patterns, evidence, _ in declared("evidence.csv", _EVIDENCE_COLUMNS):
+    for *patterns, evidence, _ in declared(_evidence().name, _EVIDENCE_COLUMNS):
         if fits(cell, patterns):
             return evidence
     kind, _ = kind_of(*cell)
@@ -146,6 +160,11 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
     if is_average(row, column):
         return MEAN
     return DISTINCT
+
+
+def _evidence() -> Path:
+    """The file that declares what sort of evidence a cell is."""
+    return folder() / "evidence.csv"
 
 
 def not_rivals() -> list[list[str]]:

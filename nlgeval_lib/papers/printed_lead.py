@@ -121,12 +121,13 @@ def _ahead_in(printed: pd.DataFrame, left_out: str) -> Ahead | None:
 
     Returns: None where they have no own or no other row, or no cells in common.
     """
+    of_own_method = printed["kind"].eq(OWN)
+    if of_own_method.all() or not of_own_method.any():
+        return None
     values = printed.pivot_table(
         index="row", columns=["statistic", "column"], values="number", sort=False
     )
     is_own = printed.groupby("row")["kind"].first().eq(OWN)
-    if values.empty or is_own.all() or not is_own.any():
-        return None
     # Rows are ranked by means over the same cells: those that most rows have, and
     # rows that have all of these.
     values = values.loc[:, values.notna().mean() > 0.5]
@@ -153,8 +154,8 @@ def _sign_test(higher: int, lower: int) -> float:
     """The exact two-sided p that so many columns are higher and so many lower by
     chance.
     """
-    from scipy import stats
+    from scipy.special import bdtr
 
     if higher + lower == 0:
         return 1.0
-    return float(stats.binomtest(higher, higher + lower).pvalue)
+    return min(1.0, 2 * float(bdtr(min(higher, lower), higher + lower, 0.5)))

@@ -187,12 +187,12 @@ def searched(rate: float, variants: int, over: int) -> float:
     >>> searched(0.1, 1, 9), round(searched(0.1, 2, 1), 2), round(searched(0.1, 9, 9), 2)
     (0.1, 0.19, 0.28)
     """
-    from scipy.stats import binom
+    from scipy.special import bdtr
 
     if variants == 1:
         return rate
     # The largest count is above k unless all of them are at most k.
-    at_most = binom.cdf(np.arange(over), over, rate)
+    at_most = bdtr(np.arange(over), over, rate)
     return float(np.sum(1 - at_most**variants) / over)
 
 
@@ -208,11 +208,11 @@ def supports(equal: float, expected: float, compared: float) -> bool:
     >>> supports(30, 1.2, 30), supports(4, 2.5, 8), supports(1, 0.2, 1)
     (True, False, False)
     """
-    from scipy.stats import binom
+    from scipy.special import bdtrc
 
     if equal <= 0 or expected >= NEAR * equal:
         return False
     # Rates that differ from cell to cell reach a count so far above their sum no more
     # often than their mean does (Hoeffding 1956).
     rate = min(1.0, expected / compared)
-    return bool(binom.sf(equal - 1, compared, rate) <= LEVEL)
+    return bool(bdtrc(equal - 1, compared, rate) <= LEVEL)

@@ -302,7 +302,9 @@ def _saved_table(
     signatures: list[str] = []
     for name in [name for name in frame if _are_signatures(frame[name])]:
         signatures += frame.pop(name).dropna().unique().tolist()
-    frame = _with_intervals(frame.replace({"route": ORIGINS}))
+    if "route" in frame:
+        frame = frame.replace({"route": ORIGINS})
+    frame = _with_intervals(frame)
     frame, same = _without_repeats(frame)
     notes = []
     words = []
@@ -352,10 +354,12 @@ def _are_signatures(values: pd.Series) -> bool:
     """Whether a column says how each number was computed, for machines: it is named
     `signature`, or each of its texts names a coefficient as a signature does.
     """
-    texts = values.dropna().astype(str)
-    return values.name == "signature" or bool(
-        len(texts) and texts.str.contains("coef:", regex=False).all()
-    )
+    if values.name == "signature":
+        return True
+    if pd.api.types.is_numeric_dtype(values):
+        return False
+    texts = [str(text) for text in values.dropna()]
+    return bool(texts) and all("coef:" in text for text in texts)
 
 
 def _with_intervals(frame: pd.DataFrame) -> pd.DataFrame:
@@ -680,7 +684,9 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
     >>> holds(line, rows)
     True
     """
-    values: Any = frame
+    # pandas prepares each column of a frame that it is asked about.
+    asked = f"{line['where']} {line['take']}"
+    values: Any = frame[[name for name in frame if str(name) in asked]]
     try:
         if line["where"]:
             values = values.query(
@@ -688,7 +694,9 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
                 engine="python",
                 local_dict={},
             )
-        if line["take"]:
+        if line["take"] in values:
+            values = values[line["take"]]
+        elif line["take"]:
             values = values.eval(
                 line["take"],
                 engine="python",

@@ -439,7 +439,7 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
 
     folder = "quick/" if mode == "quick" else ""
     counted = kinds(mode)
-    contents = texts(frame, mode)
+    contents = texts(frame, counted, mode)
     drawings = figures.render(figures.scoreboard(frame, TITLES))
     for end, drawing in drawings.items():
         contents[f"figures/{folder}scoreboard.{end}"] = drawing
@@ -468,29 +468,33 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     return list(contents)
 
 
-def texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
+def texts(
+    frame: pd.DataFrame, counted: pd.DataFrame, mode: str = "full"
+) -> dict[str, bytes]:
     """The scoreboard as CSV and Markdown and, of full results, the reproduction report,
     the leaderboard of recorded judges and every output's page.
 
-    frame: as `build` gives it, of the same `mode`.
+    frame: as `build` gives it; counted: as `kinds` does, both of the same `mode`.
     mode: "full" or "quick".
     Returns: the content of each file by its name, such as `results/scoreboard.md`.
     """
-    contents = own_texts(frame, mode)
+    contents = own_texts(frame, counted, mode)
     if mode == "quick":
         return contents
     return contents | answers.pages(catalogue.load().outputs)
 
 
-def own_texts(frame: pd.DataFrame, mode: str = "full") -> dict[str, bytes]:
+def own_texts(
+    frame: pd.DataFrame, counted: pd.DataFrame, mode: str = "full"
+) -> dict[str, bytes]:
     """What `texts` gives, without the outputs' pages.
 
-    frame, mode: as for `texts`.
+    frame, counted, mode: as for `texts`.
     """
     folder = "quick/" if mode == "quick" else ""
     contents = {
         f"results/{folder}scoreboard.csv": saving.csv_text(frame).encode(),
-        f"results/{folder}scoreboard.md": markdown(frame, kinds(mode)).encode(),
+        f"results/{folder}scoreboard.md": markdown(frame, counted).encode(),
     }
     if not folder:
         report = reproduction.markdown(

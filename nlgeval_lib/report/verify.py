@@ -162,13 +162,14 @@ def result_faults() -> Iterator[Finding]:
     records that say something else than their results.
     """
     lines = seal.read()
+    registered = _registered()
     for entry in catalogue.load().outputs:
         name = f"{answers.base(entry)}.csv"
         try:
             cells = answers.saved_cells(name)
             for message in _not_following(cells):
                 yield Finding(name, message)
-            yield from _record_faults(entry, cells, lines)
+            yield from _record_faults(entry, cells, lines, registered)
         except (ValueError, KeyError) as error:
             # A result alone: the others are looked at.
             yield Finding(name, str(error).removeprefix(f"{name} "))
@@ -236,13 +237,16 @@ def compared_again(paper: str, table: str, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _record_faults(
-    entry: Entry, cells: pd.DataFrame | None, lines: Mapping[str, seal.Line]
+    entry: Entry,
+    cells: pd.DataFrame | None,
+    lines: Mapping[str, seal.Line],
+    registered: Mapping[str, str],
 ) -> Iterator[Finding]:
     """What an output's record says of its code, files, counts and inputs, and is not
     so.
 
     cells: the output's compared cells, if any.
-    lines: of the manifest.
+    lines: of the manifest. registered: as `_registered` gives it.
     """
     name = f"{answers.base(entry)}.json"
     record = saving.read_json(name)
@@ -273,7 +277,7 @@ def _record_faults(
             if count in counted and counted[count] != value:
                 claim = f"coverage says {count} {value}"
                 yield Finding(name, f"{claim}, its result gives {counted[count]}")
-    yield from _input_faults(name, record)
+    yield from _input_faults(name, record, registered)
 
 
 def _code_faults(
@@ -302,16 +306,19 @@ def _again(entry: Entry) -> str:
     return f"{command} makes it again by the code that is here"
 
 
-def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
+def _registered() -> dict[str, str]:
+    """The sha256 of each public file, by its path, as the registry has it."""
+    with open(files.data() / "registry.csv", encoding="utf-8", newline="") as handle:
+        return {row["path"]: row["sha256"] for row in csv.DictReader(handle)}
+
+
+def _input_faults(
+    name: str, record: Mapping[str, Any], registered: Mapping[str, str]
+) -> Iterator[Finding]:
     """The inputs of a record whose sha256 is not the registry's.
 
     name: of the record. A file that the registry does not know is passed over.
     """
-    path = files.data() / "registry.csv"
-    registered = {}
-    with open(path, encoding="utf-8", newline="") as handle:
-        for row in csv.DictReader(handle):
-            registered[row["path"]] = row["sha256"]
     # Of each input the record has the sha256 of its files; of very many one for their
     # list, under a name that the registry does not know.
     for inputs in record.get("inputs", {}).values():
@@ -439,8 +446,10 @@ def text_faults() -> Iterator[Finding]:
     """The scoreboard, the reports and README blocks that say something else than the
     results.
     """
-    yield from _other_contents(scoreboard.own_texts(scoreboard.build()))
-    readme = scoreboard.readme(scoreboard.kinds())
+    counted = scoreboard.kinds()
+    contents = scoreboard.own_texts(scoreboard.build(), counted)
+    yield from _other_contents(contents)
+    readme = scoreboard.readme(counted)
     for mark in seal.BLOCKS:
         saved = seal.block(mark) or ""
         follows = seal.block(mark, readme) or ""
