@@ -83,6 +83,8 @@ LAID_OUT = {
     "level 5 %": "the level of the tests",
     "where two judges": "a comparison has two sides",
     "other two with": "SummEval has three experts",
+    "above 0,": "no difference",
+    "below 0,": "no difference",
     "as 0 gives": "the score that stands for a missing one",
     "and 0 gives": "the score that stands for a missing one",
     "draws": "how often a judge was asked",
