@@ -265,7 +265,9 @@ def test_unknown_names(here):
         match="reads no judge as 'tense'; it has terse, chain, tree",
     ):
         study.judge_scores("one", "tense")
-    with pytest.raises(ValueError, match="engine 'repaly'; allowed: replay, saved, vllm"):
+    with pytest.raises(
+        ValueError, match="engine 'repaly'; allowed: replay, saved, vllm"
+    ):
         study.judge_scores("one", "terse", engine="repaly")
 
 

@@ -1,5 +1,5 @@
-"""Notebooks that ask judges, where a third of the answers cannot be read, and where one
-of the judges said nothing that can.
+"""Every notebook that asks judges, where a third of the answers cannot be read and one
+of its judges said nothing that can.
 """
 
 from __future__ import annotations
@@ -17,15 +17,8 @@ from nlgeval_lib.study import catalogue, judges, question_rows
 from tools import rehearsal
 
 LISTED = catalogue.load()
-# Outputs of small data, of each evaluator but TIGERScore, whose tables read WMT22.
-OUTPUTS = (
-    "ablation_aspect_count",
-    "coascore_table_05",
-    "hdeval_table_06",
-    "prometheus_figures_13_15",
-    "prometheus_figures_16_19",
-    "prometheus_table_04",
-)
+# Every output that asks judges.
+OUTPUTS = sorted({question.output for question in LISTED.questions})
 UNREADABLE = "I have no opinion on this."
 
 
@@ -40,8 +33,8 @@ def says_nothing(judge: catalogue.Judge) -> ScriptedEngine:
 def fill(output, store, silent):
     """Answer the questions of an output by a script.
 
-    silent: the name of the question whose answers cannot be read; "" for none. It comes
-    first, because questions that share a prompt share the answer.
+    silent: the name of the question whose answers cannot be read. It comes first,
+    because questions that share a prompt share the answer.
     """
     options = judges.EngineOptions("vllm", store=store, mode="quick")
     questions = [one for one in LISTED.questions if one.output == output]
@@ -61,11 +54,8 @@ def fill(output, store, silent):
     assert n_asked, "none of the questions has its data here"
 
 
-@pytest.mark.parametrize("arm", ["a third", "one judge"])
 @pytest.mark.parametrize("output", OUTPUTS)
-def test_a_notebook_runs_where_answers_cannot_be_read(
-    tmp_path, monkeypatch, output, arm
-):
+def test_a_notebook_runs_where_answers_cannot_be_read(tmp_path, monkeypatch, output):
     entry = LISTED[output]
     public_data.needs(*(name for name in entry.inputs if name in datasets.NAMES))
     for name in ("NLGEVAL_TRIAL", "NLGEVAL_RECORD"):
@@ -73,12 +63,8 @@ def test_a_notebook_runs_where_answers_cannot_be_read(
     for name in ("RESULTS", "FIGURES", "HOME"):
         monkeypatch.setenv(f"NLGEVAL_{name}", str(tmp_path / name.lower()))
     monkeypatch.setattr(question_rows, "QUICK_INPUTS", 6)
-    silent = ""
-    if arm == "a third":
-        monkeypatch.setattr(rehearsal, "MALFORMED", 1 / 3)
-    else:
-        silent = list(entry.judges)[1]
-    fill(output, tmp_path / "home" / "completions", silent)
+    monkeypatch.setattr(rehearsal, "MALFORMED", 1 / 3)
+    fill(output, tmp_path / "home" / "completions", silent=list(entry.judges)[-1])
     given = {"mode": "quick", "engine": "replay", "model": ""}
     notebook_cells.run(entry.path, **{**entry.parameters, **given})
     [saved] = tmp_path.glob(f"results/*/{entry.paper}/{output}.json")

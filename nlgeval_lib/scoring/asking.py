@@ -65,6 +65,7 @@ class Run:
     served: the models that answered, as their servers called them.
     ask_again: "empty" or "unparsed", the stored completions to be forgotten before the
     run asks for them; "" for none.
+    seconds: how long answers were waited for.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -72,6 +73,7 @@ class Run:
     raw: list[dict[str, Any]] | None = None
     served: set[str] = field(default_factory=set)
     ask_again: str = ""
+    seconds: float = 0.0
 
     def note(self, answers: Answers) -> None:
         """Take in what could not be made, and who answered, of one stage."""
@@ -96,6 +98,11 @@ class Run:
             )
             if counts["reasoning_tokens"]:
                 text += f", of these {counts['reasoning_tokens']:,} of reasoning"
+            # The rate of a short run is that of its beginning.
+            if self.seconds >= _FIRST:
+                read = counts["prompt_tokens"] / self.seconds
+                written = counts["completion_tokens"] / self.seconds
+                text += f" ({read:,.0f} and {written:,.0f} a second)"
         return text
 
 
@@ -169,6 +176,7 @@ def _answers(
     finally:
         bar.close()
         run.counts.update({count: getattr(progress, count) for count in COUNTS})
+        run.seconds += progress.seconds
 
 
 def _throw_away(
