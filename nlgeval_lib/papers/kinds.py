@@ -52,6 +52,7 @@ SIZE = "size"  # a count of data
 EXAMPLE = "single example"  # about one text
 EVIDENCE = (DISTINCT, REPRINT, MEAN, CHANGE, SIZE, EXAMPLE)
 TEXT_CLAIMS = "text_claims"  # numbers of the running text, in no printed table
+_DECLARED = "evidence.csv"  # what sort of evidence a cell is, where it is declared
 # columns of the three files
 _KIND_COLUMNS = ("paper", "table", "row", "column", "kind", "method")
 _NEEDS_COLUMNS = ("paper", "table", "method", "needs")
@@ -106,14 +107,16 @@ def with_kinds(cells: pd.DataFrame) -> pd.DataFrame:
     Raises: ValueError for a printed cell without a kind.
     """
     # The files' times are asked once, not once a cell.
-    made_from = (folder(), _modified(folder() / "kinds.csv"), _modified(_evidence()))
+    read_from = folder()
+    times = [_modified(read_from / name) for name in ("kinds.csv", _DECLARED)]
     names = ("paper", "table", "row", "column", "statistic")
     places = zip(*(cells[name] for name in names), strict=True)
     described = []
     for place, verdict in zip(places, cells["verdict"], strict=True):
-        nothing = ("", "", "")
-        is_printed = verdict != "extra"
-        described.append(_described(place, *made_from) if is_printed else nothing)
+        if verdict == "extra":
+            described.append(("", "", ""))
+        else:
+            described.append(_described(place, read_from, *times))
     columns = ["kind", "method", "evidence"]
     found = pd.DataFrame(described, cells.index, columns, dtype=str)
     return cells.assign(**{name: found[name] for name in columns})
@@ -122,14 +125,14 @@ def with_kinds(cells: pd.DataFrame) -> pd.DataFrame:
 @functools.lru_cache(maxsize=16384)
 def _described(
     place: tuple[str, str, str, str, str],
-    tables_folder: Path,
+    read_from: Path,
     kinds_at: int,
     evidence_at: int,
 ) -> tuple[str, str, str]:
     """The kind, method and evidence of a printed cell.
 
     place: paper, table, row, column, statistic.
-    tables_folder, kinds_at, evidence_at: the folder and the times of its two files, so
+    read_from, kinds_at, evidence_at: the folder and the times of its two files, so
     that what changed is read anew.
     """
     kind, method = kind_of(*place[:4])
@@ -147,7 +150,7 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
     """
     cell = (paper, table, row, column)
     # What is declared goes before what names and numbers tell.
-    for *patterns, evidence, _ in declared(_evidence().name, _EVIDENCE_COLUMNS):
+    for *patterns, evidence, _ in declared(_DECLARED, _EVIDENCE_COLUMNS):
         if fits(cell, patterns):
             return evidence
     kind, _ = kind_of(*cell)
@@ -160,11 +163,6 @@ def evidence_of(paper: str, table: str, row: str, column: str, statistic: str) -
     if is_average(row, column):
         return MEAN
     return DISTINCT
-
-
-def _evidence() -> Path:
-    """The file that declares what sort of evidence a cell is."""
-    return folder() / "evidence.csv"
 
 
 def not_rivals() -> list[list[str]]:
