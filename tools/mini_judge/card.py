@@ -17,8 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import datasets, files
-from nlgeval_lib import weights
+from nlgeval_lib import datasets, files, weights
 from nlgeval_lib.training import mini
 from nlgeval_lib.training.mini import by_kind
 from tools.mini_judge import quality
