@@ -30,7 +30,7 @@ print(*datasets.load("topical_chat").shape)
 def test_a_wheel_brings_the_registry_and_the_places() -> None:
     [(folder, names)] = PROJECT["tool"]["setuptools"]["data-files"].items()
     assert folder == "share/nlgeval"
-    assert names == ["data/registry.csv", "data/places.csv"]
+    assert names == ["data/registry.csv", "data/places.csv", "data/models.toml"]
     assert all((ROOT / name).is_file() for name in names)
 
 
@@ -41,7 +41,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "nlgeval_lib", source / "nlgeval_lib", ignore=ignore)
-    for name in ("pyproject.toml", "README.md", "data/registry.csv", "data/places.csv"):
+    [carried] = PROJECT["tool"]["setuptools"]["data-files"].values()
+    for name in ("pyproject.toml", "README.md", *carried):
         (source / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, source / name)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]

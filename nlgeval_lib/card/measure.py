@@ -201,14 +201,7 @@ def _beside(aspect: Aspect) -> list[Numbers]:
     Raises: ValueError where this judge has no order of its own.
     """
     human = aspect.matrix(aspect.human)
-    judges = {}
-    # a constant has no correlation, and fewer than three outputs give none
-    for name, matrix in _matrices(aspect).items():
-        present = ~np.isnan(matrix + human)
-        if present.sum() >= 3 and np.ptp(matrix[present]) > 0:
-            judges[name] = matrix
-    if _SELF not in judges:
-        raise ValueError("a constant score has no place among others")
+    judges = _correlated(aspect, human)
     # Adding NaN leaves the ratings of the rows that all judges have.
     of_all = human + 0 * sum(judges.values())
     by_chance = meta.baselines.random_judge(of_all)
@@ -242,15 +235,37 @@ def _beside(aspect: Aspect) -> list[Numbers]:
             row["judge_minus_it"] = comparison.difference
             row["p"] = p
     # A typical draw takes part in the tests; what is shown is what all of them reach.
-    rows[_RANDOM]["kendall"] |= {
+    rows[_RANDOM]["kendall"] |= _reached(by_chance)
+    own = rows[_SELF]["kendall"]["value"]
+    rows[_RANDOM]["judge_minus_it"] = own - by_chance.mean
+    return sorted(rows.values(), key=lambda row: -row["kendall"]["value"])
+
+
+def _reached(by_chance: meta.baselines.RandomJudge) -> Numbers:
+    """What random scores reach, in the place of one draw's correlation."""
+    return {
         "value": by_chance.mean,
         "low": by_chance.low,
         "high": by_chance.high,
         "signature": f"level:dataset|coef:kendall-b|draws:{by_chance.draws}",
     }
-    own = rows[_SELF]["kendall"]["value"]
-    rows[_RANDOM]["judge_minus_it"] = own - by_chance.mean
-    return sorted(rows.values(), key=lambda row: -row["kendall"]["value"])
+
+
+def _correlated(aspect: Aspect, human: np.ndarray) -> dict[str, np.ndarray]:
+    """`_matrices` without the judges that have no correlation: a constant, and who
+    scored fewer than three outputs.
+
+    human: ratings as (system, input).
+    Raises: ValueError where this judge is among them.
+    """
+    judges = {}
+    for name, matrix in _matrices(aspect).items():
+        present = ~np.isnan(matrix + human)
+        if present.sum() >= 3 and np.ptp(matrix[present]) > 0:
+            judges[name] = matrix
+    if _SELF not in judges:
+        raise ValueError("a constant score has no place among others")
+    return judges
 
 
 def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:

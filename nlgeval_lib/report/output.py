@@ -331,13 +331,8 @@ class Output:
             "files": saving.hashes(contents, changed, saved),
         }
         record = self._provenance(cells) | made
-        if saved is not None and not changed:
-            # Equal to the last digit. What the record made from texts says stands, and
-            # of other code that gives the same only the code is new.
-            tolerance = self.entry.tolerance
-            same = saving.same_record(saved | made, record, tolerance)
-            if same or _sets_without_texts():
-                record = saved | made
+        if saved is not None and not changed and self._stands(saved | made, record):
+            record = saved | made
         is_new = bool(
             saved is None
             or changed
@@ -355,6 +350,14 @@ class Output:
         line = self._closing_line(cells, place, is_new)
         self._leave_trace(place, line, [record_name, *contents], [*fresh])
         print(f"{self.id}: {line}")
+
+    def _stands(self, earlier: dict[str, Any], record: dict[str, Any]) -> bool:
+        """Whether an earlier record stays, its code aside, where the values are equal
+        to the last digit: what it says of a result made from texts, and the day of one
+        that other code gives as well.
+        """
+        same = saving.same_record(earlier, record, self.entry.tolerance)
+        return same or bool(_sets_without_texts())
 
     def _write_page(self, folder: str) -> None:
         """Write the page of a result that no scoreboard shows.
