@@ -13,14 +13,13 @@ import pytest
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.scoring import ProgressBar
+from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.study import catalogue, judges, question_rows
 from tools import rehearsal
 
 LISTED = catalogue.load()
-# Its questions are about Feedback Bench, whose texts are in no public file.
-WITHOUT_DATA = {"prometheus_table_02"}
 # Every output that asks judges.
-OUTPUTS = sorted({question.output for question in LISTED.questions} - WITHOUT_DATA)
+OUTPUTS = sorted({question.output for question in LISTED.questions})
 UNREADABLE = "I have no opinion on this."
 
 
@@ -49,11 +48,12 @@ def fill(output, store, silent):
             engine = says_nothing(question.judge)
         try:
             job = judges.job(question, options, engine, loaded=loaded)
-        except datasets.DataError:
+            job.fill(ProgressBar(question.name, quiet=True))
+        except (datasets.DataError, InputError):  # its texts are not here
             continue
-        job.fill(ProgressBar(question.name, quiet=True))
         n_asked += len(engine.asked)
-    assert n_asked, "none of the questions has its data here"
+    if not n_asked:
+        pytest.skip("the texts of none of its questions are here")
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
