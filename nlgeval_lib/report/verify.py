@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from nlgeval_lib import files, papers
+from nlgeval_lib.datasets import registry
 from nlgeval_lib.papers import claims, witnesses
 from nlgeval_lib.report import answers, notebook, saving, scoreboard, seal
 from nlgeval_lib.study import catalogue
@@ -162,14 +163,13 @@ def result_faults() -> Iterator[Finding]:
     records that say something else than their results.
     """
     lines = seal.read()
-    registered = _registered()
     for entry in catalogue.load().outputs:
         name = f"{answers.base(entry)}.csv"
         try:
             cells = answers.saved_cells(name)
             for message in _not_following(cells):
                 yield Finding(name, message)
-            yield from _record_faults(entry, cells, lines, registered)
+            yield from _record_faults(entry, cells, lines)
         except (ValueError, KeyError) as error:
             # A result alone: the others are looked at.
             yield Finding(name, str(error).removeprefix(f"{name} "))
@@ -237,16 +237,13 @@ def compared_again(paper: str, table: str, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _record_faults(
-    entry: Entry,
-    cells: pd.DataFrame | None,
-    lines: Mapping[str, seal.Line],
-    registered: Mapping[str, str],
+    entry: Entry, cells: pd.DataFrame | None, lines: Mapping[str, seal.Line]
 ) -> Iterator[Finding]:
     """What an output's record says of its code, files, counts and inputs, and is not
     so.
 
     cells: the output's compared cells, if any.
-    lines: of the manifest. registered: as `_registered` gives it.
+    lines: of the manifest.
     """
     name = f"{answers.base(entry)}.json"
     record = saving.read_json(name)
@@ -277,7 +274,7 @@ def _record_faults(
             if count in counted and counted[count] != value:
                 claim = f"coverage says {count} {value}"
                 yield Finding(name, f"{claim}, its result gives {counted[count]}")
-    yield from _input_faults(name, record, registered)
+    yield from _input_faults(name, record)
 
 
 def _code_faults(
@@ -306,26 +303,19 @@ def _again(entry: Entry) -> str:
     return f"{command} makes it again by the code that is here"
 
 
-def _registered() -> dict[str, str]:
-    """The sha256 of each public file, by its path, as the registry has it."""
-    with open(files.data() / "registry.csv", encoding="utf-8", newline="") as handle:
-        return {row["path"]: row["sha256"] for row in csv.DictReader(handle)}
-
-
-def _input_faults(
-    name: str, record: Mapping[str, Any], registered: Mapping[str, str]
-) -> Iterator[Finding]:
+def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
     """The inputs of a record whose sha256 is not the registry's.
 
     name: of the record. A file that the registry does not know is passed over.
     """
+    registered = registry.entries()
     # Of each input the record has the sha256 of its files; of very many one for their
     # list, under a name that the registry does not know.
     for inputs in record.get("inputs", {}).values():
         if not isinstance(inputs, dict):
             continue
         for file, sha256 in inputs.items():
-            if registered.get(file, sha256) != sha256:
+            if file in registered and registered[file].sha256 != sha256:
                 message = f"was made from another {file} than data/registry.csv names"
                 yield Finding(name, message)
 
