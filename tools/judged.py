@@ -24,7 +24,7 @@ from nlgeval_lib.study import catalogue, saved_judges
 from nlgeval_lib.study.questions import judge_scores
 from nlgeval_lib.study.scores import JudgeScores
 
-# Further ways to read the same completions, by evaluator: settings of each.
+# Further ways to read the same completions, by evaluator: one setting each.
 READINGS = {"prometheus": (("verbalizer=yes",), ("verbalizer=brackets",))}
 
 
@@ -40,7 +40,7 @@ def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
         if question.asked in seen or (shared and question.judge.id not in shared):
             continue
         seen.add(question.asked)
-        for settings in ((), *READINGS.get(question.judge.evaluator, ())):
+        for settings in readings(question.judge):
             scores = judge_scores(
                 question.output,
                 question.name,
@@ -53,6 +53,13 @@ def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
                 print(f"{key}: {scores.coverage}", file=sys.stderr, flush=True)
                 found[key].append(scores)
     return dict(found)
+
+
+def readings(judge: catalogue.Judge) -> list[tuple[str, ...]]:
+    """A judge's own reading of an answer, then those that it does not name itself."""
+    own = {setting.partition("=")[0] for setting in judge.settings}
+    further = READINGS.get(judge.evaluator, ())
+    return [(), *(each for each in further if each[0].partition("=")[0] not in own)]
 
 
 def shared_judges(model: str) -> set[str]:
@@ -84,17 +91,15 @@ def about(model: str, scores: JudgeScores, store: str = "") -> dict[str, Any]:
 
 
 def label(model: str) -> str:
-    """A model's name in tables.
+    """A model's name in tables: its owner's spelling where the registry has it.
 
     Example:
-    >>> label("qwen2.5-coder-1.5b-instruct")
-    'Qwen2.5-Coder-1.5B'
+    >>> label("smollm2-135m-instruct")
+    'SmolLM2-135M'
     """
-    parts = []
-    for part in model.removesuffix("-instruct").split("-"):
-        sized = part[-1:] in "bm" and part[:1].isdigit()
-        parts.append(part.upper() if sized else part[:1].upper() + part[1:])
-    return "-".join(parts)
+    known = weights.entries().get(model)
+    spelt = known.hub.split("/")[-1] if known else model
+    return spelt.removesuffix("-GGUF").removesuffix("-Instruct")
 
 
 def main() -> int:

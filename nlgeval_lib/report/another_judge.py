@@ -76,7 +76,8 @@ def variants(
     rows = []
     for model in saved_judges.models():
         arms = replication.of_questions(out.id, model.name, mode)
-        if base not in arms.scores:
+        # A judge that was asked for one variant alone compares nothing.
+        if not arms.asked(base) or len(arms.scores) == 1:
             continue
         for aspect in aspects:
             for name in (*arms.scores, *arms.why):

@@ -83,7 +83,9 @@ class JudgedRows:
             by_column = {}
             for column, aspect in aspects.items():
                 name = aspect if aspect in by_aspect else ""
-                by_column[column] = by_aspect[name]
+                # A judge may have been asked for some of the columns alone.
+                if name in by_aspect:
+                    by_column[column] = by_aspect[name]
             scores[row] = by_column
         table = correlations.table(self.items, scores, human, **options)
         judge = table["row"].map(self.signatures)

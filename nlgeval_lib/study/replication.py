@@ -52,6 +52,10 @@ class Arms:
     why: Mapping[str, str]
     signatures: Mapping[str, str]
 
+    def asked(self, *names: str) -> bool:
+        """Whether the judge was asked for all of these arms, read or not."""
+        return all(name in self.scores for name in names)
+
 
 def of_questions(output: str, judge: str, mode: str) -> Arms:
     """The questions of a catalogue's output as arms, each under its name there.
@@ -78,6 +82,8 @@ def of_questions(output: str, judge: str, mode: str) -> Arms:
             continue
         frames[question.name] = answers.frame
         signatures[question.name] = answers.signature
+    if not frames:
+        return Arms(pd.DataFrame(), {}, {}, why, {})
     # All questions of these outputs are about the same responses.
     first = next(iter(frames.values()))
     places = pd.MultiIndex.from_frame(first[OUTPUT].drop_duplicates())
@@ -176,6 +182,9 @@ def compare(
     for arm in (first, second):
         if arm not in arms.scores:
             return _none(arms.why.get(arm, f"there is no arm {arm!r}"))
+        unasked = [aspect for aspect in aspects if aspect not in arms.scores[arm]]
+        if unasked:
+            return _none(f"{arm}: not asked for {', '.join(unasked)}")
     grid = correlations.Grid(arms.items, level)
     # Ranks of systems move in steps, for which a jackknife is too wide.
     kind = "boot" if level == "system" else "jack"

@@ -109,6 +109,9 @@ def scores(
     # Names of the answers' columns may stand in the data, too: the answers' are meant.
     asked_about = rows.drop(columns=answers.columns, errors="ignore")
     frame = asked_about.merge(answers, on=KEYS, validate="many_to_one")
+    if frame.empty:
+        what = ", ".join(rows["aspect"].unique())
+        return JudgeScores(False, f"{asked.label} was not asked for {what}")
     given = frame[list(criteria)] if criteria else frame[["value"]]
     n_scores = int(given.notna().to_numpy().sum())
     # The weights are named by their file, not by the folder they were unpacked to.
