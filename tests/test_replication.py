@@ -14,6 +14,8 @@ from nlgeval_lib.engines import census
 from nlgeval_lib.study import catalogue, judge_scores, replication, saved_judges
 from notebooks.meta import replicated_arms
 
+SMALL = "smollm2-135m-instruct"
+SMALL_LABEL = "SmolLM2-135M"
 JUDGE = "qwen2.5-coder-1.5b-instruct"
 COMPARISONS = files.located("results/meta/meta_replication__comparisons.csv")
 OUTPUT = ["input_id", "system_id"]
@@ -164,6 +166,18 @@ def test_what_was_not_asked_and_unknown_models_are_told() -> None:
     assert not answers.available and "hdeval/summeval" in answers.why
     with pytest.raises(ValueError, match="there are those of"):
         judge_scores("hdeval_table_01", "summeval", engine="saved", model="qwen")
+
+
+def test_a_judge_that_was_asked_a_part_counts_there_alone() -> None:
+    """SmolLM2 was asked directly for overall quality, and for nothing else."""
+    arms = replicated_arms.arms("coascore_table_06", SMALL)
+    assert not arms.scores and "SmolLM2" in arms.why["full n=5"]
+    arms = replicated_arms.arms("coascore_figure_02", SMALL)
+    assert arms.asked("LLMScore") and not arms.asked("LLMScore", "full n=5")
+    unasked = replication.compare(arms, "LLMScore", "LLMScore", ["coherence"])
+    assert np.isnan(unasked.difference) and "coherence" in unasked.reason
+    compared = pd.read_csv(COMPARISONS)
+    assert SMALL_LABEL not in set(compared["judge"])
 
 
 def test_quick_mode_takes_the_first_inputs() -> None:
