@@ -27,6 +27,8 @@ QUICK := not vllm and $(SUITE)
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
+CODE = nlgeval_lib judgecard reproduction mini_judge benchmarks
+
 .PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels light parser-rules mutants lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
@@ -140,10 +142,10 @@ rehearsal: $(READY)  ## a script answers every judge, the notebooks run on that:
 	@$(PY) tools/rehearsal.py --jobs $(JOBS) $(ARGS)
 
 mini-judge: $(READY)  ## train the miniature judge (up to 2 hours on 2 cores), measure it, write its card [ARGS="--help"]
-	@$(PY) -m tools.mini_judge $(ARGS)
+	@$(PY) -m mini_judge $(ARGS)
 
 mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (about an hour, resumable) [ARGS="--list"]
-	@$(PY) -m tools.mini_judge.ablate $(ARGS)
+	@$(PY) -m mini_judge.ablate $(ARGS)
 
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
 	@$(BIN)/jupyter lab --config=tools/jupyter_config.py --notebook-dir=notebooks $(LAB_ARGS)
@@ -152,10 +154,10 @@ parser-rules: $(READY)  ## what each row of the rating parser's tables changes o
 	@$(PY) tools/parser_rules.py --recorded 3000
 
 bench-ray: $(READY)  ## replicas beside one process, and a million prompts: time and memory (10 minutes), write results/ray.json
-	@$(PY) tools/bench_ray.py
+	@$(PY) benchmarks/bench_ray.py
 
 bench: $(READY)  ## measure speed side by side, write results/bench.json
-	@$(PY) tools/bench.py
+	@$(PY) benchmarks/bench.py
 
 light:  ## what `pip install .` alone takes and gives: seconds, megabytes, a score outside the checkout
 	@tools/light.sh
@@ -167,9 +169,9 @@ mutants: $(READY)  ## small faults planted in meta, papers and parsers: which on
 	$(PY) tools/mutants.py $(ARGS)
 
 lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
-	@$(BIN)/ruff check nlgeval_lib tests tools data notebooks
-	@$(BIN)/ruff format --check nlgeval_lib tests tools data notebooks
-	@$(BIN)/mypy nlgeval_lib
+	@$(BIN)/ruff check $(CODE) tests tools data notebooks
+	@$(BIN)/ruff format --check $(CODE) tests tools data notebooks
+	@$(BIN)/mypy nlgeval_lib judgecard reproduction
 	@find notebooks -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' -print0 | xargs -0 -r $(BIN)/nbstripout --verify --keep-id --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution"
 
 lock: $(READY)  ## compile the locks from pyproject.toml again
@@ -198,7 +200,7 @@ archive-check: $(BESIDE)/.ready  ## hold the archive against the validators of R
 
 clean:  ## remove caches and runs; keeps results, figures, downloads and completions
 	@rm -rf .nlgeval/runs .nlgeval/failed .nlgeval/metrics results/{quick,mini/meta,partial,executed,sweeps,report} figures/{quick,mini/meta,partial} .ruff_cache .mypy_cache .hypothesis
-	@find nlgeval_lib tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find $(CODE) tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## clean, and remove .venv, downloads and stored completions too
 	@rm -rf $(VENV) $(BESIDE) .nlgeval data/raw dist

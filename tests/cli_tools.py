@@ -14,7 +14,8 @@ import pytest
 from hostile_server import JudgeServer
 
 from nlgeval_lib import cli
-from nlgeval_lib.datasets.numbers import HashedText, build
+from nlgeval_lib.datasets.numbers import HashedText
+from reproduction import saved_numbers as build
 
 KEY = "sk-secret-test"
 RUBRIC = "[Is the answer right?]\nScore 1: no\nScore 2: hardly\nScore 3: partly\nScore 4: mostly\nScore 5: yes"

@@ -23,8 +23,9 @@ from engine_fixtures import (  # noqa: F401
 from hypothesis import settings
 from runner_tools import here  # noqa: F401
 
+from judgecard import recordings
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import numbers, recordings
+from nlgeval_lib.datasets import numbers
 from nlgeval_lib.evaluators import base
 from nlgeval_lib.evaluators.hdeval import regressors
 

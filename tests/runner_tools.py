@@ -18,8 +18,8 @@ from unittest import mock
 import pytest
 
 from nlgeval_lib import files
-from nlgeval_lib.report import notebook
-from nlgeval_lib.runner import pool, stale
+from reproduction.report import notebook
+from reproduction.runner import pool, stale
 
 DATA = files.data()  # of the real checkout
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nlgeval_lib.report import answers
-from nlgeval_lib.study.catalogue import Entry
+from reproduction.report import answers
+from reproduction.study.catalogue import Entry
 
 TABLE = pd.DataFrame(
     {

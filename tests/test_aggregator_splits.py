@@ -11,9 +11,10 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 
+from judgecard import recordings
 from nlgeval_lib import datasets, meta
 from nlgeval_lib.evaluators.hdeval import CriteriaTree
-from nlgeval_lib.study import JudgeScores, criteria_scores
+from reproduction.study import JudgeScores, criteria_scores
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def test_features_are_the_recorded_scores(summaries) -> None:
     assert one.X.shape == (320, 24) and list(one.Y) == list(
         criteria_scores.ASPECTS["summeval"]
     )
-    recorded = datasets.recordings.load("alttest_summeval")
+    recorded = recordings.load("alttest_summeval")
     row = one.items.iloc[37]
     part = recorded[
         (recorded["input_id"] == row["input_id"])
@@ -52,7 +53,7 @@ def test_topical_chat_takes_the_mean_of_the_draws(needs) -> None:
         ("naturalness", "coherence", "engagingness"),
         ("groundedness",),
     )
-    texts = datasets.recordings.load(
+    texts = recordings.load(
         "acloserlook", aspects=["coherence"], prompt_forms=["geval"]
     )
     row = one.items.iloc[4]

@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import card, datasets, meta
-from nlgeval_lib.card import cells, conditions, judged, measure, verdict
+import judgecard as card
+from judgecard import cells, conditions, judged, measure, verdict
+from judgecard.estimates import estimate
+from nlgeval_lib import datasets, meta
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
@@ -90,7 +92,7 @@ def test_worth_in_labels_is_that_of_meta(demo: card.Card) -> None:
     human = wide(rows, "human").copy()
     hidden = np.random.default_rng(0).permutation(human.shape[1])[30:]
     human[:, hidden] = np.nan
-    estimates = meta.estimate(judge, human)
+    estimates = estimate(judge, human)
     assert numbers["labels"] == pytest.approx(estimates.worth_differences)
     planned = estimates.labels_needed(numbers["width"], of="differences")
     assert numbers["inputs_needed_alone"] == planned.alone

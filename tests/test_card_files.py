@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from cli_tools import cases
 
-from nlgeval_lib import card, files
-from nlgeval_lib.card import conditions, standing
+import judgecard as card
+from judgecard import conditions, standing
+from nlgeval_lib import files
 from nlgeval_lib.scoring.cells import InputError
 
 # -- card.json: `cases/bad_cards.jsonl`

@@ -13,8 +13,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from nlgeval_lib import card, meta
-from nlgeval_lib.card import probes
+import judgecard as card
+from judgecard import probes
+from nlgeval_lib import meta
 from nlgeval_lib.datasets.families import of_systems
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import PromptedJudge

@@ -6,7 +6,7 @@ import pytest
 from cli_tools import cases
 from runner_tools import Checkout
 
-from nlgeval_lib.study import catalogue
+from reproduction.study import catalogue
 
 GOOD = """
 [[output]]
@@ -117,8 +117,8 @@ def test_the_real_catalogue_holds(monkeypatch):
     parameters, and has known inputs.
     """
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
-    from nlgeval_lib.report import notebook
-    from nlgeval_lib.runner import stale
+    from reproduction.report import notebook
+    from reproduction.runner import stale
 
     listed = catalogue.load()
     for entry in listed.outputs:

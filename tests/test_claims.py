@@ -19,13 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgeval_lib import files, meta, papers
-from nlgeval_lib.papers import claim_sentences, claims, inference
-from nlgeval_lib.papers.auditing.cells import Cells, Quantity
-from nlgeval_lib.papers.auditing.sentences import Lead
-from nlgeval_lib.papers.claims import FAILS, HOLDS, IN_PART, UNTOLD
-from nlgeval_lib.report import claims_page
-from nlgeval_lib.study import catalogue
+from nlgeval_lib import files, meta
+from reproduction import papers
+from reproduction.papers import claim_sentences, claims, inference
+from reproduction.papers.auditing.cells import Cells, Quantity
+from reproduction.papers.auditing.sentences import Lead
+from reproduction.papers.claims import FAILS, HOLDS, IN_PART, UNTOLD
+from reproduction.report import claims_page
+from reproduction.study import catalogue
 
 ROOT = Path(__file__).parents[1]
 TEXTS = ROOT.parent / "shared" / "papers"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from loopback import LoopbackServer, QuietHandler
 
+from judgecard import Card
 from nlgeval_lib import cli
-from nlgeval_lib.card import Card
 
 PROMPT = 'Rate from 1 to 10.\nQuestion: {instruction}\nAnswer: <<{output}>>\n"Score: N"'
 
@@ -172,7 +172,7 @@ def test_a_wrong_call_says_the_way_out(
 
 
 def test_a_pair_of_cards_without_scores_is_refused() -> None:
-    from nlgeval_lib.card import compared
+    from judgecard import compared
     from nlgeval_lib.scoring.cells import InputError
 
     with pytest.raises(InputError, match="share no set"):

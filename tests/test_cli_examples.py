@@ -14,7 +14,7 @@ import typer
 from cli_tools import call, jsonl
 
 from nlgeval_lib import cli, datasets, files
-from nlgeval_lib.study import catalogue
+from reproduction.study import catalogue
 
 RUBRIC = "[Is it good?]\n" + "\n".join(f"Score {n}: level {n}" for n in range(1, 6))
 ROOT = Path(__file__).parents[1]

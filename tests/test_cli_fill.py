@@ -20,12 +20,12 @@ from nlgeval_lib import datasets, files, names
 from nlgeval_lib.engines import Progress as Came
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.runner import session
-from nlgeval_lib.runner.session import Progress
-from nlgeval_lib.runner.stale import Options
 from nlgeval_lib.scoring import EngineChoice
 from nlgeval_lib.scoring.asking import ProgressBar
-from nlgeval_lib.study import (
+from reproduction.runner import session
+from reproduction.runner.session import Progress
+from reproduction.runner.stale import Options
+from reproduction.study import (
     EngineOptions,
     catalogue,
     completions,

@@ -14,7 +14,7 @@ from cli_tools import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib.runner import stale, trials
+from reproduction.runner import stale, trials
 
 
 @pytest.mark.parametrize(("arguments", "said"), refused("run"))
@@ -193,7 +193,7 @@ def test_nothing_to_do_loads_nothing_heavy(here, command):
     here.output("good")
     command("run")
     code = (
-        "import sys\nfrom pathlib import Path\nfrom nlgeval_lib.runner import stale\n"
+        "import sys\nfrom pathlib import Path\nfrom reproduction.runner import stale\n"
         f"stale.library = lambda: Path({str(here.root / 'library')!r})\n"
         "sys.argv = ['nlgeval', 'run']\nfrom nlgeval_lib import cli\n"
         "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"

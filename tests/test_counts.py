@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nlgeval_lib import figures, papers
-from nlgeval_lib.papers.comparison import APART, SPREAD, UNKNOWN
-from nlgeval_lib.report import scoreboard, tables
+from reproduction import papers
+from reproduction.papers.comparison import APART, SPREAD, UNKNOWN
+from reproduction.report import charts, comparisons, scoreboard
 
 ROOT = Path(__file__).parent.parent
 
@@ -44,7 +44,7 @@ def test_the_counts_agree_wherever_they_stand(board, cells):
     own = kinds[kinds["kind"] == papers.OWN]
     assert board["own_printed"].sum() == own["printed"].sum()
     assert board["own_recomputed"].sum() == own["recomputed"].sum()
-    drawn = figures.scoreboard(board, scoreboard.TITLES).axes
+    drawn = charts.scoreboard(board, scoreboard.TITLES).axes
     panels = pd.DataFrame([numbers(panel.get_title(loc="right")) for panel in drawn])
     assert panels.sum().tolist() == [own["recomputed"].sum(), own["printed"].sum()]
 
@@ -132,10 +132,10 @@ def test_a_run_stands_beside_what_was_there_and_the_judges_draws_decide():
     once = papers.compare("coascore", "table_12", lone)
     assert set(once["verdict"]) == {"missing", UNKNOWN, "orientation"}
     assert once.loc[once["verdict"] == UNKNOWN, "reason"].str.contains("repeat").all()
-    shown = tables.comparison(cells[cells["row"] == "LLMScore"]).text
+    shown = comparisons.comparison(cells[cells["row"] == "LLMScore"]).text
     assert "0.449\u00a0≙; run: 0.445 ∈" in shown
     assert "○" in shown and "∉" in shown
-    figures.paper_vs_ours(cells)
+    charts.paper_vs_ours(cells)
     with pytest.raises(ValueError, match="twice"):
         papers.compare("coascore", "table_12", pd.concat([frame, frame]))
 

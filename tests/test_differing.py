@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers import differing
+from reproduction import papers
+from reproduction.papers import differing
 
 ROOT = Path(__file__).parents[1]
 PLACE = list(differing.PLACE)

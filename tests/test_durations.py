@@ -7,9 +7,9 @@ import os
 import pytest
 
 from nlgeval_lib import files
-from nlgeval_lib.report import durations
-from nlgeval_lib.runner import stale
-from nlgeval_lib.study import catalogue
+from reproduction.report import durations
+from reproduction.runner import stale
+from reproduction.study import catalogue
 from tools import durations as tool
 
 

@@ -22,7 +22,7 @@ from cli_tools import RUBRIC, jsonl
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from nlgeval_lib.runner import stale
+from reproduction.runner import stale
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

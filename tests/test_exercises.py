@@ -10,7 +10,7 @@ import pytest
 
 from nlgeval_lib import datasets, files, parsers
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import exercises
+from reproduction.study import exercises
 
 PATH = files.notebooks() / exercises.NAME
 EXERCISES = tomllib.loads(PATH.read_text("utf-8"))

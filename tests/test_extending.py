@@ -19,7 +19,7 @@ from runner_tools import Checkout
 from scipy import stats
 
 from nlgeval_lib import datasets, files
-from nlgeval_lib.study import ablations, catalogue, question_rows
+from reproduction.study import ablations, catalogue, question_rows
 
 PAGE = Path(__file__).resolve().parent.parent / "EXTENDING.md"
 BLOCKS = re.findall(

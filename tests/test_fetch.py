@@ -375,7 +375,7 @@ def test_a_recording_asks_for_the_files_of_its_options_alone(
     checkout, server, monkeypatch
 ):
     """LLMBar's 330 files: one judge and prompt are five of them."""
-    from nlgeval_lib.datasets.recordings import pair_verdicts
+    from judgecard.recordings import pair_verdicts
 
     asked = []
     monkeypatch.setattr(

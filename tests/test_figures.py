@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import figures
-from nlgeval_lib.report.scoreboard import COMPARED
+from judgecard import figures
+from reproduction.report import charts
+from reproduction.report.scoreboard import COMPARED
 
 
 @pytest.fixture(autouse=True)
@@ -107,10 +108,10 @@ def board() -> pd.DataFrame:
 
 def drawn() -> dict[str, object]:
     return {
-        "wide": figures.paper_vs_ours(cells(), "Table"),
-        "one panel": figures.paper_vs_ours(cells(columns=1, statistics=("accuracy",))),
-        "narrow": figures.paper_vs_ours(cells(), width=figures.COLUMN),
-        "many columns": figures.paper_vs_ours(
+        "wide": charts.paper_vs_ours(cells(), "Table"),
+        "one panel": charts.paper_vs_ours(cells(columns=1, statistics=("accuracy",))),
+        "narrow": charts.paper_vs_ours(cells(), width=figures.COLUMN),
+        "many columns": charts.paper_vs_ours(
             cells(rows=2, columns=12, statistics=("count",))
         ),
         "bars": figures.bars_with_intervals(
@@ -122,7 +123,7 @@ def drawn() -> dict[str, object]:
         "heat map": figures.heatmap(
             bars().pivot(index="metric", columns="level", values="value"), label="r"
         ),
-        "scoreboard": figures.scoreboard(board(), {}),
+        "scoreboard": charts.scoreboard(board(), {}),
     }
 
 
@@ -147,12 +148,12 @@ def test_the_same_figure_gives_the_same_bytes_whatever_matplotlibrc_says():
     import matplotlib as mpl
 
     small = dict(columns=1, statistics=("pearson",))
-    first = figures.render(figures.paper_vs_ours(cells(**small), "Table"))
+    first = figures.render(charts.paper_vs_ours(cells(**small), "Table"))
     with mpl.rc_context(
         {"axes.facecolor": "red", "savefig.bbox": "tight", "axes.edgecolor": "blue"}
     ):
-        assert figures.render(figures.paper_vs_ours(cells(**small), "Table")) == first
-    other = figures.render(figures.paper_vs_ours(cells(rows=2, **small), "Table"))
+        assert figures.render(charts.paper_vs_ours(cells(**small), "Table")) == first
+    other = figures.render(charts.paper_vs_ours(cells(rows=2, **small), "Table"))
     assert other["svg"] != first["svg"] and other["png"] != first["png"]
 
 
@@ -174,7 +175,7 @@ def test_files_hold_no_date_and_no_foreign_font_and_names_as_they_are():
 
 
 def test_printed_and_ours_stand_where_they_should():
-    fig = figures.paper_vs_ours(cells(rows=2, columns=1, statistics=("accuracy",)))
+    fig = charts.paper_vs_ours(cells(rows=2, columns=1, statistics=("accuracy",)))
     ax = fig.axes[0]
     points = {
         tuple(np.round(p, 3))
@@ -193,13 +194,13 @@ def test_printed_and_ours_stand_where_they_should():
 
 def test_bad_frames_are_refused():
     with pytest.raises(ValueError, match="nothing to draw"):
-        figures.paper_vs_ours(cells().iloc[-1:])
+        charts.paper_vs_ours(cells().iloc[-1:])
     with pytest.raises(ValueError, match="holds no number"):
         figures.bars_with_intervals(bars().assign(value=np.nan), label="metric")
     with pytest.raises(ValueError, match="no finite number"):
         figures.heatmap(bars()[["value"]] * np.nan)
     with pytest.raises(ValueError, match="no printed number"):
-        figures.scoreboard(board().assign(printed=0), {})
+        charts.scoreboard(board().assign(printed=0), {})
     with pytest.raises(ValueError, match="no colour 'pink'"):
         figures.color("pink")
 

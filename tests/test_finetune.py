@@ -18,11 +18,11 @@ from nlgeval_lib.engines import Request, Sampling, TransformersEngine, complete
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.scoring import EngineChoice, prepared
 from nlgeval_lib.scoring.rows import of_frame
-from nlgeval_lib.training import finetune as ft
-from nlgeval_lib.training import pipeline
-from nlgeval_lib.training.finetune import IGNORED, chosen, encode
-from nlgeval_lib.training.metricinstruct import MetricInstruct
 from notebooks.meta import scripted_teachers as scripted
+from reproduction.training import finetune as ft
+from reproduction.training import pipeline
+from reproduction.training.finetune import IGNORED, chosen, encode
+from reproduction.training.metricinstruct import MetricInstruct
 
 
 @pytest.fixture(scope="module")

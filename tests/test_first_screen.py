@@ -7,10 +7,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers import kinds
-from nlgeval_lib.report import answers, first_screen, saving, tables
-from nlgeval_lib.study import catalogue
+from reproduction import papers
+from reproduction.papers import kinds
+from reproduction.report import answers, comparisons, first_screen, saving
+from reproduction.study import catalogue
 
 COMPARED = [
     entry
@@ -46,9 +46,9 @@ def test_every_first_screen_tells_the_own_method_first_and_stays_short(entry):
     rows = by_kind.markdown.splitlines()[2:]
     assert sum(int(row.split("|")[2]) for row in rows) == len(numbers)
     assert len(rows) <= 6
-    shown = tables.comparison(cells)
+    shown = comparisons.comparison(cells)
     notes = [line for line in shown.notes if line.startswith("(")]
-    assert len(notes) <= tables.MOST_NOTES
+    assert len(notes) <= comparisons.MOST_NOTES
     assert all("nlgeval " not in line and "http" not in line for line in notes)
 
 
@@ -218,4 +218,4 @@ def test_what_is_supported_is_no_more_than_was_computed(entry, said):
     ],
 )
 def test_reasons_of_the_statistics_are_put_into_plain_words(reason, said):
-    assert tables.plain_reason(reason) == said
+    assert comparisons.plain_reason(reason) == said

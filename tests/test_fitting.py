@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlgeval_lib.report import fitting
+from reproduction.report import fitting
 
 WIDE = "understandable"
 

@@ -13,7 +13,7 @@ import textwrap
 import nbformat
 import pytest
 
-from nlgeval_lib.runner import kernels, pool
+from reproduction.runner import kernels, pool
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="kernels are forked on Linux only"
@@ -23,7 +23,7 @@ PARENT = "open(f'/proc/{os.getppid()}/cmdline').read()"
 LEAVES = f"""
     import json, os, sys
     import numpy, pandas
-    from nlgeval_lib import papers
+    from reproduction import papers
     pandas.trace = os.environ["TRACE"] = "left behind"
     papers.load = None
     name = "first"
@@ -36,7 +36,7 @@ FINDS = """
     present = {*sys.modules}
     import numpy, pandas, scipy.linalg
     import matplotlib.pyplot as plt
-    from nlgeval_lib import papers
+    from reproduction import papers
     first = json.load(open("first.json"))
     assert os.getcwd() == folder and os.environ["OMP_NUM_THREADS"] == "2"
     assert os.environ["NLGEVAL_RECORD"] == "second.saved" and "" in sys.path
@@ -45,7 +45,7 @@ FINDS = """
     assert os.getpid() == os.getpgid(0) == os.getsid(0)
     # provenance names what a kernel has imported
     assert not present & {"sklearn", "statsmodels", "nltk", "sacrebleu", "torch", "transformers"}
-    from nlgeval_lib import used_code
+    from reproduction import used_code
     used = {name.split("/")[0] for name in used_code.modules()}
     assert {"__init__.py", "papers"} <= used, used
     assert not used & {"meta", "parsers", "training"}, used
@@ -53,7 +53,7 @@ FINDS = """
     assert numpy.allclose(a @ a, numpy.einsum("ij,jk->ik", a, a))
     assert numpy.allclose(scipy.linalg.inv(a) @ a, numpy.eye(400))
     plt.plot([1, 2])
-    from nlgeval_lib.runner import kernels
+    from reproduction.runner import kernels
     assert {*kernels.PRELOADED} <= present
     """
 
@@ -93,7 +93,7 @@ def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(
     answer, _ = ask("first", LEAVES)
     assert answer == {"ok": True}
     assert (
-        "nlgeval_lib.runner.kernels"
+        "reproduction.runner.kernels"
         in json.loads((tmp_path / "first.json").read_text())["parent"]
     )
     answer, executed = ask("second", FINDS)
@@ -108,7 +108,7 @@ def test_one_kernel_leaves_nothing_to_the_next_and_a_lost_template_is_replaced(
     }
     assert ask("first", LEAVES)[0] == {"ok": True}
     assert (
-        "nlgeval_lib.runner.kernels"
+        "reproduction.runner.kernels"
         in json.loads((tmp_path / "first.json").read_text())["parent"]
     )
 

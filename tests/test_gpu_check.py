@@ -12,7 +12,7 @@ import pytest
 
 from nlgeval_lib import engines, files
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.study import gpu_rate
+from reproduction.study import gpu_rate
 from tools import gpu_check
 
 ROOT = Path(__file__).resolve().parent.parent

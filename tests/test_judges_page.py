@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import card, files
-from nlgeval_lib.card import standing
-from nlgeval_lib.report import judges_page
+import judgecard as card
+from judgecard import standing
+from nlgeval_lib import files
 from nlgeval_lib.scoring.cells import InputError
+from reproduction.report import judges_page
 from tools import recorded_cards
 
 CELLS = [

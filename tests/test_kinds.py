@@ -9,8 +9,8 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers import kinds
+from reproduction import papers
+from reproduction.papers import kinds
 
 
 @pytest.fixture(scope="module")

@@ -10,47 +10,56 @@ from pathlib import Path
 
 import pytest
 
-import nlgeval_lib
+ROOT = Path(__file__).parents[1]
 
-PACKAGE = Path(nlgeval_lib.__file__).parent
-
-# each room imports only from rooms of an earlier row, and from itself
-FLOORS = (
-    {"records", "files", "names", "hub", "on_use", "used_code"},
-    {"datasets", "prompts", "parsers", "papers"},
-    {"weights"},
-    {"engines", "figures"},
-    {"evaluators"},
-    {"scoring", "training"},
-    {"study"},
-    {"report"},
-    {"card"},
-    {"runner"},
-    {"cli"},
-    {"__main__"},
-)
-KNOWS_NONE = {
-    "meta"
-}  # arrays in, results out: it imports on_use alone, and any room may import it
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+# What each house may import beside itself, and its rooms: each imports only from rooms
+# of an earlier row, and from itself. The judge card is one room.
+HOUSES = {
+    "nlgeval_lib": (
+        (),
+        (
+            {"records", "files", "names", "hub", "on_use", "houses"},
+            {"datasets", "prompts", "parsers", "tables"},
+            {"weights"},
+            {"engines"},
+            {"evaluators"},
+            {"scoring"},
+            {"cli"},
+            {"__main__"},
+        ),
+    ),
+    "judgecard": (("nlgeval_lib",), ()),
+    "reproduction": (
+        ("nlgeval_lib", "judgecard"),
+        (
+            {"papers", "printed_prompts", "used_code"},
+            {"training"},
+            {"study"},
+            {"report"},
+            {"saved_numbers"},
+            {"runner"},
+            {"cli"},
+        ),
+    ),
+}
+KNOWS_NONE = "meta"  # arrays in, results out: any room of the library may import it
 
 
 def module_of(path: Path) -> str:
-    """The dotted name of a file of the package."""
-    return ".".join(
-        ("nlgeval_lib", *path.relative_to(PACKAGE).with_suffix("").parts)
-    ).removesuffix(".__init__")
+    """The dotted name of a file of a house."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
 
 
-FILES = sorted(PACKAGE.rglob("*.py"))
+FILES = [path for house in HOUSES for path in sorted((ROOT / house).rglob("*.py"))]
 MODULES = {module_of(path): path for path in FILES}
 
 
 def imported(path: Path) -> set[str]:
-    """Every module of nlgeval_lib that a file imports, at its top or inside a
+    """Every module of the houses that a file imports, at its top or inside a
     function.
     """
-    package = ("nlgeval_lib", *path.relative_to(PACKAGE).parts[:-1])
+    package = path.relative_to(ROOT).parts[:-1]
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -68,6 +77,10 @@ def imported(path: Path) -> set[str]:
     return found - {module_of(path)}
 
 
+def house_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def room_of(module: str) -> str:
     """The room of a module: its folder, or itself where it stands beside the
     folders.
@@ -75,17 +88,29 @@ def room_of(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_run_one_way(path: Path) -> None:
-    room = room_of(module_of(path))
-    others = {room_of(module) for module in imported(path)} - {room, ""}
-    if room in KNOWS_NONE or not room:
-        assert not others - {"on_use"}
+    module = module_of(path)
+    house = house_of(module)
+    below, floors = HOUSES[house]
+    others = imported(path)
+    houses = {house_of(other) for other in others} - {house}
+    assert houses <= {*below}, f"{house} imports {sorted(houses)}"
+    if not floors:
         return
-    assert room in FLOOR, f"{room} is new: give it a place in tests/test_layout.py"
-    wrong = {other for other in others - KNOWS_NONE if FLOOR[other] >= FLOOR[room]}
+    floor_of = {room: floor for floor, rooms in enumerate(floors) for room in rooms}
+    room = room_of(module)
+    rooms = {room_of(other) for other in others if house_of(other) == house}
+    rooms -= {room, ""}
+    if room == KNOWS_NONE or not room:
+        assert not rooms - {"on_use", "houses"}
+        return
+    assert room in floor_of, f"{room} is new: give it a place in tests/test_layout.py"
+    wrong = {
+        other for other in rooms - {KNOWS_NONE} if floor_of[other] >= floor_of[room]
+    }
     assert not wrong, (
-        f"{path.relative_to(PACKAGE)} imports {sorted(wrong)}, which stand no lower than {room}"
+        f"{module} imports {sorted(wrong)}, which stand no lower than {room}"
     )
 
 
@@ -113,8 +138,18 @@ def test_no_circle_of_imports() -> None:
     )
 
 
-def test_the_library_imports_no_tool() -> None:
-    named = re.compile(r"^\s*(?:from|import) tools\b", re.M)
+def test_the_library_is_small() -> None:
+    lines = 0
+    for module, path in MODULES.items():
+        if house_of(module) == "nlgeval_lib":
+            lines += len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= 44_000
+
+
+def test_no_house_imports_a_tool() -> None:
+    named = re.compile(
+        r"^\s*(?:from|import) (?:tools|benchmarks|mini_judge|notebooks)\b", re.M
+    )
     assert [
         str(path) for path in FILES if named.search(path.read_text(encoding="utf-8"))
     ] == []
@@ -141,6 +176,8 @@ HEAVY = (
         "nlgeval_lib.engines",
         "nlgeval_lib.datasets",
         "nlgeval_lib.cli",
+        "judgecard",
+        "reproduction",
     ],
 )
 def test_importing_is_cheap(module: str) -> None:
@@ -153,7 +190,7 @@ def test_importing_is_cheap(module: str) -> None:
 
 def test_nothing_names_a_local_path() -> None:
     """Sources hold no absolute path of somebody's machine."""
-    root = PACKAGE.parent
+    root = ROOT
     listed = subprocess.run(
         ["git", "ls-files"], cwd=root, capture_output=True, text=True
     )
@@ -179,7 +216,7 @@ def test_the_map_names_files_that_are_there() -> None:
     """Each of the ten questions of ARCHITECTURE.md is answered by at most three
     files or folders, which exist.
     """
-    root = PACKAGE.parent
+    root = ROOT
     text = (
         (root / "ARCHITECTURE.md")
         .read_text(encoding="utf-8")
@@ -195,6 +232,8 @@ def test_the_map_names_files_that_are_there() -> None:
         assert 1 <= len(paths) <= 3, question
         for path in paths:
             pattern = re.sub(r"<\w+>", "*", path)
-            assert list(root.glob(pattern)) or list(PACKAGE.glob(pattern)), path
+            assert list(root.glob(pattern)) or list(
+                (ROOT / "nlgeval_lib").glob(pattern)
+            ), path
         for path in re.findall(r"`([\w/.*]+)`", tests):
             assert list((root / "tests").glob(path)), path

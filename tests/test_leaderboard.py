@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from judgecard import recordings
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import recordings
-from nlgeval_lib.study import leaderboard
+from reproduction.study import leaderboard
 
 COEFS = {
     "pearson": stats.pearsonr,

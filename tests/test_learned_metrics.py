@@ -16,14 +16,7 @@ import pytest
 import tiny_model
 
 from nlgeval_lib import engines
-from nlgeval_lib.evaluators import (
-    BartScore,
-    Bleurt,
-    Comet,
-    GPTScore,
-    SteamSHP,
-    UniEval,
-)
+from nlgeval_lib.evaluators import BartScore, Bleurt, Comet, GPTScore, SteamSHP, UniEval
 
 OUTPUTS = ["a cat sat", "the dog", "a cat sat"]
 REFERENCES = ["the cat sat down", "a dog", "one"]

@@ -12,6 +12,8 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
+from judgecard.estimates import estimate
+from judgecard.label_plans import plan_labels
 from nlgeval_lib import meta
 from tools import estimate_coverage as coverage
 
@@ -65,7 +67,7 @@ def test_the_error_of_labels_in_topics_is_the_cluster_robust_one():
     topics = np.random.default_rng(1).integers(0, 9, 200)
     ratings += np.random.default_rng(2).normal(size=9)[topics]
     ratings[1, topics == 4] = np.nan
-    found = meta.estimate(np.ones_like(ratings), ratings, input_groups=topics)
+    found = estimate(np.ones_like(ratings), ratings, input_groups=topics)
     for mean, row, units in zip(found.means, ratings, (9, 8), strict=True):
         known = ~np.isnan(row)
         together = {"groups": topics[known]}
@@ -81,24 +83,19 @@ def test_the_error_of_labels_in_topics_is_the_cluster_robust_one():
 
 def test_topics_of_one_input_each_change_nothing():
     scores, ratings = rated()
-    plain = meta.estimate(scores, ratings).to_frame()
-    alone = meta.estimate(scores, ratings, input_groups=range(200)).to_frame()
+    plain = estimate(scores, ratings).to_frame()
+    alone = estimate(scores, ratings, input_groups=range(200)).to_frame()
     pd.testing.assert_frame_equal(plain, alone)
 
 
 def test_few_topics_are_told():
     scores, ratings = rated()
     halves = np.arange(200) % 2
-    assert (
-        "2 groups"
-        in meta.estimate(scores, ratings, input_groups=halves).means[0].reason
-    )
-    (first, *_) = meta.estimate(
-        scores, ratings, input_groups=np.arange(200) // 100
-    ).means
+    assert "2 groups" in estimate(scores, ratings, input_groups=halves).means[0].reason
+    (first, *_) = estimate(scores, ratings, input_groups=np.arange(200) // 100).means
     assert np.isnan(first.low) and "1 group(s)" in first.reason
     with pytest.raises(ValueError, match="labels for 200"):
-        meta.estimate(scores, ratings, input_groups=["a"])
+        estimate(scores, ratings, input_groups=["a"])
 
 
 def test_one_system_is_the_regression_estimator():
@@ -106,7 +103,7 @@ def test_one_system_is_the_regression_estimator():
     known = ~np.isnan(ratings[0])
     line = sm.OLS(ratings[0, known], sm.add_constant(scores[0, known])).fit()
     expected = line.predict([1, scores[0].mean()])[0]
-    (mean,) = meta.estimate(scores[0], ratings[0]).means
+    (mean,) = estimate(scores[0], ratings[0]).means
     # the weight makes the variance least that counts labelled outputs among all
     assert mean.value == pytest.approx(expected, abs=1e-3)
     assert mean.weight == pytest.approx(line.params[1], rel=0.02)
@@ -118,7 +115,7 @@ def test_the_variance_is_that_of_double_sampling():
     r = np.corrcoef(scores[0, known], ratings[0, known])[0, 1]
     variance = np.var(ratings[0, known], ddof=1)
     error = np.sqrt(variance * ((1 - r**2) / 400 + r**2 / 2000))
-    (mean,) = meta.estimate(scores, ratings).means
+    (mean,) = estimate(scores, ratings).means
     reach = stats.t.ppf(0.975, 399) * error
     assert (mean.high - mean.low) / 2 == pytest.approx(reach, rel=0.03)
     assert mean.worth == pytest.approx(variance / 400 / error**2, rel=0.06)
@@ -129,7 +126,7 @@ def test_with_all_rated_or_a_constant_judge_it_is_the_t_interval():
     constant = np.ones_like(scores)
     first = ratings[0] - ratings[1]
     for judge in (scores, constant):
-        result = meta.estimate(judge, ratings)
+        result = estimate(judge, ratings)
         expected = stats.ttest_1samp(ratings[0], 0).confidence_interval()
         assert (result.means[0].low, result.means[0].high) == pytest.approx(
             tuple(expected), abs=1e-9
@@ -142,8 +139,8 @@ def test_with_all_rated_or_a_constant_judge_it_is_the_t_interval():
 
 def test_the_judges_scale_changes_nothing():
     scores, ratings = rated()
-    plain = meta.estimate(scores, ratings).means
-    scaled = meta.estimate(20 * scores - 300, ratings).means
+    plain = estimate(scores, ratings).means
+    scaled = estimate(20 * scores - 300, ratings).means
     for first, second in zip(plain, scaled, strict=True):
         assert (second.value, second.low) == pytest.approx((first.value, first.low))
 
@@ -152,35 +149,35 @@ def test_doubts_are_put_into_words():
     scores, ratings = rated()
     best = scores[0] > np.quantile(scores[0], 0.85)
     full = rated(labels=200)[1]
-    chosen = meta.estimate(scores, np.where(best, full, np.nan))
+    chosen = estimate(scores, np.where(best, full, np.nan))
     assert "labelled outputs higher than all" in chosen.reason
-    assert not meta.estimate(scores, ratings).reason
+    assert not estimate(scores, ratings).reason
     scores[0, :3] = np.nan
-    assert "3 of 600 outputs have no score" in meta.estimate(scores, ratings).reason
+    assert "3 of 600 outputs have no score" in estimate(scores, ratings).reason
     few = ratings.copy()
     few[1, 5:] = np.nan
     few[2, 1:] = np.nan
-    reasons = [mean.reason for mean in meta.estimate(scores, few).means]
+    reasons = [mean.reason for mean in estimate(scores, few).means]
     assert reasons[1] == "5 labels: wide by necessity"
     assert reasons[2].startswith("no estimate: 1 label")
 
 
 def test_the_plan_gives_the_width_that_was_wanted():
     scores, ratings = rated(labels=50, inputs=2000)
-    result = meta.estimate(scores, ratings)
+    result = estimate(scores, ratings)
     plan = result.labels_needed(0.3)
     _, more = rated(labels=int(plan.labels), inputs=2000)
-    means = meta.estimate(scores, more).to_frame()
+    means = estimate(scores, more).to_frame()
     assert (means["high"] - means["low"]).mean() == pytest.approx(0.3, rel=0.15)
     assert plan.alone == pytest.approx(plan.labels * result.worth_means, rel=0.25)
-    guess = meta.plan_labels(0.3, sd=1, correlation=0.7, inputs=2000)
+    guess = plan_labels(0.3, sd=1, correlation=0.7, inputs=2000)
     assert guess.labels == pytest.approx(plan.labels, rel=0.35)
-    never = meta.plan_labels(0.1, sd=1, correlation=0.7, inputs=300)
+    never = plan_labels(0.1, sd=1, correlation=0.7, inputs=300)
     assert np.isnan(never.labels) and "more inputs" in never.reason
 
 
 def test_a_judge_that_knows_nothing_saves_no_label():
-    plan = meta.plan_labels(0.3, sd=1, correlation=0, inputs=1000)
+    plan = plan_labels(0.3, sd=1, correlation=0, inputs=1000)
     t = stats.t.ppf(0.975, plan.labels - 1)
     assert plan.labels == plan.alone
     assert 2 * t / np.sqrt(plan.labels) <= 0.3 < 2 * t / np.sqrt(plan.labels - 2)
@@ -230,7 +227,7 @@ def test_the_command_says_what_the_library_does(nl, file):
     got = nl("estimate", "s.csv", "--score", "judge", *humans, "--format", "csv")
     assert got.code == 0, got.err
     means, _, pairs = got.out.partition("\n\n")
-    result = meta.estimate(scores, ratings + 0.5, ["s0", "s1", "s2"])
+    result = estimate(scores, ratings + 0.5, ["s0", "s1", "s2"])
     lines = means.splitlines()
     assert lines[1].startswith(f"s2,{result.means[2].value:.6f}"[:8])
     assert pairs.count("\n") == 4
@@ -251,7 +248,7 @@ def test_the_command_takes_topics(nl, file):
     plain = nl("estimate", "topics.csv", *options, "--topic", "").out
     assert plain == nl("estimate", "s.csv", *options).out
     topics = np.arange(80) // 8
-    expected = meta.estimate(scores, ratings, input_groups=topics).means[2]
+    expected = estimate(scores, ratings, input_groups=topics).means[2]
     rows = pd.read_json(io.StringIO(named), lines=True)
     row = rows[rows["system"] == "s2"].iloc[0]
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))

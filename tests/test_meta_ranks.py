@@ -9,6 +9,7 @@ import pytest
 from meta_oracles import judged
 from scipy import stats
 
+from judgecard.estimates import estimate
 from nlgeval_lib import meta
 from tools import estimate_coverage as coverage
 
@@ -20,7 +21,7 @@ def estimates(systems, rng, spread=1.0):
     level = spread * np.arange(systems)[:, None]
     ratings = level + rng.normal(size=(1, 80)) + rng.normal(size=(systems, 80))
     scores = ratings + rng.normal(size=ratings.shape)
-    return meta.estimate(scores, coverage.labelled(ratings, "input", 30, rng))
+    return estimate(scores, coverage.labelled(ratings, "input", 30, rng))
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.2])
@@ -72,7 +73,7 @@ def test_correlated_contrasts_are_those_of_tukey():
     """All pairs of means with equal errors: the studentised range."""
     rng = np.random.default_rng(1)
     ratings = rng.normal(size=(5, 4000)) + np.array([0, 0, 0.05, 0.05, 0.07])[:, None]
-    found = meta.estimate(np.ones_like(ratings), ratings)
+    found = estimate(np.ones_like(ratings), ratings)
     largest = max(found.differences, key=lambda pair: abs(pair.value))
     place = found.differences.index(largest)
     z = abs(stats.norm.ppf(largest.p / 2))

@@ -1,4 +1,4 @@
-"""acc_eq with thresholds, pairwise accuracy and its soft version, against loops over
+"""acc_eq with thresholds, pairwise accuracy, against loops over
 pairs.
 """
 
@@ -122,79 +122,3 @@ def test_accuracy_on_pairs_of_systems():
     x = np.array([[1.0, 3], [2, 4], [9, 9], [2, 2]])
     y = np.array([[1.0, 1], [2, 2], [3, 3], [2, 2]])
     assert meta.correlate(x, y, "acc-eq", "system").value == pytest.approx(4 / 6)
-
-
-def soft_accuracy_by_a_loop(x, y, signs):
-    """The mean over pairs of systems of 1 - |p - p|, and each p counted one by one."""
-    terms = []
-    for i, j in combinations(range(len(x)), 2):
-        p = []
-        for side in (x, y):
-            gap = np.nan_to_num(side[i] - side[j])
-            as_high = sum(row @ gap >= gap.sum() - 1e-12 for row in signs)
-            p.append((as_high + 1) / (len(signs) + 1))
-        terms.append(1 - abs(p[0] - p[1]))
-    return np.mean(terms)
-
-
-def drawn_signs(inputs, n_perm, seed):
-    """What the seed draws: a bit an input, in words of 32 inputs."""
-    rows = -(-inputs // 32) * 4
-    drawn = np.frombuffer(np.random.default_rng(seed).bytes(rows * n_perm), np.uint8)
-    bits = np.unpackbits(drawn.reshape(rows, 1, n_perm), axis=1, bitorder="little")
-    return bits.reshape(rows * 8, n_perm)[:inputs].T * 2.0 - 1
-
-
-@pytest.mark.parametrize("inputs", [12, 45])
-@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
-def test_soft_pairwise_accuracy_equals_a_loop(kind, inputs):
-    x, y = judged(4, inputs, 0, kind)
-    y[np.isnan(x)], x[np.isnan(y)] = np.nan, np.nan
-    expected = soft_accuracy_by_a_loop(x, y, drawn_signs(inputs, 200, 3))
-    result = meta.soft_pairwise_accuracy(x, y, n_perm=200, seed=3)
-    assert result.value == pytest.approx(expected, abs=1e-12)
-    assert meta.soft_pairwise_accuracy(y, y, n_perm=50).value == 1.0
-    assert "coef:soft-pairwise-acc|perm:200|seed:3" in result.signature()
-
-
-def test_soft_pairwise_accuracy_without_numba_is_the_same(monkeypatch):
-    from nlgeval_lib.meta import _kernels
-
-    x, y = judged(5, 40, 1, "ordinal")
-    compiled = meta.soft_pairwise_accuracy(x, y).value
-    monkeypatch.setattr(_kernels, "numba", None)
-    assert meta.soft_pairwise_accuracy(x, y).value == compiled
-
-
-def soft_judges(noise, seed, systems=8, inputs=40):
-    """Ratings, and two judges of which the second has so much more noise."""
-    rng = np.random.default_rng(seed)
-    quality = 0.5 * rng.normal(size=(systems, 1)) + rng.normal(size=(systems, inputs))
-    first = quality + rng.normal(size=quality.shape)
-    second = quality + (1 + noise) * rng.normal(size=quality.shape)
-    return first, second, quality
-
-
-@pytest.mark.parametrize("units", ["rows", "inputs"])
-def test_a_difference_in_soft_accuracy_by_exchanges(units):
-    first, second, y = soft_judges(5.0, 0)
-    options = {"units": units, "n_exchanges": 99, "n_perm": 200}
-    result = meta.compare_soft_accuracy(first, second, y, **options)
-    turned = meta.compare_soft_accuracy(second, first, y, **options)
-    same = meta.compare_soft_accuracy(first, 2 * first + 3, y, **options)
-    assert result.p <= 0.05
-    assert turned.difference == -result.difference
-    assert same.difference == 0
-    assert same.p == 1
-    expected = meta.soft_pairwise_accuracy(first, y, n_perm=200).value
-    assert result.first == pytest.approx(expected, abs=1e-12)
-    assert f"test:perm-{units}" in result.signature()
-
-
-def test_equal_judges_are_seldom_told_apart_by_soft_accuracy():
-    rejected = 0
-    for seed in range(60):
-        sides = soft_judges(0.0, seed, systems=5, inputs=24)
-        found = meta.compare_soft_accuracy(*sides, n_exchanges=59, n_perm=60)
-        rejected += found.p <= 0.05
-    assert rejected <= 9  # 3 are expected; 10 or more have a chance of .001

@@ -1,5 +1,5 @@
 """Variance components against brute force, analysis of variance and REML; designs
-against intraclass correlations; self-preference in simulated worlds.
+against intraclass correlations.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from scipy import stats
 
 from nlgeval_lib import meta
 
@@ -165,33 +164,3 @@ def test_what_cannot_be_told_apart_is_named():
     nested = {"rater": list("aabbcc"), "item": list("uvwxyz")}
     found = meta.variance_components(values, nested)
     assert np.isnan(found.values["item"]) and "item" in found.reason
-
-
-# -- self-preference
-
-
-def judged(rng, favour=0.0, systems=9, inputs=40, scatter=0.2):
-    human = rng.normal(size=(systems, inputs)) + rng.normal(size=(systems, 1))
-    liked = scatter * rng.normal(size=(systems, 1))
-    judge = 10 * (human + liked + 0.5 * rng.normal(size=human.shape)) + 50
-    judge[0] += 10 * favour
-    return judge, human
-
-
-def test_a_favoured_system_is_found_on_the_judges_scale():
-    judge, human = judged(np.random.default_rng(0), favour=2.0)
-    found = meta.self_preference(judge, human, [0])
-    assert found.low < 20 < found.high or found.value == pytest.approx(20, abs=5)
-    assert found.p == pytest.approx(1 / 9)
-    line = stats.linregress(human[1:].ravel(), judge[1:].ravel())
-    expected = (judge[0] - line.intercept - line.slope * human[0]).mean()
-    assert found.value == pytest.approx(expected)
-
-
-def test_scatter_among_systems_is_no_preference():
-    rng = np.random.default_rng(1)
-    tests = [meta.self_preference(*judged(rng), [0]) for _ in range(60)]
-    assert np.mean([test.p <= 0.12 for test in tests]) < 0.25
-    # the interval is about inputs only, which is why p stands beside it
-    outside = np.mean([not test.low <= 0 <= test.high for test in tests])
-    assert outside > 0.3

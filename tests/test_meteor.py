@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import meteor_score as nltk_meteor
 
-from nlgeval_lib import datasets, meta, papers
+from nlgeval_lib import datasets, meta
 from nlgeval_lib.evaluators import Meteor, meteor
 from nlgeval_lib.evaluators.meteor import rematching_meteor_score as meteor_score
+from reproduction import papers
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from mini_judge import ablate, answers, recipe, studies
+from mini_judge.criteria import CRITERIA, KINDS
+from mini_judge.domains import DOMAINS
 from nlgeval_lib import datasets, meta
 from notebooks.ablations import training_arms as tables
 from notebooks.ablations.training_arms import KEYS, NEW_RUBRIC
-from tools.mini_judge import ablate, answers, recipe, studies
-from tools.mini_judge.criteria import CRITERIA, KINDS
-from tools.mini_judge.domains import DOMAINS
 
 SMALL = dict(width=64, layers=2, heads=2, inner=64, chunk=32, tokens=1024)
 TINY = studies.Scale(
@@ -83,7 +83,7 @@ def single():
 def test_a_stopped_study_goes_on_to_the_same_judgments(
     tmp_path, monkeypatch, single, one_thread
 ):
-    from tools.mini_judge import train as training
+    from mini_judge import train as training
 
     runs = [(arm_of("tasks", "sale"), 0), (arm_of("grading", "without feedback"), 0)]
     single = single.assign(domain="sale")

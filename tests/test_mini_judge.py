@@ -11,6 +11,10 @@ from collections import Counter
 import pandas as pd
 import pytest
 
+from mini_judge import answers, batches, heldout, prompts, tokens
+from mini_judge.criteria import CRITERIA, KINDS, relevant
+from mini_judge.domains import ATTRIBUTES, POOLS, SUMS
+from mini_judge.records import Mix, make_item
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.evaluators import (
@@ -23,12 +27,8 @@ from nlgeval_lib.evaluators import (
 )
 from nlgeval_lib.evaluators.hdeval.criteria import finer
 from nlgeval_lib.records import Completion
-from nlgeval_lib.training import mini
-from nlgeval_lib.training.mini import RATED, by_kind
-from tools.mini_judge import answers, batches, heldout, prompts, tokens
-from tools.mini_judge.criteria import CRITERIA, KINDS, relevant
-from tools.mini_judge.domains import ATTRIBUTES, POOLS, SUMS
-from tools.mini_judge.records import Mix, make_item
+from reproduction.training import mini
+from reproduction.training.mini import RATED, by_kind
 
 TRAINING = [make_item(random.Random(f"test:{n}"), Mix()) for n in range(1500)]
 BARE = [make_item(random.Random(f"bare:{n}"), Mix(wording="bare")) for n in range(500)]

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from engine_fixtures import CACHE, no_vllm, told
 
+from mini_judge import card, measure, quality
+from mini_judge.recipe import Recipe
 from nlgeval_lib import datasets, engines, files, weights
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.engines import Request, Sampling, models
 from nlgeval_lib.evaluators import LLMScore, TigerScore
-from nlgeval_lib.training import mini
-from tools.mini_judge import card, measure, quality
-from tools.mini_judge.recipe import Recipe
+from reproduction.training import mini
 
 FOLDER = mini_judge.folder()
 GREEDY = Sampling(max_tokens=160)
@@ -31,7 +31,7 @@ def test_the_card_has_the_hashes_of_the_files_and_what_was_measured():
     for name in card.HASHED:
         assert f"| {name} | `{files.sha256(FOLDER / name)}` |" in text
     assert f"sha256:{weights.folder_hash(FOLDER)[:16]}" in text
-    judgments, _ = mini.read()
+    judgments, _ = mini_judge.judgments()
     for form, part in judgments.groupby("form"):
         assert (
             f"\n| {form} | {len(part)} | {(part['status'] == 'ok').mean():.1%} |"
@@ -91,7 +91,7 @@ def written(in_transformers, batch):
 
 def test_transformers_writes_what_was_measured(in_transformers, frame):
     """The committed judgments come again, on the first record."""
-    judgments, _ = mini.read()
+    judgments, _ = mini_judge.judgments()
     outputs = frame[frame["aspect"] == "overall"].reset_index(drop=True)
     key = ["input_id", "system_id"]
     for form, judge, asked in (
@@ -122,7 +122,7 @@ def test_measured_quality_is_that_of_the_kept_judgments():
     from scipy.stats import kendalltau
 
     text = (FOLDER / card.CARD).read_text(encoding="utf-8")
-    judgments, _ = mini.read()
+    judgments, _ = mini_judge.judgments()
     part = judgments[judgments["form"] == measure.ANALYSIS].dropna()
     tau = kendalltau(part["value"], part["gold"]).statistic
     assert re.search(rf"^\| error analysis \|.*\| {tau:.3f} \[", text, re.M)
@@ -152,7 +152,7 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, LlamaConfig
 
-    from tools.mini_judge.model import Net, Shape, checkpoint
+    from mini_judge.model import Net, Shape, checkpoint
 
     torch.manual_seed(0)
     net = Net(Shape(100, 64, 3, 2, 96, 128), 3, 5)
@@ -177,7 +177,7 @@ def test_the_net_is_the_llama_that_transformers_load(tmp_path):
 def test_a_run_that_was_stopped_goes_on_to_the_same_weights(
     tmp_path, monkeypatch, capsys, one_thread
 ):
-    from tools.mini_judge import train as training
+    from mini_judge import train as training
 
     whole = training.train(TINY, tmp_path / "a", tmp_path / "one", every=0)
     real = training.Learner.learn

@@ -15,18 +15,19 @@ import public_data
 import pytest
 from scipy import stats
 
-from nlgeval_lib import datasets, files, papers, report
+from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.report import miniature, notebook
-from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import (
+from reproduction import papers, report
+from reproduction.papers import printed_averages
+from reproduction.report import miniature, notebook
+from reproduction.study import (
     JudgeScores,
     catalogue,
     criteria_scores,
     judges,
     question_rows,
 )
-from nlgeval_lib.training import mini
+from reproduction.training import mini
 
 LISTED = catalogue.load()
 # outputs that ask a language model, by what their notebook does with the miniature one
@@ -230,7 +231,7 @@ def test_criteria_of_the_miniature_judge_are_features_of_its_own_texts():
 def test_printed_averages_are_the_means_of_their_rows(paper, table, count):
     printed = papers.load(paper, table)
     none = pd.DataFrame({"row": [], "column": [], "statistic": []})
-    found = correlations.printed_averages(paper, table, none)
+    found = printed_averages.of_table(paper, table, none)
     cells = printed.set_index(["row", "column", "statistic"])["number"]
     assert len(found) == count and (found["route"] == "published").all()
     for one in found.itertuples():
@@ -243,10 +244,10 @@ def test_printed_averages_are_the_means_of_their_rows(paper, table, count):
             (np.sum(parts) - cells[one.row, "average", one.statistic])
             / (len(parts) - 1)
         )
-    kept = correlations.printed_averages(paper, table, found.head(3))
+    kept = printed_averages.of_table(paper, table, found.head(3))
     assert kept.equals(found.iloc[3:].reset_index(drop=True))
     with pytest.raises(ValueError, match="no column 'mean'"):
-        correlations.printed_averages(paper, table, none, "mean")
+        printed_averages.of_table(paper, table, none, "mean")
 
 
 # ---- the notebooks

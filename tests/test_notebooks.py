@@ -14,10 +14,10 @@ import pandas as pd
 import papermill
 import pytest
 
-from nlgeval_lib import papers
-from nlgeval_lib.report import notebook, saving
-from nlgeval_lib.runner import kernels
-from nlgeval_lib.study import catalogue
+from reproduction import papers
+from reproduction.report import notebook, saving
+from reproduction.runner import kernels
+from reproduction.study import catalogue
 from tools.jupyter_config import told
 from tools.notebook_filter import cleaned
 

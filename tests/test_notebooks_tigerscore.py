@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from cli_tools import has_texts
 
-from nlgeval_lib import datasets, papers
+from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import Bleu, Rouge
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import judged_rows
+from reproduction import papers
+from reproduction.study import judged_rows
 
 TABLES = {"pearson": "table_25", "spearman": "table_26", "kendall": "table_04"}
 HOW = dict(coefs=("pearson", "spearman", "kendall-b"), ci=None, scale=100)

@@ -19,12 +19,13 @@ import pyarrow.parquet as parquet
 import pytest
 from pandas.testing import assert_frame_equal
 
+from judgecard import explorer, recorded_judges, recordings
 from nlgeval_lib import datasets, evaluators, files, meta, parsers
-from nlgeval_lib.datasets import numbers, recordings
-from nlgeval_lib.datasets.numbers import HashedText, TextNotHere, build
+from nlgeval_lib.datasets import numbers
+from nlgeval_lib.datasets.numbers import HashedText, TextNotHere
 from nlgeval_lib.evaluators import encoders, score_cache
-from nlgeval_lib.report import explorer
-from nlgeval_lib.study import catalogue, recorded_judges
+from reproduction import saved_numbers as build
+from reproduction.study import catalogue
 
 VARIANTS = [
     *[(name, {}) for name in build.SETS],

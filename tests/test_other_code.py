@@ -15,11 +15,11 @@ import pytest
 from runner_tools import PARAMETERS, Checkout
 
 from nlgeval_lib import files
-from nlgeval_lib.report import notebook, seal, verify
-from nlgeval_lib.report.notebook import other_code  # the fixture `here` replaces it
-from nlgeval_lib.runner import pool, session, stale
-from nlgeval_lib.runner.session import Progress
-from nlgeval_lib.study import catalogue
+from reproduction.report import notebook, seal, verify
+from reproduction.report.notebook import other_code  # the fixture `here` replaces it
+from reproduction.runner import pool, session, stale
+from reproduction.runner.session import Progress
+from reproduction.study import catalogue
 
 FIRST = "import math"
 LAST = "x = 1\n"

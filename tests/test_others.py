@@ -13,7 +13,7 @@ from cli_tools import cases, frame_hash, has_texts, numbers_hash
 
 from nlgeval_lib import datasets
 from nlgeval_lib.datasets import alttest, labelled, llmbar
-from nlgeval_lib.study import learned_rubric, others
+from reproduction.study import learned_rubric, others
 
 LABELLED = [name for name in datasets.NAMES if datasets.kind(name) == "labels"]
 

@@ -11,7 +11,7 @@ from cli_tools import jsonl
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import BartScore
 from nlgeval_lib.evaluators.stages import plan, run
-from nlgeval_lib.training.own_outputs import SAMPLING, least_likely, sampled
+from reproduction.training.own_outputs import SAMPLING, least_likely, sampled
 
 ROWS = pd.DataFrame(
     {

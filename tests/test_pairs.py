@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from judgecard import pair_judges, recordings
 from nlgeval_lib import datasets, meta
-from nlgeval_lib.datasets import pairs, recordings
-from nlgeval_lib.study import pair_judges
+from nlgeval_lib.datasets import pairs
 
 NAN = float("nan")
 PAIRED = [name for name in datasets.NAMES if datasets.kind(name) == "pairs"]

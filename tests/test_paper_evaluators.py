@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib import datasets, prompts
+from judgecard import recordings
+from nlgeval_lib import prompts
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
@@ -203,7 +204,7 @@ def test_structured_completions_carry_a_verdict_of_the_scale():
 def test_the_authors_decoder_agrees_with_their_published_scores(needs):
     """502 outputs of TIGERScore-7B."""
     needs("tigerscore_outputs")
-    outputs = datasets.recordings.load("tigerscore_outputs")
+    outputs = recordings.load("tigerscore_outputs")
     judge = TigerScore(decoder="authors")
     ours = np.array(
         [judge.parse(Completion("k", text)).value for text in outputs["text"]]

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from public_data import needs
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers import kinds, shuffling
+from reproduction import papers
+from reproduction.papers import kinds, shuffling
 from tools import assumed_trials
 
 CASES = Path(__file__).parent / "cases"

@@ -17,8 +17,8 @@ from cli_tools import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers.comparison import RESULT
+from reproduction import papers
+from reproduction.papers.comparison import RESULT
 
 FILES = [(paper, table) for paper in papers.PAPERS for table in papers.tables(paper)]
 WORDY = {"grade", "text"}  # statistics whose values are words

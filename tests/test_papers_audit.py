@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from public_data import show
 from scipy import stats
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers.auditing import (
+from reproduction import papers
+from reproduction.papers.auditing import (
     CONTRADICTS,
     HOLDS,
     ROUNDED,
@@ -31,11 +31,11 @@ from nlgeval_lib.papers.auditing import (
     Quantity,
     relations,
 )
-from nlgeval_lib.papers.auditing import attainable as can
-from nlgeval_lib.papers.auditing import cells as q
-from nlgeval_lib.papers.auditing import findings as check
-from nlgeval_lib.papers.auditing.cells import Tables
-from nlgeval_lib.report.output import public_data
+from reproduction.papers.auditing import attainable as can
+from reproduction.papers.auditing import cells as q
+from reproduction.papers.auditing import findings as check
+from reproduction.papers.auditing.cells import Tables
+from reproduction.report.output import public_data
 
 CASES = Path(__file__).parent / "cases"
 
@@ -379,7 +379,7 @@ def test_relations_are_read_strictly_and_written_out(monkeypatch, tmp_path):
         "hdeval", tables=["figure_03"]
     ).empty  # printed, but no relation
     monkeypatch.setattr(
-        sys.modules["nlgeval_lib.papers.auditing"], "folder", lambda: tmp_path
+        sys.modules["reproduction.papers.auditing"], "folder", lambda: tmp_path
     )
     (tmp_path / "hdeval").mkdir()
     for text, match in (
@@ -462,7 +462,7 @@ def test_what_a_relation_says_of_its_findings():
 def test_a_cell_that_is_gone_is_named(monkeypatch):
     frame = papers.load("hdeval", "table_09")
     frame.loc[frame["row"] == "Expert1-Expert2", ["printed", "value"]] = "-"
-    audits = sys.modules["nlgeval_lib.papers.auditing"]
+    audits = sys.modules["reproduction.papers.auditing"]
     monkeypatch.setattr(audits, "load", lambda paper, name: frame)
     with pytest.raises(
         ValueError,

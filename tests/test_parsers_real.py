@@ -12,8 +12,8 @@ import public_data
 import pytest
 from scipy import stats
 
+from judgecard import recordings
 from nlgeval_lib import datasets, meta, parsers
-from nlgeval_lib.datasets import recordings
 from nlgeval_lib.parsers import naive
 from nlgeval_lib.scoring import correlations
 

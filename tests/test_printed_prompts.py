@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib import papers, prompts
-from nlgeval_lib.prompts import printed
+from nlgeval_lib import prompts
+from reproduction import papers
+from reproduction import printed_prompts as printed
 
 WORDS = st.lists(st.sampled_from(["a", "b", "the", ".", "'", " "]), max_size=12)
 

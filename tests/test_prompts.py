@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib import papers, prompts
+from nlgeval_lib import prompts
 from nlgeval_lib.prompts import Template, of_text
+from reproduction import papers
 
 NASTY = [
     "{reference}",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from nlgeval_lib import files, papers
+from nlgeval_lib import files
 from nlgeval_lib.datasets import registry
-from nlgeval_lib.papers import gaps, published
+from reproduction import papers
+from reproduction.papers import gaps, published
 
 CELLS = [
     # paper, table, row, column, kind of reason

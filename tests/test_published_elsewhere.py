@@ -16,20 +16,15 @@ import notebook_cells
 import numpy as np
 import pytest
 
-from nlgeval_lib import datasets, files, papers
-from nlgeval_lib.datasets import (
-    feedback_bench,
-    fetch,
-    recordings,
-    registry,
-    safe_pickle,
-    summeval,
-)
-from nlgeval_lib.datasets.recordings import published_scores
+from judgecard import recordings
+from judgecard.recordings import published_scores
+from nlgeval_lib import datasets, files
+from nlgeval_lib.datasets import feedback_bench, fetch, registry, safe_pickle, summeval
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.papers import published
 from nlgeval_lib.scoring import ProgressBar
-from nlgeval_lib.study import EngineOptions, catalogue, judges, published_rows
+from reproduction import papers
+from reproduction.papers import published
+from reproduction.study import EngineOptions, catalogue, judges, published_rows
 
 PROMPT = (
     "###Task Description:\nJudge it.\n\n"

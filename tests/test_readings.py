@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import files
-from nlgeval_lib.report import Output, answers, fitting, tables
-from nlgeval_lib.study import catalogue
+from reproduction.report import Output, answers, comparisons, fitting
+from reproduction.study import catalogue
 
 ENTRIES = {entry.notebook: entry for entry in catalogue.load().outputs}
 LINES = answers.backing()
@@ -286,7 +286,7 @@ def test_no_table_of_a_page_is_wider_than_a_code_hosts_window(pages):
 def test_a_table_has_few_notes_and_each_is_said_of_a_cell(pages):
     for name, page in pages.items():
         notes = re.findall(r"^- ([⁰¹²³⁴-⁹]+) ", page, re.MULTILINE)
-        assert len(notes) <= tables.MOST_NOTES, name
+        assert len(notes) <= comparisons.MOST_NOTES, name
         above = page.partition("- Ours, with")[0]
         for note in notes:
             assert f"{note} " in above, f"{name}: no cell bears {note}"

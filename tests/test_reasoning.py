@@ -10,8 +10,8 @@ import public_data
 import pytest
 from cli_tools import cases
 
+from judgecard import recordings
 from nlgeval_lib import parsers
-from nlgeval_lib.datasets import recordings
 from nlgeval_lib.engines import Ask, Request, _server
 from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.engines.store import Store

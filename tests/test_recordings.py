@@ -13,13 +13,13 @@ import pytest
 from cli_tools import call, cases, frame_hash, has_texts, numbers_hash
 from scipy import stats
 
+from judgecard import recorded_store, recordings
 from nlgeval_lib import datasets
-from nlgeval_lib.datasets import UnknownName, recordings
+from nlgeval_lib.datasets import UnknownName
 from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.records import Sample
-from nlgeval_lib.study import recorded_store
 
 
 @pytest.mark.parametrize("name", recordings.NAMES)

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from nlgeval_lib import datasets, evaluators, papers
+from nlgeval_lib import datasets, evaluators
 from nlgeval_lib.evaluators import Bleu, Meteor, Rouge
 from nlgeval_lib.evaluators import metric as metrics_module
 from nlgeval_lib.records import Judgment, Status
+from reproduction import papers
 
 TARGET = "Please keep your shoes by the door."
 RESPONSE = "Visitors should keep wet boots out here."

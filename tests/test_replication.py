@@ -11,8 +11,8 @@ from scipy import stats
 
 from nlgeval_lib import files
 from nlgeval_lib.engines import census
-from nlgeval_lib.study import catalogue, judge_scores, replication, saved_judges
 from notebooks.meta import replicated_arms
+from reproduction.study import catalogue, judge_scores, replication, saved_judges
 
 SMALL = "smollm2-135m-instruct"
 SMALL_LABEL = "SmolLM2-135M"
@@ -199,7 +199,7 @@ def test_saved_scores_are_what_the_completions_say(
 ) -> None:
     """The committed completions, read again by today's parsers."""
     from nlgeval_lib.engines.store import Store
-    from nlgeval_lib.report import shared_run
+    from reproduction.report import shared_run
 
     needs(catalogue.load().question(output, name).judge.data)
     path = files.located(f"data/completions/{JUDGE}.zip")

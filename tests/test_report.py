@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner_tools import Checkout
 
-from nlgeval_lib import files, papers, report
-from nlgeval_lib.report import saving, scoreboard, tables
-from nlgeval_lib.study import catalogue
-from nlgeval_lib.study.catalogue import CatalogueError
+from nlgeval_lib import files, tables
+from reproduction import papers, report
+from reproduction.report import comparisons, saving, scoreboard
+from reproduction.study import catalogue
+from reproduction.study.catalogue import CatalogueError
 
 
 @pytest.fixture
@@ -548,15 +549,16 @@ def cells(here, *values, **more) -> pd.DataFrame:
 def test_everything_is_escaped(here):
     frame = cells(here, 0.5, signature=EVIL)
     shown = [
-        tables.comparison(frame, EVIL, [EVIL], layout) for layout in ("wide", "long")
-    ] + [report.show(pd.DataFrame({EVIL: [EVIL]}), EVIL, notes=[EVIL])]
+        comparisons.comparison(frame, EVIL, [EVIL], layout)
+        for layout in ("wide", "long")
+    ] + [tables.show(pd.DataFrame({EVIL: [EVIL]}), EVIL, notes=[EVIL])]
     for table in shown:
         assert "<script" not in table.html and "&lt;script&gt;" in table.html
         assert EVIL in table.text
 
 
 def test_a_comparison_shows_verdicts_and_reasons_in_either_layout(here):
-    table = tables.comparison(cells(here, 0.5), "First")
+    table = comparisons.comparison(cells(here, 0.5), "First")
     assert 'class="equal"' in table.html and 'class="missing"' in table.html
     assert re.search(r"BLEU\s+0\.50\s=", table.text)
     empty = table.text.index("1 printed row of which no score was computed")
@@ -564,13 +566,18 @@ def test_a_comparison_shows_verdicts_and_reasons_in_either_layout(here):
     assert f"1 cell: {EVIL}" in table.details
     assert repr(table) == table.text and table._repr_html_() == table.html
     frame = cells(here, 0.5, 0.2)
-    assert "printed row of which" not in tables.comparison(frame).text
-    assert "printed" in tables.comparison(frame, layout="long").text.splitlines()[0]
-    assert tables.comparison(frame).text == tables.comparison(frame, layout="wide").text
+    assert "printed row of which" not in comparisons.comparison(frame).text
+    assert (
+        "printed" in comparisons.comparison(frame, layout="long").text.splitlines()[0]
+    )
+    assert (
+        comparisons.comparison(frame).text
+        == comparisons.comparison(frame, layout="wide").text
+    )
     with pytest.raises(ValueError, match="layout 'tall'"):
-        tables.comparison(frame, layout="tall")
+        comparisons.comparison(frame, layout="tall")
     with pytest.raises(ValueError, match="no cell to show"):
-        tables.comparison(frame.iloc[:0])
+        comparisons.comparison(frame.iloc[:0])
 
 
 @pytest.mark.parametrize(
@@ -587,11 +594,11 @@ def test_a_comparison_shows_verdicts_and_reasons_in_either_layout(here):
 def test_each_count_and_size_of_difference_has_its_shade_and_its_sign(
     here, value, route, kind, mark
 ):
-    table = tables.comparison(cells(here, value, route=route))
+    table = comparisons.comparison(cells(here, value, route=route))
     assert f'class="{kind}"' in table.html and f"{value:.2f}{mark}\n" in table.text
     assert f"td.{kind}{{" in tables.STYLE
     if mark[0] == "\u00a0":
-        assert f"{mark[1]} {tables.MARKS[mark[1]]}" in table.notes[0]
+        assert f"{mark[1]} {comparisons.MARKS[mark[1]]}" in table.notes[0]
 
 
 def test_nested_labels_and_bare_decimals(here):
@@ -609,7 +616,7 @@ def test_nested_labels_and_bare_decimals(here):
     frame = papers.compare(
         "hdeval", "table_01", printed[["row", "column", "statistic"]].assign(value=0.5)
     )
-    shown = tables.comparison(frame)
+    shown = comparisons.comparison(frame)
     assert (
         shown.html.count("<thead><tr>") == 1 and shown.html.count('colspan="4">X<') == 1
     )

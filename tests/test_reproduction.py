@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from nlgeval_lib import papers
-from nlgeval_lib.papers import agreement
-from nlgeval_lib.report import reproduction, scoreboard
+from reproduction import papers
+from reproduction.papers import agreement
+from reproduction.report import reproduction, scoreboard
 
 
 @given(st.floats(0.01, 100), st.floats(0.01, 100))

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import files, papers
+from nlgeval_lib import files
 from nlgeval_lib.scoring import named
-from nlgeval_lib.study import catalogue
+from reproduction import papers
+from reproduction.study import catalogue
 
 RESPONSE = re.compile(
     r"###Response to evaluate:\n(.*?)\n\n?###(?:Reference|Score Rubrics)", re.DOTALL

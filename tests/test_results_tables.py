@@ -11,8 +11,8 @@ import pandas as pd
 import public_data
 import pytest
 
-from nlgeval_lib import papers
-from nlgeval_lib.datasets.recordings import tigerscore_outputs
+from judgecard.recordings import tigerscore_outputs
+from reproduction import papers
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -19,11 +19,11 @@ from cli_tools import cases
 from runner_tools import SAVES, Checkout, Here
 
 from nlgeval_lib import files
-from nlgeval_lib.report import notebook
-from nlgeval_lib.runner import session, stale
-from nlgeval_lib.runner.session import Progress
-from nlgeval_lib.runner.stale import Options
-from nlgeval_lib.study import catalogue
+from reproduction.report import notebook
+from reproduction.runner import session, stale
+from reproduction.runner.session import Progress
+from reproduction.runner.stale import Options
+from reproduction.study import catalogue
 
 
 def run(*ids: str, **options) -> tuple[session.Outcome, str]:
@@ -196,7 +196,7 @@ def library(here, monkeypatch) -> Path:
         for name, kind in LIBRARY.items()
         if kind in ("whole", "loaded") and name.endswith(".py")
     ]
-    monkeypatch.setattr("nlgeval_lib.used_code.modules", lambda: loaded)
+    monkeypatch.setattr("reproduction.used_code.modules", lambda: loaded)
     here.output("one")
     here.output("reads", "x = 1", more="saves = false\ncovers = []")
     return folder

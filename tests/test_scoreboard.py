@@ -11,13 +11,13 @@ import re
 import pandas as pd
 import pytest
 
-from nlgeval_lib import report
-from nlgeval_lib.papers.counting import UNTOLD
-from nlgeval_lib.report import scoreboard
-from nlgeval_lib.runner import session
-from nlgeval_lib.runner.session import Progress
-from nlgeval_lib.runner.stale import Options
-from nlgeval_lib.study import catalogue
+from reproduction import report
+from reproduction.papers.counting import UNTOLD
+from reproduction.report import scoreboard
+from reproduction.runner import session
+from reproduction.runner.session import Progress
+from reproduction.runner.stale import Options
+from reproduction.study import catalogue
 
 
 def save(
@@ -332,7 +332,7 @@ def run(mode: str = "full") -> session.Outcome:
     )
 
 
-BUILD = "from nlgeval_lib.report import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
+BUILD = "from reproduction.report import scoreboard\nscoreboard.save(scoreboard.build(mode), mode)"
 
 
 def test_the_day_is_that_of_the_values_and_quick_mode_is_kept_apart(here):

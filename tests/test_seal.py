@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from nlgeval_lib import files
 from nlgeval_lib.cli import app
-from nlgeval_lib.report import seal, verify
+from reproduction.report import seal, verify
 
 ROOT = Path(__file__).parents[1]
 CASES = [
@@ -157,7 +157,7 @@ def test_what_people_changed_is_taken_in_at_once_and_nothing_else(
     assert seal.adopt(["README.md"]) == ["README.md#numbers"]
     assert seal.adopt(["data/further.csv", "data/further.csv"]) == ["data/further.csv"]
     adopted = seal.adopt([seal.ALL])
-    assert {"nlgeval_lib/card/rules.csv", "notebooks/catalogue.toml"} <= {*adopted}
+    assert {"judgecard/rules.csv", "notebooks/catalogue.toml"} <= {*adopted}
     assert {*changed} - {*adopted} == {
         "README.md#numbers",
         "data/further.csv",

@@ -11,11 +11,11 @@ import pytest
 from cli_tools import KEY
 from runner_tools import Checkout
 
-from nlgeval_lib import study
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.report import shared_run, verify
-from nlgeval_lib.runner import stale
-from nlgeval_lib.study import judges
+from reproduction import study
+from reproduction.report import shared_run, verify
+from reproduction.runner import stale
+from reproduction.study import judges
 
 MODEL = "some/judge-7b"
 SETTINGS = """
@@ -30,7 +30,7 @@ model = "{model}"
 settings = ["task=summary", "low=1", "high=5"]
 """
 NOTEBOOK = """
-from nlgeval_lib import report, study
+from reproduction import report, study
 import pandas as pd
 out = report.Output("one", mode=mode, parameters=dict(seed=seed))
 scores = study.judge_scores("one", "terse", mode=mode)

@@ -18,11 +18,12 @@ import pytest
 from cli_tools import call
 from runner_tools import Checkout, document
 
-from nlgeval_lib import datasets
+from judgecard import explorer, recordings, web
+from nlgeval_lib import datasets, tables
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators.geval import GEval
-from nlgeval_lib.report import explorer, pages, tables, web
-from nlgeval_lib.study import catalogue
+from reproduction.report import pages
+from reproduction.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -334,7 +335,7 @@ def test_disagreement_is_a_difference_of_ranks_within_an_aspect(judged):
 def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
     whole = list(explorer.recorded("tigerscore_outputs"))
     frame = pd.concat(one.frame for one in whole)
-    values = datasets.recordings.load("tigerscore_outputs")["value"]
+    values = recordings.load("tigerscore_outputs")["value"]
     titles = [
         f"tigerscore_outputs: TIGERScore-7B, {form}"
         for form in ("prompt+output", "output")

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import datasets, papers
-from nlgeval_lib.papers import shuffling
-from nlgeval_lib.papers.comparison import APART, EQUAL, SPREAD
-from nlgeval_lib.study import judged_rows
-from nlgeval_lib.study.scores import JudgeScores
+from nlgeval_lib import datasets
+from reproduction import papers
+from reproduction.papers import shuffling
+from reproduction.papers.comparison import APART, EQUAL, SPREAD
+from reproduction.study import judged_rows
+from reproduction.study.scores import JudgeScores
 
 ITEMS = 300
 DRAWS = 3
@@ -178,7 +179,7 @@ def test_a_judges_draws_reach_the_cell(monkeypatch):
         "one": JudgeScores(True, frame=frame.assign(details=[{}] * len(frame))),
     }
     monkeypatch.setattr(
-        "nlgeval_lib.study.judged_rows.judge_scores",
+        "reproduction.study.judged_rows.judge_scores",
         lambda output, name, **_: given[name],
     )
     names = {"Judge": "several", "Once": "one"}

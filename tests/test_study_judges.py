@@ -14,13 +14,14 @@ import pytest
 from cli_tools import cases
 from runner_tools import Checkout
 
-from nlgeval_lib import datasets, files, study
+from nlgeval_lib import datasets, files
 from nlgeval_lib.engines import Failure, Sampling, ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.records import Completion
-from nlgeval_lib.runner import stale
 from nlgeval_lib.scoring import EngineChoice, ProgressBar
-from nlgeval_lib.study import catalogue, judges
+from reproduction import study
+from reproduction.runner import stale
+from reproduction.study import catalogue, judges
 
 MODEL = "some/judge-7b"
 ENTRY = f"""

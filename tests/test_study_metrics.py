@@ -12,11 +12,12 @@ import pytest
 import tiny_model
 from runner_tools import Checkout
 
-from nlgeval_lib import datasets, papers
+from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import BartScore, Rouge, encoders
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import catalogue, judged_rows, metrics
-from nlgeval_lib.study.scores import JudgeScores
+from reproduction import papers
+from reproduction.study import catalogue, judged_rows, metrics
+from reproduction.study.scores import JudgeScores
 
 MODEL = "some/bart"
 ENTRY = f"""

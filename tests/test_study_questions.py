@@ -15,10 +15,10 @@ import pytest
 
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.papers import gaps
-from nlgeval_lib.report import scoreboard
 from nlgeval_lib.scoring import ProgressBar
-from nlgeval_lib.study import EngineOptions, catalogue, judges, question_rows
+from reproduction.papers import gaps
+from reproduction.report import scoreboard
+from reproduction.study import EngineOptions, catalogue, judges, question_rows
 
 LISTED = catalogue.load()
 ROOT = Path(__file__).parent.parent

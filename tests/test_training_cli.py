@@ -9,10 +9,10 @@ import pytest
 from cli_tools import jsonl, refused
 
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.training.feedback_collection import FeedbackCollection, seed_rubrics
-from nlgeval_lib.training.metricinstruct import MetricInstruct
-from nlgeval_lib.training.pipeline import load
 from notebooks.meta import scripted_teachers as scripted
+from reproduction.training.feedback_collection import FeedbackCollection, seed_rubrics
+from reproduction.training.metricinstruct import MetricInstruct
+from reproduction.training.pipeline import load
 
 SMALL = ("rounds=1", "per_round=3", "instructions=2", "use_seeds=false")
 

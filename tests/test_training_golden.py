@@ -17,13 +17,13 @@ import pandas as pd
 import pytest
 import tiny_model
 
-from nlgeval_lib.training import finetune
-from nlgeval_lib.training.feedback_collection import FeedbackCollection
-from nlgeval_lib.training.metricinstruct import MetricInstruct
+from mini_judge import recipe, studies, tokens
+from mini_judge.prompts import Example, make_example
+from mini_judge.records import make_item
 from notebooks.meta import scripted_teachers
-from tools.mini_judge import recipe, studies, tokens
-from tools.mini_judge.prompts import Example, make_example
-from tools.mini_judge.records import make_item
+from reproduction.training import finetune
+from reproduction.training.feedback_collection import FeedbackCollection
+from reproduction.training.metricinstruct import MetricInstruct
 
 # settings of the pipeline, each so manyth row with a slip -> the files of the set:
 # train, removed, report.json and .md

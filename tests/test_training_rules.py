@@ -15,10 +15,10 @@ from rouge_score import rouge_scorer
 
 from nlgeval_lib.parsers.errors import ErrorItem, error_analysis
 from nlgeval_lib.records import Completion
-from nlgeval_lib.training import feedback_collection as pieces
-from nlgeval_lib.training import finetune
-from nlgeval_lib.training import metricinstruct as rules
-from nlgeval_lib.training.feedback_collection import (
+from reproduction.training import feedback_collection as pieces
+from reproduction.training import finetune
+from reproduction.training import metricinstruct as rules
+from reproduction.training.feedback_collection import (
     FeedbackCollection,
     Graded,
     Problem,
@@ -26,13 +26,13 @@ from nlgeval_lib.training.feedback_collection import (
     brainstorms,
     seed_rubrics,
 )
-from nlgeval_lib.training.metricinstruct import (
+from reproduction.training.metricinstruct import (
     Candidate,
     analysis,
     read_analysis,
     read_spoiled,
 )
-from nlgeval_lib.training.pipeline import Rule, no_text
+from reproduction.training.pipeline import Rule, no_text
 
 ERROR = ErrorItem(
     "red bus", "Fluency", "A bus cannot sing; write 'bell'.", "Major", 4.0

@@ -18,11 +18,11 @@ from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.parsers.errors import error_analysis
 from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Sample
-from nlgeval_lib.training import pipeline
-from nlgeval_lib.training.feedback_collection import FeedbackCollection
-from nlgeval_lib.training.metricinstruct import MetricInstruct, located
-from nlgeval_lib.training.pipeline import Filters, TrainingSet, load
 from notebooks.meta import scripted_teachers as scripted
+from reproduction.training import pipeline
+from reproduction.training.feedback_collection import FeedbackCollection
+from reproduction.training.metricinstruct import MetricInstruct, located
+from reproduction.training.pipeline import Filters, TrainingSet, load
 
 REAL = scripted.mini_inputs(60)
 PLAIN = scripted.mini_inputs(systems=["clean"]).head(30)

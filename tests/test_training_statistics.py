@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
 from nlgeval_lib import datasets
-from nlgeval_lib.training import statistics as stats
+from reproduction.training import statistics as stats
 
 TEXTS = ["The tea was hot, the tea was sweet.", "A tea is hot", "", "tea"]
 SMALL = st.lists(st.text(alphabet="ab ", max_size=12), max_size=5)

@@ -15,10 +15,10 @@ from hostile_server import HostileServer
 from nlgeval_lib import engines
 from nlgeval_lib.engines import OpenAIEngine, Request, Sampling, _server
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.report import answers
 from nlgeval_lib.scoring.provenance import record_of
-from nlgeval_lib.study import catalogue, identity
-from nlgeval_lib.study.catalogue import Judge
+from reproduction.report import answers
+from reproduction.study import catalogue, identity
+from reproduction.study.catalogue import Judge
 
 GREEDY = Sampling(max_tokens=9)
 
@@ -258,8 +258,9 @@ def test_the_name_in_each_answer_is_kept_with_it(named_models, served, tmp_path)
 
 PAPERS = "org/judge-7b"  # the model of the printed row
 TABLE = """
-from nlgeval_lib import datasets, report
-from nlgeval_lib.study import judged_rows
+from nlgeval_lib import datasets
+from reproduction import report
+from reproduction.study import judged_rows
 import numpy as np, pandas as pd
 items = datasets.items(datasets.load("mini"))
 out = report.Output("one", mode=mode, parameters=dict(seed=seed))

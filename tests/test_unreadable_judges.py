@@ -14,7 +14,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.scoring import ProgressBar
 from nlgeval_lib.scoring.cells import InputError
-from nlgeval_lib.study import catalogue, judges, question_rows
+from reproduction.study import catalogue, judges, question_rows
 from tools import rehearsal
 
 LISTED = catalogue.load()

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from nlgeval_lib import used_code
+from reproduction import used_code
 
 WATCHED = """
 import json, sys
-from nlgeval_lib import used_code
+from reproduction import used_code
 used_code.watch()
 {work}
 print(json.dumps(used_code.modules()))
@@ -31,7 +31,7 @@ CASES = [
         {"papers/numbers.py"},
     ),
     (  # a constant that code names which ran
-        "from nlgeval_lib.papers.numbers import parse\nparse('.5')",
+        "from reproduction.papers.numbers import parse\nparse('.5')",
         {"papers/numbers.py"},
         set(),
     ),
@@ -41,7 +41,7 @@ CASES = [
         {"datasets/registry.py"},
     ),
     (  # what runs to show something
-        "from nlgeval_lib.papers import numbers\n"
+        "from reproduction.papers import numbers\n"
         "with used_code.unseen():\n    numbers.parse('.5')",
         set(),
         {"papers/numbers.py"},
@@ -49,7 +49,8 @@ CASES = [
 ]
 COMPARED = """
 import pandas as pd
-from nlgeval_lib import datasets, papers
+from nlgeval_lib import datasets
+from reproduction import papers
 from nlgeval_lib.scoring import correlations
 
 frame = datasets.of_numbers("summeval")
@@ -62,13 +63,13 @@ print(table.drop(columns="replicates").to_csv(), len(cells))
 """
 ALL_LOADED = """
 import json
-from nlgeval_lib import used_code
+from reproduction import used_code
 print(json.dumps(used_code.modules()))
 """
 # Every function of a module that nothing is said to hang on fails when it runs.
 HOLLOW = """
 import ast, json, sys
-from nlgeval_lib import used_code
+from reproduction import used_code
 used = json.loads(sys.argv[1])
 
 class Loader(used_code._Loader):

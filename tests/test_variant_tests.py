@@ -11,9 +11,11 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import RidgeCV
 
-from nlgeval_lib import datasets, meta, study
-from nlgeval_lib.report import tested
-from nlgeval_lib.study import aspect_scores, variant_tests
+from judgecard import recordings
+from nlgeval_lib import datasets, meta
+from reproduction import study
+from reproduction.report import tested
+from reproduction.study import aspect_scores, variant_tests
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +211,7 @@ def test_recorded_scores_are_means_of_the_draws_between_0_and_1(chats, spoken, n
     assert all(
         np.nanmin(values) >= 0 and np.nanmax(values) <= 1 for values in spoken.values()
     )
-    raw = datasets.recordings.load(
+    raw = recordings.load(
         "acloserlook", aspects=("groundedness",), prompt_forms=("analyze_rate",)
     )
     first = chats.iloc[0]

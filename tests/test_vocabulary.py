@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nlgeval_lib.figures import charts
-from nlgeval_lib.papers.counting import WORDS
-from nlgeval_lib.report import sentences
+from reproduction.papers.counting import WORDS
+from reproduction.report import charts, sentences
 
 ROOT = Path(__file__).parents[1]
 # Other words that were used for these kinds of number.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgeval_lib.report import explorer, web
+from judgecard import explorer, web
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
 

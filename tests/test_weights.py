@@ -19,8 +19,8 @@ from cli_tools import call
 from nlgeval_lib import engines, files, weights
 from nlgeval_lib.datasets.registry import ChecksumError, DataUnavailable, UnknownName
 from nlgeval_lib.engines import models
-from nlgeval_lib.study import identity
 from nlgeval_lib.weights import fetch
+from reproduction.study import identity
 
 NAME = "tiny-encoder"
 WEIGHTS = bytes(range(256)) * 40

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgeval_lib.papers import PAPERS, parse, witnesses
+from reproduction.papers import PAPERS, parse, witnesses
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (ROOT.parent / "shared" / "papers", ROOT.parents[1] / "shared" / "papers")

@@ -17,11 +17,12 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import files, papers
+from nlgeval_lib import files
 from nlgeval_lib.evaluators import Bleu, Meteor, Rouge
 from nlgeval_lib.scoring import correlations
-from nlgeval_lib.study import criteria_scores, judged_rows
-from nlgeval_lib.study.judged_rows import Part
+from reproduction import papers
+from reproduction.study import criteria_scores, judged_rows
+from reproduction.study.judged_rows import Part
 
 # an alternative's name, and our cells of some printed tables
 Alternative = tuple[str, Mapping[str, pd.DataFrame]]

@@ -15,9 +15,9 @@ import os
 import sys
 
 from nlgeval_lib import files
-from nlgeval_lib.report import durations
-from nlgeval_lib.runner import stale
-from nlgeval_lib.study import catalogue
+from reproduction.report import durations
+from reproduction.runner import stale
+from reproduction.study import catalogue
 
 # the table's times are of so many cores
 CORES = 2

@@ -1,4 +1,4 @@
-"""How often do the intervals of `meta.estimate` and `meta.pass_rates` hold the truth,
+"""How often do the intervals of `estimate` and `meta.pass_rates` hold the truth,
 and what is the judge worth, in worlds whose truth is known? The long run.
 
     python -m tools.estimate_coverage [--sims 1000] [--seed 0]
@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from judgecard import recorded_judges
+from judgecard.estimates import Estimates, estimate
 from nlgeval_lib import datasets, meta
-from nlgeval_lib.study import recorded_judges
 
 # how many systems a world by a law has
 SYSTEMS = 5
@@ -258,7 +259,7 @@ def measure(
     sims: how many data sets are drawn.
     seed: of the truth of a world by a law; the next one is of the simulations.
     Returns: by title, shares from 0 to 1 and worths; of a world with topics also the
-        coverage where `meta.estimate` knows them.
+        coverage where `estimate` knows them.
     """
     world = WORLDS[name]
     truth = _truth(world, seed)
@@ -267,11 +268,11 @@ def measure(
     for _ in range(sims):
         scores, ratings = world.draw(inputs, rng)
         known_ratings = labelled(ratings, by, labels, rng)
-        estimates = meta.estimate(scores, known_ratings)
+        estimates = estimate(scores, known_ratings)
         row = dict(_coverage(estimates, scores, truth))
         if isinstance(world, World) and world.topics:
             topics = world.topics_of(inputs)
-            estimates = meta.estimate(scores, known_ratings, input_groups=topics)
+            estimates = estimate(scores, known_ratings, input_groups=topics)
             grouped = dict(_coverage(estimates, scores, truth))
             row["means by topic"] = grouped["means"]
             row["differences by topic"] = grouped["differences"]
@@ -300,7 +301,7 @@ def _truth(world: World | OfData, seed: int) -> Scores:
 
 
 def _coverage(
-    estimates: meta.Estimates,
+    estimates: Estimates,
     scores: Scores,
     truth: Scores,
 ) -> Iterator[tuple[str, float]]:

@@ -163,7 +163,7 @@ def measure(model: str, prompts: int) -> dict[str, Any]:
 
     model: its name on the hub, or a folder.
     prompts: how many it answers; no two are the same.
-    Returns: the rate as `nlgeval_lib.study.gpu_rate` keeps it; `billions` is that of
+    Returns: the rate as `reproduction.study.gpu_rate` keeps it; `billions` is that of
         the default judge. Prompts are read in the seconds in which others are written,
         so both rates are of the same time.
     """
@@ -213,7 +213,7 @@ def main() -> int:
     if arguments.before:
         return 0
     sys.path.insert(0, str(ROOT))
-    from nlgeval_lib.study import gpu_rate
+    from reproduction.study import gpu_rate
 
     rate = measure(arguments.model, arguments.prompts)
     path = gpu_rate.write(rate)

@@ -18,11 +18,11 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, weights
-from nlgeval_lib.report import shared_run
 from nlgeval_lib.scoring import named
-from nlgeval_lib.study import catalogue, saved_judges
-from nlgeval_lib.study.questions import judge_scores
-from nlgeval_lib.study.scores import JudgeScores
+from reproduction.report import shared_run
+from reproduction.study import catalogue, saved_judges
+from reproduction.study.questions import judge_scores
+from reproduction.study.scores import JudgeScores
 
 # Further ways to read the same completions, by evaluator: one setting each.
 READINGS = {"prometheus": (("verbalizer=yes",), ("verbalizer=brackets",))}

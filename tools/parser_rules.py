@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from judgecard import recordings
 from nlgeval_lib import datasets
 from nlgeval_lib.parsers import candidates, ratings, tables
 
@@ -49,7 +50,7 @@ def texts(recorded: int) -> list[Text]:
         return to_read
     available, _ = datasets.available("llm_summeval")
     if available:
-        frame = datasets.recordings.load("llm_summeval")
+        frame = recordings.load("llm_summeval")
         for text in frame["text"].unique()[-recorded:]:
             to_read.append(Text(text, 1.0, 5.0))
     return to_read

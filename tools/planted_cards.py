@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from nlgeval_lib import card
+import judgecard as card
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
 from tools import planted

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.prompts import printed
+from reproduction import printed_prompts as printed
 
 
 def main(arguments: list[str]) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import card, files
-from nlgeval_lib.report import seal
+import judgecard as card
+from nlgeval_lib import files
+from reproduction.report import seal
 
 # significant digits of a number: two machines give the same file
 DIGITS = 6

@@ -40,7 +40,7 @@ import pandas as pd
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines import Request, ScriptedEngine
-    from nlgeval_lib.study.catalogue import Judge, Metric
+    from reproduction.study.catalogue import Judge, Metric
 
 ROOT = Path(__file__).resolve().parent.parent
 # the rows of printed tables with cells that stay empty, and why
@@ -134,7 +134,7 @@ def fill(store: Path) -> None:
     """
     from nlgeval_lib.datasets import DataError
     from nlgeval_lib.scoring import ProgressBar
-    from nlgeval_lib.study import catalogue, judges
+    from reproduction.study import catalogue, judges
 
     options = judges.EngineOptions("vllm", store=store, mode="quick")
     for question in catalogue.load().questions:
@@ -176,7 +176,7 @@ def measure(folder: Path) -> None:
 
     folder: where the models are made.
     """
-    from nlgeval_lib.study import catalogue, metrics
+    from reproduction.study import catalogue, metrics
 
     sys.path.append(str(ROOT / "tests"))
     _stand_in_splitter(folder / "nltk")
@@ -216,7 +216,7 @@ def _stand_in_models(folder: Path, listed: Iterable[Metric]) -> None:
     from tokenizers.processors import TemplateProcessing
 
     from nlgeval_lib import datasets
-    from nlgeval_lib.study import metrics
+    from reproduction.study import metrics
 
     sources = datasets.load("summeval")["source"].unique()
     words = tiny_model.tokenizer(sources, 4000)
@@ -369,7 +369,7 @@ def _run_notebooks(jobs: str) -> int:
 
     jobs: how many side by side.
     """
-    from nlgeval_lib.study import catalogue
+    from reproduction.study import catalogue
 
     command = [sys.executable, "-m", "nlgeval_lib.cli", "run"]
     for output in catalogue.load().outputs:

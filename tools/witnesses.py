@@ -29,9 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nlgeval_lib import files
-from nlgeval_lib.papers import witnesses
-from nlgeval_lib.papers.numbers import is_blank, parse
-from nlgeval_lib.papers.printed_tables import KEY, PAPERS, folder
+from reproduction.papers import witnesses
+from reproduction.papers.numbers import is_blank, parse
+from reproduction.papers.printed_tables import KEY, PAPERS, folder
 
 # what a cell is known by: table, row, column, statistic
 Key = tuple[str, ...]

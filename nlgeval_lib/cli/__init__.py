@@ -1,6 +1,7 @@
 """The command `nlgeval`.
 
-Each module of this package adds its subcommands to `app`, in the order of `MODULES`.
+The modules of `houses.COMMANDS` add their subcommands to `app`, in that order; where the
+reproduction is not here, its commands are not.
 
 A module must import fast: what a subcommand needs is imported when it runs.
 """
@@ -19,27 +20,14 @@ from typing import Annotated, Any
 
 import typer
 
-from nlgeval_lib import STOPPED
+from nlgeval_lib import STOPPED, houses
 from nlgeval_lib.cli._options import app, option
 from nlgeval_lib.files import printable
 from nlgeval_lib.names import extra
 
-MODULES = (
-    "run",
-    "new_ablation",
-    "data",
-    "score",
-    "meta",
-    "card",
-    "estimate",
-    "parse",
-    "completions",
-    "training",
-    "store",
-    "numbers",
-)
-for _name in MODULES:
-    importlib.import_module(f"{__name__}.{_name}")
+for _name in houses.COMMANDS:
+    if houses.is_here(_name):
+        importlib.import_module(_name)
 
 
 def _show_version(asked: bool) -> None:

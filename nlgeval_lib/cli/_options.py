@@ -152,15 +152,11 @@ class Planning(Asking):
 
         Raises: InputError.
         """
-        from nlgeval_lib.study import completions
+        from nlgeval_lib.scoring import planning
 
         typer.echo(f"{subject}{engine.signature()}")
-        planned = completions.plan(stages, engine, store)
-        echo(
-            completions.in_words(
-                planned, self.rate, prices(self.price), self.new_tokens
-            )
-        )
+        planned = planning.plan(stages, engine, store)
+        echo(planning.in_words(planned, self.rate, prices(self.price), self.new_tokens))
 
 
 class Scoring(Planning):
@@ -353,7 +349,7 @@ def summary(documented: Any) -> str:
 
 def echo(parts: Iterable[str | pd.DataFrame]) -> None:
     """Lines and tables, printed."""
-    from nlgeval_lib.report import show
+    from nlgeval_lib.tables import show
 
     for part in parts:
         if isinstance(part, str):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli._options import SOME_MISSING, Several, StoreFolder, app, option
+from nlgeval_lib.cli._options import SOME_MISSING, StoreFolder, app, option
 
 group = typer.Typer(
     help="""Check, export, join or thin out a store of completions.
@@ -51,70 +50,19 @@ def verify(store: StoreFolder = "") -> None:
 @group.command()
 def export(
     file: Annotated[str, typer.Argument(help="The file to write.")],
-    output: Annotated[
-        Several,
-        option(
-            metavar="ID",
-            help="What this output of the catalogue used, with its result and a "
-            "manifest: a zip file. Several outputs: name each.",
-        ),
-    ] = None,
-    model: Annotated[
-        str,
-        option(
-            "--model",
-            "-m",
-            help='With --output: the model that was asked in its place, or "mini".',
-        ),
-    ] = "",
     store: StoreFolder = "",
 ) -> None:
-    """Write every whole record to a JSON Lines file, or what outputs used to a file
-    that others replay.
+    """Write every whole record to a JSON Lines file.
 
     \b
     Examples:
       nlgeval store export all.jsonl
-      nlgeval store export table.zip --output coascore_table_02
     """
     from nlgeval_lib.scoring import named, score_files
 
     completions = named.store(store)
     score_files.check_output(file, str(completions.path))
-    if not output:
-        typer.echo(f"{completions.export(file):,} records")
-        return
-    from nlgeval_lib.report import shared_run
-
-    manifest = shared_run.export(output, Path(file), completions.folder, model)
-    for judged in manifest["judges"]:
-        typer.echo(f"{judged['judge']}: {judged['model']}@{judged['revision']}")
-    for reason in manifest["lacking"]:
-        typer.echo(f"not in it: {reason}")
-    results = len(manifest["files"]) - 1
-    typer.echo(f"{manifest['completions']:,} completions, {results} files of results")
-
-
-@group.command("import")
-def import_(
-    sources: Annotated[
-        list[str], typer.Argument(help="Files of `nlgeval store export --output`.")
-    ],
-    store: StoreFolder = "",
-) -> None:
-    """Take over what somebody shared of a table's judge, after every part was held
-    against its hash; then `nlgeval run` replays the table.
-
-    Files in data/completions are taken in by `nlgeval run` itself.
-    """
-    from nlgeval_lib.report import shared_run
-    from nlgeval_lib.scoring import named
-
-    completions = named.store(store)
-    for source in sources:
-        added = shared_run.take_in(Path(source), completions)
-        outputs = " ".join(shared_run.manifest_of(Path(source))["outputs"])
-        typer.echo(f"{source}: {added:,} new records; to replay: nlgeval run {outputs}")
+    typer.echo(f"{completions.export(file):,} records")
 
 
 @group.command()

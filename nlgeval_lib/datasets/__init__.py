@@ -6,9 +6,10 @@
 A name leads to the module that reads the set (`datasets.csv` says which), that module
 asks `fetch` for its files, and `fetch` gives a file only where its checksum is the one
 of `registry`. The loader of `module` says what its sets hold. Beside them are:
-`frame`, the long frame and how it is built; `pairs`, the frame of pairs; `recordings`,
-what other people's judges said of these sets; `numbers`, ratings and scores without
-any text, for machines that have no files; `families`, what is no independent evidence.
+`frame`, the long frame and how it is built; `pairs`, the frame of pairs; `numbers`,
+ratings and scores without any text, for machines that have no files; `families`, what
+is no independent evidence. What other houses have files for (`houses.sources`), such as
+recordings of judges, is fetched by its name as a data set is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files as places
+from nlgeval_lib import houses
 from nlgeval_lib.datasets import frame, registry
 from nlgeval_lib.datasets.frame import Spec, first_inputs, items, quick
 from nlgeval_lib.datasets.registry import (
@@ -51,7 +53,6 @@ _MODULES = {
     "fetch": (),
     "numbers": (),
     "pairs": (),
-    "recordings": (),
     "unreachable": (),
 }
 
@@ -179,13 +180,27 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
 
 
 def groups() -> tuple[str, ...]:
-    """The names that are fetched by default: data sets, then recordings.
+    """The names that are fetched by default: data sets, then what other houses need.
 
     `files` and `available` know those of OPTIONAL, too.
     """
-    from nlgeval_lib.datasets import recordings
+    further = [name for source in houses.sources() for name in source.NAMES]
+    return (*NAMES, *further)
 
-    return (*NAMES, *recordings.NAMES)
+
+def _about(name: str) -> Any:
+    """What is known of a data set, or of what another house needs.
+
+    Raises: UnknownName with the nearest names.
+    """
+    every = [*NAMES, *OPTIONAL]
+    for source in houses.sources():
+        if source.has(name):
+            return source.spec(name)
+        every += [*source.NAMES, *source.OPTIONAL]
+    if not has(name):
+        raise registry.unknown(name, every, "data set or recording")
+    return spec(name)
 
 
 def files(name: str) -> list[str]:
@@ -193,13 +208,7 @@ def files(name: str) -> list[str]:
 
     Raises: UnknownName with the nearest names.
     """
-    from nlgeval_lib.datasets import recordings
-
-    every = (*groups(), *OPTIONAL, *recordings.OPTIONAL)
-    if name not in every:
-        raise registry.unknown(name, every, "data set or recording")
-    about = recordings.spec(name) if recordings.has(name) else spec(name)
-    return list(dict.fromkeys(about.files))
+    return list(dict.fromkeys(_about(name).files))
 
 
 def available(name: str) -> tuple[bool, str]:
@@ -208,11 +217,10 @@ def available(name: str) -> tuple[bool, str]:
     Never uses the network.
     Returns: (True, "here"), or (False, one line with the reason and the way out).
     """
-    from nlgeval_lib.datasets import fetch, recordings
+    from nlgeval_lib.datasets import fetch
 
     try:
-        embedded = () if recordings.has(name) else spec(name).embedded
-        for relpath in embedded:
+        for relpath in getattr(_about(name), "embedded", ()):
             if not (places.data() / relpath).is_file():
                 return False, f"data/{relpath} is not in this checkout"
         for relpath in files(name):

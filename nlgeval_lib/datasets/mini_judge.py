@@ -22,6 +22,9 @@ from nlgeval_lib.datasets.registry import DataUnavailable
 MINI = "mini/mini.jsonl"  # below data/, in the repository
 FILE = "heldout.jsonl"  # of mini_judge
 RUBRICS = "rubrics.jsonl"  # of mini_judge, one an aspect
+# What the judge said when it was measured, beside its checkpoint.
+JUDGMENTS = "judgments.csv"
+ANALYSES = "analyses.jsonl"
 
 SPECS = {
     "mini": frame.known("mini", embedded=(MINI,)),
@@ -96,6 +99,30 @@ def build(
         row["rubric"] = rubrics
         rows.append(row)
     return frame.build(SPECS["mini_judge"], rows)
+
+
+def judgments(
+    place: Path | None = None,
+) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+    """What the judge said when it was measured: a row a judgment; and the error
+    analyses as they were read.
+
+    place: the folder of another checkpoint; None: the judge's own.
+    Returns: the judgments, with columns `form, aspect, input_id, system_id, gold,
+    value, status`; and the analyses, each with `input_id`, `system_id` and `errors`.
+    Gold is by construction: minus the sum of penalties for the error analysis, 1 to 5
+    for the rest.
+    Raises: FileNotFoundError that names the command.
+    """
+    place = place or folder()
+    path = place / JUDGMENTS
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"no {JUDGMENTS} in {place}; `make mini-judge` writes it"
+        )
+    lines = (place / ANALYSES).read_text(encoding="utf-8").splitlines()
+    analyses = [json.loads(line) for line in lines]
+    return pd.read_csv(path, float_precision="round_trip"), analyses
 
 
 def _embedded(name: str, relpath: str) -> list[dict[str, Any]]:

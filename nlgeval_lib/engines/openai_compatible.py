@@ -23,13 +23,7 @@ from typing import Any
 
 from nlgeval_lib.engines import _server
 from nlgeval_lib.engines._server import MOST_WAIT, SECRET, AttemptFailed
-from nlgeval_lib.engines.base import (
-    Ask,
-    Engine,
-    Sampling,
-    UnsupportedSetting,
-    failed,
-)
+from nlgeval_lib.engines.base import Ask, Engine, Sampling, UnsupportedSetting, failed
 from nlgeval_lib.records import Completion
 
 DIALECTS = ("auto", "openai", "vllm")

@@ -8,13 +8,13 @@ would be drawn anew ("jack-both", "boot-inputs", "perm-systems") or "auto";
 Where to look, by what is asked:
 - Does a judge follow the ratings, and better than another? `correlation`, `comparison`,
   `many_judges`, `multiplicity`; `classes` and `pairs` for verdicts and ties, `verdicts`
-  and `preference` for judges of pairs, `soft_pairs` for pairs of systems.
+  for judges of pairs.
 - How sure is that? `intervals`, over `jackknife` and `draws`; `classical` has formulas,
   `influence` and `questions` say what depends on a few systems, `groups` are families
   and topics.
 - Do raters agree? `agreement`, `kappas`, `intraclass`, `raters`, `replacement`,
   `variance`.
-- What follows for the systems? `estimates`, `label_plans`, `rates`, `ranks`.
+- What follows for the systems? `rates`, `ranks`; estimates are in `judgecard`.
 - What could mislead? `baselines`: constants, length, use of the scale.
 - The coefficients themselves: `levels`, over `lists`, `long_list` and `_kernels`. Every
   result is a `result.Result`; `arrays` checks what comes in.
@@ -33,7 +33,7 @@ _NAMES = {
     "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "TooFew", "mean_of_samples"),
     "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
     "classes": ("ClassAgreement", "class_agreement"),
-    "classical": ("Classical", "fisher_test", "steiger", "williams"),
+    "classical": ("Classical", "fisher_test", "williams"),
     "comparison": ("Comparison", "compare", "untested"),
     "groups": (),
     "influence": ("Influence",),
@@ -47,7 +47,6 @@ _NAMES = {
         "correlate",
         "uncorrelated",
     ),
-    "estimates": ("Estimated", "Estimates", "estimate"),
     "intervals": (
         "DEFAULT_CI",
         "DEFAULT_TEST",
@@ -58,22 +57,14 @@ _NAMES = {
     ),
     "intraclass": ("icc",),
     "kappas": ("kappa", "weighted_kappa"),
-    "label_plans": ("LabelPlan", "plan_labels"),
     "levels": ("COEFFICIENTS", "LEVELS"),
     "many_judges": ("rank_judges",),
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
     "pairs": ("TieAccuracy", "acc_eq", "calibrate_ties", "held_out_acc_eq"),
-    "preference": ("SelfPreference", "self_preference"),
     "ranks": ("RankSets", "rank_sets", "stepdown_p"),
     "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": ("Ceiling", "against_leave_one_out", "human_ceiling"),
     "replacement": ("AltTest", "alt_test"),
-    "soft_pairs": (
-        "SoftAccuracy",
-        "SoftComparison",
-        "compare_soft_accuracy",
-        "soft_pairwise_accuracy",
-    ),
     "variance": ("Components", "Decision", "variance_components"),
     "verdicts": (
         "OrderEffect",

@@ -13,7 +13,6 @@ Who calls what:
   `levels.Systems`.
 - `lower_before`, `of_counts`: a coefficient without each item in turn (`lists`).
 - `inversions`, `inversions_of_few`: discordant pairs of one long list (`long_list`).
-- `chosen_sums`, `as_high`: permutation p of all pairs of systems (`soft_pairs`).
 
 Words: a cell is the set of items of a list that are tied on both sides. A code is the
 dense rank of a value within its list, from 0. m is the number of resamples.
@@ -793,58 +792,3 @@ def inversions_of_few(codes, higher, count):
         for lower in range(code):
             higher[lower] += 1
     count[0] += falling
-
-
-# -- sums over many choices of units
-
-
-@kept
-def chosen_sums(chosen, values, out):
-    """The sum of the chosen units' values, of many choices at once.
-
-    The sums of all 256 choices of eight units are written down, and looked up.
-    chosen: `[eight units, choice]`, bytes: a bit a unit, the lowest first.
-    values: `[unit, column]`, units a multiple of 32.
-    out: `[choice, column]`, zeros.
-    Source: Arlazarov, Dinic, Kronrod and Faradzev 1970 (the four Russians).
-    """
-    columns = values.shape[1]
-    sums = np.zeros((4, 256, columns))
-    # Four tables at a time: 32 units.
-    for first in range(0, len(chosen), 4):
-        for eight in range(4):
-            for unit in range(8):
-                row = 8 * (first + eight) + unit
-                of_unit = values[row]
-                # A subset with this unit is one of the lower units, and this unit.
-                for subset in range(1 << unit):
-                    for j in range(columns):
-                        larger = sums[eight, subset, j] + of_unit[j]
-                        sums[eight, subset + (1 << unit), j] = larger
-        for choice in range(len(out)):
-            a = sums[0, chosen[first, choice]]
-            b = sums[1, chosen[first + 1, choice]]
-            c = sums[2, chosen[first + 2, choice]]
-            d = sums[3, chosen[first + 3, choice]]
-            total = out[choice]
-            for j in range(columns):
-                total[j] += (a[j] + b[j]) + (c[j] + d[j])
-
-
-@kept
-def as_high(sums, first, second, least, out):
-    """In how many rows of sums is the first column ahead of the second by as much?
-
-    sums: `[column, row]`.
-    first, second: (pairs,), two columns each.
-    least: (pairs,), by how much the first has to be ahead.
-    out: (pairs,), the numbers of rows.
-    """
-    for pair in range(len(first)):
-        ahead = sums[first[pair]]
-        behind = sums[second[pair]]
-        bar = least[pair]
-        number = 0
-        for row in range(len(ahead)):
-            number += ahead[row] - behind[row] >= bar
-        out[pair] = number

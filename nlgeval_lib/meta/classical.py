@@ -1,6 +1,6 @@
 """Closed-form tests of correlations, for items drawn independently.
 
-`williams` and `steiger` compare two judges on the same items, `fisher_test` two
+`williams` compares two judges on the same items, `fisher_test` two
 correlations from separate samples; each gives a `Classical`. `special` is scipy's
 module, or the few functions of it that `meta` needs where scipy is not installed.
 """
@@ -31,8 +31,8 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 class Classical(Result):
     """One closed-form test, for items that are drawn independently.
 
-    test: its name: williams, steiger or fisher.
-    statistic: t, or z for Steiger's and Fisher's; NaN with a reason if undefined.
+    test: its name: williams or fisher.
+    statistic: t, or z for Fisher's; NaN with a reason if undefined.
     df: degrees of freedom of t; NaN for a normal statistic.
     p: that the correlations are equal, by the alternative; NaN with a reason if
     undefined.
@@ -94,34 +94,6 @@ def williams(
         ratio = (n - 1) * (1 + r_between) / divisor
         t = (r_first - r_second) * np.sqrt(ratio)
     return _classical("williams", t, n - 3.0, alternative, n, determinant)
-
-
-def steiger(
-    r_first: float,
-    r_second: float,
-    r_between: float,
-    n: int,
-    alternative: str = "two-sided",
-    coef: str = "pearson",
-) -> Classical:
-    """The question of `williams` on Fisher's z scale, with the dependence taken at the
-    pooled correlation.
-
-    Arguments and errors as `williams`.
-    Returns: a normal z; no test (NaN) where a correlation is 1 or -1.
-    Source: Steiger 1980; Dunn and Clark 1969.
-    """
-    determinant = _determinant(r_first, r_second, r_between, n, coef)
-    mean = (r_first + r_second) / 2
-    # z = (z1 - z2) sqrt((n - 3) / (2 - 2 s)), where s is the correlation of the two z.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shared = mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
-        covariance = r_between * (1 - 2 * mean**2) - shared
-        joint = np.divide(covariance, (1 - mean**2) ** 2)
-        ratio = (n - 3) / np.float64(2 - 2 * joint)
-        gap = np.arctanh(r_first) - np.arctanh(r_second)
-        z = gap * np.sqrt(ratio)
-    return _classical("steiger", z, NAN, alternative, n, determinant)
 
 
 def _determinant(

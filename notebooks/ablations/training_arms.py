@@ -1,7 +1,7 @@
 """The training ablations of the miniature judge: the kept judgments of each fine-tuned
 arm, and what they say.
 
-`make mini-ablations` (tools/mini_judge) fine-tunes one base on other data, arm by arm
+`make mini-ablations` (mini_judge) fine-tunes one base on other data, arm by arm
 and seed by seed, and keeps what each run said of the held-out set under
 `data/mini/ablations/`. The notebooks `training_channels` (the question of TIGERScore's
 Figure 3), `training_tasks` (its Table 8) and `training_grading` (Prometheus' ablation)
@@ -34,7 +34,7 @@ from scipy import stats
 
 from nlgeval_lib import datasets, files, meta
 from nlgeval_lib.datasets import mini_judge
-from nlgeval_lib.training import mini
+from reproduction.training import mini
 
 RUNS = "runs.csv"  # the table of finished runs
 # its columns; digest, base, heldout and judgments are hashes

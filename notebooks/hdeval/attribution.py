@@ -30,10 +30,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from scipy import stats
 
-from nlgeval_lib import figures, report, study
+from judgecard import figures
 from nlgeval_lib.evaluators import hdeval
-from nlgeval_lib.report import miniature
-from nlgeval_lib.study import criteria_scores
+from reproduction import report, study
+from reproduction.report import miniature
+from reproduction.study import criteria_scores
 
 Panel = tuple[str, str]  # an aggregator and a measure
 # measure -> the unit of its importances, as an axis says it

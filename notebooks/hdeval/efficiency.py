@@ -28,10 +28,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nlgeval_lib import figures, report, study
+from judgecard import figures
 from nlgeval_lib.evaluators import hdeval
-from nlgeval_lib.report import miniature
-from nlgeval_lib.study import criteria_scores
+from reproduction import report, study
+from reproduction.report import miniature
+from reproduction.study import criteria_scores
 
 _MARKERS = "osD^vPX"  # of the lines of a panel, an aggregator each
 # what a quality is of, before targets are averaged

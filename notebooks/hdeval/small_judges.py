@@ -19,9 +19,10 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import papers, report, study
-from nlgeval_lib.report import miniature
-from nlgeval_lib.study import criteria_scores, judged_rows
+from nlgeval_lib.tables import Table
+from reproduction import papers, report, study
+from reproduction.report import miniature
+from reproduction.study import criteria_scores, judged_rows
 
 
 def gains(table: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -127,7 +128,7 @@ def reason(output: str) -> str:
 
 def of_miniature(
     out: report.Output, mini: dict[str, Any], data: str, seed: int
-) -> report.Table | None:
+) -> Table | None:
     """The miniature judge's own table, set apart; None where it was not asked.
 
     out: the notebook's output.

@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets, papers
+from judgecard import recorded_judges
+from nlgeval_lib import datasets
 from nlgeval_lib.evaluators import BertScore, Bleu, Rouge, SemScore
-from nlgeval_lib.study import (
+from reproduction import papers
+from reproduction.study import (
     aspect_scores,
     catalogue,
     criteria_scores,
     judge_scores,
-    recorded_judges,
     replication,
     saved_judges,
 )
-from nlgeval_lib.study.replication import OUTPUT, Arms
+from reproduction.study.replication import OUTPUT, Arms
 
 # What a design's judges are, where they are not those that were asked here.
 CLOSER_LOOK = "acloserlook"

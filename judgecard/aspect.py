@@ -1,0 +1,190 @@
+"""One aspect of a judged set: what the numbers of a card are measured on.
+
+`Aspect` holds scores and ratings of the rows as arrays of one length and in one order.
+`measure`, `closeness` and `reliability` all take one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgecard.cells import Numbers, interval, mean_interval
+from judgecard.judged import Judged, Scale
+from nlgeval_lib import meta
+from nlgeval_lib.datasets.families import of_systems as families_of
+from nlgeval_lib.scoring.correlations import Grid
+
+
+class Aspect:
+    """One aspect of a set: a row an output.
+
+    rows: the rows of the set's frame.
+    values, human: score and rating of each row; NaN where there is none.
+    present: whether a row has both.
+    beside: name -> the scores of another judge, one a row.
+    scale: of the scores; None where it is not known.
+    rated_on: the scale of the ratings; None where it is not known.
+    flat: inputs and systems are not known, or there is one system alone.
+    levels: of the coefficients: "dataset", and where rows are not flat "input" and
+        "system".
+    grid: places rows in `X[system, input]`.
+    ci: the interval of coefficients.
+    families: of the row's system.
+    by_family: the grid of families; None where they say no more than systems do.
+    length: of the row's output, in characters; NaN without its text.
+    """
+
+    def __init__(self, judged: Judged, name: str, rows: pd.DataFrame) -> None:
+        """judged: the whole set.
+        name: of the aspect.
+        rows: those of the aspect, by their places in the set's frame.
+        """
+        places = rows.index.to_numpy()
+        self.beside = {}
+        for judge, values in judged.beside.items():
+            self.beside[judge] = values[places]
+
+        rows = rows.reset_index(drop=True)
+        self.rows = rows
+        self.values = rows["value"].to_numpy(dtype=float)
+        self.human = rows["human"].to_numpy(dtype=float)
+        self.present = ~np.isnan(self.values + self.human)
+        self.length = _lengths(rows)
+
+        scale = judged.scale_of(name)
+        self.rated_on = judged.rated_on.get(name) or scale
+        self.scale = _scale_that_holds(scale, self.values)
+
+        systems = rows["system_id"].nunique()
+        self.flat = judged.flat or systems < 2
+        self.levels = meta.LEVELS
+        if self.flat:
+            self.levels = ("dataset",)
+        self.grid = Grid(rows, flat=self.flat)
+        self.ci = str(self.grid.interval("auto"))
+        # systems of one family are no independent evidence: with at least three
+        # families, and fewer of them than systems, there is an interval over families
+        # too
+        names_of_systems = rows["system_id"].astype(str)
+        self.families = families_of(judged.name, names_of_systems.tolist())
+        number_of_families = len(set(self.families))
+        self.by_family = None
+        if not self.flat and 2 < number_of_families < systems:
+            self.by_family = Grid(rows, families=self.families)
+
+    def matrix(self, values: np.ndarray) -> np.ndarray:
+        """A value a row as (system, input), NaN where there is no output; of a flat
+        aspect, as it is.
+        """
+        return self.grid.matrix(values)
+
+    def has_length(self) -> bool:
+        """Whether the length of any output is known."""
+        return not bool(np.isnan(self.length).all())
+
+    def kendall(self, first: np.ndarray, second: np.ndarray) -> Numbers:
+        """Kendall's tau-b of two values a row, over all outputs, with its interval.
+
+        Raises: ValueError where `meta` refuses them.
+        """
+        result, _ = self.grid.correlate(first, second, "kendall-b")
+        return interval(result)
+
+    def versus(
+        self, first: np.ndarray, second: np.ndarray, target: np.ndarray
+    ) -> Numbers:
+        """How much better does the first follow the target than the second?
+
+        first, second, target: a value a row.
+
+        Returns: tau-b of the first minus that of the second over all outputs, with its
+        interval; both as `first` and `second`, and `p` of their difference.
+
+        Raises: ValueError where `meta` refuses them.
+        """
+        result = self.grid.compare(
+            first,
+            second,
+            target,
+            coef="kendall-b",
+            ci=self.ci,
+        )
+        numbers = interval(result, result.difference)
+        numbers["first"] = result.first
+        numbers["second"] = result.second
+        numbers["p"] = result.p
+        return numbers
+
+    def mean(self, values: np.ndarray) -> Numbers:
+        """A mean over outputs, its interval over inputs (over rows without them).
+
+        values: one a row; NaN is left out.
+        """
+        inputs = self.rows["input_id"].to_numpy()
+        return mean_interval(values, inputs)
+
+    def same_scale(self) -> bool:
+        """Whether scores and ratings have one scale, and may be subtracted.
+
+        False where one of the scales is not known.
+        """
+        if self.scale is None or self.rated_on is None:
+            return False
+        return tuple(self.scale) == tuple(self.rated_on)
+
+    def why_no_scale(self) -> str:
+        """Why scores and ratings cannot be compared level by level, in words for the
+        card.
+        """
+        if self.scale is None:
+            return "the scale of the scores is not known (--scale LOW-HIGH)"
+        return "judge and ratings use different scales"
+
+    def draws(self) -> np.ndarray:
+        """The values of each draw of a judgment.
+
+        Returns: (draw, row); NaN where a judgment has fewer draws than another. No
+        draws where the judge left no details.
+        """
+        if "details" not in self.rows:
+            return np.empty((0, len(self.rows)))
+        draws = []
+        for details in self.rows["details"]:
+            draws.append(details.get("values", ()))
+        most = max(map(len, draws), default=0)
+        table = np.full((most, len(draws)), np.nan)
+        for row, values in enumerate(draws):
+            table[: len(values), row] = values
+        return table
+
+
+def _scale_that_holds(scale: Scale | None, values: np.ndarray) -> Scale | None:
+    """The scale; None where a score outside it says that it is another one.
+
+    Fewer than two scores are no such evidence.
+    """
+    scores = values[~np.isnan(values)]
+    if scale is None or len(scores) < 2:
+        return scale
+    low, high = scale
+    if scores.min() < low or scores.max() > high:
+        return None
+    return scale
+
+
+def _lengths(rows: pd.DataFrame) -> np.ndarray:
+    """The length of each row's output; NaN without its text."""
+    if "output" not in rows:
+        return np.full(len(rows), np.nan)
+    texts = [_text_or_none(text) for text in rows["output"]]
+    return meta.baselines.length(texts)
+
+
+def _text_or_none(text: Any) -> Any:
+    """A text; None for the marks of a missing one."""
+    if pd.api.types.is_scalar(text) and pd.isna(text):
+        return None
+    return text

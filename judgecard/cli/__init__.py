@@ -1,0 +1,1 @@
+"""Commands of `nlgeval` about judges: cards, comparisons, estimates."""

@@ -1,0 +1,338 @@
+"""`nlgeval card`: may I trust this judge, for what, and how far?"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nlgeval_lib.cli._options import (
+    SOME_MISSING,
+    Mapping,
+    MissingValues,
+    Planning,
+    Settings,
+    Several,
+    app,
+    by_comma,
+    command,
+    echo,
+    failures,
+    note,
+    option,
+    prices,
+    say,
+)
+
+if TYPE_CHECKING:
+    from judgecard import Card
+    from nlgeval_lib.scoring.rows import Parts
+
+group = typer.Typer(rich_markup_mode=None)
+app.add_typer(group, name="card")
+
+
+class _Itself:
+    """Where the options of `card` itself go, beside its subcommands."""
+
+    @staticmethod
+    def command(name: str, help: str) -> Any:
+        """The decorator that makes a function what `card` without a subcommand runs."""
+
+        def add(function: Any) -> None:
+            def run(context: typer.Context, **values: Any) -> None:
+                if context.invoked_subcommand is None:
+                    function(**values)
+
+            own = inspect.Parameter(
+                "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+            )
+            parameters = inspect.signature(function).parameters.values()
+            run.__signature__ = inspect.Signature([own, *parameters])  # type: ignore[attr-defined]
+            types = {**function.__annotations__, "context": typer.Context}
+            run.__annotations__ = types
+            group.callback(invoke_without_command=True, help=help)(run)
+
+        return add
+
+
+class Judging(Planning):
+    """The options of `card`."""
+
+    prompt: Annotated[
+        str,
+        option(help="A prompt in a text file, with {output}, {source}, {aspect}, ..."),
+    ] = ""
+    evaluator: Annotated[
+        str, option("--evaluator", "-e", help="In its place: an evaluator by its name.")
+    ] = ""
+    scores: Annotated[
+        str, option(help="In its place: a file of scores that were made elsewhere.")
+    ] = ""
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Recorded GPT-4o on SummEval: no key, no network."),
+    ] = False
+    scale: Annotated[
+        str, option(metavar="LOW-HIGH", help="The scores' scale, such as 1-5.")
+    ] = ""
+    data: Annotated[
+        Several, option(help="A data set by name (repeatable); see `nlgeval data`.")
+    ] = None
+    input: Annotated[
+        str, option("--input", "-i", help="Rated rows of your own: CSV, JSONL, ...")
+    ] = ""
+    map: Mapping = None
+    missing_values: MissingValues = ""
+    score: Annotated[str, typer.Option(help="The column of --scores.")] = "value"
+    set: Settings = None
+    rubric: Annotated[str, option(help="A rubric for all rows (prometheus).")] = ""
+    plugin: Annotated[
+        Several, option(help="A Python file with evaluators; its code is run.")
+    ] = None
+    aspect: Annotated[str, option(help="Only this aspect of the sets.")] = ""
+    items: Annotated[
+        int | None,
+        option(min=3, help="About so many outputs a set, whole inputs, by --seed."),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0
+    repeat: Annotated[
+        int, typer.Option(min=1, help="How often each judgment is asked.")
+    ] = 1
+    probes: Annotated[
+        bool,
+        typer.Option("--probes", help="Ask about changed outputs too (see the page)."),
+    ] = False
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The folder of the card.")
+    ] = "card"
+
+
+@command("card", _Itself)  # type: ignore[arg-type]
+def card(options: Judging) -> None:
+    """Make the card of a judge: how it follows people, beside others, where it fails.
+
+    The folder gets card.html (open it), card.md, card.json, scores.csv and figures. The
+    verdict follows from rules that the page lists. What is asked is stored: the same
+    command goes on where it was stopped, and asks nothing twice; --dry-run says what it
+    would take.
+
+    \b
+    Examples:
+      nlgeval card --demo
+      nlgeval card --scores scores.csv --data summeval --scale 1-5
+      nlgeval card --prompt mine.txt --scale 1-5 --data summeval --items 300 \\
+          --repeat 3 --probes --engine openai --base-url http://host:8000/v1 -m NAME
+      nlgeval card --prompt mine.txt --scale 1-10 -i mine.csv --map output=answer \\
+          --map 'rater_*=rating_*' --missing-values 99 --engine openai -m NAME
+      nlgeval card compare before/card.json after/card.json
+      nlgeval card beside card/card.json
+      nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
+    """
+    if Path(options.output).exists() and not Path(options.output).is_dir():
+        raise ValueError(f"{options.output} is a file; name a folder for the card")
+    made = _made(options)
+    if made is None:
+        return
+    written = made.write(options.output)
+    typer.echo(made.verdict)
+    typer.echo(f"written: {', '.join(path.name for path in written)}")
+    typer.echo(f"open {Path(options.output) / 'card.html'}")
+    statuses = [part["coverage"]["statuses"] for part in made.numbers["sets"].values()]
+    if any(counts.get("failed") or not counts.get("ok", 1) for counts in statuses):
+        raise typer.Exit(SOME_MISSING)
+
+
+def _made(options: Judging) -> Card | None:
+    """The card that the options ask for; None for a plan.
+
+    Raises: ValueError where they do not go together.
+    """
+    import judgecard as cards
+
+    judges = {
+        "--prompt": options.prompt,
+        "--evaluator": options.evaluator,
+        "--scores": options.scores,
+        "--demo": options.demo,
+    }
+    chosen = [name for name, value in judges.items() if value]
+    if len(chosen) != 1:
+        raise ValueError(
+            f"which judge? Give one of {', '.join(judges)}"
+            + (f", not {' and '.join(chosen)}" if chosen else "")
+        )
+    if options.demo:
+        return cards.demo()
+    if options.scores:
+        return _of_scores(options)
+    return _asked(options)
+
+
+def _of_scores(options: Judging) -> Card:
+    """The card of a file of scores, beside a data set or its own ratings."""
+    import judgecard as cards
+    from judgecard import judged
+
+    rows = _own_rows(options, options.scores).whole()
+    frame = rows.frame.reset_index(drop=True)
+    if options.score in frame:
+        frame[options.score] = rows.numbers(options.score)
+    names = options.data or []
+    if len(names) > 1:
+        raise ValueError("--scores are of one data set; give --data once")
+    data: Any = names[0] if names else frame
+    if not names:
+        data = judged.rated(frame, Path(options.scores).stem).frame
+        frame = data
+    return cards.of_scores(frame, data, options.score, scale=scale_of(options.scale))
+
+
+def _own_rows(options: Judging, path: str) -> Parts:
+    """The rows of a file of one's own, as the options name and read its columns."""
+    from nlgeval_lib.scoring import chosen_rows
+
+    rows = chosen_rows(
+        path,
+        mapping=options.map or (),
+        missing_values=by_comma(options.missing_values),
+    )
+    note(rows.told())
+    return rows
+
+
+def _asked(options: Judging) -> Card | None:
+    """The card of a judge that is asked; None where only the plan is wanted."""
+    from judgecard import asked
+    from judgecard.judged import of_aspect, of_rows
+    from nlgeval_lib.scoring import named
+
+    scale = scale_of(options.scale)
+    for path in options.plugin or ():
+        say(f"the code of {path} is run")
+        named.plugin(path)
+    data: list[Any] = [asked.load(name) for name in options.data or ()]
+    if options.input:
+        data.append(of_rows(_own_rows(options, options.input)))
+    if not data:
+        raise ValueError(
+            "which rows? Give --data summeval, or a file of your own with ratings: -i"
+        )
+    if options.aspect:
+        data = [of_aspect(data_set, options.aspect) for data_set in data]
+    design = asked.Design(
+        items=options.items,
+        seed=options.seed,
+        repeat=options.repeat,
+        probes=options.probes,
+        price=prices(options.price),
+    )
+    run = asked.named(
+        options.evaluator,
+        options.set or (),
+        data,
+        options.choice(),
+        design,
+        prompt=options.prompt,
+        rubric=options.rubric,
+        scale=scale,
+    )
+    if options.dry_run:
+        run.check()
+        options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
+        return None
+    made = run.card(quiet=options.quiet)
+    failures(run.outcome)
+    return made
+
+
+def scale_of(text: str) -> tuple[float, float] | None:
+    """The two ends of `--scale`; None for no text. Raises: ValueError."""
+    if not text:
+        return None
+    low, _, high = text.strip().rpartition("-")
+    with contextlib.suppress(ValueError):
+        ends = float(low), float(high)
+        if ends[0] < ends[1] and all(map(math.isfinite, ends)):
+            return ends
+    raise ValueError(
+        f"--scale {text}: the lowest and the highest score, such as 1-5 or 1-10"
+    )
+
+
+@group.command("compare")
+def compare(
+    first: Annotated[str, typer.Argument(help="card.json of the judge as it was.")],
+    second: Annotated[str, typer.Argument(help="card.json of the new one.")],
+) -> None:
+    """Say whether the second judge follows the ratings better than the first.
+
+    Paired on the rows that both scored, by the test of `nlgeval meta`.
+
+    \b
+    Example:
+      nlgeval card compare before/card.json after/card.json
+    """
+    import judgecard as cards
+
+    echo([cards.compared(cards.read(first), cards.read(second))])
+
+
+@group.command("beside")
+def beside(
+    cards: Annotated[
+        list[str],
+        typer.Argument(help="A card.json, or a folder of cards (repeatable)."),
+    ],
+) -> None:
+    """Show where cards stand among the recorded judges of the same sets.
+
+    The recorded judges are those of results/judges.md: tau-b over all outputs, or the
+    accuracy of pairs, best first.
+
+    \b
+    Example:
+      nlgeval card beside card/card.json
+    """
+    from judgecard import standing
+
+    read = standing.read_all(cards)
+    if not read:
+        raise ValueError(f"no card in {', '.join(cards)}; a card.json is needed")
+    echo([standing.beside(read)])
+
+
+@group.command("gate")
+def gate(
+    card: Annotated[str, typer.Argument(help="A card.json.")],
+    condition: Annotated[
+        list[str], typer.Argument(help="PATH OPERATOR NUMBER (repeatable).")
+    ],
+) -> None:
+    """Exit with 0 where all conditions hold on a card, else with 1; for CI.
+
+    A path goes through card.json from the set's name on: set, aspect, level ("dataset"
+    where none is named), coefficient, `value`, `low` or `high`. A number that is
+    missing fulfils no condition; a path that leads nowhere is an error (2).
+
+    \b
+    Examples:
+      nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
+      nlgeval card gate card/card.json 'summeval.coherence.system.kendall.low > 0' \\
+          'summeval.coverage.value >= .99'
+    """
+    import judgecard as cards
+    from judgecard.conditions import Condition
+
+    numbers = cards.read(card).numbers
+    checked = [Condition.read(text) for text in condition]
+    values = [part.value(numbers) for part in checked]
+    for part, value in zip(checked, values, strict=True):
+        outcome = "holds" if part.holds(numbers) else "FAILS"
+        typer.echo(f"{outcome}  {part.path} = {value:.4g}, {part.op} {part.number:g}")
+    if not all(part.holds(numbers) for part in checked):
+        raise typer.Exit(SOME_MISSING)

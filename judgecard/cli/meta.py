@@ -1,0 +1,336 @@
+"""`nlgeval meta`: do the scores follow the human ratings?"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from nlgeval_lib.cli._options import (
+    SOME_MISSING,
+    Delimiter,
+    Mapping,
+    MissingValues,
+    Several,
+    by_comma,
+    command,
+    note,
+    option,
+    say,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from judgecard.rated_files import Result, Settings
+
+SETTINGS = (
+    "nan",
+    "ci",
+    "n_boot",
+    "n_perm",
+    "seed",
+    "correct",
+    "compare",
+    "baselines",
+    "raters",
+    "family",
+    "topic",
+)
+# how the ends of an interval are called, and their column
+INTERVALS = {"ci": "95% interval", "careful": "careful", "these": "these systems"}
+
+
+class Meta:
+    """The options of `meta`."""
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSONL, JSON or parquet with scores and ratings."
+        ),
+    ]
+    score: Annotated[Several, option(help="A column with scores (repeatable).")] = None
+    human: Annotated[
+        str,
+        typer.Option(
+            help="The column with the ratings; a pattern (rating_*) takes the mean of "
+            "all such columns, each a rater."
+        ),
+    ] = "human"
+    level: Annotated[Several, option(help="dataset, input, system (repeatable).")] = (
+        None
+    )
+    coef: Annotated[
+        Several,
+        option(help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable)."),
+    ] = None
+    by: Annotated[
+        str | None, option(help="Groups of rows; default aspect, '' for none.")
+    ] = None
+    map: Mapping = None
+    missing_values: MissingValues = ""
+    nan: Annotated[
+        str,
+        typer.Option(
+            help="Missing scores: drop, error, zero, mean, min, max, constant-zero."
+        ),
+    ] = "drop"
+    ci: Annotated[
+        str,
+        typer.Option(
+            help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both; "
+            "careful-both. The test follows it."
+        ),
+    ] = "auto"
+    n_boot: Annotated[
+        int, typer.Option(min=1, help="Resamples of an interval that resamples.")
+    ] = 1000
+    n_perm: Annotated[
+        int, typer.Option(min=1, help="Exchanges of systems, at system level.")
+    ] = 1000
+    seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
+    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh, by.")] = (
+        "holm"
+    )
+    compare: Annotated[
+        bool, typer.Option(help="Compare the scores with each other.")
+    ] = True
+    baselines: Annotated[
+        bool, typer.Option(help="Output length and random scores beside them.")
+    ] = True
+    raters: Annotated[
+        str, typer.Option(help="How columns of single raters begin; '' for none.")
+    ] = "rater_"
+    rater_kind: Annotated[
+        Several,
+        option(
+            metavar="KIND=COLUMNS",
+            help="Raters of one kind, by comma; rater_expert_0 says it (repeatable).",
+        ),
+    ] = None
+    family: Annotated[
+        str | None,
+        option(help="Families of systems; default system_family, '' for none."),
+    ] = None
+    topic: Annotated[
+        str | None, option(help="Topics of inputs; default topic, '' for none.")
+    ] = None
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs", help="Rows are pairs: verdicts against `preference`."),
+    ] = False
+    unread: Annotated[
+        Literal["drop", "wrong", "tie"],
+        typer.Option(help="With --pairs: what a pair without a verdict counts as."),
+    ] = "drop"
+    format: Annotated[
+        Literal["text", "csv", "markdown", "jsonl"], typer.Option(help="Of the tables.")
+    ] = "text"
+    output: Annotated[
+        str, option("--output", "-o", help="Write here instead of the terminal.")
+    ] = ""
+    input_format: Annotated[
+        str, option(help="The file's format, where its name does not say.")
+    ] = ""
+    delimiter: Delimiter = ""
+
+
+@command("meta")
+def correlations(options: Meta) -> None:
+    """Correlate a file's scores with its human ratings, and compare the scores.
+
+    Scores are the columns that `nlgeval score` wrote, or those named by --score. With
+    several, every two are compared by a paired test (jackknife over systems and inputs;
+    at system level, systems change places), p-values are corrected over all tests of a
+    level and coefficient, and scores that no test tells apart share a rank; possible
+    ranks are those that each can have, for all scores at once. Rows of several aspects
+    are groups of their own. A rating or score that is not there stays out and is
+    counted; each coefficient has its interval and its signature.
+
+    \b
+    Examples:
+      nlgeval meta scores.csv
+      nlgeval meta scores.csv --human rating --level dataset --level input \\
+          --coef kendall-b
+      nlgeval meta mine.csv --score judge --human gold --map input_id=doc \\
+          --map system_id=model --by ""
+      nlgeval meta mine.csv --score judge --human 'rating_*' --missing-values 99
+      nlgeval meta --pairs verdicts.csv --human winner
+
+    With --pairs scores are verdicts (1, 2, 0; A, B, tie) against `preference`, or what
+    --human names: accuracy, consistency between the two orders, position bias.
+    """
+    from judgecard import rated_files
+    from nlgeval_lib.scoring import chosen_rows, score_files
+
+    if options.pairs:
+        return _judges_of_pairs(options)
+    settings = _settings(options)
+    if options.output:
+        score_files.check_output(options.output, options.file)
+    rows = chosen_rows(
+        options.file,
+        format=options.input_format,
+        delimiter=options.delimiter,
+        mapping=_mapping(options),
+        missing_values=by_comma(options.missing_values),
+    )
+    note(rows.told())
+    kinds = rated_files.declared(rows, settings.rater_kinds)
+    settings = dataclasses.replace(settings, rater_kinds=kinds)
+    scores = rated_files.score_columns(rows, options.score or ())
+    columns = rated_files.needed(scores, settings, options.by)
+    data = rows.only(columns).whole()
+    note(data.unused_marks(by_comma(options.missing_values)))
+    result = rated_files.correlate(data, scores, settings, options.by)
+    _put(as_text(result, options.format), options.output)
+    if _report_missing(result.correlations, scores):
+        raise typer.Exit(SOME_MISSING)
+
+
+def _put(text: str, output: str) -> None:
+    """Print a text, or write it to a file and say so."""
+    from nlgeval_lib import files
+
+    if output:
+        files.write_text(output, text)
+        typer.echo(f"written: {output}")
+    else:
+        typer.echo(text, nl=False)
+
+
+def _mapping(options: Meta) -> list[str]:
+    """The columns that go by another name in this file."""
+    mapping = list(options.map or ())
+    if options.human != "human":
+        mapping.append(f"human={options.human}")
+    if "*" in options.human and options.raters:
+        mapping.append(f"{options.raters}*={options.human}")
+    return mapping
+
+
+def _settings(options: Meta) -> Settings:
+    """What is to be computed, as the options say."""
+    from judgecard import rated_files
+
+    fields = {name: getattr(options, name) for name in SETTINGS}
+    coefs = options.coef or ("pearson", "spearman", "kendall-b")
+    return rated_files.Settings(
+        levels=tuple(dict.fromkeys(options.level or ("dataset",))),
+        coefs=tuple(dict.fromkeys(coefs)),
+        rater_kinds=tuple(options.rater_kind or ()),
+        **fields,
+    )
+
+
+def _judges_of_pairs(options: Meta) -> None:
+    """Print or write the table of a file's judges of pairs."""
+    import pandas as pd
+
+    from judgecard import pair_judges, rated_files
+    from nlgeval_lib.scoring import chosen_rows, score_files
+
+    if options.output:
+        score_files.check_output(options.output, options.file)
+    mapping = list(options.map or ())
+    if options.human != "human":
+        mapping.append(f"preference={options.human}")
+    rows = chosen_rows(
+        options.file,
+        format=options.input_format,
+        delimiter=options.delimiter,
+        mapping=mapping,
+        missing_values=by_comma(options.missing_values),
+    )
+    note(rows.told())
+    scores = pair_judges.names(rows, options.score or ())
+    data = rows.only(pair_judges.needed(scores)).whole()
+    note(data.unused_marks(by_comma(options.missing_values)))
+    table = pair_judges.of_file(data, scores, options.unread, options.seed)
+    result = rated_files.Result(table, pd.DataFrame())
+    text = as_text(result, options.format, "Verdicts against preferences")
+    _put(text, options.output)
+
+
+def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:
+    """Name the scores without any coefficient, and why; how many there are."""
+    count = 0
+    for score in table["score"].drop_duplicates():
+        rows = table[table["score"] == score]
+        if score in scores and rows["value"].isna().all():
+            reason = rows.iloc[0].get("reason", "")
+            say(f"error: {score} has no coefficient: {reason}")
+            count += 1
+    return count
+
+
+# -- the tables as text
+
+
+def as_text(
+    result: Result, format: str, title: str = "Correlation with human ratings"
+) -> str:
+    """Both tables and the notes, as text, csv (the correlations, then the differences
+    with their own header), markdown or jsonl (a `table` a line).
+    """
+    from nlgeval_lib.files import json_lines
+    from nlgeval_lib.scoring.cells import inert
+    from nlgeval_lib.tables import show
+
+    if format == "jsonl":
+        tables = {
+            "correlations": result.correlations,
+            "differences": result.differences,
+        }
+        rows = []
+        for name, table in tables.items():
+            for row in table.to_dict("records"):
+                rows.append({"table": name, **row})
+        return "".join(json_lines(rows))
+    titled = {
+        title: result.correlations,
+        "Differences": result.differences,
+    }
+    parts = []
+    for heading, table in titled.items():
+        if not len(table):
+            continue
+        if format == "csv":
+            parts.append(table.map(inert).to_csv(index=False, lineterminator="\n"))
+            continue
+        shown = show(_joined(table), heading, rows=len(table))
+        parts.append(f"{shown.markdown if format == 'markdown' else shown.text}\n")
+    if result.notes and format != "csv":
+        parts.append("".join(f"note: {note}\n" for note in result.notes))
+    return "\n".join(parts)
+
+
+def _joined(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with the two ends of its intervals in one column."""
+    for estimate in ("value", "accuracy", "difference"):
+        if estimate not in table.columns:
+            continue
+        after = estimate
+        for start, title in INTERVALS.items():
+            if f"{start}_low" in table.columns:
+                table = _one_column(table, start, title, after)
+                after = title
+    return table
+
+
+def _one_column(
+    table: pd.DataFrame, start: str, title: str, after: str
+) -> pd.DataFrame:
+    """The table with `START_low` and `START_high` as one column, after another one."""
+    ends = [f"{start}_low", f"{start}_high"]
+    intervals = []
+    for low, high in zip(table[ends[0]], table[ends[1]], strict=True):
+        missing = math.isnan(low) or math.isnan(high)
+        intervals.append("" if missing else f"[{low:.3f}, {high:.3f}]")
+    joined = table.drop(columns=ends)
+    joined.insert(joined.columns.get_loc(after) + 1, title, intervals)
+    return joined

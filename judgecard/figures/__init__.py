@@ -1,0 +1,39 @@
+"""One look for every figure: colour-blind safe, readable at column width, the same
+bytes at every run.
+
+`style` has the common look: `use` sets it, `new` makes a figure in it, `color` gives a
+colour by what it stands for, `cut` marks axes that do not begin at zero, `render` and
+`show` make files and pictures. `bars` has the figures that cards and notebooks share.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
+
+if TYPE_CHECKING:
+    from judgecard.figures.bars import bars_with_intervals, heatmap
+    from judgecard.figures.style import COLUMN, WIDE, color, cut, new, render, show, use
+
+__all__ = [
+    "COLUMN",
+    "WIDE",
+    "bars_with_intervals",
+    "color",
+    "cut",
+    "heatmap",
+    "new",
+    "render",
+    "show",
+    "use",
+]
+
+# A figure that a notebook draws by itself needs the style alone.
+__getattr__ = loaded_on_use(
+    __name__,
+    {
+        "bars": ("bars_with_intervals", "heatmap"),
+        "style": ("COLUMN", "WIDE", "color", "cut", "new", "render", "show", "use"),
+    },
+)

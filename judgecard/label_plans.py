@@ -1,0 +1,171 @@
+"""How many outputs people must rate until an interval is as narrow as is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlgeval_lib.meta import arrays
+from nlgeval_lib.meta.classical import special
+from nlgeval_lib.meta.result import NAN, Result
+
+
+@dataclass(frozen=True, repr=False)
+class LabelPlan(Result):
+    """Labels a system for an interval of a wanted width; NaN with a reason where no
+    number of these inputs is enough.
+
+    width: of the interval that is wanted, from end to end, in units of the ratings.
+    labels: outputs of a system that people must rate, at least 2.
+    alone: labels without a judge, more than there are inputs where so many would be
+        needed; infinity where no number is enough.
+    narrowest: the width with every input labelled.
+    inputs: that the judge scores.
+    confidence: of the interval, in (0, 1).
+    reason: why `labels` is NaN; else "".
+    """
+
+    width: float
+    labels: float
+    alone: float
+    narrowest: float
+    inputs: int
+    confidence: float
+    reason: str = ""
+
+    def answer(self) -> dict[str, Any]:
+        names = ("width", "labels", "alone", "inputs")
+        return {name: getattr(self, name) for name in names}
+
+    def signature(self) -> str:
+        confidence = arrays.exactly(self.confidence)
+        width = arrays.exactly(self.width)
+        return f"plan:labels|width:{width}|inputs:{self.inputs}|conf:{confidence}"
+
+
+def plan_labels(
+    width: float,
+    sd: float,
+    correlation: float,
+    inputs: int,
+    confidence: float = 0.95,
+) -> LabelPlan:
+    """How many of a system's outputs must people rate, before any are rated?
+
+    The judge scores every input, and its scores stand in for ratings by regression.
+
+    width: of the interval for the system's mean rating, from end to end.
+    sd: standard deviation of the ratings of one system.
+    correlation: of the judge with the ratings within a system, in [-1, 1].
+    inputs: that the judge scores, at least 2.
+    confidence: of the interval, in (0, 1).
+    Raises: ValueError for numbers outside these ranges, and for a width or an sd that
+        is not above 0.
+    Source: Cochran 1977, equation 12.67 (double sampling with regression).
+
+    Example:
+        >>> plan = plan_labels(width=0.4, sd=1.0, correlation=0.8, inputs=500)
+        >>> plan.labels, plan.alone
+        (43.0, 99.0)
+    """
+    variance = arrays.number(sd, "sd", np.nextafter(0, 1)) ** 2
+    explained = arrays.number(correlation, "correlation", -1, 1) ** 2
+    inputs = arrays.whole(inputs, "inputs", low=2)
+    return fewest_labels(
+        width,
+        residual=variance * (1 - explained),
+        shared=variance * explained / inputs,
+        alone=variance,
+        inputs=inputs,
+        confidence=confidence,
+    )
+
+
+def fewest_labels(
+    width: float,
+    *,
+    residual: float,
+    shared: float,
+    alone: float,
+    inputs: int,
+    confidence: float,
+) -> LabelPlan:
+    """The fewest labels of a system for an interval of a width.
+
+    The variance of the system's mean is `residual / labels + shared` with a judge,
+    `alone / labels` without.
+
+    width: of the interval, from end to end.
+    residual: variance of a rating that the judge does not explain.
+    shared: variance that more labels do not lower: that of the judge's mean over the
+        inputs.
+    alone: variance of a rating.
+    inputs: that the judge scores.
+    confidence: of the interval, in (0, 1).
+    Raises: ValueError for a width that is not above 0, a confidence outside (0, 1).
+    """
+    arrays.number(width, "width", np.nextafter(0, 1))
+    arrays.share(confidence, "confidence")
+    labels = float(_fewest(width, residual, shared, confidence))
+    needed_alone = float(_fewest(width, alone, 0.0, confidence))
+    narrowest = _width(inputs, alone, 0.0, confidence)
+    reason = ""
+    # With everything rated the judge adds nothing.
+    labels = min(labels, needed_alone)
+    if labels > inputs:
+        labels = NAN
+        reason = (
+            f"with all {inputs} inputs rated the interval is {narrowest:.3g} wide: "
+            "more inputs are needed"
+        )
+    return LabelPlan(
+        width=width,
+        labels=labels,
+        alone=needed_alone,
+        narrowest=narrowest,
+        inputs=inputs,
+        confidence=confidence,
+        reason=reason,
+    )
+
+
+def _width(
+    labels: float,
+    residual: float,
+    shared: float,
+    confidence: float,
+) -> float:
+    """The width of the interval with so many labels, by t with labels - 1 degrees of
+    freedom.
+    """
+    quantile = special.stdtrit(labels - 1, (1 + confidence) / 2)
+    variance = max(residual / labels + shared, 0.0)
+    return float(2 * quantile * np.sqrt(variance))
+
+
+def _fewest(
+    width: float,
+    residual: float,
+    shared: float,
+    confidence: float,
+) -> float:
+    """The fewest labels, at least 2, whose interval is no wider; infinity where none
+    is.
+    """
+    # Double until a number is enough, then halve the range in which the fewest lies.
+    low = 2
+    high = 2
+    while _width(high, residual, shared, confidence) > width:
+        low = high
+        high *= 2
+        if high > 2**40:
+            return np.inf
+    while low < high:
+        middle = (low + high) // 2
+        if _width(middle, residual, shared, confidence) > width:
+            low = middle + 1
+        else:
+            high = middle
+    return low

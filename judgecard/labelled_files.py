@@ -1,0 +1,205 @@
+"""A file with a judge's score in every row and people's ratings in some: what the
+systems' mean ratings are, and how many more ratings would be needed.
+
+    for group in labelled(parts, "value", ["human"]):
+        print(means_table(group.estimates()))
+
+`labelled` cuts a file into groups. Each is a `Labelled`, which gives `meta`'s
+estimates; `means_table` and `differences_table` put them into the columns that are
+shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgecard import rated_columns
+from judgecard.estimates import Estimates, estimate
+from nlgeval_lib import meta
+from nlgeval_lib.scoring import rows
+from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.correlations import Grid
+from nlgeval_lib.scoring.rows import Parts, Rows
+
+# Column of `Estimates.to_frame` -> the name that is shown.
+_COLUMNS = {
+    "name": "system",
+    "value": "mean rating",
+    "labels_alone": "labels alone",
+    "judge_alone": "judge alone",
+    "n": "labels",
+    "total": "outputs",
+    "worth": "worth",
+}
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Scores and ratings of one group of rows.
+
+    label: the group's name, "" for the only one.
+    systems: their names, the rows of both matrices.
+    scores, ratings: `X[system, input]`; NaN where an output has none.
+    topics: a label an input; None where they have none.
+    """
+
+    label: str
+    systems: tuple[str, ...]
+    scores: np.ndarray
+    ratings: np.ndarray
+    topics: np.ndarray | None = None
+
+    def estimates(self, confidence: float = 0.95) -> Estimates:
+        """What `estimate` says of them: mean ratings and differences. confidence:
+        of the intervals, in (0, 1).
+        """
+        return estimate(
+            self.scores,
+            self.ratings,
+            self.systems,
+            confidence,
+            self.topics,
+        )
+
+    def pass_rates(self, confidence: float = 0.95) -> meta.PassRates | None:
+        """What `meta.pass_rates` says of them, where scores and ratings are 0 or 1.
+
+        confidence: of the intervals, in (0, 1).
+        Returns: None where another number is among them, where the rated outputs with a
+        score all pass, or where they all fail.
+        """
+        has_score = ~np.isnan(self.scores)
+        has_both = has_score & ~np.isnan(self.ratings)
+        rated = self.ratings[has_both]
+        verdicts = np.concatenate([rated, self.scores[has_score]])
+        if set(verdicts) != {0.0, 1.0} or len(set(rated)) < 2:
+            return None
+        return meta.pass_rates(
+            self.scores,
+            self.ratings,
+            self.systems,
+            confidence,
+        )
+
+
+def labelled(
+    data: Parts,
+    score: str,
+    humans: Sequence[str],
+    by: str | None = None,
+    topic: str | None = None,
+) -> Iterator[Labelled]:
+    """The rows in groups, each with the mean of the ratings that a row has.
+
+    data: the file; of its columns only those that are needed are read.
+    score: the column with the judge's score.
+    humans: the columns with ratings, one a rater or one for all.
+    by: the column whose values are groups; None: `aspect` where it is there, "": one
+    group.
+    topic: the column of the inputs' topics; None: `topic` where it is there, "": none.
+    Raises: InputError for a column that is not there, a cell that is no number, an
+    input with two topics, and no rating at all.
+    """
+    for column in (score, *humans):
+        if column not in data.theirs:
+            raise InputError(data.lacks(column))
+    wanted = {score, *humans, *rows.IDS, by or "aspect"}
+    wanted.add(topic or rated_columns.TOPIC)
+    table = data.only(lambda name: name in wanted).whole()
+    scores = table.numbers(score)
+    ratings = _mean_rating(table, humans)
+    if np.isnan(ratings).all():
+        raise InputError(f"{table.name}: no row has a rating in {', '.join(humans)}")
+    labels = _labels(table, by)
+    places = _places(table.frame)
+    topics = rated_columns.groups(
+        table.frame.assign(**places), topic, rated_columns.TOPIC, "input_id", table.name
+    )
+    for label in dict.fromkeys(labels):
+        members = np.flatnonzero(labels == label)
+        # At system level a further output for an input is an input of its own.
+        own_topics = None
+        if topics is not None:
+            own_topics = topics[members]
+        grid = Grid(places.iloc[members], "system", topics=own_topics)
+        systems = tuple(str(system) for system, _ in grid.systems)
+        yield Labelled(
+            label,
+            systems,
+            grid.matrix(scores[members]),
+            grid.matrix(ratings[members]),
+            grid.together.get("input_groups"),
+        )
+
+
+def _mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
+    """The mean of the ratings that each row has; NaN for a row without any."""
+    ratings = pd.DataFrame({name: table.numbers(name) for name in humans})
+    return ratings.mean(axis=1).to_numpy()
+
+
+def _labels(table: Rows, by: str | None) -> np.ndarray:
+    """The group of each row; "" for a row without one.
+
+    Raises: InputError for an unknown column.
+    """
+    frame = table.frame
+    if by is None and "aspect" in frame.columns:
+        by = "aspect"
+    if by and by not in frame.columns:
+        raise InputError(f"--by {table.lacks(by)}")
+    labels = [""] * len(frame)
+    if by:
+        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
+    return np.array(labels, dtype=object)
+
+
+def _places(frame: pd.DataFrame) -> pd.DataFrame:
+    """System and input of each row; all are of one system where none is named, and each
+    row is an input of its own.
+    """
+    defaults = {"system_id": ["all"] * len(frame), "input_id": range(len(frame))}
+    places = pd.DataFrame(defaults, frame.index, dtype=object)
+    for key in rows.IDS:
+        if key in frame.columns:
+            places[key] = frame[key]
+    return places
+
+
+# -- as tables
+
+
+def means_table(estimates: Estimates) -> pd.DataFrame:
+    """A row a system, best first: what is its mean rating?
+
+    Returns: `system`, `mean rating` with its interval `low, high`, what `labels alone`
+    (`low_alone, high_alone`) or the `judge alone` would say, the numbers of `labels`
+    and `outputs`, `worth` (how many labels a label is worth with the judge), `ranks`
+    that the system can have (all systems at once, .95) and the `reason` where a number
+    is missing.
+    """
+    table = estimates.to_frame().sort_values("value", ascending=False)
+    columns = [*_COLUMNS, "low", "high", "low_alone", "high_alone"]
+    means = table[columns].rename(columns=_COLUMNS)
+    if estimates.differences:
+        sets = estimates.rank_sets()
+        means["ranks"] = [sets.in_words(name) for name in table["name"]]
+    return means.assign(reason=table["reason"]).reset_index(drop=True)
+
+
+def differences_table(estimates: Estimates) -> pd.DataFrame:
+    """A row a pair of systems: how far apart are their mean ratings?
+
+    Returns: `systems, difference, low, high, labels, worth, p`, `p_adjusted` (corrected
+    over all pairs) and `reason`.
+    """
+    table = estimates.differences_frame()
+    adjusted = estimates.corrected()
+    columns = ["name", "value", "low", "high", "n", "worth", "p"]
+    names = {"name": "systems", "value": "difference", "n": "labels"}
+    differences = table[columns].rename(columns=names)
+    return differences.assign(p_adjusted=adjusted, reason=table["reason"])

@@ -1,0 +1,304 @@
+"""The numbers of graded scores: each is one call of `meta` on scores and ratings.
+
+`graded` measures a set. Each of its aspects becomes an `Aspect`; what is measured of it
+is here, in `closeness` (distance from the ratings) and in `reliability` (raters,
+repeats).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from judgecard import closeness, reliability
+from judgecard.aspect import Aspect
+from judgecard.cells import Numbers, interval, tried, without_sign
+from judgecard.judged import KEYS, Judged
+from nlgeval_lib import meta
+
+# Name in a card -> coefficient of `meta`.
+COEFS = {
+    "pearson": "pearson",
+    "spearman": "spearman",
+    "kendall": "kendall-b",
+}
+WORST = 20  # so many disagreements are listed
+_SELF = "this judge"
+_RANDOM = "random"
+
+
+def graded(judged: Judged) -> Numbers:
+    """Everything that is measured of graded scores, aspect by aspect.
+
+    judged: a set with a judge's scores.
+
+    Returns: what `card.json` has of the set: how much was scored (`coverage`),
+    `aspects` by name, and the `worst` disagreements.
+    """
+    frame = judged.frame
+    coverage = {
+        "value": float(frame["value"].notna().mean()),
+        "n": len(frame),
+        "statuses": frame["status"].value_counts().to_dict(),
+    }
+    numbers_by_aspect = {}
+    for name, rows in frame.groupby("aspect", sort=False):
+        aspect = Aspect(judged, str(name), rows)
+        numbers_by_aspect[str(name)] = _numbers(aspect)
+    return {
+        "kind": "graded",
+        "title": judged.title,
+        "sample": judged.sample,
+        "outputs": int(len(frame) / frame["aspect"].nunique()),
+        "inputs": int(frame["input_id"].nunique()),
+        "systems": int(frame["system_id"].nunique()),
+        "coverage": coverage,
+        "facts": dict(judged.facts),
+        "aspects": numbers_by_aspect,
+        "worst": _worst(frame),
+    }
+
+
+def _numbers(aspect: Aspect) -> Numbers:
+    """What is measured of an aspect, by name; what cannot be has a `reason`."""
+    numbers: Numbers = {"n": int(aspect.present.sum())}
+    for level in aspect.levels:
+        numbers[level] = {}
+        for name, coef in COEFS.items():
+            numbers[level][name] = tried(_coefficient, aspect, coef, level)
+    numbers["use"] = _use(aspect)
+    numbers["length"] = _length(aspect)
+    numbers["raters"] = reliability.raters(aspect)
+    numbers["beside"] = tried(_beside, aspect)
+    numbers["closeness"] = tried(closeness.of, aspect)
+    numbers["strata"] = closeness.strata(aspect)
+    numbers["variance"] = tried(reliability.variance, aspect)
+    numbers["worth"] = tried(reliability.worth, aspect)
+    if "details" in aspect.rows:
+        numbers["repeats"] = tried(reliability.repeats, aspect)
+    return numbers
+
+
+def _coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
+    """A coefficient with its three intervals.
+
+    `low` and `high` are for other systems and inputs like these, `low_these` and
+    `high_these` for these systems alone, `low_families` and `high_families` for other
+    families of systems, where there are families.
+
+    coef: a name of `meta`.
+    level: "dataset", "input" or "system".
+    """
+    values = aspect.values
+    human = aspect.human
+    result, _ = aspect.grid.correlate(values, human, coef, level)
+    cell = interval(result)
+    if not aspect.flat:
+        these, _ = aspect.grid.correlate(
+            values,
+            human,
+            coef,
+            level,
+            ci="jack-inputs",
+        )
+        cell["low_these"] = these.low
+        cell["high_these"] = these.high
+    if aspect.by_family is not None:
+        of_families, _ = aspect.by_family.correlate(values, human, coef, level)
+        cell["low_families"] = of_families.low
+        cell["high_families"] = of_families.high
+        cell["families"] = len(set(aspect.families))
+    return cell
+
+
+def _use(aspect: Aspect) -> Numbers:
+    """How the scale is used: `ties`, the share of the most frequent score
+    (`mode_share`) and of the most frequent rating, `distinct`, `mean`, `sd`, and the
+    shares at both ends.
+
+    Without a known scale its ends are the lowest and the highest score.
+    """
+    values = aspect.values[~np.isnan(aspect.values)]
+    human = aspect.human[~np.isnan(aspect.human)]
+    if len(values) < 2:
+        return {"reason": "fewer than 2 scores"}
+    use: Numbers = {
+        "mode_share": _mode_share(values),
+        "human_mode_share": _mode_share(human),
+    }
+    low = values.min()
+    high = values.max()
+    if aspect.scale is not None:
+        low, high = aspect.scale
+    # `meta.scale_use` refuses a scale without length
+    if low == high:
+        use["distinct"] = 1
+        use["mean"] = float(low)
+        use["sd"] = 0.0
+        use["ties"] = 1.0
+        return use
+    scale_use = meta.scale_use(values, low, high)
+    for name in ("distinct", "mean", "sd", "ties", "floor", "ceiling"):
+        use[name] = getattr(scale_use, name)
+    return use
+
+
+def _mode_share(values: np.ndarray) -> float:
+    """How often the most frequent value comes, as a share; NaN without values."""
+    if not len(values):
+        return float("nan")
+    _, counts = np.unique(values, return_counts=True)
+    share = counts.max() / len(values)
+    return float(share)
+
+
+def _length(aspect: Aspect) -> Numbers:
+    """How does the judge stand to output length?
+
+    Returns: all by Kendall's tau-b over all outputs:
+    - kendall: score with length.
+    - strength: the same without its sign.
+    - versus: how much better the scores follow the ratings than length does.
+    - closer: how much closer the scores follow length, in either direction, than the
+        ratings.
+    - rating: rating with length.
+    """
+    if not aspect.has_length():
+        return {"reason": "no output texts or lengths"}
+    values = aspect.values
+    human = aspect.human
+    length = aspect.length
+    with_length = tried(aspect.kendall, values, length)
+    # a judge that prefers short outputs follows the length with the other sign
+    direction = np.sign(with_length.get("value") or 1)
+    signed_length = direction * length
+    return {
+        "kendall": with_length,
+        "strength": without_sign(with_length),
+        "versus": tried(aspect.versus, values, length, human),
+        "closer": tried(aspect.versus, signed_length, human, values),
+        "rating": tried(aspect.kendall, length, human),
+    }
+
+
+# -- among other judges
+
+
+def _beside(aspect: Aspect) -> list[Numbers]:
+    """The judge among recorded judges and baselines: Kendall's tau-b over all outputs
+    on the rows that all have, with rank sets.
+
+    Returns: a row a judge, the best first: `name`, `rank` and `rank_worst` (the ranks
+    that it can have), `kendall`; `judge_minus_it` and its corrected `p` for all but
+    this judge. Of random scores the mean of many draws stands there, with the ends
+    between which 95 % of them lie.
+
+    Raises: ValueError where this judge has no order of its own.
+    """
+    human = aspect.matrix(aspect.human)
+    judges = _correlated(aspect, human)
+    # Adding NaN leaves the ratings of the rows that all judges have.
+    of_all = human + 0 * sum(judges.values())
+    by_chance = meta.baselines.random_judge(of_all)
+    judges[_RANDOM] = by_chance.scores
+    league = meta.league(
+        judges,
+        human,
+        units=aspect.ci,
+        ci=aspect.ci,
+    )
+    possible_ranks = league.rank_sets()
+    rows: dict[str, Numbers] = {}
+    for name, result in zip(league.names, league.correlations, strict=True):
+        ranks = possible_ranks[name]
+        rows[name] = {
+            "name": name,
+            "rank": ranks[0],
+            "rank_worst": ranks[-1],
+            "kendall": interval(result),
+        }
+    corrected = league.corrected
+    tests = zip(
+        league.comparisons,
+        corrected.names,
+        corrected.adjusted,
+        strict=True,
+    )
+    for comparison, (first, second), p in tests:
+        if first == _SELF:
+            row = rows[second]
+            row["judge_minus_it"] = comparison.difference
+            row["p"] = p
+    # A typical draw takes part in the tests; what is shown is what all of them reach.
+    rows[_RANDOM]["kendall"] |= _reached(by_chance)
+    own = rows[_SELF]["kendall"]["value"]
+    rows[_RANDOM]["judge_minus_it"] = own - by_chance.mean
+    return sorted(rows.values(), key=lambda row: -row["kendall"]["value"])
+
+
+def _reached(by_chance: meta.baselines.RandomJudge) -> Numbers:
+    """What random scores reach, in the place of one draw's correlation."""
+    return {
+        "value": by_chance.mean,
+        "low": by_chance.low,
+        "high": by_chance.high,
+        "signature": f"level:dataset|coef:kendall-b|draws:{by_chance.draws}",
+    }
+
+
+def _correlated(aspect: Aspect, human: np.ndarray) -> dict[str, np.ndarray]:
+    """`_matrices` without the judges that have no correlation: a constant, and who
+    scored fewer than three outputs.
+
+    human: ratings as (system, input).
+    Raises: ValueError where this judge is among them.
+    """
+    judges = {}
+    for name, matrix in _matrices(aspect).items():
+        present = ~np.isnan(matrix + human)
+        if present.sum() >= 3 and np.ptp(matrix[present]) > 0:
+            judges[name] = matrix
+    if _SELF not in judges:
+        raise ValueError("a constant score has no place among others")
+    return judges
+
+
+def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
+    """Name -> the scores of the judge, of other judges and of the outputs' lengths, as
+    (system, input).
+    """
+    matrices = {_SELF: aspect.matrix(aspect.values)}
+    for name, values in aspect.beside.items():
+        matrices[name] = aspect.matrix(values)
+    if aspect.has_length():
+        matrices["output length"] = aspect.matrix(aspect.length)
+    return matrices
+
+
+# -- single outputs
+
+
+def _worst(frame: pd.DataFrame) -> list[Numbers]:
+    """The outputs whose ranks by judge and by raters, in their aspect, lie farthest
+    apart.
+
+    Returns: a row an output, the farthest first: its place in the frame, its keys,
+    rating, score, and `gap`, between 0 and 1.
+    """
+    both = frame.dropna(subset=["value", "human"])
+    by_aspect = both.groupby("aspect")
+    ranks = by_aspect[["value", "human"]].rank(pct=True)
+    gaps = (ranks["value"] - ranks["human"]).abs()
+    gaps = gaps.sort_values(ascending=False, kind="stable")
+    positions = gaps.index[:WORST]
+    rows = []
+    for position in positions:
+        output = both.loc[position]
+        row: Numbers = {"row": int(position)}
+        for key in KEYS:
+            row[key] = str(output[key])
+        row["human"] = output["human"]
+        row["value"] = output["value"]
+        row["gap"] = gaps[position]
+        rows.append(row)
+    return rows

@@ -1,0 +1,176 @@
+"""A card as Markdown, and as one HTML file that fetches nothing and runs nothing.
+
+`sections` has the parts of the page in their order; `markdown` and `html` write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from judgecard import chapters, verdict, web
+from judgecard.web import folded
+from judgecard.written import Numbers, bullets, esc, table
+from nlgeval_lib import tables
+
+BESIDE = "Beside others"
+IDENTITY = "Who was judged"
+_WHY = (
+    "Each part of the sentence follows from a rule on the numbers of this card and "
+    "their 95 % intervals. What fails by a rule, or cannot be told, is not praised. "
+    "`low` and `high` are for other systems and inputs like these, `low_these` for "
+    "these systems alone, `low_families` for other families of systems. Another "
+    "judge is called better where the paired test says so after correction for all "
+    "pairs."
+)
+
+
+def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:
+    """The whole card as Markdown.
+
+    card: what `card.json` holds.
+    pictures: names of figures; their files, NAME.svg, lie beside the card.
+    """
+    title = esc(card["title"])
+    sentence = esc(card["verdict"]["sentence"])
+    paragraphs = [f"# {title}", f"**{sentence}**"]
+    for heading, text in sections(card):
+        paragraphs.append(f"## {heading}")
+        paragraphs.append(text)
+        if heading == BESIDE:
+            for name in pictures:
+                paragraphs.append(f"![{name}]({name}.svg)")
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
+    """The whole card as one HTML page, its figures inside.
+
+    card: what `card.json` holds.
+    pictures: name of a figure -> its PNG.
+    """
+    title = card["title"]
+    sentence = tables.esc(card["verdict"]["sentence"])
+    body = [
+        f"<h1>{tables.esc(title)}</h1>",
+        f'<div class="note"><strong>{sentence}</strong></div>',
+    ]
+    for heading, text in sections(card):
+        section = web.text_body(f"## {heading}\n\n{text}")
+        if heading == IDENTITY:
+            section = f'<div class="about">{section}</div>'
+        body.append(section)
+        if heading == BESIDE:
+            for name, png in pictures.items():
+                body.append(web.picture(png, name, 700))
+    # a wide table scrolls in a box of its own, also by the keyboard
+    opening = '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>'
+    content = "\n".join(body)
+    content = content.replace("<table>", opening)
+    content = content.replace("</table>", "</table></div>")
+    return web.page(title, content, scripts=())
+
+
+def sections(card: Numbers) -> list[tuple[str, str]]:
+    """Heading and Markdown of each part that there is, in the order of the page.
+
+    card: what `card.json` holds.
+    """
+    texts = {
+        "Why this verdict": "\n\n".join(_why(card)),
+        IDENTITY: _identity(card),
+        BESIDE: _of_sets(card, chapters.beside),
+        "Where it fails": _of_sets(card, chapters.failing),
+        "Does it say the same twice": _of_sets(card, chapters.repeats),
+        "Probes": _of_sets(card, chapters.probes),
+        "May it replace a rater": _of_sets(card, chapters.replacing),
+        "What this card cannot tell": bullets(card["cannot_tell"]),
+    }
+    return [(heading, text) for heading, text in texts.items() if text]
+
+
+def _of_sets(card: Numbers, chapter: Callable[[Numbers], Iterator[str]]) -> str:
+    """A chapter of every set that has it, under the set's name where there are several.
+
+    chapter: gives the texts of one set, as those of `chapters`.
+    """
+    texts = []
+    for name, numbers in card["sets"].items():
+        text = "\n\n".join(filter(None, chapter(numbers)))
+        if not text:
+            continue
+        if len(card["sets"]) > 1:
+            text = f"### {esc(name)}\n\n{text}"
+        texts.append(text)
+    return "\n\n".join(texts)
+
+
+def _why(card: Numbers) -> Iterator[str]:
+    """How a verdict comes about: the rules that hold, and all rules."""
+    yield _WHY
+    holding = []
+    for finding in card["verdict"]["findings"]:
+        holding.append(
+            {
+                "of": f"{finding['set']} {finding['aspect']}".strip(),
+                "kind": finding["kind"],
+                "in words": finding["words"],
+                "because": finding["when"],
+            }
+        )
+    yield folded("The rules that hold", table(holding))
+    rules = []
+    for rule in verdict.rules():
+        rules.append(
+            {
+                "of": rule["of"],
+                "kind": rule["kind"],
+                "words": rule["words"],
+                "when": rule["when"],
+            }
+        )
+    yield folded("All rules", table(rules))
+
+
+def _identity(card: Numbers) -> str:
+    """A table of the judge, the date, and what was scored of each set."""
+    facts: dict[str, str] = {}
+    for name, value in card["judge"].items():
+        if value:
+            facts[name.replace("_", " ")] = _plain(value)
+    facts["date"] = card["made"]["date"]
+    for name, numbers in card["sets"].items():
+        coverage = numbers["coverage"]
+        counts = []
+        for status, number in coverage["statuses"].items():
+            counts.append(f"{number:,} {status}")
+        facts[f"{name}: scored"] = f"{coverage['value']:.1%} ({', '.join(counts)})"
+        facts[f"{name}: sample"] = numbers["sample"]
+        if numbers.get("cost"):
+            facts[f"{name}: 1,000 judgments take"] = _cost(numbers["cost"])
+    rows = []
+    for fact, words in facts.items():
+        rows.append({"what": fact, "which": words})
+    return table(rows)
+
+
+def _plain(value: Any) -> str:
+    """A fact as words: a list or mapping becomes its parts, joined by commas."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _cost(cost: Numbers) -> str:
+    """Tokens, seconds and money of 1,000 judgments, of what is known."""
+    texts = [
+        f"{cost['prompt_tokens']:,.0f} prompt tokens",
+        f"{cost['new_tokens']:,.0f} new tokens",
+    ]
+    if cost.get("seconds") is not None:
+        texts.append(f"{cost['seconds']:,.1f} s as they were asked here")
+    if cost.get("money") is not None:
+        texts.append(f"{cost['money']:,.2f} at the price given")
+    return ", ".join(texts)

@@ -1,0 +1,394 @@
+"""Judges of pairs: how often they choose what people choose, and what the order of
+showing does.
+
+A `Paired` begins as a set of pairs (`of`), perhaps a sample of it (`sampled`). Its
+verdicts come from a judge that was asked (`asked`), from the scores of a judge of
+single outputs (`as_rows`, `from_scores`) or from a recording (`recorded`). `measured`
+has all numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgecard import recordings
+from judgecard.cells import Numbers, interval, mean_interval
+from nlgeval_lib import datasets, meta
+from nlgeval_lib.scoring.cells import InputError
+
+ORDERS = ("given", "swapped")
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The verdicts of a judge on the pairs of a set.
+
+    name: of the set, as it stands in paths and file names.
+    title: of the set, as it stands in texts.
+    frame: pairs as `datasets.pairs` has them, with the columns `given` and `swapped`: 1
+        or 2 for an output whatever the order of showing, 0 a tie, NaN none.
+    beside: name -> verdicts of another judge, (order, pair).
+    facts: who answered, and what it took.
+    sample: how the pairs were chosen, in words.
+    both_orders: whether the judge saw each pair in both; else it scored the outputs one
+        by one.
+    """
+
+    name: str
+    title: str
+    frame: pd.DataFrame
+    beside: Mapping[str, np.ndarray] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    sample: str = "all pairs"
+    both_orders: bool = True
+
+    def verdicts(self) -> np.ndarray:
+        """The judge's verdicts, (order, pair): 1, 2, 0 for a tie, NaN for none."""
+        return _by_order(self.frame)
+
+    def accuracy(self, verdicts: np.ndarray) -> Numbers:
+        """How often are verdicts those of people?
+
+        verdicts: (order, pair).
+
+        Returns: the share with its interval over inputs.
+
+        Raises: ValueError for bad verdicts.
+        """
+        accuracy = meta.pair_accuracy(
+            verdicts,
+            self._preference(),
+            self._groups(),
+        )
+        return interval(accuracy)
+
+    def right(self, verdicts: np.ndarray) -> np.ndarray:
+        """The share of orders in which each pair is judged as people do.
+
+        verdicts: (order, pair).
+
+        Returns: (pair,), 0, 0.5 or 1; NaN without a verdict.
+        """
+        right = (verdicts == self._preference()).astype(float)
+        right[np.isnan(verdicts)] = np.nan
+        return _mean_over_orders(right)
+
+    def order_effect(self) -> Any:
+        """What does the order of showing do to the verdicts?
+
+        Returns: as `meta.order_effect`, its interval over inputs.
+        """
+        in_given, in_swapped = self.verdicts()
+        return meta.order_effect(in_given, in_swapped, groups=self._groups())
+
+    def mean(self, values: np.ndarray) -> Numbers:
+        """A mean over pairs, its interval over inputs.
+
+        values: (pair,); NaN is left out.
+        """
+        return mean_interval(values, self._groups())
+
+    def _preference(self) -> np.ndarray:
+        """The option that people prefer, of each pair: 1, 2, or 0 for a tie."""
+        return self.frame["preference"].to_numpy(dtype=float)
+
+    def _groups(self) -> np.ndarray:
+        """The input of each pair: pairs of one input are not independent."""
+        return self.frame["input_id"].to_numpy()
+
+    def rows(self) -> pd.DataFrame:
+        """A row a verdict: `input_id, system_id, aspect, human, value`.
+
+        The pair stands as `system_id`, the order of showing as `aspect`.
+        """
+        tables = []
+        for order in ORDERS:
+            columns = {
+                "input_id": self.frame["input_id"],
+                "system_id": self.frame["pair_id"],
+                "aspect": order,
+                "human": self.frame["preference"],
+                "value": self.frame[order],
+            }
+            tables.append(pd.DataFrame(columns))
+        return pd.concat(tables, ignore_index=True)
+
+
+def _by_order(frame: pd.DataFrame) -> np.ndarray:
+    """A column an order, and a row a pair, as (order, pair)."""
+    columns = frame[list(ORDERS)]
+    return columns.to_numpy(dtype=float).T
+
+
+def is_pairs(data: Any) -> bool:
+    """Whether a data set's name, or a frame, is one of pairs.
+
+    data: a frame of pairs has `preference`, `output_1` and `output_2`; a name that is
+        not known is none of pairs.
+    """
+    if isinstance(data, str):
+        return datasets.has(data) and datasets.kind(data) == "pairs"
+    return {"preference", "output_1", "output_2"}.issubset(data.columns)
+
+
+def of(data: str | pd.DataFrame) -> Paired:
+    """A set of pairs that is not judged yet.
+
+    data: the name of a data set; or a frame of pairs, which are numbered where it has
+        no `pair_id` or `input_id`.
+
+    Raises: UnknownName; DataUnavailable.
+    """
+    if isinstance(data, str):
+        return Paired(
+            name=data,
+            title=datasets.spec(data).title,
+            frame=datasets.load_pairs(data),
+        )
+    name = str(data.attrs.get("name", "own"))
+    frame = data.reset_index(drop=True).copy()
+    for column in ("pair_id", "input_id"):
+        if column not in frame:
+            frame[column] = [str(number) for number in range(len(frame))]
+    frame["preference"] = frame["preference"].astype(float)
+    return Paired(name=name, title=name, frame=frame)
+
+
+def sampled(paired: Paired, items: int | None, seed: int = 0) -> Paired:
+    """About so many pairs, in the shares of the set's subsets, the same for all judges.
+
+    items: pairs that are wanted; None: all.
+    seed: of the choice.
+
+    Returns: the set itself where all pairs are taken; else a copy that says in `sample`
+    how it was chosen.
+    """
+    frame = paired.frame
+    if items is None or items >= len(frame):
+        return paired
+    ordered = frame
+    if "subset" in frame:
+        ordered = frame.sort_values("subset", kind="stable")
+    # sorted by subset and cut into as many strata as pairs are wanted, one pair of
+    # each: so each subset has its share
+    strata = np.array_split(ordered.index.to_numpy(), items)
+    rng = np.random.default_rng(seed)
+    chosen = [rng.choice(stratum) for stratum in strata]
+    chosen.sort()
+    rows = frame.loc[chosen].reset_index(drop=True)
+    sample = f"{items} of {len(frame)} pairs, subsets in their shares, seed {seed}"
+    return replace(paired, frame=rows, sample=sample)
+
+
+def as_rows(paired: Paired) -> pd.DataFrame:
+    """Both outputs of each pair as rows, for a judge that scores one at a time.
+
+    Returns: first all outputs 1, then all outputs 2, each in the order of the pairs;
+    the pair's name is the input, the option ("1" or "2") the system.
+    """
+    columns_of_pairs = [
+        "output_1",
+        "output_2",
+        "preference",
+        "system_1",
+        "system_2",
+        *ORDERS,
+    ]
+    texts = paired.frame.drop(columns=columns_of_pairs, errors="ignore")
+    tables = []
+    for option in ("1", "2"):
+        rows = texts.assign(
+            output=paired.frame[f"output_{option}"],
+            system_id=option,
+            input_id=paired.frame["pair_id"],
+        )
+        tables.append(rows)
+    return pd.concat(tables, ignore_index=True)
+
+
+def from_scores(paired: Paired, scores: pd.DataFrame) -> Paired:
+    """The verdicts of a judge that scored the rows of `as_rows`: the higher score is
+    preferred, equal ones are a tie.
+
+    scores: a frame with `value`, its rows in the order of `as_rows`; a pair with a
+        missing score has no verdict.
+    """
+    values = scores["value"].to_numpy(dtype=float)
+    first, second = values.reshape(2, -1)
+    verdicts = _higher(first, second)
+    verdicts[np.isnan(first + second)] = np.nan
+    # no order was shown: the verdict is the same in both
+    frame = paired.frame.assign(given=verdicts, swapped=verdicts)
+    return replace(paired, frame=frame, both_orders=False)
+
+
+def _higher(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Which of two numbers is higher, pair by pair: 1, 2, or 0 where neither is."""
+    second_or_none = np.where(second > first, 2.0, 0.0)
+    return np.where(first > second, 1.0, second_or_none)
+
+
+def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
+    """The verdicts that somebody's judge gave, the other judges of this form beside.
+
+    dataset: of pairs, that was judged.
+    recording: that has the verdicts.
+    judge: as the recording calls it.
+    form: of the prompt.
+
+    Raises: InputError for a judge without verdicts in both orders; UnknownName;
+    DataUnavailable.
+    """
+    frame = datasets.load_pairs(dataset)
+    table = recordings.load(recording)
+    table = table[table["prompt_form"] == form]
+    verdicts = {}
+    for name, rows in table.groupby("judge", sort=False):
+        by_pair = rows.pivot(
+            index="pair_id",
+            columns="order",
+            values="value",
+        )
+        if set(ORDERS).issubset(by_pair.columns):
+            by_pair = by_pair.reindex(frame["pair_id"])
+            verdicts[str(name)] = _by_order(by_pair)
+    if judge not in verdicts:
+        judges = ", ".join(verdicts) or "none"
+        raise InputError(
+            f"{recording} has no judge {judge!r} of form {form!r} in both orders; "
+            f"of that form it has {judges}"
+        )
+    in_given, in_swapped = verdicts.pop(judge)
+    facts = {
+        "model": judge,
+        "prompt form": form,
+        "engine": "recorded",
+        "source": recordings.spec(recording).source,
+    }
+    return Paired(
+        name=dataset,
+        title=datasets.spec(dataset).title,
+        frame=frame.assign(given=in_given, swapped=in_swapped),
+        beside=verdicts,
+        facts=facts,
+    )
+
+
+def measured(paired: Paired) -> Numbers:
+    """Everything that is measured of a judge of pairs.
+
+    Returns: what `card.json` has of the set: `accuracy` over all pairs and in
+    `subsets`; for a judge that saw both orders `swap` (how often it keeps its choice)
+    and `first` (how often it takes the option shown first); `longer`, the accuracy of
+    who takes the longer output, with the gap to it; and all judges `beside` it.
+    """
+    verdicts = paired.verdicts()
+    present = ~np.isnan(verdicts)
+    numbers: Numbers = {
+        "kind": "pairs",
+        "title": paired.title,
+        "sample": paired.sample,
+        "pairs": len(paired.frame),
+        "inputs": int(paired.frame["input_id"].nunique()),
+        "systems": 0,
+        "coverage": {
+            "value": float(present.mean()),
+            "statuses": {
+                "verdicts": int(present.sum()),
+                "without": int((~present).sum()),
+            },
+        },
+        "accuracy": paired.accuracy(verdicts),
+        "facts": dict(paired.facts),
+        "subsets": _subsets(paired),
+    }
+    if paired.both_orders:
+        effect = paired.order_effect()
+        numbers["swap"] = interval(effect)
+        numbers["swap"]["kappa"] = effect.kappa
+        numbers["first"] = paired.mean(_shown_first(verdicts))
+        numbers["first"]["ties"] = effect.ties
+    longer = _longer(paired.frame)
+    if longer is not None:
+        gap = paired.right(verdicts) - paired.right(longer)
+        numbers["longer"] = paired.accuracy(longer)
+        numbers["longer"]["versus"] = paired.mean(gap)
+    numbers["beside"] = _beside(paired, numbers)
+    return numbers
+
+
+def _beside(paired: Paired, numbers: Numbers) -> list[Numbers]:
+    """The judge among the recorded ones and the longer output, a row each, best first.
+
+    numbers: what has been measured of this judge.
+    """
+    rows = [{"name": "this judge", **numbers["accuracy"]}]
+    if "longer" in numbers:
+        rows.append({"name": "the longer output", **numbers["longer"]})
+    right = paired.right(paired.verdicts())
+    for name, verdicts in paired.beside.items():
+        gap = right - paired.right(verdicts)
+        rows.append(
+            {
+                "name": name,
+                **paired.accuracy(verdicts),
+                "judge_minus_it": paired.mean(gap),
+            }
+        )
+    return sorted(rows, key=lambda row: -row["value"])
+
+
+def _shown_first(verdicts: np.ndarray) -> np.ndarray:
+    """The share of orders in which the option that is shown first is chosen, of each
+    pair; ties stay out.
+
+    verdicts: (order, pair).
+    """
+    options = np.array([[1.0], [2.0]])  # that is shown first, as given and swapped
+    first = (verdicts == options).astype(float)
+    first[~np.isin(verdicts, options)] = np.nan
+    return _mean_over_orders(first)
+
+
+def _mean_over_orders(shares: np.ndarray) -> np.ndarray:
+    """The mean of each pair's orders; NaN is left out.
+
+    shares: (order, pair).
+    """
+    present = ~np.isnan(shares)
+    number = present.sum(axis=0)
+    total = np.where(present, shares, 0).sum(axis=0)
+    # `np.nanmean` would warn of pairs without a verdict
+    means = total / np.maximum(number, 1)
+    return np.where(number > 0, means, np.nan)
+
+
+def _longer(frame: pd.DataFrame) -> np.ndarray | None:
+    """The verdicts of who takes the longer output, (order, pair); None without
+    outputs.
+    """
+    if "output_1" not in frame or "output_2" not in frame:
+        return None
+    first = meta.baselines.length(frame["output_1"].tolist())
+    second = meta.baselines.length(frame["output_2"].tolist())
+    verdicts = _higher(first, second)
+    return np.stack([verdicts, verdicts])
+
+
+def _subsets(paired: Paired) -> list[Numbers]:
+    """The accuracy in each subset, a row a subset; no rows where the set names none."""
+    rows: list[Numbers] = []
+    frame = paired.frame
+    if "subset" not in frame:
+        return rows
+    for name in frame["subset"].unique():
+        is_inside = frame["subset"] == name
+        subset = replace(paired, frame=frame[is_inside])
+        accuracy = subset.accuracy(subset.verdicts())
+        rows.append({"subset": str(name), **accuracy})
+    return rows

@@ -1,0 +1,211 @@
+"""The judge beside single raters and beside itself: raters, variance, repeats, and what
+its scores are worth in labels.
+
+Each function takes one `Aspect` and gives the numbers of one part of the card, `words`
+and signatures among them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from judgecard.aspect import Aspect
+from judgecard.cells import Numbers, interval, tried, tried_interval
+from judgecard.estimates import estimate
+from judgecard.judged import rater_kinds
+from nlgeval_lib import meta
+
+# what a person costs, by kind of rater (Calderon et al. 2025); others count as skilled
+EPSILON = {"expert": 0.2, "crowd": 0.1}
+SKILLED = 0.15
+LABELLED = 30  # inputs that people rate, where the worth in labels is measured
+FEWEST_LABELLED = 5
+
+
+def raters(aspect: Aspect) -> Numbers:
+    """May the judge replace a rater?
+
+    Raters of one kind are taken: experts where there are any. How each follows the mean
+    of the others is set beside how the judge follows the same means.
+
+    Returns: `kind` and `number` of the raters; for each level `rater` and `judge`, both
+    Kendall's tau-b; `alt_test` of the judge and of a constant. A `reason` alone where
+    there are no ratings of single raters.
+    """
+    kinds = rater_kinds(aspect.rows)
+    if not kinds:
+        return {"reason": "no ratings of single raters"}
+    kind = next(iter(kinds))
+    if "expert" in kinds:
+        kind = "expert"
+    columns = aspect.rows[kinds[kind]]
+    ratings = columns.to_numpy(dtype=float).T
+    numbers: Numbers = {"kind": kind, "number": len(ratings)}
+    # (rater, system, input); of a flat aspect (rater, row)
+    stack = np.stack([aspect.matrix(rater) for rater in ratings])
+    judge = aspect.matrix(aspect.values)
+    for level in aspect.levels:
+        settings = ("kendall-b", level, aspect.ci)
+        numbers[level] = {
+            "rater": tried_interval(meta.human_ceiling, stack, *settings),
+            "judge": tried_interval(
+                meta.against_leave_one_out, judge, stack, *settings
+            ),
+        }
+    if aspect.same_scale():
+        numbers["alt_test"] = tried(_alt_test, aspect, ratings, kind)
+    else:
+        numbers["alt_test"] = {"reason": aspect.why_no_scale()}
+    return numbers
+
+
+def _alt_test(aspect: Aspect, ratings: np.ndarray, kind: str) -> Numbers:
+    """The alternative annotator test of the judge, and of the best constant.
+
+    ratings: (rater, row), NaN missing.
+    kind: of the raters, which decides what a person costs.
+
+    Source: Calderon, Reichart and Dror 2025, section 3.
+    """
+    epsilon = EPSILON.get(kind, SKILLED)
+    constant = float(np.round(np.nanmean(aspect.human)))
+    scores = {
+        "judge": aspect.values,
+        "constant": np.full(len(aspect.human), constant),
+    }
+    numbers: Numbers = {"epsilon": epsilon, "constant_value": constant}
+    for name, values in scores.items():
+        result = meta.alt_test(values, ratings, epsilon=epsilon)
+        numbers[name] = {
+            "winning_rate": result.winning_rate,
+            "advantage": result.advantage,
+            "passed": result.passed,
+            "signature": result.signature(),
+            "reason": result.reason,
+        }
+    return numbers
+
+
+def worth(aspect: Aspect) -> Numbers:
+    """For how many labels does a label count beside the judge's scores, where people
+    rate a part of the inputs?
+
+    At most `LABELLED` inputs, and at most half of them, keep their labels; the choice
+    is the same for every judge.
+
+    Returns: `labels`, that number, for differences between systems; the inputs that
+    people must rate until an interval of a tenth of the scale (`width`) is reached,
+    with the judge and without (`inputs_needed`, `inputs_needed_alone`).
+
+    Raises: ValueError for few inputs.
+    """
+    inputs = aspect.rows["input_id"].nunique()
+    if aspect.flat or inputs < 2 * FEWEST_LABELLED:
+        raise ValueError("too few inputs to hide the labels of some")
+    human = aspect.matrix(aspect.human)
+    labelled = min(LABELLED, inputs // 2)
+    order = np.random.default_rng(0).permutation(inputs)
+    hidden = order[labelled:]
+    human[:, hidden] = np.nan
+    estimates = estimate(aspect.matrix(aspect.values), human)
+    low, high = aspect.rated_on or (-np.inf, np.inf)
+    if not np.isfinite([low, high]).all():
+        # without a known scale, the range of the ratings
+        low = np.nanmin(aspect.human)
+        high = np.nanmax(aspect.human)
+    width = (high - low) / 10
+    planned = estimates.labels_needed(width, of="differences")
+    return {
+        "labels": estimates.worth_differences,
+        "labelled_inputs": labelled,
+        "width": width,
+        "inputs_needed": planned.labels,
+        "inputs_needed_alone": planned.alone,
+        "words": (
+            f"Worth in labels (`nlgeval estimate`): where people rate {labelled} of "
+            "the inputs and the judge scores all, a label counts for so many in "
+            "the differences between systems."
+        ),
+        "signature": estimates.signature(),
+    }
+
+
+def variance(aspect: Aspect) -> Numbers:
+    """Where is the variance of scores, and of ratings: between systems, between inputs,
+    the rest?
+
+    Returns: `judge` and `people`, each with the `shares` of its components; `repeats`
+    as well of a judge that was asked again, with what asking again changes.
+
+    Raises: ValueError where inputs and systems are not known.
+    """
+    if aspect.flat:
+        raise ValueError("inputs and systems are not known")
+    # by these names no system or input is left out: the card shows no interval
+    facets = ("systems", "inputs")
+    judge = aspect.matrix(aspect.values)
+    people = aspect.matrix(aspect.human)
+    numbers = {
+        "judge": _shares(meta.variance_components(judge, facets)),
+        "people": _shares(meta.variance_components(people, facets)),
+    }
+    draws = aspect.draws()
+    if len(draws) > 1:
+        answers = np.stack([aspect.matrix(draw) for draw in draws])
+        components = meta.variance_components(answers, ("repeats", *facets))
+        numbers["repeats"] = _shares(components)
+    return numbers
+
+
+def _shares(components: Any) -> Numbers:
+    """The share of each component of the variance of one score, by its name.
+
+    components: as `meta.variance_components` gives them.
+    """
+    shares = {}
+    for name in components.values:
+        shares[name] = components.share(name)
+    return {
+        "shares": shares,
+        "n": components.n,
+        "signature": components.signature(),
+    }
+
+
+def repeats(aspect: Aspect) -> Numbers:
+    """How far do the draws of one judgment agree?
+
+    Judgments that lack a draw are left out.
+
+    Returns: `draws`, how many there are; `same`, the share of judgments whose draws are
+    all equal; `icc`, their intraclass correlation.
+
+    Raises: ValueError where there is one draw.
+    """
+    draws = aspect.draws()
+    if len(draws) < 2:
+        raise ValueError("each judgment was asked once")
+    gaps = np.isnan(draws).any(axis=0)
+    complete = draws[:, ~gaps]
+    all_equal = (complete == complete[0]).all(axis=0)
+    return {
+        "draws": len(draws),
+        "same": float(all_equal.mean()),
+        "icc": _agreement(complete),
+    }
+
+
+def _agreement(draws: np.ndarray) -> Numbers:
+    """The intraclass correlation of the draws, ICC(1,1).
+
+    draws: (draw, judgment), without NaN.
+    """
+    if np.ptp(draws) == 0:
+        return {"reason": "all draws are equal"}
+    result = meta.icc(draws, "1,1")
+    icc = interval(result)
+    if np.isnan(result.high):
+        icc["high"] = result.value
+    return icc

@@ -1,0 +1,261 @@
+"""A card's place among the recorded judges: its numbers as rows of the leaderboard.
+
+cards = standing.read_all(["card/"]) rows = standing.rows(cards) table =
+standing.beside(cards)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from judgecard.cards import Card, read
+from judgecard.measure import COEFS
+from nlgeval_lib import datasets, files
+from nlgeval_lib.scoring.cells import InputError
+
+# what `study.leaderboard` saved; the numbers of all recorded judges
+BOARDS = "results/meta/others_judges__{}.csv"
+Row = dict[str, Any]
+PAIRS = "pairs"  # the level and the aspect of a judge of pairs
+
+
+_LEVELS = ("dataset", "input", "system")
+
+
+def committed() -> list[Path]:
+    """The files of the recorded judges' cards that lie in the checkout (`make cards`),
+    sorted.
+    """
+    return sorted((files.data() / "cards").glob("*.json"))
+
+
+def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
+    """Cards by the name of their file.
+
+    paths: of files and of folders; a folder stands for every card in it.
+
+    Raises: InputError for what is no card; OSError.
+    """
+    cards = {}
+    for path in map(Path, paths):
+        for card_path in _cards_at(path):
+            cards[card_path.as_posix()] = read(card_path)
+    return cards
+
+
+def _cards_at(path: Path) -> list[Path]:
+    """The file itself; of a folder its card.json, or all JSON files in it."""
+    if not path.is_dir():
+        return [path]
+    if (path / "card.json").is_file():
+        return [path / "card.json"]
+    return sorted(path.glob("*.json"))
+
+
+def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
+    """A row a card and set: `card, title, judge, engine, set, verdict`.
+
+    cards: by the name of their file.
+
+    Returns: `verdict` is the whole sentence of the card, of all its sets.
+    """
+    table = []
+    for file, card in cards.items():
+        judge = card.numbers["judge"]
+        for name in card.numbers["sets"]:
+            table.append(
+                {
+                    "card": _short(file),
+                    "title": card.numbers["title"],
+                    "judge": label(card),
+                    "engine": str(judge.get("engine", "")),
+                    "set": name,
+                    "verdict": card.verdict,
+                }
+            )
+    columns = ["card", "title", "judge", "engine", "set", "verdict"]
+    return pd.DataFrame(table, columns=columns)
+
+
+def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
+    """The cards' numbers in the columns of `study.leaderboard`.
+
+    cards: by the name of their file.
+
+    Returns: a row a number: `set, aspect, level, coef, judge, value, ci_low, ci_high,
+    these_low, these_high, systems, n, coverage, tied scores, reason, signature,
+    origin`. A judge of pairs has the level "pairs", the coefficient "accuracy" and one
+    more column, `consistency`: how often it keeps its choice when the options change
+    places.
+    """
+    table: list[Row] = []
+    for file, card in cards.items():
+        for name, numbers in card.numbers["sets"].items():
+            about = {
+                "set": name,
+                "judge": label(card),
+                "origin": f"card {_short(file)}",
+                "systems": numbers["systems"],
+                "coverage": numbers["coverage"]["value"],
+            }
+            of_set = _of_ratings(numbers)
+            if numbers["kind"] == PAIRS:
+                of_set = _of_pairs(numbers)
+            for row in of_set:
+                table.append(about | row)
+    return pd.DataFrame(table)
+
+
+def label(card: Card) -> str:
+    """What a card's judge is called in a table: its model and the form of its prompt,
+    or the card's title where neither is known.
+    """
+    judge = card.numbers["judge"]
+    names = []
+    for key in ("model", "prompt form"):
+        if judge.get(key):
+            names.append(str(judge[key]))
+    return ", ".join(names) or card.numbers["title"]
+
+
+def _short(file: str) -> str:
+    """A card's file without the places of this machine."""
+    path = Path(file)
+    if path.name == "card.json":
+        return f"{path.parent.name}/card.json"
+    return path.name
+
+
+def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[Row]:
+    """A row an aspect, level and coefficient.
+
+    numbers: of a set of graded outputs.
+    """
+    for aspect, measured in numbers["aspects"].items():
+        for level in _LEVELS:
+            cells = measured.get(level, {})
+            for name, coef in COEFS.items():
+                if name in cells:
+                    yield {
+                        "aspect": aspect,
+                        "level": level,
+                        "coef": coef,
+                        **_interval(cells[name]),
+                        "tied scores": measured["use"].get("ties"),
+                    }
+
+
+def _of_pairs(numbers: Mapping[str, Any]) -> Iterator[Row]:
+    """The accuracy over all pairs, then in each subset.
+
+    numbers: of a set of pairs.
+    """
+    about = {"level": PAIRS, "coef": "accuracy"}
+    accuracy = _interval(numbers["accuracy"])
+    consistency = numbers.get("swap", {}).get("value")
+    yield {
+        "aspect": "all",
+        **about,
+        **accuracy,
+        "consistency": consistency,
+    }
+    for subset in numbers["subsets"]:
+        yield {"aspect": subset["subset"], **about, **_interval(subset)}
+
+
+def _interval(cell: Mapping[str, Any]) -> Row:
+    """A cell of a card in the leaderboard's columns."""
+    return {
+        "value": cell.get("value"),
+        "ci_low": cell.get("low"),
+        "ci_high": cell.get("high"),
+        "these_low": cell.get("low_these"),
+        "these_high": cell.get("high_these"),
+        "n": cell.get("n"),
+        "reason": cell.get("reason", ""),
+        "signature": cell.get("signature", ""),
+    }
+
+
+def beside(cards: Mapping[str, Card]) -> pd.DataFrame:
+    """The cards' judges among the recorded ones of the same sets, best first: tau-b
+    over all outputs, or the accuracy of pairs.
+
+    cards: by the name of their file.
+
+    Returns: a row a judge and aspect: `set, aspect, judge, measure, value, low, high,
+    n, origin`; only aspects that a card has.
+
+    Raises: InputError where no set of the cards has recorded judges; DataUnavailable
+    where no leaderboard is saved.
+    """
+    of_cards = rows(cards)
+    if of_cards.empty:
+        raise InputError(f"no number of a judge in {', '.join(cards)}")
+    is_shown = of_cards["coef"].isin(["kendall-b", "accuracy"])
+    is_shown &= of_cards["level"].isin(["dataset", PAIRS])
+    of_cards = of_cards[is_shown]
+    boards = _saved_boards()
+    has_card = boards["set"].isin(of_cards["set"])
+    recorded = boards[has_card]
+    if recorded.empty:
+        sets = ", ".join(sorted(set(of_cards["set"])))
+        recorded_sets = ", ".join(sorted(set(boards["set"])))
+        raise InputError(
+            f"no recorded judge of {sets}; there are judges of {recorded_sets}"
+        )
+    table = pd.concat([recorded, of_cards], ignore_index=True)
+    has_card = table["aspect"].isin(of_cards["aspect"])
+    return _listed(table[has_card])
+
+
+def _listed(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that have a value, best first in each set and aspect, in the columns
+    that `beside` gives.
+    """
+    table = table.dropna(subset=["value"])
+    columns = {"coef": "measure", "ci_low": "low", "ci_high": "high"}
+    table = table.rename(columns=columns)
+    table = table.sort_values(
+        ["set", "aspect", "value"],
+        ascending=[True, True, False],
+        kind="stable",
+        ignore_index=True,
+    )
+    shown_columns = [
+        "set",
+        "aspect",
+        "judge",
+        "measure",
+        "value",
+        "low",
+        "high",
+        "n",
+        "origin",
+    ]
+    return table[shown_columns]
+
+
+def _saved_boards() -> pd.DataFrame:
+    """The recorded judges' tau-b and accuracies, as the leaderboard saved them.
+
+    Raises: DataUnavailable where nothing is saved.
+    """
+    rated_path = files.located(BOARDS.format("rated"))
+    pairs_path = files.located(BOARDS.format("pairs"))
+    if not rated_path.is_file() or not pairs_path.is_file():
+        raise datasets.DataUnavailable(
+            "no leaderboard is saved here; nlgeval run others_judges makes it"
+        )
+    rated = pd.read_csv(rated_path)
+    is_shown = rated["coef"] == "kendall-b"
+    is_shown &= rated["level"] == "dataset"
+    rated = rated[is_shown]
+    pairs = pd.read_csv(pairs_path)
+    pairs = pairs.rename(columns={"subset": "aspect", "accuracy": "value"})
+    pairs = pairs.assign(coef="accuracy", origin="recorded verdicts")
+    return pd.concat([rated, pairs], ignore_index=True)

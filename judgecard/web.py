@@ -1,0 +1,290 @@
+"""HTML of the report: whole pages in which only our own scripts run, and notebooks in
+which nothing does.
+
+A policy in each page names its scripts by their hashes and lets nothing be fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from judgecard.pictures import Pictures
+from nlgeval_lib import tables
+
+# What a notebook's HTML may hold: elements, their attributes, and styles.
+_TAGS = {
+    "a",
+    "abbr",
+    "b",
+    "blockquote",
+    "br",
+    "caption",
+    "code",
+    "col",
+    "colgroup",
+    "dd",
+    "del",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "i",
+    "ins",
+    "kbd",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "samp",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "summary",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "u",
+    "ul",
+}
+_ATTRIBUTES = {
+    "*": ["class", "title", "style"],
+    "a": ["href"],
+    "td": ["colspan", "rowspan"],
+    "th": ["colspan", "rowspan", "scope"],
+}
+_STYLES = (
+    "color",
+    "background-color",
+    "font-weight",
+    "font-style",
+    "text-align",
+    "width",
+    "height",
+    "vertical-align",
+)
+# Elements that go with all that is in them.
+_DROPPED = re.compile(
+    r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+# What stands for a picture until the page is clean: pictures are long, and made here.
+_MARK = re.compile(r"xpicture(\d+)x")
+_HEADING = re.compile(r"<(/?)h([1-5])\b")
+# the code of a notebook is folded
+_CODE = """{% extends "basic/index.html.j2" %}{% block input %}
+<details><summary>Code</summary>{{ super() }}</details>{% endblock input %}"""
+SITE = Path(__file__).parent / "site"
+SORTING = SITE / "tables.js"  # sorts and filters the tables of a page
+
+
+def page(
+    title: str,
+    content: str,
+    scripts: Sequence[Path] = (SORTING,),
+    home: str = "",
+    trail: str = "",
+) -> str:
+    """A whole document.
+
+    title: of the browser's window and of the page.
+    content: HTML, which is not escaped: from `render`.
+    scripts: files; the page lets no other run.
+    home: the link to the index; "" for a page that stands alone.
+    trail: where the page is, beside that link.
+    """
+    codes = []
+    hashes = []
+    for path in scripts:
+        code = path.read_text(encoding="utf-8")
+        digest = hashlib.sha256(code.encode()).digest()
+        codes.append(code)
+        hashes.append(base64.b64encode(digest).decode())
+    return render(
+        "frame.html",
+        style=_stylesheet(),
+        title=title,
+        content=content,
+        scripts=codes,
+        hashes=hashes,
+        home=home,
+        trail=trail,
+    )
+
+
+def render(template: str, site: Path = SITE, **values: Any) -> str:
+    """A template with these values; what is not marked safe is escaped, and no value
+    is a template.
+
+    template: its file name. site: the folder that has it.
+    Raises: jinja2.UndefinedError where the template takes a value that is not given.
+    """
+    loader = jinja2.FileSystemLoader(site)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.get_template(template).render(values)
+
+
+@functools.cache
+def _stylesheet() -> str:
+    """The styles of pages, of tables and of code."""
+    from pygments.formatters import HtmlFormatter
+
+    of_tables = tables.STYLE.removeprefix("<style>").removesuffix("</style>")
+    of_pages = (SITE / "page.css").read_text(encoding="utf-8")
+    of_code = HtmlFormatter(style="bw").get_style_defs(".highlight")
+    return of_pages + of_tables + of_code
+
+
+def folded(title: str, text: str) -> str:
+    """Markdown that a code host shows when its title is clicked; nothing where there
+    is no text.
+
+    title: plain text or Markdown that is escaped. text: Markdown.
+    """
+    if not text:
+        return ""
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
+def prose(text: str) -> str:
+    """Markdown as HTML in which nothing runs."""
+    from nbformat import v4
+
+    cell = v4.new_markdown_cell(text)
+    return notebook_body(v4.new_notebook(cells=[cell]))
+
+
+def text_body(text: str) -> str:
+    """Markdown with tables as HTML in which nothing runs.
+
+    It loads no part of what `prose` needs for a notebook.
+    """
+    import mistune
+
+    body = mistune.create_markdown(escape=False, plugins=["table"])(text)
+    return str(_cleaner().clean(_DROPPED.sub("", str(body))))
+
+
+def notebook_body(
+    document: dict[str, Any], below: bool = False, pictures: Pictures | None = None
+) -> str:
+    """The cells of a notebook as HTML in which nothing runs and nothing is fetched.
+
+    document: a notebook as JSON has it.
+    below: headings a level lower.
+    pictures: where its pictures go; without it they are in the HTML.
+    """
+    import nbformat
+
+    exporter, cleaner = _converters()
+    parsed = nbformat.reads(json.dumps(document), as_version=4)
+    elements: dict[str, str] = {}
+    # Of each output only HTML, plain text and pictures are left. A picture becomes a
+    # mark, which stays as it is while the page is cleaned.
+    for cell in parsed.cells:
+        for output in cell.outputs if cell.cell_type == "code" else ():
+            data = output.get("data", {})
+            if "image/png" in data:
+                about = output.metadata.get("image/png", {})
+                alt = about.get("alt") or data.get("text/plain", "")
+                mark = f"xpicture{len(elements)}x"
+                png = data["image/png"]
+                elements[mark] = picture(png, alt, about.get("width"), pictures)
+                data["text/html"] = mark
+            for mime in list(data):
+                if mime not in ("text/html", "text/plain"):
+                    del data[mime]
+    body, _ = exporter.from_notebook_node(parsed)
+    body = cleaner.clean(_DROPPED.sub("", body))
+    if below:
+        body = _HEADING.sub(lambda match: f"<{match[1]}h{int(match[2]) + 1}", body)
+    return _MARK.sub(lambda match: elements.get(match[0], match[0]), body)
+
+
+@functools.cache
+def _converters() -> tuple[Any, Any]:
+    """What makes HTML of a notebook, and what cleans it: made once, as each page is
+    made of several notebooks.
+    """
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
+    exporter.raw_template = _CODE
+    return exporter, _cleaner()
+
+
+@functools.cache
+def _cleaner() -> Any:
+    """What takes from HTML all that runs or fetches."""
+    import bleach
+    from bleach.css_sanitizer import CSSSanitizer
+
+    return bleach.Cleaner(
+        tags=_TAGS,
+        attributes=_allowed,
+        protocols=["http", "https", "mailto"],
+        strip=True,
+        css_sanitizer=CSSSanitizer(allowed_css_properties=list(_STYLES)),
+    )
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    """Links may lead elsewhere; nothing is loaded."""
+    if tag == "a" and name == "href":
+        is_relative = ":" not in value.partition("/")[0]
+        return is_relative or value.startswith(("http://", "https://", "mailto:", "#"))
+    return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
+
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def picture(
+    png: str | bytes, alt: str, width: Any = None, pictures: Pictures | None = None
+) -> str:
+    """A PNG as an element; words in its place where it is none.
+
+    png: its bytes, or base64 of them.
+    alt: what is said to those who do not see it.
+    width: in pixels; what is no whole number is passed over.
+    pictures: where it is put; without it the picture is within the page itself.
+    """
+    if isinstance(png, str):
+        try:
+            png = base64.b64decode("".join(png.split()), validate=True)
+        except ValueError:
+            png = b""
+    if not png.startswith(_PNG):
+        return f"<p>a picture that cannot be read: {html.escape(alt)}</p>"
+    size = f' width="{width}"' if isinstance(width, int) else ""
+    if pictures:
+        source = pictures.link(png)
+    else:
+        source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    return f'<img alt="{html.escape(alt)}"{size} src="{source}">'

@@ -1,0 +1,132 @@
+"""How a card's page writes numbers and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from nlgeval_lib import files, tables
+
+esc = tables.for_markdown
+DASH = "–"
+Numbers = Mapping[str, Any]
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A Markdown table of rows; "" without rows.
+
+    rows: heading -> cell; all have the headings of the first. Headings and cells are
+        escaped here.
+    """
+    if not rows:
+        return ""
+    heads = [esc(head) for head in rows[0]]
+    lines = []
+    for row in rows:
+        lines.append([esc(str(cell)) for cell in row.values()])
+    return files.markdown_table(heads, lines)
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """A Markdown list of sentences, which are escaped here."""
+    return "\n".join(f"- {esc(line)}" for line in lines)
+
+
+def at(numbers: Numbers, path: str) -> Any:
+    """What is at a path of names; None where it leads nowhere.
+
+    path: names joined by dots.
+
+    Example:
+        >>> at({"raters": {"number": 3}}, "raters.number")
+        3
+    """
+    target: Any = numbers
+    for name in path.split("."):
+        if not isinstance(target, Mapping):
+            return None
+        target = target.get(name)
+    return target
+
+
+def listed(rows: Any) -> list[Any]:
+    """Rows, or none where a reason stands in their place."""
+    if isinstance(rows, list):
+        return rows
+    return []
+
+
+def text(value: Any) -> str:
+    """A value as it is; a dash for None."""
+    if value is None:
+        return DASH
+    return str(value)
+
+
+def number(value: Any) -> str:
+    """A number with three digits after the point; a dash for anything else."""
+    if isinstance(value, int | float):
+        return f"{value:.3f}"
+    return DASH
+
+
+def share(value: Any) -> str:
+    """A share in whole percent; a dash for None."""
+    if value is None:
+        return DASH
+    return f"{value:.0%}"
+
+
+def p_value(value: Any) -> str:
+    """A p-value with three digits, never 0; a dash for None."""
+    if value is None:
+        return DASH
+    if value < 0.001:
+        return "< .001"
+    return f"{value:.3f}"
+
+
+def cell(numbers: Any) -> str:
+    """A number with its interval, where it has one; a dash where there is no number.
+
+    Example:
+        >>> cell({"value": 0.5, "low": 0.25, "high": 0.75})
+        '0.500 [0.250, 0.750]'
+    """
+    if not isinstance(numbers, Mapping) or numbers.get("value") is None:
+        return DASH
+    if numbers.get("low") is None:
+        return number(numbers["value"])
+    return f"{numbers['value']:.3f} [{numbers['low']:.3f}, {numbers['high']:.3f}]"
+
+
+def interval_of(numbers: Numbers, question: str) -> str:
+    """The interval that answers a question, a dash where there is none.
+
+    question: "these": for these systems alone; "families": for other families.
+    """
+    low = numbers.get(f"low_{question}")
+    high = numbers.get(f"high_{question}")
+    if low is None:
+        return DASH
+    return f"[{low:.3f}, {high:.3f}]"
+
+
+def ranks(row: Numbers) -> str:
+    """The ranks that a judge can have: one, or the best "to" the worst."""
+    best = row["rank"]
+    worst = row.get("rank_worst", best)
+    if best == worst:
+        return str(best)
+    return f"{best} to {worst}"
+
+
+def alt_test(numbers: Any) -> str:
+    """The outcome of an alternative annotator test: the share of raters that are
+    beaten, and whether it passes; a dash where it was not made.
+    """
+    winning_rate = at(numbers, "winning_rate")
+    if winning_rate is None:
+        return DASH
+    outcome = "passes" if numbers["passed"] else "fails"
+    return f"{winning_rate:.0%}, {outcome}"

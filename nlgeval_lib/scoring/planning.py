@@ -1,0 +1,358 @@
+"""What a run would ask and cost; nothing is asked.
+
+`plan` counts the requests of one run, stage by stage: `StagePrompts` holds a stage as it
+is counted, `_Tally` the numbers of the stages of one name. `in_words` says a plan to a
+person.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from nlgeval_lib.engines import Engine, Request, Sampling
+from nlgeval_lib.engines.base import canonical
+from nlgeval_lib.engines.store import Store
+from nlgeval_lib.evaluators.stages import Stage
+from nlgeval_lib.scoring.asking import duration
+
+# How a prompt's tokens are estimated where no tokenizer is here.
+CHARACTERS_A_TOKEN = 4
+# The columns of numbers that every plan has.
+COUNTS = (
+    "requests",
+    "completions",
+    "stored",
+    "to_ask",
+    "prompt_tokens",
+    "new_tokens",
+    "limit",
+)
+# Stored completions of a stage from which their mean length says something.
+_ENOUGH = 20
+# The share of the limit that is expected where fewer are stored: limits are set so that
+# no answer is cut.
+GUESS = 0.2
+_AT_ONCE = 1000  # requests that are looked up in a store together
+
+
+def plan(
+    stages: Sequence[Stage],
+    engine: Engine,
+    store: Store | None = None,
+) -> pd.DataFrame:
+    """What each stage of a run would ask, in order; equal stages of one name are one
+    row.
+
+    stages: of a run, as `evaluators.stages.plan` gives them.
+    engine: counts the tokens of prompts, where it can.
+    store: where completions are looked up; None: nothing is stored.
+    Returns: a row a stage, tokens being of the completions still to be asked. `stage`
+    is its name, `repeated` counts completions that another request asks for too, COUNTS
+    follow (`new_tokens` are expected ones, `limit` at most). `counted` says whether
+    prompt tokens are a tokenizer's count (else characters divided by four), `guessed`
+    whether a fifth of the limit is expected (as fewer than 20 are stored to go by),
+    `exact` whether the requests hang on no answer that is not there yet.
+    """
+    prompts = [StagePrompts.of(stage) for stage in stages]
+    return counted_stages(prompts, engine, store, {})
+
+
+@dataclass(frozen=True)
+class StagePrompts:
+    """A stage's prompts as a plan counts them, which are the same for many models.
+
+    name, sampling, exact: of the stage.
+    digests: what identifies each request's prompt.
+    characters: of each request.
+    stage: with the texts, for a model of which completions are stored or whose
+    tokenizer is here; else None.
+    """
+
+    name: str
+    sampling: Sampling
+    exact: bool
+    digests: Sequence[bytes]
+    characters: Sequence[int]
+    stage: Stage | None
+
+    @classmethod
+    def of(cls, stage: Stage) -> StagePrompts:
+        """Those of a stage, with its texts."""
+        digests = []
+        characters = []
+        for request in stage.requests:
+            digests.append(request.digest())
+            characters.append(len(request.text()))
+        return cls(
+            stage.name,
+            stage.sampling,
+            stage.exact,
+            digests,
+            characters,
+            stage,
+        )
+
+
+# How many draws of a prompt with its sampling settings are counted already.
+DrawsCounted = MutableMapping[tuple[bytes, str], int]
+
+
+def counted_stages(
+    planned: Sequence[StagePrompts],
+    engine: Engine,
+    store: Store | None,
+    counted_draws: DrawsCounted,
+) -> pd.DataFrame:
+    """The frame of `plan`.
+
+    planned: the stages, in order.
+    counted_draws: those of other judges of the model; the draws of these stages are
+    added.
+    """
+    by_name: dict[str, list[StagePrompts]] = {}
+    for prompts in planned:
+        by_name.setdefault(prompts.name, []).append(prompts)
+    rows = []
+    for name, of_name in by_name.items():
+        counts = _stage_counts(of_name, engine, store, counted_draws)
+        rows.append({"stage": name, **counts})
+    columns = ["stage", "repeated", *COUNTS, "counted", "guessed", "exact"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@dataclass
+class _Tally:
+    """What the stages of one name take.
+
+    completions: all that they ask for.
+    repeated: those among them that another request asks for too.
+    to_ask: those that are neither repeated nor stored.
+    limit: the most tokens that these can have.
+    characters: those of all prompts that are to be asked.
+    lengths: the tokens of each stored completion.
+    lacking: the requests whose texts are known, each with how often it is to be asked.
+    """
+
+    completions: int = 0
+    repeated: int = 0
+    to_ask: int = 0
+    limit: int = 0
+    characters: int = 0
+
+    def __post_init__(self) -> None:
+        self.lengths: list[int] = []
+        self.lacking: list[tuple[Request, int]] = []
+
+    def add(
+        self,
+        prompts: StagePrompts,
+        store: Store | None,
+        counted_draws: DrawsCounted,
+    ) -> None:
+        """Count one stage more. counted_draws: as `_counted` takes them."""
+        stage = prompts.stage
+        draws = prompts.sampling.n
+        fresh = self._fresh(prompts, counted_draws)
+        for start in range(0, len(fresh), _AT_ONCE):
+            block = fresh[start : start + _AT_ONCE]
+            stored = self._stored(stage, block, store)
+            for place, repeated in block:
+                count = draws - repeated - stored[place]
+                if count and stage is not None:
+                    self.lacking.append((stage.requests[place], count))
+                self.to_ask += count
+                self.limit += prompts.sampling.max_tokens * count
+                self.characters += prompts.characters[place] * count
+
+    def _fresh(
+        self,
+        prompts: StagePrompts,
+        counted_draws: DrawsCounted,
+    ) -> list[tuple[int, int]]:
+        """The requests of a stage that bring draws of which none is counted.
+
+        Returns: (place of the request, how many of its draws are counted already), a
+        pair each.
+        """
+        asked_with = canonical(prompts.sampling.key())
+        draws = prompts.sampling.n
+        fresh = []
+        for place, digest in enumerate(prompts.digests):
+            key = (digest, asked_with)
+            repeated = min(draws, counted_draws.get(key, 0))
+            self.completions += draws
+            self.repeated += repeated
+            if repeated < draws:
+                counted_draws[key] = draws
+                fresh.append((place, repeated))
+        return fresh
+
+    def _stored(
+        self,
+        stage: Stage | None,
+        block: Sequence[tuple[int, int]],
+        store: Store | None,
+    ) -> Counter[int]:
+        """How many draws of each request, after those that are counted, are stored.
+
+        block: as `_fresh` gives it.
+        Returns: the place of a request -> its stored draws.
+        """
+        counts: Counter[int] = Counter()
+        if store is None or stage is None or not stage.keys:
+            return counts
+        places = {}
+        for place, repeated in block:
+            for key in stage.keys[place][repeated:]:
+                places[key] = place
+        for key, answer in store.get_many(places).items():
+            counts[places[key]] += 1
+            self.lengths.append(answer.completion_tokens)
+        return counts
+
+
+def _stage_counts(
+    stages: Sequence[StagePrompts],
+    engine: Engine,
+    store: Store | None,
+    counted_draws: DrawsCounted,
+) -> dict[str, Any]:
+    """The numbers of one row of `plan`, from the stages of one name."""
+    tally = _Tally()
+    requests = 0
+    exact = True
+    for prompts in stages:
+        tally.add(prompts, store, counted_draws)
+        requests += len(prompts.digests)
+        exact = exact and prompts.exact
+    prompt_tokens, counted = _prompt_tokens(tally, engine)
+    lengths = [length for length in tally.lengths if length > 0]
+    enough = len(lengths) >= _ENOUGH
+    if enough:
+        mean = sum(lengths) / len(lengths)
+        new_tokens = min(mean * tally.to_ask, tally.limit)
+    else:
+        new_tokens = GUESS * tally.limit
+    return {
+        "requests": requests,
+        "completions": tally.completions,
+        "repeated": tally.repeated,
+        "stored": tally.completions - tally.repeated - tally.to_ask,
+        "to_ask": tally.to_ask,
+        "prompt_tokens": prompt_tokens,
+        "new_tokens": new_tokens,
+        "limit": tally.limit,
+        "counted": counted,
+        "guessed": bool(tally.to_ask) and not enough,
+        "exact": exact,
+    }
+
+
+def _prompt_tokens(tally: _Tally, engine: Engine) -> tuple[float, bool]:
+    """The tokens of prompts, each as often as it is to be asked; and whether a
+    tokenizer counted them.
+
+    Returns: an estimate from characters, and False, where there is no tokenizer.
+    """
+    if not tally.to_ask:
+        return 0.0, True
+    requests = [request for request, _ in tally.lacking]
+    sizes = None
+    if requests:
+        sizes = engine.count_tokens(requests)
+    if sizes is None:
+        return tally.characters / CHARACTERS_A_TOKEN, False
+    tokens = 0
+    times = [count for _, count in tally.lacking]
+    for size, count in zip(sizes, times, strict=True):
+        tokens += size * count
+    return tokens, True
+
+
+def in_words(
+    planned: pd.DataFrame,
+    rate: float | None = None,
+    prices: tuple[float, float] | None = None,
+    new_tokens: float | None = None,
+) -> Iterator[str | pd.DataFrame]:
+    """A plan of stages (`plan`) as people read it: a table, then lines.
+
+    planned: the frame of `plan`.
+    rate: tokens written a second, for a line about the time; None: no such line.
+    prices: for a million prompt tokens and for a million new tokens; None: no line
+    about the cost.
+    new_tokens: how long a completion is expected to be, in tokens; None: as planned.
+    """
+    # A length that is given takes the place of every guess.
+    if new_tokens is not None:
+        expected = planned["to_ask"] * new_tokens
+        planned = planned.assign(new_tokens=expected, guessed=False)
+    yield _stage_table(planned)
+    totals = planned[list(COUNTS)].sum()
+    prompt = totals["prompt_tokens"]
+    expected_tokens = totals["new_tokens"]
+    limit = totals["limit"]
+    yield (
+        f"\n{totals['to_ask']:,.0f} completions to ask, "
+        f"{totals['stored']:,.0f} stored already"
+    )
+    if not totals["to_ask"]:
+        return
+    source = f"estimated: {CHARACTERS_A_TOKEN} characters a token"
+    if is_counted(planned):
+        source = "counted by the tokenizer"
+    yield f"prompt tokens: {prompt:,.0f} ({source})"
+    guess = ""
+    if planned["guessed"].any():
+        guess = f" (a guess is {GUESS:.0%} of the limit)"
+    yield f"new tokens: {expected_tokens:,.0f} expected{guess}, {limit:,.0f} at most"
+    if rate is not None:
+        yield (
+            f"time at {rate:,.0f} tokens a second: "
+            f"{duration(expected_tokens / rate)} expected, "
+            f"{duration(limit / rate)} at most"
+        )
+    if prices is not None:
+        yield _cost(prices, prompt, expected_tokens, limit)
+    if not planned["exact"].all():
+        yield "stages marked as estimates depend on answers that are not stored yet"
+
+
+def _cost(
+    prices: tuple[float, float], prompt: float, expected: float, limit: float
+) -> str:
+    """What a plan costs, in a line.
+
+    prices: for a million prompt tokens and a million new tokens.
+    prompt, expected, limit: tokens of prompts, and new ones as expected and at most.
+    """
+    prompt_price, new_price = prices
+    prompts_cost = prompt * prompt_price
+    cost = (prompts_cost + expected * new_price) / 1e6
+    most = (prompts_cost + limit * new_price) / 1e6
+    return (
+        f"cost at {prompt_price:g} and {new_price:g} a million: "
+        f"{cost:,.2f} expected, {most:,.2f} at most"
+    )
+
+
+def is_counted(stages: pd.DataFrame) -> bool:
+    """Whether a tokenizer counted all prompts that are to be asked."""
+    counted = stages["counted"] | stages["to_ask"].eq(0)
+    return counted.all()
+
+
+def _stage_table(planned: pd.DataFrame) -> pd.DataFrame:
+    """The counts of each stage, as people read them."""
+    counts = list(COUNTS)
+    counts.insert(counts.index("stored"), "repeated")
+    table = planned[counts].map("{:,.0f}".format)
+    table.columns = table.columns.str.replace("_", " ")
+    marks = planned["exact"].map({True: "", False: " (estimate)"})
+    table.insert(0, "stage", planned["stage"] + marks)
+    return table.rename(columns={"limit": "at most"})

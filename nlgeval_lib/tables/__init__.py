@@ -1,0 +1,294 @@
+"""Any frame as a table: HTML with a text form for terminals and one for Markdown.
+
+Everything that comes from data is escaped. `show` draws a frame. A table is first drawn
+as `Drawn`, a grid of `Cell`, each with its text and its HTML; `in_forms` turns the grid
+into the three forms, and `joined` puts tables, notes and details together. `fitting`
+breaks a wide table for Markdown.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.files import printable
+from nlgeval_lib.tables import fitting
+
+_SHEET = Path(__file__).parent / "table.css"
+STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
+# The title of what is folded below a table.
+DETAILS = "Every reason in full, and how each number was computed"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that a notebook shows as HTML, a terminal as text, a code host as
+    Markdown with the notes apart.
+
+    html: the table with its notes, details and style, ready for a notebook.
+    text: the same in aligned columns, without the details.
+    markdown: the table alone; notes and details are not in it.
+    notes: sentences below it.
+    details: what a page folds away, such as the whole reasons and signatures.
+    caption: what stands above it. Only `show` fills it.
+    lines: how many rows it has. Only `show` fills it.
+    """
+
+    html: str
+    text: str
+    markdown: str = ""
+    notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    caption: str = ""
+    lines: int = 0
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Cell(NamedTuple):
+    """One cell in both forms."""
+
+    text: str  # for a terminal
+    html: str  # with its element, <td> or <th>; empty where a cell to the left spans it
+
+
+class Drawn(NamedTuple):
+    """The parts of a table, before it gets its forms.
+
+    heads: its column names for a terminal.
+    top: its head as HTML, one or more <tr>.
+    body: the lines below the head, each with a cell a column.
+    names: how many of the first columns name the rows.
+    groups: the group of each further column, for where a wide table may be broken.
+    """
+
+    heads: list[str]
+    top: str
+    body: list[list[Cell]]
+    names: int = 0
+    groups: Sequence[str] = ()
+
+
+def esc(value: Any) -> str:
+    """`value` as text that HTML shows and never runs; None as empty text.
+
+    Example:
+    >>> esc("<b>")
+    '&lt;b&gt;'
+    """
+    return html.escape("" if value is None else str(value), quote=True)
+
+
+def for_markdown(text: str) -> str:
+    r"""The text on one line with what Markdown or HTML would read as a mark escaped.
+
+    Example:
+    >>> print(for_markdown("a|b *c*"))
+    a\|b \*c\*
+    """
+    escaped = html.escape(printable(text), quote=False)
+    return re.sub(r"([\\`*\[\]|~])", r"\\\1", escaped)
+
+
+def show(
+    frame: pd.DataFrame,
+    caption: str = "",
+    digits: int = 3,
+    notes: Iterable[str] = (),
+    classes: Callable[[str, Any], str | None] = lambda column, value: None,
+    rows: int = 200,
+) -> Table:
+    """Any frame in the project's style: floats with `digits` decimals, a dash for what
+    is missing, no index.
+
+    p-values (columns `p`, `p_...`, `p (...`) below .001 are shown as "< .001", and a
+    whole number in a column `n` without decimals.
+
+    frame: its column names become the heads, with blanks for underscores.
+    caption: what stands above the table.
+    digits: decimals of a float.
+    notes: sentences below the table.
+    classes: the shade of a cell by its column and value: equal, follows, near, off,
+    far, missing, or None.
+    rows: at most so many are shown, and a note says how many are not.
+
+    Example:
+    >>> show(pd.DataFrame({"judge": ["GPT-4"], "tau": [0.512]}))
+    judge  tau
+    GPT-4  0.512
+    """
+    names = [str(column) for column in frame.columns]
+    heads = []
+    for name in names:
+        words = name.replace("_", " ")
+        heads.append(_HEADS.get(name, words))
+    body = []
+    for values in frame.iloc[:rows].itertuples(index=False, name=None):
+        body.append(_plain_line(names, values, digits, classes))
+    below = [*notes]
+    if len(frame) > rows:
+        below.append(f"{len(frame) - rows} further rows are not shown.")
+    drawn = Drawn(
+        heads,
+        head(heads),
+        body,
+        _naming(frame),
+    )
+    table = joined([in_forms(drawn, caption)], below)
+    return dataclasses.replace(
+        table,
+        caption=caption,
+        lines=len(body),
+    )
+
+
+def _plain_line(
+    names: Sequence[str],
+    values: Sequence[Any],
+    digits: int,
+    classes: Callable[[str, Any], str | None],
+) -> list[Cell]:
+    """One row of any frame; `names`: its columns, others as for `show`."""
+    line = []
+    for name, value in zip(names, values, strict=True):
+        readable = _readable(name, value)
+        shade = classes(name, readable)
+        line.append(_plain_cell(readable, digits, shade))
+    return line
+
+
+def _readable(name: str, value: Any) -> Any:
+    """A p-value or a count as readers meet it; every other value stays."""
+    if name == "p" or name.startswith(("p_", "p (")):
+        return _p_text(value)
+    # Counts are floats in a column with a gap: pandas has no missing whole number.
+    if name == "n" and isinstance(value, float) and value.is_integer():
+        return f"{value:,.0f}"
+    return value
+
+
+# What a column is called above a table where it is not its own name.
+_HEADS = {"p_holm": "p (Holm)", "p_bh": "p (BH)"}
+
+
+def _naming(frame: pd.DataFrame) -> int:
+    """How many of the first columns, three at most, name the rows: those of words.
+
+    At least one column is left for what is said of the rows.
+    """
+    number = 0
+    for name in frame.columns[:3]:
+        if pd.api.types.is_numeric_dtype(frame[name]):
+            break
+        number += 1
+    most = max(0, len(frame.columns) - 1)
+    return min(number, most)
+
+
+def _p_text(p: Any) -> Any:
+    """A p-value that is not shown as 0; what is not below .001 stays."""
+    if isinstance(p, float) and p < 0.001:
+        return "< .001"
+    return p
+
+
+def _plain_cell(value: Any, digits: int, shade: str | None) -> Cell:
+    """A value of any frame; texts, long ones and words, are set apart from numbers.
+
+    shade: a class of table.css, or None.
+    """
+    form = ""
+    if isinstance(value, str):
+        form = "text" if len(value) > 24 else "word"
+    text = str(value)
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        text = "–"
+    elif isinstance(value, float | np.floating):
+        text = f"{value:,.{digits}f}"
+    kinds = " ".join(filter(None, [form, shade]))
+    attribute = f' class="{kinds}"' if kinds else ""
+    return Cell(text, f"<td{attribute}>{esc(text)}</td>")
+
+
+def head(names: Iterable[str]) -> str:
+    """A head of one line as HTML."""
+    cells = [f"<th>{esc(name)}</th>" for name in names]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def in_forms(drawn: Drawn, caption: str) -> Table:
+    """One table without its notes, in its three forms."""
+    rows = ""
+    # Texts of data may hold control characters, which would drive a terminal.
+    grid = [[printable(head) for head in drawn.heads]]
+    for line in drawn.body:
+        cells = "".join(cell.html for cell in line)
+        rows += f"<tr>{cells}</tr>"
+        grid.append([printable(cell.text) for cell in line])
+    widths = []
+    for column in zip(*grid, strict=True):
+        widths.append(max(map(len, column)))
+    aligned = []
+    for texts in grid:
+        padded = map(str.ljust, texts, widths)
+        aligned.append("  ".join(padded).rstrip())
+    names, *lines = [list(map(for_markdown, line)) for line in grid]
+    markdown = fitting.markdown(
+        names,
+        lines,
+        drawn.names,
+        drawn.groups,
+    )
+    title = ""
+    if caption:
+        title = f"<caption>{esc(caption)}</caption>"
+        aligned.insert(0, caption)
+        markdown = f"**{for_markdown(caption)}**\n\n{markdown}"
+    inner = f"{title}<thead>{drawn.top}</thead><tbody>{rows}</tbody>"
+    table = f'<div class="nlgeval-box"><table class="nlgeval">{inner}</table></div>'
+    return Table(table, "\n".join(aligned), markdown)
+
+
+def joined(
+    parts: Sequence[Table],
+    notes: Sequence[str],
+    between: str = "\n",
+    details: Sequence[str] = (),
+) -> Table:
+    """Tables, sentences below them, and details that HTML folds away.
+
+    parts: the tables, in their order.
+    notes: sentences below all of them.
+    between: what parts the tables' texts for a terminal.
+    details: lines that only HTML shows, folded; Markdown has them apart.
+    """
+    joined_html = STYLE + "".join(part.html for part in parts)
+    if notes:
+        foot = "".join(f"<div>{esc(note)}</div>" for note in notes)
+        joined_html += f'<div class="nlgeval-notes">{foot}</div>'
+    if details:
+        items = "".join(f"<div>{esc(line)}</div>" for line in details)
+        folded = f"<details><summary>{DETAILS}</summary>{items}"
+        joined_html += f'<div class="nlgeval-notes">{folded}</details></div>'
+    text = between.join(part.text for part in parts)
+    markdown = "\n\n".join(part.markdown for part in parts)
+    text = "\n".join(filter(None, [text, *notes]))
+    return Table(
+        joined_html,
+        text,
+        markdown,
+        tuple(notes),
+        tuple(details),
+    )

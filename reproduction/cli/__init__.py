@@ -1,0 +1,1 @@
+"""Commands of `nlgeval` that need the repository."""

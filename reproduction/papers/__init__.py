@@ -1,0 +1,241 @@
+"""The papers' printed numbers as data, and our numbers beside them.
+
+`data/paper_tables/<paper>/<table>.csv` holds one printed table or figure each, a row a
+cell, the value exactly as printed; `text_claims.csv` numbers and words of the running
+text (column: the table they speak of); `marks.csv` cells in bold or underlined;
+`relations.toml` what numbers and sentences must obey; `index.csv` every table and
+figure.
+
+- `printed_tables` reads these files; `numbers` says what a printed text is worth.
+- `comparison` sets our numbers beside the printed ones and gives each a verdict;
+`spread` is the yardstick for a judge's run; `differing`, `published` and `gaps` say why
+a number differs or is missing; `kinds` what it is evidence of.
+- `counting` counts the verdicts, `shuffling` what chance would reach, `agreement` how
+near the numbers are.
+- `auditing` holds printed numbers against each other, `claims` (with `inference` and
+`claim_sentences`) the papers' headline sentences against them, `printed_lead` the own
+method against the best other.
+- `witnesses` keeps where in a paper's text each number stands.
+
+The names below are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
+
+if TYPE_CHECKING:
+    from reproduction.papers.auditing import audit, recomputed
+    from reproduction.papers.comparison import (
+        COMPARED,
+        VERDICTS,
+        by_construction,
+        compare,
+        described,
+        habits,
+        tried,
+        verdict,
+    )
+    from reproduction.papers.counting import (
+        COUNTS,
+        by_kind,
+        by_method,
+        counts,
+        in_words,
+        kinds_in_words,
+        outcome,
+        own_in_words,
+        told_apart,
+        verdicts_again,
+    )
+    from reproduction.papers.gaps import (
+        ELSEWHERE,
+        GAPS,
+        NEEDS_RUN,
+        NEEDS_WEIGHTS,
+        NOT_PUBLISHED,
+        OTHER_GAP,
+        gap,
+        gap_of,
+    )
+    from reproduction.papers.kinds import (
+        EVIDENCE,
+        OWN,
+        ROW_KINDS,
+        kind_of,
+        own_method,
+        own_numbers,
+        printed_cells,
+    )
+    from reproduction.papers.numbers import (
+        Number,
+        agrees,
+        difference,
+        exact,
+        is_blank,
+        parse,
+    )
+    from reproduction.papers.printed_lead import Ahead, ahead
+    from reproduction.papers.printed_tables import (
+        COLUMNS,
+        INDEX_COLUMNS,
+        KEY,
+        KINDS,
+        PAPERS,
+        cell,
+        folder,
+        index,
+        load,
+        tables,
+    )
+    from reproduction.papers.published import Fact, fact, facts
+    from reproduction.papers.shuffling import shuffled
+    from reproduction.papers.spread import own_sd, reach
+
+# module -> its names, which are loaded when they are first used
+_MODULES = {
+    "printed_lead": (
+        "Ahead",
+        "ahead",
+    ),
+    "auditing": (
+        "audit",
+        "recomputed",
+    ),
+    "comparison": (
+        "COMPARED",
+        "VERDICTS",
+        "by_construction",
+        "compare",
+        "described",
+        "habits",
+        "tried",
+        "verdict",
+    ),
+    "counting": (
+        "COUNTS",
+        "by_kind",
+        "by_method",
+        "counts",
+        "in_words",
+        "kinds_in_words",
+        "outcome",
+        "own_in_words",
+        "told_apart",
+        "verdicts_again",
+    ),
+    "gaps": (
+        "ELSEWHERE",
+        "GAPS",
+        "NEEDS_RUN",
+        "NEEDS_WEIGHTS",
+        "NOT_PUBLISHED",
+        "OTHER_GAP",
+        "gap",
+        "gap_of",
+    ),
+    "kinds": (
+        "EVIDENCE",
+        "OWN",
+        "ROW_KINDS",
+        "kind_of",
+        "own_method",
+        "own_numbers",
+        "printed_cells",
+    ),
+    "numbers": (
+        "Number",
+        "agrees",
+        "difference",
+        "exact",
+        "is_blank",
+        "parse",
+    ),
+    "published": (
+        "Fact",
+        "fact",
+        "facts",
+    ),
+    "shuffling": ("shuffled",),
+    "spread": (
+        "own_sd",
+        "reach",
+    ),
+    "printed_tables": (
+        "COLUMNS",
+        "INDEX_COLUMNS",
+        "KEY",
+        "KINDS",
+        "PAPERS",
+        "cell",
+        "folder",
+        "index",
+        "load",
+        "tables",
+    ),
+}
+__all__ = [
+    "COLUMNS",
+    "COMPARED",
+    "COUNTS",
+    "ELSEWHERE",
+    "EVIDENCE",
+    "GAPS",
+    "INDEX_COLUMNS",
+    "KEY",
+    "KINDS",
+    "NEEDS_RUN",
+    "NEEDS_WEIGHTS",
+    "NOT_PUBLISHED",
+    "OTHER_GAP",
+    "OWN",
+    "PAPERS",
+    "ROW_KINDS",
+    "VERDICTS",
+    "Ahead",
+    "Fact",
+    "Number",
+    "agrees",
+    "ahead",
+    "audit",
+    "by_construction",
+    "by_kind",
+    "by_method",
+    "cell",
+    "compare",
+    "counts",
+    "described",
+    "difference",
+    "exact",
+    "fact",
+    "facts",
+    "folder",
+    "gap",
+    "gap_of",
+    "habits",
+    "in_words",
+    "index",
+    "is_blank",
+    "kind_of",
+    "kinds_in_words",
+    "load",
+    "outcome",
+    "own_in_words",
+    "own_method",
+    "own_numbers",
+    "own_sd",
+    "parse",
+    "printed_cells",
+    "reach",
+    "recomputed",
+    "shuffled",
+    "tables",
+    "told_apart",
+    "tried",
+    "verdict",
+    "verdicts_again",
+]
+
+__getattr__ = loaded_on_use(__name__, _MODULES)

@@ -1,0 +1,320 @@
+"""The leaderboard of recorded judges as a page, a table, and HTML with sort and filter:
+`results/judges.md` and `.csv`, made from what the output `others_judges` saved.
+
+`table` joins its saved tables: judges that rate outputs (`_wide`), judges of labels
+(`_labels`) and of pairs (`_pairs`), and the judge cards. `texts` gives the two files by
+name, `markdown` the page, `html` the page of the site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from judgecard import web
+from nlgeval_lib import files, tables
+from reproduction.report import SITE, saving, sentences
+
+OUTPUT = "others_judges"
+BASE = f"results/meta/{OUTPUT}"
+NAME = "results/judges.{}"  # with the ending csv or md
+# What a row of the leaderboard is about.
+_KEYS = ["set", "aspect", "judge"]
+# The columns of judges.csv, in their order, and how a reader meets them.
+COLUMNS = {
+    "set": "set",
+    "aspect": "aspect or subset",
+    "judge": "judge",
+    "measure": "measure",
+    "value": "value",
+    # three intervals of the value: for systems like these, these alone, and systems
+    # of other families
+    "ci_low": "low",
+    "ci_high": "high",
+    "these_low": "low, these systems",
+    "these_high": "high, these systems",
+    "families_low": "low, other families",
+    "families_high": "high, other families",
+    # other levels of tau-b, and other coefficients over all outputs
+    "within_input": "within an input",
+    "over_systems": "over systems",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "best_rank": "best rank",
+    "worst_rank": "worst rank",
+    "n": "n",
+    "systems": "systems",
+    "families": "families",
+    "coverage": "coverage",
+    "tied": "tied",
+    # of pairs, each shown in both orders
+    "consistency": "same in both orders",
+    "position_bias": "bias to the first",
+    "baseline": "baseline",
+    "origin": "origin",
+    "signature": "signature",
+}
+# How the saved tables call some of these columns.
+_NEW_NAMES = {
+    "best rank": "best_rank",
+    "worst rank": "worst_rank",
+    "tied scores": "tied",
+    "bias": "position_bias",
+}
+# Two paragraphs of the page and of the site, Markdown.
+HIDES = """A single number hides much; each table shows it.
+
+- **Level.** "Over all outputs" mixes two questions: which system is better, and which output
+  of one input. A judge may answer one alone; the columns *within an input* and *over
+  systems* tell them apart.
+- **Systems.** The interval beside the value is for other systems and inputs like these. With
+  *these systems* alone it is narrower, and says nothing of a new one.
+- **Families.** Systems that come from one model are no independent evidence. Where families
+  are known, the last interval leaves out whole families.
+- **Ties, coverage, order.** A judge that gives one score to many outputs, leaves outputs
+  without a score, or takes the option that is shown first can have the same number as one
+  that does not."""
+ASKED = (
+    "Every judge whose scores or verdicts are published for a set here, beside "
+    "metrics, what costs nothing, and the raters' agreement with each other."
+)
+
+
+def table() -> pd.DataFrame:
+    """A row a judge, set and aspect (of pairs a subset), best first within each;
+    nothing where no leaderboard is saved.
+
+    Cards stand among them, but for those of judges whose recordings stand there
+    already.
+
+    Returns: the columns `COLUMNS`. `measure` says what `value` is: tau-b over all
+    outputs, or the accuracy of labels or pairs. Intervals are `..._low` and `..._high`,
+    `baseline` is a bool, and NaN stands where a judge has no such number.
+    """
+    rated = _saved("rated")
+    if rated.empty:
+        return pd.DataFrame(columns=list(COLUMNS))
+    cards = _saved("card_rows")
+    if len(cards):
+        known_cards = _saved("cards")
+        on_the_board = {*rated["set"], *_saved("pairs")["set"]}
+        is_recorded = known_cards["engine"].eq("recorded")
+        is_twice = is_recorded & known_cards["set"].isin(on_the_board)
+        twice = "card " + known_cards.loc[is_twice, "card"]
+        cards = cards[~cards["origin"].isin(twice)]
+    of_pairs = cards.get("coef", pd.Series(dtype=str)) == "accuracy"
+    graded = pd.concat([rated, cards[~of_pairs]], ignore_index=True)
+    parts = [_wide(graded), _labels(), _pairs(), cards[of_pairs]]
+    parts = [part.rename(columns=_NEW_NAMES) for part in parts if len(part)]
+    frame = pd.concat(parts, ignore_index=True).reindex(columns=list(COLUMNS))
+    frame["measure"] = frame["measure"].fillna("accuracy")
+    frame["baseline"] = frame["baseline"].eq(True)  # a gap is no baseline
+    # Sets and aspects in the order in which they come, the best judge first in each.
+    order = frame.groupby(["set", "aspect"], sort=False).ngroup()
+    frame = frame.assign(order=order).sort_values(
+        ["order", "value"], ascending=[True, False], kind="stable"
+    )
+    return frame.drop(columns="order").reset_index(drop=True)
+
+
+def _saved(name: str) -> pd.DataFrame:
+    """A table that the output saved; an empty one where it is not there."""
+    path = files.located(f"{BASE}__{name}.csv")
+    if not path.is_file():
+        return pd.DataFrame()
+    return pd.read_csv(path)
+
+
+def _wide(rated: pd.DataFrame) -> pd.DataFrame:
+    """A row a judge and aspect: tau-b over all outputs with what stands beside it, and
+    the other levels and coefficients as columns.
+
+    rated: a row a judge, aspect, level and coefficient.
+    """
+    is_main = (rated["level"] == "dataset") & (rated["coef"] == "kendall-b")
+    main = rated[is_main].assign(measure="tau-b").set_index(_KEYS)
+    columns = {
+        "within_input": ("input", "kendall-b"),
+        "over_systems": ("system", "kendall-b"),
+        "pearson": ("dataset", "pearson"),
+        "spearman": ("dataset", "spearman"),
+    }
+    for name, (level, coef) in columns.items():
+        chosen = (rated["level"] == level) & (rated["coef"] == coef)
+        main[name] = rated[chosen].set_index(_KEYS)["value"]
+    return main.reset_index()
+
+
+def _labels() -> pd.DataFrame:
+    """The judges of labels, each with its accuracy; an empty frame without them."""
+    labels = _saved("labels")
+    if labels.empty:
+        return labels
+    baseline = labels["judge"].str.contains("(baseline)", regex=False)
+    return labels.assign(
+        aspect="label",
+        value=labels["accuracy"],
+        baseline=baseline,
+        origin="alttest_judges",
+    )
+
+
+def _pairs() -> pd.DataFrame:
+    """The judges of pairs, each with its accuracy; an empty frame without them."""
+    pairs = _saved("pairs")
+    if pairs.empty:
+        return pairs
+    # What costs nothing and what raters reach is computed here, of no recording.
+    is_free = pairs["judge"].str.contains("baseline|ceiling")
+    recording = pairs["set"] + "_judges"
+    return pairs.assign(
+        aspect=pairs["subset"],
+        value=pairs["accuracy"],
+        baseline=is_free,
+        origin=recording.where(~is_free, "computed here"),
+    )
+
+
+# -- pages
+
+
+def texts() -> dict[str, bytes]:
+    """The content of `results/judges.csv` and `.md` by name; nothing where no
+    leaderboard is saved.
+    """
+    frame = table()
+    if frame.empty:
+        return {}
+    return {
+        NAME.format("csv"): saving.csv_text(frame).encode(),
+        NAME.format("md"): markdown(frame).encode(),
+    }
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """The page: the answer, what a single number hides, a folded table a set and
+    aspect, and the cards.
+
+    frame: as `table` gives it, with at least one row that is no baseline in each group.
+    """
+    parts = [
+        "# The recorded judges: one table of all",
+        f"**Answer.** {_sentence()}",
+        "[the numbers](judges.csv) · [how they were made](meta/others_judges.md) · "
+        "with sort and filter: `make report` · a judge of your own beside them: "
+        "`nlgeval card beside card/card.json`",
+        ASKED,
+        "## What a single number hides",
+        HIDES,
+        "## The tables",
+    ]
+    for (name, aspect), rows in frame.groupby(["set", "aspect"], sort=False):
+        best = rows[~rows["baseline"]].iloc[0]
+        title = f"{name}, {aspect}: {len(rows)} rows, first {best['judge']}"
+        rows_table = _md(_brief(rows))
+        parts.append(web.folded(tables.for_markdown(title), rows_table))
+    parts += _cards()
+    return "\n\n".join(parts) + "\n"
+
+
+def _sentence() -> str:
+    """The answer of the output in one sentence."""
+    return sentences.sentence(OUTPUT, BASE)
+
+
+def _brief(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows for readers: an interval is one cell, columns without a value go.
+
+    rows: of one set and aspect, which have one measure.
+    """
+    records = rows.to_dict("records")
+    measure = rows["measure"].iat[0]
+    columns = {
+        "judge": rows["judge"] + rows["baseline"].map({True: " *", False: ""}),
+        measure: [_interval(row, "ci") for row in records],
+    }
+    # Intervals for other systems are of no use where there is one system.
+    if rows["systems"].max() > 1:
+        for kind, words in (("these", "these systems"), ("families", "other families")):
+            cells = [_interval(row, kind) for row in records]
+            columns[words] = pd.Series(cells, index=rows.index)
+    for name in ("within_input", "over_systems", "pearson", "spearman"):
+        columns[COLUMNS[name]] = rows[name].map(_number)
+    columns["ranks"] = [_ranks(row) for row in records]
+    for name in ("coverage", "tied", "consistency", "position_bias"):
+        columns[COLUMNS[name]] = rows[name].map(_number)
+    brief = pd.DataFrame(columns)
+    return brief.loc[:, (brief != "").any()]
+
+
+def _interval(row: dict[str, object], kind: str) -> str:
+    """The value with its interval, or the interval of another question alone.
+
+    kind: "ci" for the first, else "these" or "families"; as the columns are named.
+    """
+    low = row[f"{kind}_low"]
+    high = row[f"{kind}_high"]
+    ends = ""
+    if not pd.isna(low):
+        ends = f"[{low:.3f}, {high:.3f}]"
+    if kind == "ci":
+        return f"{_number(row['value'])} {ends}".strip()
+    return ends
+
+
+def _ranks(row: dict[str, object]) -> str:
+    """The ranks that a judge may have; empty where none were computed."""
+    if pd.isna(row["best_rank"]):
+        return ""
+    return f"{row['best_rank']:.0f} to {row['worst_rank']:.0f}"
+
+
+def _number(value: object) -> str:
+    """A number with three decimals; empty for a gap."""
+    return "" if pd.isna(value) else f"{value:.3f}"
+
+
+def _cards() -> Iterator[str]:
+    """The cards that are known, each with its verdict."""
+    cards = _saved("cards")
+    if cards.empty:
+        return
+    yield "## Their cards"
+    yield (
+        "May a judge be trusted, for what, and how far? The numbers of each card lie "
+        "in `data/cards/`; `make cards` makes them anew from the recordings."
+    )
+    rows = cards[["judge", "set", "verdict", "card"]]
+    yield _md(rows.rename(columns={"card": "file"}))
+
+
+def _md(frame: pd.DataFrame) -> str:
+    """A frame as a table in Markdown; its texts are escaped."""
+    cells = frame.astype(str).map(tables.for_markdown)
+    return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
+
+
+def html(home: str) -> str:
+    """The page of the report: all rows in one table that is sorted by a click on a head
+    and filtered by words.
+
+    home: the link to the index.
+    """
+    frame = table()
+    readable = frame.drop(columns="signature").rename(columns=COLUMNS)
+    number_columns = readable.select_dtypes("number").columns
+    readable[number_columns] = readable[number_columns].map(_number)
+    readable["baseline"] = frame["baseline"].map({True: "yes", False: ""})
+    content = web.render(
+        "judges.html",
+        site=SITE,
+        sentence=_sentence(),
+        asked=ASKED,
+        hides=web.text_body(HIDES),
+        heads=list(readable.columns),
+        rows=readable.fillna("").astype(str).to_numpy().tolist(),
+        cards=_saved("cards").to_dict("records"),
+    )
+    title = "The recorded judges"
+    return web.page(title, content, home=home, trail=title)

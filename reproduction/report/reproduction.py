@@ -1,0 +1,330 @@
+"""The reproduction report: scope, results table by table, what was easy and what was
+hard, in the headings of the ML Reproducibility Challenge and of QRA++.
+
+`markdown` joins fixed paragraphs (below) with what the results say: `recomputed`
+chooses the numbers that were computed here, `table` measures them by printed table and kind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from nlgeval_lib import files
+from reproduction import papers
+from reproduction import printed_prompts as printed
+from reproduction.papers import agreement, numbers
+from reproduction.papers.counting import PLURALS, ROUTES, WORDS
+from reproduction.report.claims_page import COUNTS as CLAIM_COLUMNS
+from reproduction.report.comparisons import titled
+
+LEAST = 5  # fewer numbers have no correlation worth the name
+_ELSEWHERE = """\
+That is a replication of the papers' claims and no test of their numbers: another model
+answered. [Each claim](meta/meta_replication.md) stands with its differences and intervals.
+The rest of this report is about the papers' own numbers."""
+_SCOPE = """\
+Five papers propose an evaluator of generated text each: TIGERScore, SemScore, HD-Eval,
+Prometheus and CoAScore. They print how well it agrees with human ratings, or with the
+scores of GPT-4. Every table and figure of the papers was looked at. The question here is
+whether the printed numbers come out again from public data, or by running the judges."""
+_METHODS = """\
+Data: public data sets with human ratings, and published outputs of judges
+(`data/registry.csv` has the address, sha256 and licence of each file). Code: written anew
+from the papers; the statistics are held against scipy, sacrebleu, nlpstats and other
+papers' printed numbers in the tests. Prompts: the papers' own, {prompts}. Outputs,
+ratings and splits: the published ones, wherever there are any.
+
+Where a paper is silent, `data/assumed.csv` says what was taken: {assumed}.
+{fitted} The variants are listed in `data/paper_tables/searched.csv`."""
+_COMPARED = """\
+*Equal* is within 0.51 of the last printed digit, or by a rounding habit of the paper that
+`data/paper_tables/rounding.csv` names. *By chance* is how many would be equal on average,
+were the printed numbers of each column dealt out anew. CV\\* is the coefficient of variation of
+the printed number and ours, in per cent, corrected for a sample of two (Belz 2022): type
+I of QRA++. It assumes a scale with a true zero; a correlation near 0 makes it large, and
+there the plain difference says more. Pearson's r of printed numbers and ours, of a table
+with five or more, is type II. The papers print no labels of items that could be
+compared (type III). Findings (type IV) are below."""
+_FINDINGS = """\
+The claims of the papers are held against the numbers that they print. This tests no
+method: {evidence}. The claims are in our words, some with a threshold of ours;
+[the page of claims](meta/meta_claims.md) has each with its evidence."""
+_COMPUTE = """\
+All results were made on two processor cores without a GPU; `notebooks/durations.csv` has
+the seconds of each notebook, first with nothing stored and then again. What a run of the
+papers' own judges takes in GPU hours or dollars is printed by
+`nlgeval completions --dry-run`."""
+_EASY = """\
+Lexical metrics on SummEval, Topical-Chat, WMT22 and WebNLG, once it was known which
+references a metric takes, and whether a correlation is over all outputs, over systems or
+within inputs; the arithmetic of the printed tables; the prompts."""
+_HARD = """\
+The papers seldom say at which level they correlate, which references a metric takes, how
+ties, answers that could not be read and rounding are treated. The judges' own scores were
+seldom published, so that few numbers of the methods themselves can be computed without
+their weights and a GPU, an API, or ratings and outputs that are not public."""
+_UNTRIED = """\
+Judges that are served by an API, for want of a key. Models of 7 billion parameters and
+more, for want of a GPU. Training the papers' models at full size. Each number that is not here has
+its reason on the page of its table, with the command that would bring it where there is
+one. Pages beyond the five papers (ablations, statistics, other papers' judges) are not
+part of this report."""
+_AUTHORS = (
+    "None was sought. What is said of a paper rests on its text and on what its "
+    "authors published."
+)
+
+
+def markdown(
+    cells: pd.DataFrame,
+    claims: pd.DataFrame,
+    titles: Mapping[str, str],
+    found: str = "",
+) -> str:
+    """The report, Markdown.
+
+    cells: of all outputs, as `scoreboard.cells` gives them.
+    claims: a row a claim, as the output of the claims saves them; may be empty.
+    titles: each paper's name.
+    found: what came of asking the claims of another judge; it stands first.
+    """
+    methods = _METHODS.format(
+        prompts=_prompts(), assumed=_assumed(), fitted=after_fitting()
+    )
+    parts = [
+        "# Reproduction report",
+        *([found, _ELSEWHERE] if found else []),
+        "## Scope",
+        _SCOPE,
+        "## Methods and data",
+        methods,
+        "## Results",
+        "\n".join(_own_methods(cells, titles)),
+        _all_numbers(cells),
+        _COMPARED,
+        table(cells, titles),
+    ]
+    if len(claims):
+        findings = _FINDINGS.format(evidence=_evidence(claims))
+        title = "## Findings: do the printed numbers support the papers' claims?"
+        parts += [title, findings, _md(_supported(claims, titles))]
+    sections = {
+        "Compute": _COMPUTE,
+        "What was easy": _EASY,
+        "What was hard": _HARD,
+        "What was not tried": _UNTRIED,
+        "Contact with the authors": _AUTHORS,
+    }
+    for title, text in sections.items():
+        parts += [f"## {title}", text]
+    return "\n\n".join(parts) + "\n"
+
+
+def recomputed(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells with a printed number and one that was computed here: one a printed
+    number, runs before public data.
+
+    cells: as `scoreboard.cells` gives them.
+    Returns: their columns, with `printed` and `ours` as floats.
+    """
+    tested = cells[cells["route"].isin(ROUTES["recomputed"])]
+    tested = tested[tested["verdict"].isin(papers.comparison.COMPARED)]
+    tested = tested.assign(
+        printed=tested["printed"].map(_value), ours=tested["ours"].map(_value)
+    )
+    tested = tested.dropna(subset=["printed", "ours"])
+    # Of two routes the later in the alphabet stands first: run before public.
+    runs_first = tested.sort_values("route", ascending=False)
+    return runs_first.drop_duplicates(["paper", "table", *papers.KEY])
+
+
+def _value(text: object) -> float:
+    """A number as it is printed or saved; NaN where it is none."""
+    try:
+        return float(numbers.parse(str(text)))
+    except ValueError:
+        return math.nan
+
+
+def table(cells: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """A row a printed table and kind: how many numbers were computed here, how near they
+    are, and their correlation; and a row a paper. Markdown.
+
+    cells: as `scoreboard.cells` gives them. titles: each paper's name.
+    Source: Belz (2022), the coefficient of variation for small samples (CV*).
+    """
+    rows = []
+    for paper in papers.PAPERS:
+        of_paper = cells[cells["paper"] == paper]
+        in_paper = recomputed(of_paper)
+        groups = in_paper.groupby(["table", "kind"], sort=True)
+        for name, part in groups:
+            table_id, kind = map(str, name)
+            # Chance is of all cells of this sort, as the counts are.
+            is_same = (of_paper["table"] == table_id) & (of_paper["kind"] == kind)
+            chance = papers.counts(of_paper[is_same])["recomputed_shuffled"]
+            label = f"{titles[paper]}, {titled(table_id)}"
+            rows.append(_row(label, PLURALS[kind], part, chance))
+        if groups.ngroups > 1:
+            chance = papers.counts(of_paper)["recomputed_shuffled"]
+            of_all = _row(titles[paper], "all of these", in_paper, chance)
+            # Numbers of several tables and scales have no correlation worth the name.
+            of_all["r"] = ""
+            rows.append(of_all)
+    return _md(pd.DataFrame(rows))
+
+
+def _row(label: str, kind: str, part: pd.DataFrame, chance: float) -> dict[str, str]:
+    """The row of some numbers that were computed here.
+
+    label: the table's name. kind: theirs, in the plural. part: as `recomputed` gives
+    them. chance: how many would be equal by chance.
+    """
+    near = agreement.nearness(part)
+    equal = int((part["verdict"] == papers.comparison.EQUAL).sum())
+    share = "" if math.isnan(near.near) else f"{near.near:.0%}"
+    r = near.r if len(part) >= LEAST else math.nan
+    return {
+        "table": label,
+        "numbers of": kind,
+        WORDS["recomputed"]: str(len(part)),
+        "equal": str(equal),
+        "by chance": f"{chance:.1f}",
+        "median CV\\*": _number(near.median, 2),
+        "CV\\* under 5 %": share,
+        "r": _number(r, 3),
+    }
+
+
+def _own_methods(cells: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
+    """A line a paper: was its own method tested, and what would test it?"""
+    tested = recomputed(cells)
+    cells_printed = papers.printed_cells()
+    all_own = cells_printed[cells_printed["kind"] == papers.OWN]
+    for paper in papers.PAPERS:
+        own_cells = all_own[all_own["paper"] == paper]
+        if own_cells.empty:
+            continue
+        name, _ = papers.own_method(paper)
+        is_own = (tested["paper"] == paper) & (tested["kind"] == papers.OWN)
+        printed_count = f"{len(own_cells)} printed numbers of {name} itself"
+        line = (
+            f"- {titles[paper]}: {is_own.sum()} of the {printed_count} computed here."
+        )
+        if not is_own.any():
+            line += f" A test needs {_needs(paper, own_cells)}."
+        yield line
+
+
+def _needs(paper: str, own_cells: pd.DataFrame) -> str:
+    """What would test a paper's own method, and for how many of its numbers."""
+    needs = own_cells["table"].map(lambda name: papers.own_method(paper, name)[1])
+    counted = needs.value_counts()
+    if len(counted) == 1:
+        return str(counted.index[0])
+    return "; ".join(f"{need} ({count} numbers)" for need, count in counted.items())
+
+
+def _all_numbers(cells: pd.DataFrame) -> str:
+    """What became of all numbers that the papers print, in one sentence."""
+    total = len(papers.printed_cells())
+    counts = papers.counts(cells)
+    in_no_output = total - counts["printed"]
+    missing = in_no_output + counts["missing"]
+    return (
+        f"Of {total:,} printed numbers {counts['recomputed']:,} were "
+        f"{WORDS['recomputed']} ({counts['recomputed_equal']:,} equal). "
+        f"{counts['consistent']:,} {WORDS['consistent']} "
+        f"({counts['consistent_equal']:,} equal), which tests no method. Beside "
+        f"{counts['orientation']:,} stands a number {WORDS['orientation']}, without a "
+        f"verdict; {counts['construction']:,} are {WORDS['construction']}; for "
+        f"{missing:,} there is {WORDS['missing']}. [The scoreboard](scoreboard.md) has "
+        "them by table."
+    )
+
+
+def _prompts() -> str:
+    """How many of the printed prompts are the ones that are used, in words."""
+    verdicts = printed.verdicts()
+    same = list(verdicts.values()).count(printed.verdict(0))
+    return (
+        f"{same} of {len(verdicts)} printed ones the same to the character, the "
+        "differences of the others listed in `data/printed_prompts_differences.csv`"
+    )
+
+
+def after_fitting() -> str:
+    """That counts of equal numbers are after fitting, with how many choices were fitted,
+    in one sentence; empty where nothing was assumed.
+    """
+    choices = _choices()
+    if choices.empty:
+        return ""
+    fitted = int((choices["fits"] == "yes").sum())
+    return (
+        f"Counts are after fitting: {fitted} of {len(choices)} choices where a paper "
+        "is silent were taken because they give the most equal numbers, and chance "
+        "counts each variant that was tried."
+    )
+
+
+def _assumed() -> str:
+    """How many choices were made where a paper is silent, and how many were tried, in
+    words.
+    """
+    choices = _choices()
+    untried = int((choices["tried"] == "not tried").sum())
+    return f"{len(choices)} choices, {untried} of them without a trial of others"
+
+
+def _choices() -> pd.DataFrame:
+    """The choices where a paper is silent; no row without a file."""
+    path = files.data() / "assumed.csv"
+    if not path.is_file():
+        return pd.DataFrame()
+    return pd.read_csv(path, keep_default_na=False)
+
+
+def _evidence(claims: pd.DataFrame) -> str:
+    """What the claims that hold rest on."""
+    supported = claims[claims["verdict"] == papers.claims.HOLDS]
+    from_data = int((supported["kind"] == "public data").sum())
+    from_runs = int((supported["kind"] == "run").sum())
+    from_print = len(supported) - from_data - from_runs
+    text = (
+        f"of the {len(supported)} that are supported {from_print} rest on printed "
+        f"numbers alone and {from_data} on public data"
+    )
+    if from_runs:
+        text += f", {from_runs} on a run of the judge"
+    return text
+
+
+def _supported(claims: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """The claims of each paper by whether they are supported: a row a paper and one for
+    all, a column a verdict and one for all.
+    """
+    counted = pd.crosstab(claims["paper"], claims["verdict"])
+    counted = counted.reindex(
+        index=papers.PAPERS, columns=list(CLAIM_COLUMNS), fill_value=0
+    )
+    counted = counted.rename(columns=CLAIM_COLUMNS)
+    counted.loc["all"] = counted.sum()
+    counted["all"] = counted.sum(axis=1)
+    names = [titles.get(paper, paper) for paper in counted.index]
+    counted.insert(0, "paper", names)
+    return counted
+
+
+def _number(value: float, digits: int) -> str:
+    """A number with so many decimals; empty for NaN."""
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _md(frame: pd.DataFrame) -> str:
+    """A frame as a table in Markdown."""
+    rows = frame.astype(str).itertuples(index=False, name=None)
+    return files.markdown_table(frame.columns, rows)

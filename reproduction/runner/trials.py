@@ -1,0 +1,412 @@
+"""Runs on the side, which leave the results alone: a sweep over parameter values; a
+check that results come out again.
+
+  points = trials.points(catalogue, entry, {"n_aspects": "5,10,20"})
+  done, failed = trials.sweep(entry, points, jobs=2)
+  trials.joined(entry, done)["cells"]
+
+A `Point` is one run of a sweep, with one value of each parameter. `check` runs entries
+into a temporary folder and `compared` says what differs.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+import tempfile
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pandas as pd
+
+from nlgeval_lib import files
+from reproduction.report import notebook, saving
+from reproduction.runner import pool, session, stale
+from reproduction.study.catalogue import Catalogue, Entry
+
+CELLS = "cells"  # the name of the comparison's own frame, <id>.csv
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep.
+
+    given: parameter -> its value, as it was given.
+    step: the decision about that run, with the values read.
+    folder: where it saves.
+    """
+
+    given: Mapping[str, str]
+    step: stale.Step
+    folder: Path
+
+    @property
+    def label(self) -> str:
+        """`n_aspects=5 seed=1`."""
+        return " ".join(f"{name}={text}" for name, text in self.given.items())
+
+    @property
+    def saved(self) -> list[Path]:
+        """The files that the last run of this point left; none where it has to be
+        run.
+        """
+        record = stale.Record.read(self.folder / "point.json")
+        if record is None or record.stale(self.step.parts):
+            return []
+        paths = [self.folder / name for name in record.saved["files"]]
+        return paths if all(path.is_file() for path in paths) else []
+
+
+class SweepError(ValueError):
+    """The sweep cannot be run with these values."""
+
+
+def values(text: str) -> list[str]:
+    """The values of one parameter from a text: `5,10,20` are three, `[1,2],[3]` two.
+
+    A text that is no Python value is split at its commas.
+
+    Raises: SweepError where one is empty.
+
+    Example:
+    >>> values("5,10,20"), values("[1,2],[3]"), values("mean,median")
+    (['5', '10', '20'], ['[1, 2]', '[3]'], ['mean', 'median'])
+    """
+    texts = []
+    try:
+        for value in ast.literal_eval(f"({text},)"):
+            texts.append(value if isinstance(value, str) else repr(value))
+    except notebook.NO_LITERAL:
+        texts = [value.strip() for value in text.split(",")]
+    if "" in texts:
+        raise SweepError(
+            f"{text!r}: a value is empty; the form is NAME=VALUE,VALUE,..."
+        )
+    return texts
+
+
+def points(
+    catalogue: Catalogue,
+    entry: Entry,
+    swept: Mapping[str, str],
+    mode: str = "full",
+) -> list[Point]:
+    """Every combination of the values, the last parameter varying fastest.
+
+    swept: parameter -> its values as text (see `values`).
+    mode: "full" or "quick".
+
+    Raises: SweepError for parameters and values that the notebook refuses;
+    CatalogueError.
+    """
+    if not swept:
+        raise SweepError("which parameter? Give -p NAME=VALUE,VALUE,...")
+    if not entry.saves:
+        raise SweepError(f"{entry.id} saves no result: there is nothing to join")
+    stale.forget()
+    combinations = []
+    typed = set()
+    for texts in itertools.product(*map(values, swept.values())):
+        texts_by_name = dict(zip(swept, texts, strict=True))
+        options = stale.Options(mode=mode, overrides=texts_by_name)
+        step = stale.step(entry, catalogue, options)
+        if step.action == "refused":
+            raise SweepError(step.reason)
+        folder = _folder(entry, mode) / _name(texts_by_name)
+        combinations.append(Point(texts_by_name, step, folder))
+        # Different texts may be the same value to the notebook.
+        read = {name: step.values[name] for name in swept}
+        typed.add(json.dumps(read, default=str))
+    if len(typed) < len(combinations):
+        raise SweepError("two of the values are the same")
+    return combinations
+
+
+def sweep(
+    entry: Entry,
+    todo: Sequence[Point],
+    *,
+    jobs: int = 1,
+    force: bool = False,
+    timeout: int | None = None,
+) -> tuple[list[Point], list[Point]]:
+    """Run the points that are not there yet.
+
+    jobs: how many at a time.
+    force: run those too that are there.
+    timeout: seconds a cell may take.
+
+    Returns: the finished points, and those that failed. A finished point is kept at
+    once: a sweep that is stopped goes on from there.
+    Raises: SweepError where data sets are missing; KeyboardInterrupt; OSError where
+    results cannot be written.
+    """
+    missing = stale.missing(entry.inputs)
+    if missing:
+        gaps = [f"{name} are not available here: {missing[name]}" for name in missing]
+        raise SweepError("; ".join(gaps))
+    show = session.Progress(len(todo))
+    failed = list[Point]()
+    waiting = {point.label: point for point in todo if force or not point.saved}
+    for point in todo:
+        if point.label not in waiting:
+            show.outcome(point.label, "cached")
+    following = (_job(point, timeout) for point in waiting.values())
+    try:
+        for job, answer, seconds in pool.executed(
+            jobs,
+            lambda: next(following, None),
+            show.tick,
+        ):
+            point = waiting[job.name]
+            report = point.folder / "saved.json"
+            saved, problems = session.came(entry, answer, report)
+            if problems:
+                failed.append(point)
+                show.outcome(job.name, "failed", seconds)
+            else:
+                _keep(point, saved, seconds)
+                show.outcome(job.name, "ran", seconds)
+            for text in problems:
+                show.say(textwrap.indent(text, "    "))
+    finally:
+        show.close()
+    return [point for point in todo if point not in failed], failed
+
+
+def _keep(
+    point: Point,
+    saved: dict[str, Any],
+    seconds: float,
+) -> None:
+    """Write the record of a finished point.
+
+    saved: the notebook's report.
+    """
+    code = stale.code(saved.get("modules", ()))
+    record = stale.Record("ok", point.step.parts, code, round(seconds, 2), saved)
+    record.write(point.folder / "point.json")
+
+
+def joined(entry: Entry, finished: Sequence[Point]) -> dict[str, pd.DataFrame]:
+    """Every saved frame of the points under each other, the swept parameters as first
+    columns.
+
+    Returns: `cells` is the comparison with the paper, the others have the names that
+    the notebook gave them. A column that the frame has already is called `NAME
+    (parameter)`.
+    """
+    frames = defaultdict[str, list[pd.DataFrame]](list)
+    for point in finished:
+        for path in point.saved:
+            if path.suffix == ".csv":
+                name = path.stem.removeprefix(entry.id).strip("_") or CELLS
+                frames[name].append(_with_parameters(pd.read_csv(path), point))
+    return {name: pd.concat(frames[name], ignore_index=True) for name in frames}
+
+
+def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
+    """A saved frame with the values of the point as its first columns."""
+    for number, (parameter, text) in enumerate(point.given.items()):
+        column = parameter
+        if column in frame.columns:
+            column = f"{parameter} (parameter)"
+        value = point.step.values[parameter]
+        if not isinstance(value, (int, float, str, bool)):
+            value = text
+        frame.insert(number, column, value)
+    return frame
+
+
+def save(
+    entry: Entry,
+    tables: Mapping[str, pd.DataFrame],
+    mode: str = "full",
+) -> list[Path]:
+    """Write the joined frames below `results/sweeps/<id>/`; the paths.
+
+    tables: as `joined` gives them.
+    """
+    paths = []
+    for name, frame in tables.items():
+        stem = entry.id if name == CELLS else f"{entry.id}__{name}"
+        path = _folder(entry, mode) / f"{stem}.csv"
+        files.write_text(path, saving.csv_text(frame))
+        paths.append(path)
+    return paths
+
+
+def brief(frame: pd.DataFrame, swept: Sequence[str]) -> pd.DataFrame:
+    """The columns of a joined frame in which points differ: the parameters, numbers,
+    and texts that are not the same in every row.
+
+    swept: the parameters.
+    """
+    columns = []
+    for name in frame.columns:
+        column = frame[name]
+        is_text = not pd.api.types.is_numeric_dtype(column)
+        dull = (
+            name in ("signature", "reason", "route")
+            or column.isna().all()
+            or (is_text and column.nunique(dropna=False) == 1)
+        )
+        if not dull or name.removesuffix(" (parameter)") in swept:
+            columns.append(name)
+    return frame[columns]
+
+
+def _folder(entry: Entry, mode: str) -> Path:
+    """Where a sweep of an output saves, in a mode."""
+    return files.results() / "sweeps" / ("quick" if mode == "quick" else "") / entry.id
+
+
+def _name(point: Mapping[str, str]) -> str:
+    """A folder's name for a point: readable, and different for different points."""
+    text = ",".join(f"{name}={value}" for name, value in point.items())
+    plain = re.sub(r"[^\w.,=+-]", "_", text)
+    if plain == text and len(text) <= 80:
+        return text
+    return f"{plain[:60]}-{stale.digest(text)[:8]}"
+
+
+def _job(point: Point, timeout: int | None) -> pool.Job:
+    """The job of a point; what an earlier run left in its folder is removed."""
+    shutil.rmtree(point.folder, ignore_errors=True)
+    point.folder.mkdir(parents=True)
+    place = point.folder.resolve()
+    environment = {
+        "NLGEVAL_RESULTS": str(place / "results"),
+        "NLGEVAL_FIGURES": str(place / "figures"),
+        "NLGEVAL_RECORD": str(place / "saved.json"),
+        "NLGEVAL_TRIAL": "1",
+        "NLGEVAL_REPLACE": "",
+    }
+    source = point.step.entry.path.resolve()
+    return pool.Job(
+        point.label,
+        source,
+        place / "executed.ipynb",
+        point.step.values,
+        environment,
+        timeout,
+    )
+
+
+# ---- do the saved results come out again?
+
+
+def check(
+    catalogue: Catalogue,
+    entries: Sequence[Entry],
+    jobs: int,
+    say: Callable[[str], None],
+) -> int:
+    """Run entries into a temporary folder and compare value by value with what is
+    saved.
+
+    jobs: notebooks at a time.
+    say: prints a line.
+
+    Returns: 0 where nothing differs or failed, else 1: the exit code.
+    """
+    saved = files.results().resolve()
+    with tempfile.TemporaryDirectory(prefix="nlgeval-check-") as name:
+        fresh = Path(name, "results")
+        places = {
+            "NLGEVAL_RESULTS": str(fresh),
+            "NLGEVAL_FIGURES": str(Path(name, "figures")),
+        }
+        with mock.patch.dict(os.environ, places):
+            options = stale.Options(jobs=jobs, force=True, records=False)
+            outcome = session.Session(catalogue, options).run(entries)
+        words = Counter[str]()
+        for entry in entries:
+            if not entry.saves:
+                continue
+            word = "not run"
+            lines: list[str] = []
+            if entry.id in outcome.ran:
+                word, lines = _verdict(entry, saved, fresh)
+            words[word] += 1
+            say(f"{word:11} {entry.id}")
+            for line in lines:
+                say(f"    {line}")
+    summary = [f"{count} {word}" for word, count in words.items()]
+    say(", ".join(summary) or "nothing to compare")
+    return 1 if outcome.failed or "differs" in words else 0
+
+
+def _verdict(
+    entry: Entry,
+    saved: Path,
+    fresh: Path,
+) -> tuple[str, list[str]]:
+    """Whether the fresh results of an output equal the saved ones.
+
+    saved, fresh: the results' folders.
+
+    Returns: "equal", "equal, less" or "differs"; and the differences (the first 20), or
+    the cells that are not available here.
+    """
+    folder = Path("mini" if entry.route == "mini" else "", entry.paper)
+    paths = [*(fresh / folder).glob(f"{entry.id}.csv")]
+    paths += (fresh / folder).glob(f"{entry.id}__*.csv")
+    all_differences = list[str]()
+    all_gaps = list[str]()
+    for path in sorted(paths):
+        earlier = saved / folder / path.name
+        differences = list[str]()
+        gaps = ["nothing saved to compare with"]
+        if earlier.exists():
+            differences, gaps = compared(
+                earlier.read_text(encoding="utf-8"),
+                path.read_text(encoding="utf-8"),
+                entry.tolerance,
+            )
+        all_differences += [f"{path.name}: {text}" for text in differences]
+        all_gaps += [f"{path.name}: {text}" for text in gaps]
+    if all_differences:
+        return "differs", all_differences[:20]
+    if all_gaps:
+        return "equal, less", all_gaps
+    return "equal", []
+
+
+def compared(
+    saved: str, fresh: str, tolerance: float = saving.TOLERANCE
+) -> tuple[list[str], list[str]]:
+    """How two result files differ.
+
+    saved, fresh: their texts, CSV.
+    tolerance: how far numbers may differ.
+
+    Returns: the differences; and, of a comparison with the paper, how many of its cells
+    are not available here.
+    """
+    first = pd.read_csv(io.StringIO(saved), dtype=str, keep_default_na=False)
+    second = pd.read_csv(io.StringIO(fresh), dtype=str, keep_default_na=False)
+    columns = set(first.columns).intersection(second.columns)
+    is_comparison = columns >= {"verdict", "ours", "reason"}
+    if len(first) != len(second) or not is_comparison:
+        return saving.csv_differences(saved, fresh, tolerance=tolerance), []
+    missing = (first["ours"] != "") & (second["ours"] == "")
+    differences = saving.csv_differences(
+        first[~missing].to_csv(index=False),
+        second[~missing].to_csv(index=False),
+        tolerance=tolerance,
+    )
+    if not missing.any():
+        return differences, []
+    reasons = "; ".join(dict.fromkeys(second.loc[missing, "reason"]))
+    return differences, [f"{missing.sum()} cells are not available here: {reasons}"]
