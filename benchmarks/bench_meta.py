@@ -1,4 +1,4 @@
-"""How fast are the resampling kernels of `meta` beside nlpstats and beside scipy in a
+"""How fast are the resampling kernels of `statistics` beside nlpstats and beside scipy in a
 loop: same data, same resamples, same results?
 
 `measure()` returns a flat dict, a section of results/bench.json; run as a script to
@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgeval_lib import meta
-from nlgeval_lib.meta import comparison, draws, levels
+from nlgeval_lib import statistics
+from nlgeval_lib.statistics import comparison, draws, levels
 
 # the usual size of a data set: 16 systems, 100 inputs
 SYSTEMS = 16
@@ -497,7 +497,7 @@ def _one_value(
     coef: str,
 ) -> float:
     """One of our coefficients, of two flat lists."""
-    return meta.correlate(scores, ratings, coef).value
+    return statistics.correlate(scores, ratings, coef).value
 
 
 def main() -> None:

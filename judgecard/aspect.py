@@ -13,7 +13,7 @@ import pandas as pd
 
 from judgecard.cells import Numbers, interval, mean_interval
 from judgecard.judged import Judged, Scale
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.datasets.families import of_systems as families_of
 from nlgeval_lib.scoring.correlations import Grid
 
@@ -60,7 +60,7 @@ class Aspect:
 
         systems = rows["system_id"].nunique()
         self.flat = judged.flat or systems < 2
-        self.levels = meta.LEVELS
+        self.levels = statistics.LEVELS
         if self.flat:
             self.levels = ("dataset",)
         self.grid = Grid(rows, flat=self.flat)
@@ -88,7 +88,7 @@ class Aspect:
     def kendall(self, first: np.ndarray, second: np.ndarray) -> Numbers:
         """Kendall's tau-b of two values a row, over all outputs, with its interval.
 
-        Raises: ValueError where `meta` refuses them.
+        Raises: ValueError where `statistics` refuses them.
         """
         result, _ = self.grid.correlate(first, second, "kendall-b")
         return interval(result)
@@ -103,7 +103,7 @@ class Aspect:
         Returns: tau-b of the first minus that of the second over all outputs, with its
         interval; both as `first` and `second`, and `p` of their difference.
 
-        Raises: ValueError where `meta` refuses them.
+        Raises: ValueError where `statistics` refuses them.
         """
         result = self.grid.compare(
             first,
@@ -180,7 +180,7 @@ def _lengths(rows: pd.DataFrame) -> np.ndarray:
     if "output" not in rows:
         return np.full(len(rows), np.nan)
     texts = [_text_or_none(text) for text in rows["output"]]
-    return meta.baselines.length(texts)
+    return statistics.baselines.length(texts)
 
 
 def _text_or_none(text: Any) -> Any:

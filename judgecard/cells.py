@@ -16,10 +16,10 @@ Numbers = dict[str, Any]
 
 
 def interval(result: Any, value: float | None = None) -> Numbers:
-    """A result of `meta` as the card keeps it: `value, low, high, n, signature`, and
+    """A result of `statistics` as the card keeps it: `value, low, high, n, signature`, and
     `reason` where the result has one.
 
-    result: a number of `meta` with its interval.
+    result: a number of `statistics` with its interval.
     value: stands in place of the result's own.
     """
     if value is None:
@@ -84,7 +84,7 @@ def tried(measure: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def tried_interval(measure: Callable[..., Any], *arguments: Any) -> Numbers:
-    """The result of a measure of `meta` as a cell, or the reason why it gives none.
+    """The result of a measure of `statistics` as a cell, or the reason why it gives none.
 
     measure, arguments: as `tried` has them.
     """

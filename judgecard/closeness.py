@@ -9,7 +9,7 @@ import pandas as pd
 
 from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, mean_interval, tried
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 _FEWEST_FOR_THIRDS = 30
 
@@ -153,5 +153,5 @@ def _kendall_within(aspect: Aspect, inside: np.ndarray) -> Numbers:
     """
     values = aspect.values[inside]
     human = aspect.human[inside]
-    result = meta.correlate(values, human, "kendall-b", ci="auto")
+    result = statistics.correlate(values, human, "kendall-b", ci="auto")
     return interval(result)

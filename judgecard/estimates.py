@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from judgecard.label_plans import LabelPlan, fewest_labels
-from nlgeval_lib.meta import arrays, groups
-from nlgeval_lib.meta.classical import special
-from nlgeval_lib.meta.draws import Ints
-from nlgeval_lib.meta.ranks import RankSets, rank_sets, stepdown_p
-from nlgeval_lib.meta.result import NAN, Floats, Interval, Measured, Result
+from nlgeval_lib.statistics import arrays, groups
+from nlgeval_lib.statistics.classical import special
+from nlgeval_lib.statistics.draws import Ints
+from nlgeval_lib.statistics.ranks import RankSets, rank_sets, stepdown_p
+from nlgeval_lib.statistics.result import NAN, Floats, Interval, Measured, Result
 
 if TYPE_CHECKING:
     import pandas as pd

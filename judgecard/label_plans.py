@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nlgeval_lib.meta import arrays
-from nlgeval_lib.meta.classical import special
-from nlgeval_lib.meta.result import NAN, Result
+from nlgeval_lib.statistics import arrays
+from nlgeval_lib.statistics.classical import special
+from nlgeval_lib.statistics.result import NAN, Result
 
 
 @dataclass(frozen=True, repr=False)

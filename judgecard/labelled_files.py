@@ -4,7 +4,7 @@ systems' mean ratings are, and how many more ratings would be needed.
     for group in labelled(parts, "value", ["human"]):
         print(means_table(group.estimates()))
 
-`labelled` cuts a file into groups. Each is a `Labelled`, which gives `meta`'s
+`labelled` cuts a file into groups. Each is a `Labelled`, which gives `statistics`'s
 estimates; `means_table` and `differences_table` put them into the columns that are
 shown.
 """
@@ -19,7 +19,7 @@ import pandas as pd
 
 from judgecard import rated_columns
 from judgecard.estimates import Estimates, estimate
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
 from nlgeval_lib.scoring.correlations import Grid
@@ -65,8 +65,8 @@ class Labelled:
             self.topics,
         )
 
-    def pass_rates(self, confidence: float = 0.95) -> meta.PassRates | None:
-        """What `meta.pass_rates` says of them, where scores and ratings are 0 or 1.
+    def pass_rates(self, confidence: float = 0.95) -> statistics.PassRates | None:
+        """What `statistics.pass_rates` says of them, where scores and ratings are 0 or 1.
 
         confidence: of the intervals, in (0, 1).
         Returns: None where another number is among them, where the rated outputs with a
@@ -78,7 +78,7 @@ class Labelled:
         verdicts = np.concatenate([rated, self.scores[has_score]])
         if set(verdicts) != {0.0, 1.0} or len(set(rated)) < 2:
             return None
-        return meta.pass_rates(
+        return statistics.pass_rates(
             self.scores,
             self.ratings,
             self.systems,

@@ -1,4 +1,4 @@
-"""The numbers of graded scores: each is one call of `meta` on scores and ratings.
+"""The numbers of graded scores: each is one call of `statistics` on scores and ratings.
 
 `graded` measures a set. Each of its aspects becomes an `Aspect`; what is measured of it
 is here, in `closeness` (distance from the ratings) and in `reliability` (raters,
@@ -14,9 +14,9 @@ from judgecard import closeness, reliability
 from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, tried, without_sign
 from judgecard.judged import KEYS, Judged
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
-# Name in a card -> coefficient of `meta`.
+# Name in a card -> coefficient of `statistics`.
 COEFS = {
     "pearson": "pearson",
     "spearman": "spearman",
@@ -86,7 +86,7 @@ def _coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
     `high_these` for these systems alone, `low_families` and `high_families` for other
     families of systems, where there are families.
 
-    coef: a name of `meta`.
+    coef: a name of `statistics`.
     level: "dataset", "input" or "system".
     """
     values = aspect.values
@@ -130,14 +130,14 @@ def _use(aspect: Aspect) -> Numbers:
     high = values.max()
     if aspect.scale is not None:
         low, high = aspect.scale
-    # `meta.scale_use` refuses a scale without length
+    # `statistics.scale_use` refuses a scale without length
     if low == high:
         use["distinct"] = 1
         use["mean"] = float(low)
         use["sd"] = 0.0
         use["ties"] = 1.0
         return use
-    scale_use = meta.scale_use(values, low, high)
+    scale_use = statistics.scale_use(values, low, high)
     for name in ("distinct", "mean", "sd", "ties", "floor", "ceiling"):
         use[name] = getattr(scale_use, name)
     return use
@@ -199,9 +199,9 @@ def _beside(aspect: Aspect) -> list[Numbers]:
     judges = _correlated(aspect, human)
     # Adding NaN leaves the ratings of the rows that all judges have.
     of_all = human + 0 * sum(judges.values())
-    by_chance = meta.baselines.random_judge(of_all)
+    by_chance = statistics.baselines.random_judge(of_all)
     judges[_RANDOM] = by_chance.scores
-    league = meta.league(
+    league = statistics.league(
         judges,
         human,
         units=aspect.ci,
@@ -236,7 +236,7 @@ def _beside(aspect: Aspect) -> list[Numbers]:
     return sorted(rows.values(), key=lambda row: -row["kendall"]["value"])
 
 
-def _reached(by_chance: meta.baselines.RandomJudge) -> Numbers:
+def _reached(by_chance: statistics.baselines.RandomJudge) -> Numbers:
     """What random scores reach, in the place of one draw's correlation."""
     return {
         "value": by_chance.mean,

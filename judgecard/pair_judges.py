@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.datasets import pairs
 from nlgeval_lib.scoring.cells import InputError, as_text, is_missing, without
 from nlgeval_lib.scoring.rows import Parts, Rows
@@ -90,8 +90,8 @@ def measured(
     first), then `reason` and `signature`.
     """
     orders = given if swapped is None else np.stack([given, swapped])
-    accuracy = meta.pair_accuracy(orders, gold, inputs, unread)
-    decided = meta.pair_accuracy(orders, gold, inputs, unread, ties=False)
+    accuracy = statistics.pair_accuracy(orders, gold, inputs, unread)
+    decided = statistics.pair_accuracy(orders, gold, inputs, unread, ties=False)
     read = ~np.isnan(orders)
     ties = np.nan
     if read.any():
@@ -118,7 +118,7 @@ def measured(
 
 def _of_orders(given: np.ndarray, swapped: np.ndarray, inputs: Any) -> dict[str, Any]:
     """What the order of showing does to a judge: columns of `measured`."""
-    effect = meta.order_effect(given, swapped, inputs)
+    effect = statistics.order_effect(given, swapped, inputs)
     return {
         "consistency": effect.value,
         "kappa": effect.kappa,
@@ -170,7 +170,7 @@ def ceiling(frame: pd.DataFrame) -> dict[str, Any] | None:
     for rater in range(len(ratings)):
         peers = pairs.majority(np.delete(ratings, rater, axis=0))
         inputs = frame.get("input_id")
-        values.append(meta.pair_accuracy(ratings[rater], peers, inputs))
+        values.append(statistics.pair_accuracy(ratings[rater], peers, inputs))
     return {
         "judge": CEILING,
         "accuracy": float(np.nanmean([result.value for result in values])),

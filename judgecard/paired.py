@@ -18,7 +18,7 @@ import pandas as pd
 
 from judgecard import recordings
 from judgecard.cells import Numbers, interval, mean_interval
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.scoring.cells import InputError
 
 ORDERS = ("given", "swapped")
@@ -60,7 +60,7 @@ class Paired:
 
         Raises: ValueError for bad verdicts.
         """
-        accuracy = meta.pair_accuracy(
+        accuracy = statistics.pair_accuracy(
             verdicts,
             self._preference(),
             self._groups(),
@@ -81,10 +81,10 @@ class Paired:
     def order_effect(self) -> Any:
         """What does the order of showing do to the verdicts?
 
-        Returns: as `meta.order_effect`, its interval over inputs.
+        Returns: as `statistics.order_effect`, its interval over inputs.
         """
         in_given, in_swapped = self.verdicts()
-        return meta.order_effect(in_given, in_swapped, groups=self._groups())
+        return statistics.order_effect(in_given, in_swapped, groups=self._groups())
 
     def mean(self, values: np.ndarray) -> Numbers:
         """A mean over pairs, its interval over inputs.
@@ -374,8 +374,8 @@ def _longer(frame: pd.DataFrame) -> np.ndarray | None:
     """
     if "output_1" not in frame or "output_2" not in frame:
         return None
-    first = meta.baselines.length(frame["output_1"].tolist())
-    second = meta.baselines.length(frame["output_2"].tolist())
+    first = statistics.baselines.length(frame["output_1"].tolist())
+    second = statistics.baselines.length(frame["output_2"].tolist())
     verdicts = _higher(first, second)
     return np.stack([verdicts, verdicts])
 

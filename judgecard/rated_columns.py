@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
 
@@ -177,8 +177,8 @@ def baselines(
     columns: dict[str, Any] = {}
     texts = [None if is_missing(text) else text for text in frame.get("output", ())]
     if texts:
-        columns[LENGTH] = meta.baselines.length(texts)
-    columns[RANDOM] = meta.baselines.uniform((len(frame),), seed)
+        columns[LENGTH] = statistics.baselines.length(texts)
+    columns[RANDOM] = statistics.baselines.uniform((len(frame),), seed)
     if constant:
-        columns[CONSTANT] = meta.baselines.constant((len(frame),))
+        columns[CONSTANT] = statistics.baselines.constant((len(frame),))
     return columns

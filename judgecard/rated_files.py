@@ -23,14 +23,14 @@ import numpy as np
 import pandas as pd
 
 from judgecard import rated_columns
-from nlgeval_lib import meta
-from nlgeval_lib.meta.comparison import following
-from nlgeval_lib.meta.questions import Answer
+from nlgeval_lib import statistics
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import rows, score_files
 from nlgeval_lib.scoring.cells import InputError, is_missing
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.statistics.comparison import following
+from nlgeval_lib.statistics.questions import Answer
 
 NAN = float("nan")
 # The column that a fitted evaluator adds, as `Judgment.details` have it.
@@ -58,10 +58,10 @@ _RESTS = {
     ),
     "fisher": "{systems} systems, by a formula",
 }
-# Column of the table of correlations -> attribute of `meta`'s result.
+# Column of the table of correlations -> attribute of `statistics`'s result.
 _VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
 BELOW = "{} follows the ratings as well as {} ({}, {} level)"
-# Column of the table of differences -> attribute of `meta`'s result.
+# Column of the table of differences -> attribute of `statistics`'s result.
 _DIFFERENCE = {
     "value_first": "first",
     "value_second": "second",
@@ -92,14 +92,14 @@ FURTHER = (
 class Settings:
     """What is computed.
 
-    levels: of aggregation, of `meta.LEVELS`: dataset, input, system.
-    coefs: names of `meta.COEFFICIENTS`, or kendall.
-    nan: the policy for a rated output without a score, one of `meta.POLICIES`.
-    ci: "auto" (`meta.intervals`), "none", or a name of `meta`'s.
+    levels: of aggregation, of `statistics.LEVELS`: dataset, input, system.
+    coefs: names of `statistics.COEFFICIENTS`, or kendall.
+    nan: the policy for a rated output without a score, one of `statistics.POLICIES`.
+    ci: "auto" (`statistics.intervals`), "none", or a name of `statistics`'s.
     n_boot: resamples of an interval by bootstrap.
     n_perm: resamples of a permutation test.
     seed: of resamples, and of the random baseline.
-    correct: the correction of p-values, one of `meta`'s.
+    correct: the correction of p-values, one of `statistics`'s.
     compare: whether every two scores are compared.
     baselines: whether what costs nothing and the raters' ceiling stand in the table.
     raters: how the columns of single raters begin, for the ceiling; "" for none.
@@ -130,13 +130,13 @@ class Settings:
     topic: str | None = None
 
     def __post_init__(self) -> None:
-        from nlgeval_lib.meta.multiplicity import METHODS
+        from nlgeval_lib.statistics.multiplicity import METHODS
 
-        intervals = [name for name in meta.intervals.NAMES if name != "auto"]
+        intervals = [name for name in statistics.intervals.NAMES if name != "auto"]
         options = {
-            "level": (self.levels, meta.LEVELS),
-            "coef": (self.coefs, ("kendall", *meta.COEFFICIENTS)),
-            "nan": ((self.nan,), meta.POLICIES),
+            "level": (self.levels, statistics.LEVELS),
+            "coef": (self.coefs, ("kendall", *statistics.COEFFICIENTS)),
+            "nan": ((self.nan,), statistics.POLICIES),
             "correct": ((self.correct,), METHODS),
             "ci": ((self.ci,), ("auto", "none", *intervals)),
         }
@@ -541,7 +541,7 @@ class _Tables:
         for name, values in {**group.scores, **group.baselines}.items():
             if name == rated_columns.CONSTANT and key["coef"] != "acc-eq":
                 continue
-            # Where `meta` refuses, the row keeps these NaN.
+            # Where `statistics` refuses, the row keeps these NaN.
             empty = dict.fromkeys(_VALUE, NAN)
             n = int(group.has_both(values).sum())
             row: dict[str, Any] = {**key, "score": name, **empty}
@@ -619,7 +619,7 @@ class _Tables:
             row: dict[str, Any] = {**key, "first": first, "second": second}
             arguments = (group.scores[first], group.scores[second], group.human)
             test = _numbers(_DIFFERENCE, grid.compare, arguments, options)
-            # A pair that `meta` refuses keeps its row, with the reason.
+            # A pair that `statistics` refuses keeps its row, with the reason.
             if "p" not in test:
                 row |= {"difference": NAN, "p": NAN}
             self.differences.append(row | test)
@@ -643,7 +643,7 @@ def _numbers(
     arguments: Sequence[Any],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The numbers of a result, its reason and signature; the reason alone where `meta`
+    """The numbers of a result, its reason and signature; the reason alone where `statistics`
     refuses.
 
     columns: the table's column -> the result's attribute.
@@ -701,7 +701,9 @@ def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     whatever the group, and with the correction in their signatures.
     """
     family = pairs["level"] + " " + pairs["coef"]
-    corrected = meta.correct(pairs["p"].tolist(), settings.correct, family.tolist())
+    corrected = statistics.correct(
+        pairs["p"].tolist(), settings.correct, family.tolist()
+    )
     after_p = pairs.columns.get_loc("p") + 1
     pairs.insert(after_p, "p_adjusted", corrected.adjusted)
     tests_of_family = pairs["p"].groupby(family).transform("count")
@@ -733,8 +735,8 @@ def _ranked(table: pd.DataFrame, pairs: pd.DataFrame, sure: bool) -> pd.DataFram
                 p.loc[test.first, test.second] = test.p_adjusted
                 p.loc[test.second, test.first] = test.p_adjusted
         values = cells["value"].to_numpy()
-        ranks.loc[cells.index] = meta.rank_clusters(values, p.to_numpy())
-        sets = meta.rank_sets(values, p.to_numpy(), names=names)
+        ranks.loc[cells.index] = statistics.rank_clusters(values, p.to_numpy())
+        sets = statistics.rank_sets(values, p.to_numpy(), names=names)
         possible.loc[cells.index] = [sets.in_words(name) for name in names]
     before_n = table.columns.get_loc("n")
     table.insert(before_n, "rank", ranks)

@@ -15,7 +15,7 @@ from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, tried, tried_interval
 from judgecard.estimates import estimate
 from judgecard.judged import rater_kinds
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 # what a person costs, by kind of rater (Calderon et al. 2025); others count as skilled
 EPSILON = {"expert": 0.2, "crowd": 0.1}
@@ -49,9 +49,9 @@ def raters(aspect: Aspect) -> Numbers:
     for level in aspect.levels:
         settings = ("kendall-b", level, aspect.ci)
         numbers[level] = {
-            "rater": tried_interval(meta.human_ceiling, stack, *settings),
+            "rater": tried_interval(statistics.human_ceiling, stack, *settings),
             "judge": tried_interval(
-                meta.against_leave_one_out, judge, stack, *settings
+                statistics.against_leave_one_out, judge, stack, *settings
             ),
         }
     if aspect.same_scale():
@@ -77,7 +77,7 @@ def _alt_test(aspect: Aspect, ratings: np.ndarray, kind: str) -> Numbers:
     }
     numbers: Numbers = {"epsilon": epsilon, "constant_value": constant}
     for name, values in scores.items():
-        result = meta.alt_test(values, ratings, epsilon=epsilon)
+        result = statistics.alt_test(values, ratings, epsilon=epsilon)
         numbers[name] = {
             "winning_rate": result.winning_rate,
             "advantage": result.advantage,
@@ -148,13 +148,13 @@ def variance(aspect: Aspect) -> Numbers:
     judge = aspect.matrix(aspect.values)
     people = aspect.matrix(aspect.human)
     numbers = {
-        "judge": _shares(meta.variance_components(judge, facets)),
-        "people": _shares(meta.variance_components(people, facets)),
+        "judge": _shares(statistics.variance_components(judge, facets)),
+        "people": _shares(statistics.variance_components(people, facets)),
     }
     draws = aspect.draws()
     if len(draws) > 1:
         answers = np.stack([aspect.matrix(draw) for draw in draws])
-        components = meta.variance_components(answers, ("repeats", *facets))
+        components = statistics.variance_components(answers, ("repeats", *facets))
         numbers["repeats"] = _shares(components)
     return numbers
 
@@ -162,7 +162,7 @@ def variance(aspect: Aspect) -> Numbers:
 def _shares(components: Any) -> Numbers:
     """The share of each component of the variance of one score, by its name.
 
-    components: as `meta.variance_components` gives them.
+    components: as `statistics.variance_components` gives them.
     """
     shares = {}
     for name in components.values:
@@ -204,7 +204,7 @@ def _agreement(draws: np.ndarray) -> Numbers:
     """
     if np.ptp(draws) == 0:
         return {"reason": "all draws are equal"}
-    result = meta.icc(draws, "1,1")
+    result = statistics.icc(draws, "1,1")
     icc = interval(result)
     if np.isnan(result.high):
         icc["high"] = result.value

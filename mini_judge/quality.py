@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from reproduction.training.mini import RATED
 
 # forms asked of sentences in no training text
@@ -39,8 +39,8 @@ def baselines(outputs: pd.DataFrame) -> dict[str, np.ndarray]:
     semscore = get("semscore")().score(outputs)
     texts = outputs["output"].tolist()
     return {
-        "constant": meta.baselines.constant((len(outputs),)),
-        "length": meta.baselines.length(texts),
+        "constant": statistics.baselines.constant((len(outputs),)),
+        "length": statistics.baselines.length(texts),
         "ROUGE-L": rouge["value"].to_numpy(float),
         "SemScore": semscore["value"].to_numpy(float),
     }
@@ -93,7 +93,7 @@ def taus(judgments: pd.DataFrame) -> pd.DataFrame:
                 rows.append({**row, **_NO_TAU})
                 continue
             gold = _matrix(of_aspect, "gold")
-            tau = meta.correlate(scores, gold, ci=True)
+            tau = statistics.correlate(scores, gold, ci=True)
             correlations.append(tau)
             rows.append(row | _tau(tau))
         if len(correlations) > 1:
@@ -115,7 +115,7 @@ _NO_TAU: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def _tau(tau: meta.Correlation) -> dict[str, Any]:
+def _tau(tau: statistics.Correlation) -> dict[str, Any]:
     """What a row of `taus` says of one correlation."""
     return {
         "value": tau.value,
@@ -127,7 +127,7 @@ def _tau(tau: meta.Correlation) -> dict[str, Any]:
     }
 
 
-def _mean(correlations: Sequence[meta.Correlation]) -> dict[str, Any]:
+def _mean(correlations: Sequence[statistics.Correlation]) -> dict[str, Any]:
     """What a row of `taus` says of the mean of several correlations; its interval is of
     their replicates' mean.
     """
@@ -139,7 +139,7 @@ def _mean(correlations: Sequence[meta.Correlation]) -> dict[str, Any]:
         counts.append(correlation.n)
         replicates.append(correlation.replicates)
     mean = float(np.mean(values))
-    ends = meta.intervals.of_mean(replicates, mean)
+    ends = statistics.intervals.of_mean(replicates, mean)
     signature_of_first = correlations[0].signature()
     return {
         "value": mean,
@@ -235,7 +235,7 @@ def against(
     table = pd.DataFrame(rows, columns=["form", "baseline", *columns])
     pairs = zip(table["form"], table["baseline"], strict=True)
     p = dict(zip(pairs, table["p"], strict=True))
-    corrected = meta.correct(p, "holm")
+    corrected = statistics.correct(p, "holm")
     return table.assign(p_holm=[corrected[pair] for pair in p])
 
 
@@ -272,7 +272,7 @@ def _above_baseline(
     judge: np.ndarray, baseline: np.ndarray, gold: np.ndarray
 ) -> Tested:
     """Against the scores of a baseline."""
-    test = meta.compare(judge, baseline, gold, alternative="greater")
+    test = statistics.compare(judge, baseline, gold, alternative="greater")
     gap = test.first - test.second
     return Tested(test.first, test.second, gap, test.p, test.signature())
 

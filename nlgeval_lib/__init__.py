@@ -1,7 +1,23 @@
-"""Evaluators, parsers, meta-evaluation and paper comparison for five papers on
-evaluating generated text.
+"""A small library for scoring generated text: evaluators, parsers, engines, data sets and
+the statistics of meta-evaluation.
+
+>>> from nlgeval_lib import datasets, evaluators, statistics  # doctest: +SKIP
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nlgeval_lib.on_use import loaded_on_use
+
+if TYPE_CHECKING:
+    from nlgeval_lib import datasets, engines, evaluators, parsers, statistics
+
 __version__ = "0.1.0"
-# what a command ends with on Ctrl-C; here, where nothing has to load for it
-STOPPED = "stopped; the same command goes on from there"
+__all__ = ["datasets", "engines", "evaluators", "parsers", "statistics"]
+
+__getattr__ = loaded_on_use(__name__, dict.fromkeys(__all__, ()))
+
+
+def __dir__() -> list[str]:
+    return __all__

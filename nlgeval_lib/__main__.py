@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 
-from nlgeval_lib import STOPPED
+from nlgeval_lib.names import STOPPED
 
 
 def main() -> None:

@@ -11,6 +11,8 @@ import math
 import re
 from collections.abc import Iterable
 
+# What a command ends with on Ctrl-C.
+STOPPED = "stopped; the same command goes on from there"
 # The numbers from 0 to 20 as they are written in English.
 NUMBER_WORDS = (
     "zero",

@@ -1,4 +1,4 @@
-"""Slow and obvious versions of what nlgeval_lib.meta computes, for the tests to hold
+"""Slow and obvious versions of what nlgeval_lib.statistics computes, for the tests to hold
 it against.
 """
 
@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 from scipy import stats
 
-from nlgeval_lib.meta import draws
+from nlgeval_lib.statistics import draws
 
 COEFFICIENTS = ("pearson", "spearman", "kendall-a", "kendall-b", "kendall-c", "acc-eq")
 LEVELS = ("dataset", "input", "system")

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 
 from judgecard import recordings
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.evaluators.hdeval import CriteriaTree
 from reproduction.study import JudgeScores, criteria_scores
 
@@ -127,7 +127,7 @@ def test_gains_are_tested_against_the_base_and_corrected_together() -> None:
     wide = frame.pivot(index=["coef", "split"], columns="kind", values="value").loc[
         "pearson"
     ]
-    one = meta.resampled_t(wide["better"] - wide["base"], 100, 100)
+    one = statistics.resampled_t(wide["better"] - wide["base"], 100, 100)
     assert table.loc[("pearson", "better"), "difference"] == pytest.approx(one.value)
     assert table.loc[("pearson", "better"), "p"] == pytest.approx(one.p)
     assert (table["p_holm"] >= table["p"]).all()
@@ -198,7 +198,7 @@ def test_without_overlap_it_is_the_ordinary_t_test(values, null) -> None:
     values = np.array(values)
     if values.std() < 1e-6:
         return
-    found = meta.resampled_t(values, 1e15, 1, null)
+    found = statistics.resampled_t(values, 1e15, 1, null)
     oracle = stats.ttest_1samp(values, null)
     assert found.p == pytest.approx(oracle.pvalue, rel=1e-6, abs=1e-12)
     low, high = oracle.confidence_interval(0.95)
@@ -207,8 +207,8 @@ def test_without_overlap_it_is_the_ordinary_t_test(values, null) -> None:
 
 def test_overlap_widens_the_interval_by_its_formula() -> None:
     values = np.array([0.1, 0.12, 0.09, 0.15, 0.11])
-    plain = meta.resampled_t(values, 1e15, 1)
-    half = meta.resampled_t(values, 50, 50)
+    plain = statistics.resampled_t(values, 1e15, 1)
+    half = statistics.resampled_t(values, 50, 50)
     assert (half.high - half.value) / (plain.high - plain.value) == pytest.approx(
         np.sqrt((1 / 5 + 1) / (1 / 5))
     )
@@ -216,5 +216,5 @@ def test_overlap_widens_the_interval_by_its_formula() -> None:
         half.p > plain.p
         and half.signature() == "mean-of-splits:5|ci:resampled-t(50/50)"
     )
-    assert np.isnan(meta.resampled_t([0.3], 50, 50).p)
-    assert meta.resampled_t([0.3, 0.3], 50, 50, null=0.3).p == 1.0
+    assert np.isnan(statistics.resampled_t([0.3], 50, 50).p)
+    assert statistics.resampled_t([0.3, 0.3], 50, 50, null=0.3).p == 1.0

@@ -1,4 +1,4 @@
-"""The judge card: its numbers are those of `meta`, its verdict names what was planted,
+"""The judge card: its numbers are those of `statistics`, its verdict names what was planted,
 and nothing of a judge or of data runs.
 """
 
@@ -16,7 +16,7 @@ import pytest
 import judgecard as card
 from judgecard import cells, conditions, judged, measure, verdict
 from judgecard.estimates import estimate
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import Preference, PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
@@ -55,7 +55,7 @@ def wide(rows: pd.DataFrame, column: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("aspect", ["coherence", "fluency"])
-@pytest.mark.parametrize("level", meta.LEVELS)
+@pytest.mark.parametrize("level", statistics.LEVELS)
 def test_each_coefficient_is_that_of_meta(
     demo: card.Card, aspect: str, level: str
 ) -> None:
@@ -63,8 +63,8 @@ def test_each_coefficient_is_that_of_meta(
     rows = rows[rows["aspect"] == aspect]
     sides = [wide(rows, "value"), wide(rows, "human")]
     for name, coef in measure.COEFS.items():
-        expected = meta.correlate(*sides, coef, level, ci="auto")
-        these = meta.correlate(*sides, coef, level, ci="jack-inputs")
+        expected = statistics.correlate(*sides, coef, level, ci="auto")
+        these = statistics.correlate(*sides, coef, level, ci="jack-inputs")
         cell = demo.numbers["sets"]["summeval"]["aspects"][aspect][level][name]
         got = [cell["value"], cell["low"], cell["high"]]
         assert got == pytest.approx([expected.value, expected.low, expected.high])
@@ -76,7 +76,7 @@ def test_rater_numbers_are_those_of_meta(demo: card.Card) -> None:
     rows = demo.judged[0].frame
     rows = rows[rows["aspect"] == "relevance"]
     ratings = rows[[f"rater_expert_{place}" for place in range(3)]].to_numpy().T
-    expected = meta.alt_test(rows["value"].to_numpy(), ratings, epsilon=0.2)
+    expected = statistics.alt_test(rows["value"].to_numpy(), ratings, epsilon=0.2)
     part = demo.numbers["sets"]["summeval"]["aspects"]["relevance"]
     test = part["raters"]["alt_test"]["judge"]
     assert test["advantage"] == pytest.approx(expected.advantage)
@@ -123,7 +123,7 @@ def test_confusion_calibration_and_strata_are_those_of_the_rows(
     thirds = numbers["strata"]["rating"]
     if isinstance(thirds, list) and len(set(edges)) == 4:
         lowest = rows[rows["human"] < edges[1]]
-        expected = meta.correlate(
+        expected = statistics.correlate(
             lowest["value"].to_numpy(), lowest["human"].to_numpy(), "kendall-b"
         )
         assert thirds[0]["kendall"]["value"] == pytest.approx(expected.value)
@@ -138,9 +138,9 @@ def test_the_judges_beside_it_are_ranked_by_meta(demo: card.Card) -> None:
     places = rows.index.to_numpy()
     scores = demo.judged[0].beside["gemini_flash"][places]
     beside = wide(rows.assign(other=scores), "other")
-    value = meta.correlate(beside, human, "kendall-b", "dataset").value
+    value = statistics.correlate(beside, human, "kendall-b", "dataset").value
     assert other["kendall"]["value"] == pytest.approx(value)
-    gap = meta.compare(wide(rows, "value"), beside, human, coef="kendall-b")
+    gap = statistics.compare(wide(rows, "value"), beside, human, coef="kendall-b")
     assert other["judge_minus_it"] == pytest.approx(gap.difference)
     assert own["kendall"]["value"] - value == pytest.approx(gap.difference)
 
@@ -259,10 +259,12 @@ def test_pairs_are_measured_by_meta(tmp_path: Path) -> None:
     numbers = made.numbers["sets"]["llmbar"]
     part = made.judged[0]
     rows = part.frame
-    expected = meta.pair_accuracy(part.verdicts(), rows["preference"], rows["input_id"])
+    expected = statistics.pair_accuracy(
+        part.verdicts(), rows["preference"], rows["input_id"]
+    )
     got = [numbers["accuracy"][end] for end in ("value", "low", "high")]
     assert got == pytest.approx([expected.value, expected.low, expected.high])
-    effect = meta.order_effect(rows["given"], rows["swapped"], rows["input_id"])
+    effect = statistics.order_effect(rows["given"], rows["swapped"], rows["input_id"])
     assert numbers["swap"]["value"] == pytest.approx(effect.value)
     shown_first = effect.first / (effect.first + effect.second)
     assert numbers["first"]["value"] == pytest.approx(shown_first, abs=0.01)
@@ -362,7 +364,7 @@ def test_a_card_is_written_read_and_compared(demo: card.Card, tmp_path: Path) ->
     rows = demo.judged[0].frame
     rows = rows[rows["aspect"] == "fluency"]
     sides = [wide(rows, "human"), wide(rows, "value")]
-    expected = meta.compare(*sides, sides[0], units="auto")
+    expected = statistics.compare(*sides, sides[0], units="auto")
     assert table.at["fluency", "gain"] == pytest.approx(expected.difference)
     assert table.at["fluency", "p"] == pytest.approx(expected.p)
 

@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 
 import judgecard as card
 from judgecard import probes
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.datasets.families import of_systems
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import PromptedJudge
@@ -170,7 +170,7 @@ def topical() -> card.Card:
     )
 
 
-@pytest.mark.parametrize("level", meta.LEVELS)
+@pytest.mark.parametrize("level", statistics.LEVELS)
 def test_other_families_leave_out_whole_families(topical, level):
     rows = topical.judged[0].frame.query("aspect == 'groundedness'")
     numbers = topical.numbers["sets"]["topical_chat"]["aspects"]["groundedness"]
@@ -181,7 +181,7 @@ def test_other_families_leave_out_whole_families(topical, level):
     ]
     families = of_systems("topical_chat", systems)
     assert len({*families}) < len(systems)
-    expected = meta.correlate(
+    expected = statistics.correlate(
         *(side.to_numpy() for side in wide),
         "kendall-b",
         level,
@@ -203,7 +203,7 @@ def test_possible_ranks_by_holm_of_statsmodels(topical):
     scores = {"this judge": rows["value"].to_numpy()}
     for name, values in part_of_set.beside.items():
         scores[name] = values[places]
-    scores["output length"] = meta.baselines.length(rows["output"].tolist())
+    scores["output length"] = statistics.baselines.length(rows["output"].tolist())
     human = rows["human"].to_numpy()
     present = ~np.isnan(human)
     for values in scores.values():
@@ -220,7 +220,7 @@ def test_possible_ranks_by_holm_of_statsmodels(topical):
     tests = []
     for first, second in pairs:
         sides = (wide[name].to_numpy() for name in (first, second, "human"))
-        tests.append(meta.compare(*sides, coef="kendall-b"))
+        tests.append(statistics.compare(*sides, coef="kendall-b"))
     rejected = multipletests([test.p for test in tests], method="holm")[0]
     best = dict.fromkeys(names, 1)
     worst = dict.fromkeys(names, len(names))
@@ -236,7 +236,7 @@ def test_possible_ranks_by_holm_of_statsmodels(topical):
 
 def random_scores(human: np.ndarray) -> np.ndarray:
     """Of 200 draws the one whose tau, by scipy, is the middle one."""
-    draws = [meta.baselines.uniform(human.shape, seed) for seed in range(200)]
+    draws = [statistics.baselines.uniform(human.shape, seed) for seed in range(200)]
     rated = ~np.isnan(human)
     taus = [stats.kendalltau(draw[rated], human[rated]).statistic for draw in draws]
     return draws[int(np.argsort(taus, kind="stable")[100])]

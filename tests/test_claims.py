@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgeval_lib import files, meta
+from nlgeval_lib import files, statistics
 from reproduction import papers
 from reproduction.papers import claim_sentences, claims, inference
 from reproduction.papers.auditing.cells import Cells, Quantity
@@ -124,14 +124,19 @@ def test_the_least_correlation_between_judges_is_where_williams_turns(first, low
     least = inference.least_between(first, second, n)
     shared = first * second
     most = shared + math.sqrt((1 - first**2) * (1 - second**2)) - 1e-9
-    ps = [meta.williams(first, second, r, n).p for r in np.linspace(shared, most, 60)]
+    ps = [
+        statistics.williams(first, second, r, n).p
+        for r in np.linspace(shared, most, 60)
+    ]
     assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(ps))
     if least == shared:
         assert ps[0] <= 0.05
     elif math.isinf(least):
         assert ps[-1] > 0.05
     else:
-        assert meta.williams(first, second, least, n).p == pytest.approx(0.05, abs=1e-6)
+        assert statistics.williams(first, second, least, n).p == pytest.approx(
+            0.05, abs=1e-6
+        )
 
 
 def pairs(*numbers):

@@ -1,4 +1,4 @@
-"""`nlgeval meta`: the numbers are those of scipy and of `meta`, and every gap is
+"""`nlgeval meta`: the numbers are those of scipy and of `statistics`, and every gap is
 counted.
 """
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 
 def grid(systems=6, inputs=12, seed=0):
@@ -114,7 +114,7 @@ def test_aspects_are_groups_and_p_values_are_corrected_over_all(nl):
     assert rows[2]["value"] == pytest.approx(
         stats.pearsonr(parts[1]["good"], parts[1]["human"])[0]
     )
-    wanted = meta.correct([pair["p"] for pair in pairs], "holm").adjusted
+    wanted = statistics.correct([pair["p"] for pair in pairs], "holm").adjusted
     assert [pair["p_adjusted"] for pair in pairs] == pytest.approx(list(wanted))
     assert all(pair["signature"].endswith("|correct:holm(2)") for pair in pairs)
 

@@ -1,4 +1,4 @@
-"""Tables of correlations: the same numbers as `meta` gives, in the keys of the
+"""Tables of correlations: the same numbers as `statistics` gives, in the keys of the
 printed tables.
 """
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.scoring import correlations
 
 
@@ -45,7 +45,7 @@ def test_a_cell_is_what_correlate_gives(coef: str) -> None:
     grid = correlations.Grid(items)
     x = grid.matrix(items["score"])
     y = grid.matrix(items["human_a"])
-    wanted = meta.correlate(x, y, coef=coef, ci="boot-both", n_boot=50, seed=3)
+    wanted = statistics.correlate(x, y, coef=coef, ci="boot-both", n_boot=50, seed=3)
     assert (cell["value"], cell["ci_low"], cell["ci_high"]) == (
         wanted.value,
         wanted.low,

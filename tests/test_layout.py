@@ -42,7 +42,9 @@ HOUSES = {
         ),
     ),
 }
-KNOWS_NONE = "meta"  # arrays in, results out: any room of the library may import it
+KNOWS_NONE = (
+    "statistics"  # arrays in, results out: any room of the library may import it
+)
 
 
 def module_of(path: Path) -> str:
@@ -102,7 +104,9 @@ def test_imports_run_one_way(path: Path) -> None:
     room = room_of(module)
     rooms = {room_of(other) for other in others if house_of(other) == house}
     rooms -= {room, ""}
-    if room == KNOWS_NONE or not room:
+    if not room:
+        return  # the house's face offers its rooms
+    if room == KNOWS_NONE:
         assert not rooms - {"on_use", "houses"}
         return
     assert room in floor_of, f"{room} is new: give it a place in tests/test_layout.py"

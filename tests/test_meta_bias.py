@@ -12,7 +12,7 @@ import pytest
 from meta_oracles import LEVELS, at_level, judged
 from scipy import stats
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 
 def test_length_bias_is_found_only_where_it_is():
@@ -23,7 +23,7 @@ def test_length_bias_is_found_only_where_it_is():
     biased = y + 0.02 * length + rng.normal(size=y.shape)
     for coef in ("pearson", "spearman"):
         clean, found = (
-            meta.length_bias(x, y, length, coef, ci="boot-both", n_boot=300)
+            statistics.length_bias(x, y, length, coef, ci="boot-both", n_boot=300)
             for x in (fair, biased)
         )
         assert (
@@ -32,7 +32,7 @@ def test_length_bias_is_found_only_where_it_is():
             and clean.slope_p > 0.01
         )
         assert found.low > 0.1 and found.slope_low > 0 and found.slope_p < 1e-6
-    clustered = meta.length_bias(
+    clustered = statistics.length_bias(
         biased, y, length, covariance="cluster-inputs", n_boot=20
     )
     assert (
@@ -51,7 +51,7 @@ def test_partial_correlation_and_slope_equal_their_definitions():
     rng = np.random.default_rng(1)
     y, length = rng.normal(size=(2, 80))
     x = y + length + rng.normal(size=80)
-    result = meta.length_bias(x, y, length, "pearson", ci="boot-rows", n_boot=10)
+    result = statistics.length_bias(x, y, length, "pearson", ci="boot-rows", n_boot=10)
     left = [side - np.polyval(np.polyfit(y, side, 1), y) for side in (x, length)]
     assert result.partial == pytest.approx(stats.pearsonr(*left).statistic, abs=1e-12)
     z = [stats.zscore(side) for side in (x, y, length)]
@@ -63,12 +63,14 @@ def test_partial_correlation_and_slope_equal_their_definitions():
 
 
 def test_length_bias_among_equal_ratings_is_not_defined():
-    found = meta.length_bias(np.arange(10.0), np.ones(10), np.arange(10.0), n_boot=5)
+    found = statistics.length_bias(
+        np.arange(10.0), np.ones(10), np.arange(10.0), n_boot=5
+    )
     assert math.isnan(found.partial) and found.reason
 
 
 def test_scale_use():
-    result = meta.scale_use([1, 1, 2, 5, 5, 5, 5, np.nan], 1, 5, steps=5)
+    result = statistics.scale_use([1, 1, 2, 5, 5, 5, 5, np.nan], 1, 5, steps=5)
     share = np.array([2, 1, 4]) / 7
     assert result.entropy == pytest.approx(stats.entropy(share, base=2))
     assert result.evenness == pytest.approx(result.entropy / np.log2(5))
@@ -78,8 +80,8 @@ def test_scale_use():
         result.n,
         result.n_missing,
     ) == (7, 1)
-    assert meta.scale_use([2, 2], 1, 5).entropy == 0 and math.isnan(
-        meta.scale_use([2, 3], 1, 5).evenness
+    assert statistics.scale_use([2, 2], 1, 5).entropy == 0 and math.isnan(
+        statistics.scale_use([2, 3], 1, 5).evenness
     )
 
 
@@ -87,10 +89,10 @@ def test_strata_equal_the_parts():
     x, y = judged(6, 12, 0, "gaps")
     labels = np.array(["news"] * 7 + ["talk"] * 4 + ["rare"])
     for level in LEVELS:
-        result = meta.by_stratum(x, y, labels, "spearman", level)
+        result = statistics.by_stratum(x, y, labels, "spearman", level)
         assert list(result) == ["news", "talk", "rare"]
         for name in ("news", "talk"):
-            part = meta.correlate(
+            part = statistics.correlate(
                 x[:, labels == name], y[:, labels == name], "spearman", level
             )
             assert result[name].value == pytest.approx(part.value, abs=1e-12)
@@ -99,11 +101,13 @@ def test_strata_equal_the_parts():
                 part.n_missing,
                 part.total,
             )
-    by_item = meta.by_stratum(x, y, np.where(x > 3, "high", "low"))
+    by_item = statistics.by_stratum(x, y, np.where(x > 3, "high", "low"))
     assert by_item["high"].value == pytest.approx(
         at_level(np.where(x > 3, x, np.nan), y, "kendall-b", "dataset")
     )
-    few = meta.by_stratum(np.arange(5.0), np.arange(5.0), ["a", "a", "a", "a", "b"])
+    few = statistics.by_stratum(
+        np.arange(5.0), np.arange(5.0), ["a", "a", "a", "a", "b"]
+    )
     assert (
         few["a"].value == 1.0
         and math.isnan(few["b"].value)
@@ -113,19 +117,22 @@ def test_strata_equal_the_parts():
 
 def test_baselines_are_score_producers():
     y = judged(5, 8, 0, "gaps")[1]
-    assert (meta.baselines.constant(y.shape, 3) == 3).all()
-    drawn = meta.baselines.uniform(y.shape, 4, values=[1, 2, 3])
+    assert (statistics.baselines.constant(y.shape, 3) == 3).all()
+    drawn = statistics.baselines.uniform(y.shape, 4, values=[1, 2, 3])
     assert (
         set(np.unique(drawn)) <= {1, 2, 3}
-        and (drawn == meta.baselines.uniform(y.shape, 4, [1, 2, 3])).all()
+        and (drawn == statistics.baselines.uniform(y.shape, 4, [1, 2, 3])).all()
     )
     assert (
-        meta.baselines.uniform(y.shape, 4) != meta.baselines.uniform(y.shape, 5)
+        statistics.baselines.uniform(y.shape, 4)
+        != statistics.baselines.uniform(y.shape, 5)
     ).any()
     np.testing.assert_array_equal(
-        meta.baselines.length(["ab c", "", None]), [4, 0, np.nan]
+        statistics.baselines.length(["ab c", "", None]), [4, 0, np.nan]
     )
-    np.testing.assert_array_equal(meta.baselines.length(["ab c", ""], "words"), [2, 0])
+    np.testing.assert_array_equal(
+        statistics.baselines.length(["ab c", ""], "words"), [2, 0]
+    )
 
 
 def test_samples_are_joined_by_named_rules():
@@ -137,14 +144,14 @@ def test_samples_are_joined_by_named_rules():
         "first": [4, 1, np.nan],
     }
     for rule, scores in expected.items():
-        result = meta.mean_of_samples(draws, rule)
+        result = statistics.mean_of_samples(draws, rule)
         np.testing.assert_array_equal(result.scores, scores)
         assert (result.n_failed, result.n_empty, result.n_draws) == (3, 1, 2)
     assert (
-        meta.mean_of_samples(draws).signature()
+        statistics.mean_of_samples(draws).signature()
         == "samples:nan-mean(3/6 failed, 1 empty)"
     )
-    assert set(meta.SAMPLE_RULES) == set(expected)
+    assert set(statistics.SAMPLE_RULES) == set(expected)
 
 
 def test_bounds_hold_every_policy_and_random_fills():
@@ -152,17 +159,17 @@ def test_bounds_hold_every_policy_and_random_fills():
     rng = np.random.default_rng(0)
     for coef in ("pearson", "spearman", "kendall-b"):
         for level in LEVELS:
-            result = meta.bounds(x, y, 1, 5, coef, level)
+            result = statistics.bounds(x, y, 1, 5, coef, level)
             assert result.low <= result.value <= result.high
-        result = meta.bounds(x, y, 1, 5, coef)
+        result = statistics.bounds(x, y, 1, 5, coef)
         for _ in range(30):
             filled = np.where(np.isnan(x), rng.integers(1, 6, x.shape), x)
             assert (
                 result.low - 1e-9
-                <= meta.correlate(filled, y, coef).value
+                <= statistics.correlate(filled, y, coef).value
                 <= result.high + 0.02
             )
-    complete = meta.bounds(np.arange(5.0), np.arange(5.0), 0, 5)
+    complete = statistics.bounds(np.arange(5.0), np.arange(5.0), 0, 5)
     assert complete.low == complete.high == complete.value and complete.n_fills == 0
 
 
@@ -174,6 +181,6 @@ def test_lowest_pearson_is_exact():
         stats.pearsonr(np.concatenate([x[:5], fill]), y).statistic for fill in fills
     ]
     assert min(values) > 0
-    assert meta.bounds(x, y, 1, 5, "pearson").low == pytest.approx(
+    assert statistics.bounds(x, y, 1, 5, "pearson").low == pytest.approx(
         min(values), abs=1e-12
     )

@@ -21,10 +21,10 @@ from meta_oracles import (
 )
 from scipy import stats
 
-from nlgeval_lib import meta
-from nlgeval_lib.meta import long_list
-from nlgeval_lib.meta.draws import everything
-from nlgeval_lib.meta.lists import Lists
+from nlgeval_lib import statistics
+from nlgeval_lib.statistics import long_list
+from nlgeval_lib.statistics.draws import everything
+from nlgeval_lib.statistics.lists import Lists
 
 tied = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40
@@ -42,7 +42,7 @@ def same(a: float, b: float, tolerance: float = 1e-12) -> bool:
 @given(pairs=st.one_of(tied, loose))
 def test_flat_coefficients_equal_scipy(coef, pairs):
     x, y = np.array(pairs, dtype=float).T
-    result = meta.correlate(x, y, coef)
+    result = statistics.correlate(x, y, coef)
     assert same(
         result.value,
         coefficient(x, y, coef),
@@ -58,12 +58,12 @@ def test_many_judges_at_once_equal_one_by_one():
     y = judged(8, 12, 99, "ordinal")[1]
     for level in LEVELS:
         for coef in COEFFICIENTS:
-            together = meta.coefficients(stack, y, coef, level)
-            alone = [meta.correlate(x, y, coef, level).value for x in stack]
+            together = statistics.coefficients(stack, y, coef, level)
+            alone = [statistics.correlate(x, y, coef, level).value for x in stack]
             np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
-    flat = meta.coefficients(stack.reshape(6, -1), y.ravel(), "spearman")
+    flat = statistics.coefficients(stack.reshape(6, -1), y.ravel(), "spearman")
     np.testing.assert_allclose(
-        flat, meta.coefficients(stack, y, "spearman"), rtol=0, atol=1e-12
+        flat, statistics.coefficients(stack, y, "spearman"), rtol=0, atol=1e-12
     )
 
 
@@ -71,15 +71,15 @@ def test_ties_of_means_do_not_break_by_rounding():
     thirds = np.array([[1, 2, 4], [4, 2, 1], [2, 4, 1], [5, 5, 5]]) / 3
     y = np.array([[1.0, 1, 1], [2, 2, 2], [3, 3, 3], [4, 4, 4]])
     expected = stats.kendalltau([0, 0, 0, 1], [1, 2, 3, 4]).statistic
-    assert meta.correlate(thirds, y, "kendall-b", "system").value == expected
-    swapped = meta.correlate(thirds[:, ::-1], y, "spearman", "system").value
-    assert swapped == meta.correlate(thirds, y, "spearman", "system").value
+    assert statistics.correlate(thirds, y, "kendall-b", "system").value == expected
+    swapped = statistics.correlate(thirds[:, ::-1], y, "spearman", "system").value
+    assert swapped == statistics.correlate(thirds, y, "spearman", "system").value
 
 
 def test_result_counts_and_signature():
     x, y = judged(4, 5, 0)
     x[0, 0], y[1, 1], x[:, 2] = np.nan, np.nan, 1.0
-    result = meta.correlate(x, y, level="input")
+    result = statistics.correlate(x, y, level="input")
     assert (
         result.n,
         result.n_units,
@@ -88,7 +88,7 @@ def test_result_counts_and_signature():
         result.total,
     ) == (18, 4, 1, 2, 20)
     assert result.signature() == "level:input|coef:kendall-b|nan:drop(2/20)|skipped:1"
-    flat = meta.correlate(x, y, ci="boot-both", n_boot=50)
+    flat = statistics.correlate(x, y, ci="boot-both", n_boot=50)
     assert (
         flat.signature()
         == "level:dataset|coef:kendall-b|nan:drop(2/20)|ci:boot-both/50|seed:0"
@@ -97,7 +97,10 @@ def test_result_counts_and_signature():
     assert float(flat) == flat.value
     with pytest.raises(dataclasses.FrozenInstanceError):
         flat.value = 1.0
-    short, full = meta.correlate(x, y, "kendall"), meta.correlate(x, y, "kendall-b")
+    short, full = (
+        statistics.correlate(x, y, "kendall"),
+        statistics.correlate(x, y, "kendall-b"),
+    )
     assert fields(short) == fields(full)
 
 
@@ -105,8 +108,8 @@ def test_policies_fill_only_scores_and_count_them():
     x = np.array([1.0, np.nan, 3, 4, 5])
     y = np.array([2.0, 1, 4, np.nan, 5])
     values = {
-        policy: meta.correlate(x, y, "pearson", nan=policy).value
-        for policy in meta.POLICIES
+        policy: statistics.correlate(x, y, "pearson", nan=policy).value
+        for policy in statistics.POLICIES
         if policy != "error"
     }
     kept = [0, 1, 2, 4]
@@ -118,7 +121,7 @@ def test_policies_fill_only_scores_and_count_them():
     assert values["drop"] == pytest.approx(
         coefficient(x[[0, 2, 4]], y[[0, 2, 4]], "pearson"), abs=1e-12
     )
-    assert "nan:zero(2/5)" in meta.correlate(x, y, nan="zero").signature()
+    assert "nan:zero(2/5)" in statistics.correlate(x, y, nan="zero").signature()
 
 
 def test_an_input_with_a_constant_side_may_count_as_0():
@@ -137,7 +140,7 @@ def test_an_input_with_a_constant_side_may_count_as_0():
             for i in range(9)
             if i != 6
         }
-        found = meta.correlate(x, y, coef, **zero, ci="jack-both")
+        found = statistics.correlate(x, y, coef, **zero, ci="jack-both")
         assert (
             found.value == pytest.approx(np.mean(list(each.values())), abs=1e-12)
             and found.low < found.high
@@ -146,24 +149,24 @@ def test_an_input_with_a_constant_side_may_count_as_0():
             8,
             1,
         ) and "|nan:constant-zero(5/54)|" in found.signature()
-        assert meta.coefficients(np.stack([x, other]), y, coef, **zero)[
+        assert statistics.coefficients(np.stack([x, other]), y, coef, **zero)[
             0
         ] == pytest.approx(found.value)
         for units in ("jack-both", "perm-both"):
-            test = meta.compare(x, other, y, coef, units=units, n_perm=99, **zero)
+            test = statistics.compare(x, other, y, coef, units=units, n_perm=99, **zero)
             assert test.first == pytest.approx(found.value) and 0 < test.p <= 1
-    same = meta.league({"a": x, "b": x}, y, units="perm-both", n_perm=9, **zero)
+    same = statistics.league({"a": x, "b": x}, y, units="perm-both", n_perm=9, **zero)
     assert same.correlations[0].n_units == 8 and same.comparisons[0].p == 1
 
 
 @pytest.mark.parametrize("level", ["dataset", "system"])
 def test_kendall_a_of_a_constant_side_may_be_0(level):
     for coef in COEFFICIENTS[:-1]:
-        found = meta.correlate(CONSTANT, FINE, coef, level, nan="constant-zero")
+        found = statistics.correlate(CONSTANT, FINE, coef, level, nan="constant-zero")
         assert same(found.value, 0.0 if coef == "kendall-a" else math.nan) and bool(
             found.reason
         ) == (found.value != 0)
-    test = meta.compare(
+    test = statistics.compare(
         FINE,
         CONSTANT,
         FINE,
@@ -185,7 +188,7 @@ FINE = np.arange(12.0).reshape(3, 4)
 def test_constants_are_nan_with_a_reason(coef, level):
     for x, y in ((CONSTANT, FINE), (FINE, CONSTANT), (CONSTANT, CONSTANT)):
         for ci in (None, "boot-inputs", "jack-inputs", "auto"):
-            result = meta.correlate(x, y, coef, level, ci=ci, n_boot=20)
+            result = statistics.correlate(x, y, coef, level, ci=ci, n_boot=20)
             assert math.isnan(result.value) and math.isnan(result.low) and result.reason
 
 
@@ -193,7 +196,7 @@ def test_a_side_that_varies_by_rounding_only_is_constant_for_pearson():
     x = np.full(6, 0.1) + np.array([0, 0, 1, 0, 1, 0]) * 1e-17
     nearly = np.array([1e16, 1e16 + 2, 1e16, 1e16 + 2, 1e16, 1e16 + 2])
     for side in (x, nearly):
-        result = meta.correlate(side, np.arange(6.0), "pearson")
+        result = statistics.correlate(side, np.arange(6.0), "pearson")
         assert math.isnan(result.value) and "constant" in result.reason
 
 
@@ -212,14 +215,14 @@ messy = st.one_of(
     inputs=st.integers(1, 5),
     coef=st.sampled_from(COEFFICIENTS),
     level=st.sampled_from(LEVELS),
-    nan=st.sampled_from(sorted(meta.POLICIES)),
+    nan=st.sampled_from(sorted(statistics.POLICIES)),
 )
 def test_never_a_silent_number(data, systems, inputs, coef, level, nan):
     cells = st.lists(messy, min_size=systems * inputs, max_size=systems * inputs)
     x = np.array(data.draw(cells)).reshape(systems, inputs)
     y = np.array(data.draw(cells)).reshape(systems, inputs)
     try:
-        result = meta.correlate(x, y, coef, level, nan, ci="boot-both", n_boot=10)
+        result = statistics.correlate(x, y, coef, level, nan, ci="boot-both", n_boot=10)
     except ValueError as error:
         assert len(str(error)) > 10
         return
@@ -239,11 +242,13 @@ def test_the_numbers_on_record_for_one_judge(needs):
     """
     x, y = summeval_judge(needs, "gpt-4o", "coherence")
     values = [
-        round(meta.correlate(x, y, "spearman", level).value, 3) for level in LEVELS
+        round(statistics.correlate(x, y, "spearman", level).value, 3)
+        for level in LEVELS
     ]
     assert values == [0.535, 0.542, 0.797]
     rows, both = (
-        meta.correlate(x, y, "spearman", ci=f"boot-{unit}") for unit in ("rows", "both")
+        statistics.correlate(x, y, "spearman", ci=f"boot-{unit}")
+        for unit in ("rows", "both")
     )
     assert 0.07 < rows.high - rows.low < 0.085
     assert both.high - both.low > 2.8 * (rows.high - rows.low)
@@ -274,7 +279,7 @@ def test_one_coefficient_of_a_long_list_is_that_of_the_lists(coef, kinds):
     quality = rng.normal(size=long_list.LONG + 10)
     x, y = (long_side(kind, rng, quality) for kind in kinds)
     x[:10] = np.nan
-    value = meta.correlate(x, y, coef).value
+    value = statistics.correlate(x, y, coef).value
     listed = Lists(x[None], y[None], coef, "dataset")
     expected = listed.values(everything(x.shape))[0, 0]
     assert value == pytest.approx(expected, abs=1e-12)
@@ -293,8 +298,8 @@ def test_one_coefficient_of_a_long_list_is_that_of_the_lists(coef, kinds):
 def test_a_long_constant_judge_is_treated_as_a_short_one(coef, nan):
     """Five classes of equal size: two ratings of 100 are tied in 19 of 99 pairs."""
     ratings = np.arange(long_list.LONG) % 5.0
-    found = meta.correlate(np.full(len(ratings), 0.1), ratings, coef, nan=nan)
-    short = meta.correlate(np.full(100, 0.1), ratings[:100], coef, nan=nan)
+    found = statistics.correlate(np.full(len(ratings), 0.1), ratings, coef, nan=nan)
+    short = statistics.correlate(np.full(100, 0.1), ratings[:100], coef, nan=nan)
     assert found.reason == short.reason
     assert np.isnan(found.value) == np.isnan(short.value)
     if coef == "acc-eq":

@@ -14,7 +14,7 @@ from scipy import stats
 
 from judgecard.estimates import estimate
 from judgecard.label_plans import plan_labels
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from tools import estimate_coverage as coverage
 
 
@@ -192,11 +192,11 @@ def test_a_pass_rate_is_rogan_and_gladens():
     verdicts = passed.copy()
     verdicts[:6] = 0
     verdicts[60:70] = 1
-    rates = meta.pass_rates(verdicts, passed)
+    rates = statistics.pass_rates(verdicts, passed)
     assert (rates.sensitivity, rates.specificity) == (0.9, 0.75)
     assert rates.rates[0].apparent == pytest.approx(0.64)
     assert rates.rates[0].value == pytest.approx((0.64 + 0.75 - 1) / 0.65)
-    blind = meta.pass_rates(np.tile([1.0, 0.0], 50), passed)
+    blind = statistics.pass_rates(np.tile([1.0, 0.0], 50), passed)
     assert np.isnan(blind.rates[0].value) and "chance" in blind.rates[0].reason
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from meta_oracles import fields, judged
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "statistics.md").read_text(
     encoding="utf-8"
@@ -30,10 +30,14 @@ def test_the_examples_are_true():
 
 
 def test_every_public_function_has_an_example():
-    public = [name for name in meta.__all__ if inspect.isfunction(getattr(meta, name))]
+    public = [
+        name
+        for name in statistics.__all__
+        if inspect.isfunction(getattr(statistics, name))
+    ]
     assert (
         len(public) > 25
-        and [name for name in public if f"meta.{name}(" not in PAGE] == []
+        and [name for name in public if f"statistics.{name}(" not in PAGE] == []
     )
 
 
@@ -44,11 +48,11 @@ def test_an_interval_and_a_test_mean_the_same_everywhere(word):
     x, y = judged(8, 12, 0)
     other = judged(8, 12, 3)[0]
     how = dict(ci=word, n_boot=50, seed=1, confidence=0.9)
-    alone = meta.correlate(x, y, **how)
-    table = meta.league({"x": x, "other": other}, y, units="jack-systems", **how)
-    test = meta.compare(x, other, y, units="jack-systems", **how)
+    alone = statistics.correlate(x, y, **how)
+    table = statistics.league({"x": x, "other": other}, y, units="jack-systems", **how)
+    test = statistics.compare(x, other, y, units="jack-systems", **how)
     assert fields(table.correlations[0]) == fields(alone)
-    pair = meta.compare(x, other, y, units="jack-systems", seed=1)
+    pair = statistics.compare(x, other, y, units="jack-systems", seed=1)
     assert fields(table.comparisons[0]) == fields(pair)
     assert [one.interval.name for one in (test, table.correlations[0])] == [
         alone.interval.name
@@ -61,14 +65,14 @@ def test_a_result_shows_its_answer():
     rng = np.random.default_rng(0)
     ratings = np.clip(np.round(3 + rng.normal(size=(3, 60))), 1, 5)
     judge = np.round(ratings.mean(axis=0))
-    shown = repr(meta.alt_test(judge, ratings))
+    shown = repr(statistics.alt_test(judge, ratings))
     assert shown.startswith("AltTest(passed=True, winning_rate=1, advantage=1, ")
     assert "raters=3, n=60" in shown
-    assert "distinct=5, entropy=1" in repr(meta.scale_use(ratings[0], 1, 5))
-    samples = meta.mean_of_samples([[1.0, np.nan], [3.0, np.nan]])
+    assert "distinct=5, entropy=1" in repr(statistics.scale_use(ratings[0], 1, 5))
+    samples = statistics.mean_of_samples([[1.0, np.nan], [3.0, np.nan]])
     assert repr(samples).startswith("Samples(mean=2, n=2, n_empty=1, 'samples:")
     judges = {"good": judge, "poor": rng.normal(size=60)}
-    league = meta.league(judges, ratings.mean(axis=0))
+    league = statistics.league(judges, ratings.mean(axis=0))
     assert repr(league).startswith("League(best=good, judges=2, n=60, ")
     rows = league.to_markdown().splitlines()
     assert rows[0].startswith("| name | ") and len(rows) == 4

@@ -10,7 +10,7 @@ import pytest
 from meta_oracles import at_level, judged
 from scipy import stats
 
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.datasets import families as known
 
 FAMILIES = ["a", "b", "a", "c", "d", "d", "b", "e"]
@@ -39,7 +39,7 @@ def test_the_jackknife_leaves_out_whole_groups(level, coef):
     x, y = judged(8, 12, 3)
     by_family = without_groups(x, y, coef, level, FAMILIES, 0)
     by_topic = without_groups(x, y, coef, level, TOPICS, 1)
-    result = meta.correlate(
+    result = statistics.correlate(
         x,
         y,
         coef,
@@ -62,7 +62,7 @@ def test_a_paired_test_leaves_out_whole_groups():
         without_groups(side, y, "pearson", "dataset", FAMILIES, 0)
         for side in (first, second)
     ]
-    result = meta.compare(
+    result = statistics.compare(
         first, second, y, "pearson", units="jack-systems", system_groups=FAMILIES
     )
     t = result.difference / np.sqrt(variance(sides[0] - sides[1]))
@@ -71,7 +71,7 @@ def test_a_paired_test_leaves_out_whole_groups():
 
 def test_families_change_places_as_a_whole():
     (first, y), (second, _) = judged(8, 12, 3), judged(8, 12, 4)
-    result = meta.compare(
+    result = statistics.compare(
         first, second, y, "pearson", "system", "auto", system_groups=FAMILIES
     )
     means = [side.mean(axis=1) for side in (first, second, y)]
@@ -98,7 +98,7 @@ def test_rows_of_one_topic_are_left_out_together():
     x, y = x[0], y[0]
     reduced = [stats.pearsonr(x[topics != t], y[topics != t])[0] for t in range(12)]
     error = np.sqrt(variance(np.arctanh(reduced)))
-    result = meta.correlate(x, y, "pearson", ci="auto", input_groups=topics)
+    result = statistics.correlate(x, y, "pearson", ci="auto", input_groups=topics)
     reach = stats.t.ppf(0.975, 5.5) * error
     assert result.low == pytest.approx(np.tanh(np.arctanh(result.value) - reach))
     assert "ci:jack-rows|df:5.5|groups:cells(12)" in result.signature()
@@ -110,7 +110,7 @@ def test_a_bootstrap_draws_whole_families():
     """
     y = np.repeat([[1.0, 2, 3, 4], [4, 3, 1, 2]], 3, axis=0)
     x = y + 0.1 * np.arange(4)
-    interval = meta.correlate(
+    interval = statistics.correlate(
         x, y, "pearson", ci="boot-systems", system_groups=[0, 0, 0, 1, 1, 1], n_boot=50
     ).interval
     assert len(np.unique(interval.replicates.round(9))) <= 3
@@ -118,13 +118,17 @@ def test_a_bootstrap_draws_whole_families():
 
 def test_two_families_speak_for_themselves_only():
     x, y = judged(6, 12, 1)
-    result = meta.correlate(x, y, "pearson", ci="auto", system_groups=list("aaabbb"))
+    result = statistics.correlate(
+        x, y, "pearson", ci="auto", system_groups=list("aaabbb")
+    )
     assert result.interval.name == "jack-inputs"
     assert "2 group(s) of systems: what is said holds for these systems" in (
         result.reason
     )
-    same = meta.correlate(x, y, "pearson", ci="auto", system_groups=list("abcdef"))
-    assert same == meta.correlate(x, y, "pearson", ci="auto")
+    same = statistics.correlate(
+        x, y, "pearson", ci="auto", system_groups=list("abcdef")
+    )
+    assert same == statistics.correlate(x, y, "pearson", ci="auto")
 
 
 @pytest.mark.parametrize(
@@ -134,9 +138,9 @@ def test_two_families_speak_for_themselves_only():
 def test_labels_that_do_not_fit_are_refused(labels, message):
     x, y = judged(6, 12, 1)
     with pytest.raises(ValueError, match=message):
-        meta.correlate(x, y, system_groups=labels)
+        statistics.correlate(x, y, system_groups=labels)
     with pytest.raises(ValueError, match="flat data"):
-        meta.correlate(x[0], y[0], system_groups=labels)
+        statistics.correlate(x[0], y[0], system_groups=labels)
 
 
 # -- influence
@@ -150,7 +154,7 @@ def test_influence_names_the_two_that_carry_the_estimate():
     y[[3, 7]] += 6
     names = [f"M{number}" for number in range(12)]
     sides = [pd.DataFrame(side, index=names) for side in (x, y)]
-    result = meta.correlate(*sides, "pearson", ci="auto")
+    result = statistics.correlate(*sides, "pearson", ci="auto")
     rest = np.delete(np.arange(12), [3, 7])
     expected = stats.pearsonr(x[rest].ravel(), y[rest].ravel())[0]
     assert set(result.influence.units) == {"M3", "M7"}
@@ -167,7 +171,7 @@ def test_influence_of_a_difference_that_one_system_makes():
     first = y + 0.5 * rng.normal(size=y.shape)
     second = first.copy()
     second[2] = first[2] - 6
-    result = meta.compare(first, second, y, "pearson", units="jack-inputs")
+    result = statistics.compare(first, second, y, "pearson", units="jack-inputs")
     assert result.p < 0.05
     assert result.influence.units == ("system 2",)
     assert result.influence.value == pytest.approx(0, abs=1e-9)
@@ -176,8 +180,8 @@ def test_influence_of_a_difference_that_one_system_makes():
 
 def test_few_systems_have_no_influence_told():
     x, y = judged(3, 12, 1)
-    assert meta.correlate(x, y, ci="auto").influence is None
-    assert meta.correlate(x[0], y[0], ci="auto").influence is None
+    assert statistics.correlate(x, y, ci="auto").influence is None
+    assert statistics.correlate(x[0], y[0], ci="auto").influence is None
 
 
 # -- two questions
@@ -186,41 +190,41 @@ def test_few_systems_have_no_influence_told():
 @pytest.mark.parametrize("coef", ["pearson", "kendall-b"])
 def test_both_questions_are_answered(coef):
     (first, y), (second, _) = judged(8, 30, 3), judged(8, 30, 4)
-    result = meta.correlate(first, y, coef)
+    result = statistics.correlate(first, y, coef)
     for answer, ci in (
         (result.these_systems, "jack-inputs"),
         (result.other_systems, "jack-both"),
     ):
-        expected = meta.correlate(first, y, coef, ci=ci)
+        expected = statistics.correlate(first, y, coef, ci=ci)
         assert (answer.low, answer.high) == (expected.low, expected.high)
-    careful = meta.correlate(first, y, coef, ci="careful-both")
+    careful = statistics.correlate(first, y, coef, ci="careful-both")
     assert result.other_systems.careful_low == careful.low
     assert result.other_systems.careful_high == careful.high
-    compared = meta.compare(first, second, y, coef)
+    compared = statistics.compare(first, second, y, coef)
     for answer, units in (
         (compared.these_systems, "jack-inputs"),
         (compared.other_systems, "jack-both"),
     ):
-        expected = meta.compare(first, second, y, coef, units=units)
+        expected = statistics.compare(first, second, y, coef, units=units)
         assert answer.p == pytest.approx(expected.p)
         assert answer.detectable == pytest.approx(expected.detectable())
-    careful = meta.compare(first, second, y, coef, units="careful-both")
+    careful = statistics.compare(first, second, y, coef, units="careful-both")
     assert compared.other_systems.careful_p == pytest.approx(careful.p)
 
 
 def test_the_test_follows_the_interval():
     (first, y), (second, _) = judged(8, 30, 3), judged(8, 30, 4)
-    result = meta.compare(first, second, y, "pearson", ci="jack-inputs")
+    result = statistics.compare(first, second, y, "pearson", ci="jack-inputs")
     assert result.test.startswith("jack-inputs")
     assert (result.p < 0.05) == (not result.low <= 0 <= result.high)
-    careful = meta.compare(first, second, y, "pearson", ci="careful-both")
+    careful = statistics.compare(first, second, y, "pearson", ci="careful-both")
     assert careful.test.startswith("careful-both")
 
 
 def test_careful_counts_the_systems_that_carry_the_variance():
     x, y = judged(8, 30, 3)
-    plain = meta.correlate(x, y, "pearson", ci="jack-both")
-    careful = meta.correlate(x, y, "pearson", ci="careful-both")
+    plain = statistics.correlate(x, y, "pearson", ci="jack-both")
+    careful = statistics.correlate(x, y, "pearson", ci="careful-both")
     reduced = without_groups(x, y, "pearson", "dataset", list(range(8)), 0)
     squares = (reduced - reduced.mean()) ** 2
     carrying = squares.sum() ** 2 / (squares**2).sum()
@@ -251,9 +255,9 @@ def test_families_name_systems_that_the_sets_have():
 def test_ranks_of_systems_hardly_move_with_one_input():
     """The jackknife over inputs has no spread there; the answer resamples inputs."""
     x, y = judged(6, 30, 2)
-    result = meta.correlate(x, y, "kendall-b", "system", ci="jack-inputs")
+    result = statistics.correlate(x, y, "kendall-b", "system", ci="jack-inputs")
     assert "hardly move with one input" in result.reason
     these = result.these_systems
-    wide = meta.correlate(x, y, "kendall-b", "system", ci="wide-inputs")
+    wide = statistics.correlate(x, y, "kendall-b", "system", ci="wide-inputs")
     assert (these.low, these.high) == (wide.low, wide.high)
     assert these.holds_for.startswith("these systems")

@@ -14,8 +14,8 @@ import pytest
 from meta_oracles import COEFFICIENTS, LEVELS, at_level, judged
 from scipy import stats
 
-from nlgeval_lib import meta
-from nlgeval_lib.meta import arrays, levels
+from nlgeval_lib import statistics
+from nlgeval_lib.statistics import arrays, levels
 
 
 def without(x, y, coef, level):
@@ -74,7 +74,7 @@ def test_test_and_intervals_are_the_formulas(kind, level, coef):
         unit: variance(sides[0][unit][keep] - sides[1][unit][keep])
         for unit, keep in present(y).items()
     }
-    found = meta.compare(
+    found = statistics.compare(
         first, second, y, coef, level, "jack-both", ci="jack-both", confidence=0.9
     )
     two = max(v["systems"] + v["inputs"] - v["cells"], v["systems"], v["inputs"])
@@ -90,14 +90,16 @@ def test_test_and_intervals_are_the_formulas(kind, level, coef):
         in found.signature()
     )
     for units, df in (("systems", 2.5), ("inputs", present(y)["inputs"].sum() - 1)):
-        one = meta.compare(
+        one = statistics.compare(
             first, second, y, coef, level, f"jack-{units}", alternative="greater"
         )
         assert one.p == pytest.approx(
             stats.t.sf(one.difference / math.sqrt(v[units]), df), rel=1e-8
         )
     tails = [
-        meta.compare(*sides, y, coef, level, "jack-both", alternative=alternative).p
+        statistics.compare(
+            *sides, y, coef, level, "jack-both", alternative=alternative
+        ).p
         for sides, alternative in (
             ((first, second), "greater"),
             ((second, first), "less"),
@@ -111,7 +113,7 @@ def test_test_and_intervals_are_the_formulas(kind, level, coef):
     total = own["systems"] + own["inputs"]
     if level != "dataset":
         total = max(total - own["cells"], own["systems"], own["inputs"])
-    one = meta.correlate(first, y, coef, level, ci="jack-both")
+    one = statistics.correlate(first, y, coef, level, ci="jack-both")
     reach = stats.t.ppf(0.975, 2.5) * math.sqrt(total)
     bottom = 0 if coef == "acc-eq" else -1
     assert (one.low, one.high) == pytest.approx(
@@ -130,7 +132,7 @@ def present(y):
 
 def test_rows_of_flat_data():
     x, y = (side.ravel() for side in judged(1, 40, 3))
-    found = meta.correlate(x, y, "spearman", ci="auto")
+    found = statistics.correlate(x, y, "spearman", ci="auto")
     z = np.arctanh(
         [stats.spearmanr(np.delete(x, i), np.delete(y, i)).statistic for i in range(40)]
     )
@@ -139,7 +141,7 @@ def test_rows_of_flat_data():
         tuple(np.tanh(np.arctanh(found.value) + reach * np.array([-1, 1])))
     )
     assert found.signature().endswith("|ci:jack-rows|df:39")
-    test = meta.compare(x, -x, y, "spearman", units="auto")
+    test = statistics.compare(x, -x, y, "spearman", units="auto")
     assert test.p == pytest.approx(
         2 * stats.t.sf(2 * found.value / math.sqrt(variance(2 * np.tanh(z))), 39)
     )
@@ -163,7 +165,7 @@ def test_permutation_of_systems_takes_every_pattern():
         ("greater", gap >= gap[0] - 1e-12),
         ("less", gap <= gap[0] + 1e-12),
     ):
-        found = meta.compare(
+        found = statistics.compare(
             first,
             second,
             y,
@@ -177,9 +179,9 @@ def test_permutation_of_systems_takes_every_pattern():
         "test:exact-systems/16|alt:less|scale:z" in found.signature()
         and "seed" not in found.signature()
     )
-    least = meta.compare(y, -y, y, "pearson", "system", "auto")
+    least = statistics.compare(y, -y, y, "pearson", "system", "auto")
     assert least.p == 1 / 16 and "5 systems cannot reach .05" in least.reason
-    many = meta.compare(
+    many = statistics.compare(
         *judged(15, 4, 0), judged(15, 4, 1)[0], level="system", units="auto", n_perm=50
     )
     assert "test:perm-systems/50|" in many.signature() and "seed:0" in many.signature()
@@ -187,9 +189,9 @@ def test_permutation_of_systems_takes_every_pattern():
 
 def test_wide_tails_are_those_of_t():
     x, y = judged(8, 30, 0)
-    found = meta.correlate(x, y, "spearman", "system", ci="wide-both", n_boot=500)
+    found = statistics.correlate(x, y, "spearman", "system", ci="wide-both", n_boot=500)
     tail = stats.norm.cdf(-math.sqrt(8 / 7) * stats.t.ppf(0.975, 7))
-    plain = meta.correlate(x, y, "spearman", "system", ci="boot-both", n_boot=500)
+    plain = statistics.correlate(x, y, "spearman", "system", ci="boot-both", n_boot=500)
     assert (found.low, found.high) == pytest.approx(
         tuple(np.quantile(plain.replicates, [tail, 1 - tail]))
     )
@@ -206,48 +208,48 @@ def test_auto_chooses_by_level_and_size(case):
     (x, y), (other, _) = (
         judged(int(case["systems"]), int(case["inputs"]), seed) for seed in (0, 5)
     )
-    one = meta.correlate(x, y, case["coef"], case["level"], ci="auto")
+    one = statistics.correlate(x, y, case["coef"], case["level"], ci="auto")
     assert (
         ("|ci:" + case["interval"] in one.signature())
         if case["interval"]
         else ("|ci:" not in one.signature())
     )
     assert math.isnan(one.low) == (not case["interval"]) and case["words"] in one.reason
-    test = meta.compare(x, other, y, case["coef"], case["level"], "auto")
+    test = statistics.compare(x, other, y, case["coef"], case["level"], "auto")
     assert f"|test:{case['test']}|" in test.signature()
 
 
 def test_edges_have_a_reason():
     x, y = judged(6, 10, 0)
-    same = meta.compare(x, 2 * x, y, units="jack-both")
+    same = statistics.compare(x, 2 * x, y, units="jack-both")
     assert same.p == 1 and same.difference == 0 and math.isnan(same.detectable())
-    nothing = meta.compare(y, -y, y, "spearman", units="jack-both")
+    nothing = statistics.compare(y, -y, y, "spearman", units="jack-both")
     assert math.isnan(nothing.p) and "same whatever is left out" in nothing.reason
     for which, pair in (
         ("first", (np.ones_like(x), x)),
         ("second", (x, np.ones_like(x))),
     ):
-        none = meta.compare(*pair, y, units="jack-both")
+        none = statistics.compare(*pair, y, units="jack-both")
         assert math.isnan(none.p) and f"{which} judge" in none.reason
-    assert not math.isnan(meta.compare(np.ones_like(x), x, y, "acc-eq").p)
+    assert not math.isnan(statistics.compare(np.ones_like(x), x, y, "acc-eq").p)
     assert (
         "nothing can be said across both"
-        in meta.compare(x[:2], x[2:4], y[:2], units="jack-both").reason
+        in statistics.compare(x[:2], x[2:4], y[:2], units="jack-both").reason
     )
     rare = np.zeros((6, 10))
     often = np.zeros((6, 10))
     rare[0, 0] = often[0, 0] = often[1, 3] = often[1, 4] = (
         1  # without system 1, the first is constant
     )
-    one = meta.correlate(rare, y, "pearson", ci="jack-both")
+    one = statistics.correlate(rare, y, "pearson", ci="jack-both")
     assert "undefined without 1 of 6 systems" in one.reason and one.low < one.high
     line = np.arange(10.0)
-    assert "no interval" in meta.correlate(line, line, ci="auto").reason
+    assert "no interval" in statistics.correlate(line, line, ci="auto").reason
 
 
 def test_detectable_difference_is_closed_and_plans():
     x, y = judged(8, 30, 0)
-    found = meta.compare(x, judged(8, 30, 4)[0], y, "pearson", units="jack-both")
+    found = statistics.compare(x, judged(8, 30, 4)[0], y, "pearson", units="jack-both")
     error = abs(found.difference) / stats.t.isf(found.p / 2, 3.5)
     assert found.detectable(0.8) == pytest.approx(
         (stats.t.ppf(0.975, 3.5) + stats.t.ppf(0.8, 3.5)) * error, rel=1e-6
@@ -257,28 +259,32 @@ def test_detectable_difference_is_closed_and_plans():
         found.detectable(systems=32) < found.detectable()
         and found.detectable(inputs=10) > found.detectable()
     )
-    by_inputs = meta.compare(x, y, y, "pearson", units="jack-inputs")
+    by_inputs = statistics.compare(x, y, y, "pearson", units="jack-inputs")
     assert by_inputs.detectable() > 0
     with pytest.raises(ValueError, match="over both"):
         by_inputs.detectable(systems=9)
-    assert math.isnan(meta.compare(x, y, y, units="both", n_perm=9).detectable())
+    assert math.isnan(statistics.compare(x, y, y, units="both", n_perm=9).detectable())
 
 
 def test_the_mean_of_intervals():
     (x, y), other = judged(6, 12, 0), judged(6, 12, 4)[0]
-    parts = [meta.correlate(side, y, "pearson", ci="jack-both") for side in (x, other)]
+    parts = [
+        statistics.correlate(side, y, "pearson", ci="jack-both") for side in (x, other)
+    ]
     mean = np.mean([part.value for part in parts])
-    found = meta.intervals.of_mean([part.replicates for part in parts], mean)
-    scaled = meta.intervals.of_mean(
-        [meta.intervals.times(part.replicates, 100) for part in parts], 100 * mean
+    found = statistics.intervals.of_mean([part.replicates for part in parts], mean)
+    scaled = statistics.intervals.of_mean(
+        [statistics.intervals.times(part.replicates, 100) for part in parts], 100 * mean
     )
     assert (scaled.low, scaled.high) == pytest.approx(
         (100 * found.low, 100 * found.high)
     )
-    apart = meta.correlate(
+    apart = statistics.correlate(
         judged(6, 20, 1)[0], judged(6, 20, 1)[1], "pearson", ci="jack-both"
     )
-    independent = meta.intervals.of_mean([parts[0].replicates, apart.replicates], mean)
+    independent = statistics.intervals.of_mean(
+        [parts[0].replicates, apart.replicates], mean
+    )
     reach = [part.high - part.value for part in (parts[0], apart)]
     assert independent.high - mean == pytest.approx(math.hypot(*reach) / 2)
 
@@ -288,8 +294,9 @@ def test_a_difference_of_means_of_one_part_is_that_of_two_coefficients(units):
     x, y = judged(8, 12, 0)
     other = judged(8, 12, 3)[0]
     parts = [
-        [meta.correlate(one, y, ci=units, n_boot=200).replicates] for one in (x, other)
+        [statistics.correlate(one, y, ci=units, n_boot=200).replicates]
+        for one in (x, other)
     ]
-    plain = meta.compare(x, other, y, ci=units, n_boot=200)
-    ends = meta.intervals.of_difference(*parts, plain.difference)
+    plain = statistics.compare(x, other, y, ci=units, n_boot=200)
+    ends = statistics.intervals.of_difference(*parts, plain.difference)
     assert (ends.low, ends.high) == pytest.approx((plain.low, plain.high))

@@ -9,7 +9,7 @@ import pytest
 from sklearn import metrics
 from statsmodels.stats import inter_rater
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 
 def pair(seed=0, classes=4, items=80, gaps=0.1):
@@ -32,7 +32,7 @@ def test_cohens_kappa_is_scikit_learns(first, second, weights):
     there = ~np.isnan(second)
     name = None if weights == "none" else weights
     expected = metrics.cohen_kappa_score(first[there], second[there], weights=name)
-    assert meta.kappa(first, second, weights).value == pytest.approx(expected)
+    assert statistics.kappa(first, second, weights).value == pytest.approx(expected)
 
 
 def test_linear_weights_go_by_the_values_not_their_order():
@@ -40,7 +40,7 @@ def test_linear_weights_go_by_the_values_not_their_order():
     second = np.array([1, 3, 3, 9, 1.0])
     gaps = np.abs(first - second).mean()
     chance = np.abs(first[:, None] - second[None, :]).mean()
-    result = meta.kappa(first, second, "linear")
+    result = statistics.kappa(first, second, "linear")
     assert result.value == pytest.approx(1 - gaps / chance)
 
 
@@ -49,7 +49,7 @@ def test_scotts_pi_is_fleiss_kappa_of_two(first, second):
     there = ~np.isnan(second)
     table = inter_rater.aggregate_raters(np.stack([first, second]).T[there])[0]
     expected = inter_rater.fleiss_kappa(table, method="fleiss")
-    result = meta.kappa(first, second, chance="scott")
+    result = statistics.kappa(first, second, chance="scott")
     assert result.value == pytest.approx(expected)
     assert result.signature().startswith("agree:pi|raters:2")
 
@@ -61,7 +61,7 @@ def test_ac1_is_gwets_formula(first, second):
     both = np.concatenate([first[there], second[there]])
     shares = np.unique(both, return_counts=True)[1] / len(both)
     chance = (shares * (1 - shares)).sum() / (len(shares) - 1)
-    result = meta.kappa(first, second, chance="gwet")
+    result = statistics.kappa(first, second, chance="gwet")
     assert result.value == pytest.approx((agree - chance) / (1 - chance))
 
 
@@ -69,15 +69,15 @@ def test_ac1_of_a_published_table():
     """Gwet 2008: raters who nearly always say "+": kappa near 0, AC1 .94."""
     first = np.repeat([1, 1, 2, 2], [118, 5, 2, 0]).astype(float)
     second = np.repeat([1, 2, 1, 2], [118, 5, 2, 0]).astype(float)
-    kappa = meta.kappa(first, second).value
-    ac1 = meta.kappa(first, second, chance="gwet").value
+    kappa = statistics.kappa(first, second).value
+    ac1 = statistics.kappa(first, second, chance="gwet").value
     assert (round(kappa, 3), round(ac1, 2)) == (-0.023, 0.94)
 
 
 def test_ac2_with_weights_is_ac1_for_two_classes():
     first, second = pair(0, classes=2)
-    plain = meta.kappa(first, second, chance="gwet").value
-    weighted = meta.kappa(first, second, "quadratic", "gwet").value
+    plain = statistics.kappa(first, second, chance="gwet").value
+    weighted = statistics.kappa(first, second, "quadratic", "gwet").value
     assert weighted == pytest.approx(plain)
 
 
@@ -92,14 +92,16 @@ def ratings(systems, inputs, rng, raters=3):
 
 def test_an_interval_over_systems_and_inputs_holds_where_a_flat_one_does_not():
     rng = np.random.default_rng(0)
-    large = [meta.krippendorff_alpha(ratings(60, 60, rng)).value for _ in range(40)]
+    large = [
+        statistics.krippendorff_alpha(ratings(60, 60, rng)).value for _ in range(40)
+    ]
     truth = np.mean(large)
     held = {"both": 0, "flat": 0}
     for _ in range(120):
         table = ratings(6, 10, rng)
         forms = {"both": table, "flat": table.reshape(3, -1)}
         for form, given in forms.items():
-            result = meta.krippendorff_alpha(given, ci="auto")
+            result = statistics.krippendorff_alpha(given, ci="auto")
             held[form] += result.low <= truth <= result.high
     assert held["both"] / 120 >= 0.9 > 0.85 > held["flat"] / 120
 
@@ -108,10 +110,10 @@ def test_every_measure_takes_the_same_intervals():
     rng = np.random.default_rng(1)
     table = ratings(6, 12, rng)
     results = {
-        "alpha": lambda **how: meta.krippendorff_alpha(table, "ordinal", **how),
-        "icc": lambda **how: meta.icc(table, "2,1", **how),
-        "kappa": lambda **how: meta.kappa(table[0], table[1], "linear", **how),
-        "verdicts": lambda **how: meta.class_agreement(table[0], table[1], **how)[
+        "alpha": lambda **how: statistics.krippendorff_alpha(table, "ordinal", **how),
+        "icc": lambda **how: statistics.icc(table, "2,1", **how),
+        "kappa": lambda **how: statistics.kappa(table[0], table[1], "linear", **how),
+        "verdicts": lambda **how: statistics.class_agreement(table[0], table[1], **how)[
             "accuracy"
         ],
     }
@@ -129,8 +131,8 @@ def test_every_measure_takes_the_same_intervals():
 
 def test_an_icc_has_the_f_interval_at_any_confidence():
     flat = ratings(6, 12, np.random.default_rng(2)).reshape(3, -1)
-    wide = meta.icc(flat)
-    narrow = meta.icc(flat, confidence=0.8)
+    wide = statistics.icc(flat)
+    narrow = statistics.icc(flat, confidence=0.8)
     assert wide.interval.name == narrow.interval.name == "f"
     assert wide.low < narrow.low < narrow.high < wide.high
 
@@ -140,7 +142,7 @@ def test_an_icc_has_the_f_interval_at_any_confidence():
 
 def test_verdicts_are_scikit_learns():
     judge, human = pair(3, classes=3, gaps=0)
-    found = meta.class_agreement(judge, human, tie=2, positive=1)
+    found = statistics.class_agreement(judge, human, tie=2, positive=1)
     apart = (judge != 2) & (human != 2)
     expected = {
         "accuracy": metrics.accuracy_score(human, judge),
@@ -157,9 +159,9 @@ def test_verdicts_are_scikit_learns():
 def test_a_judge_no_better_than_a_constant_is_named():
     human = np.array([1.0] * 18 + [0, 0])
     judge = np.array([1.0] * 16 + [0, 0, 1, 0])
-    found = meta.class_agreement(judge, human, positive=1)
+    found = statistics.class_agreement(judge, human, positive=1)
     assert found.reason.startswith("always 1 is right in 0.900")
-    assert not meta.class_agreement(human, human).reason
+    assert not statistics.class_agreement(human, human).reason
 
 
 # -- the alternative annotator test
@@ -173,16 +175,16 @@ def panel(rng, systems=8, inputs=20):
 
 def test_a_constant_that_passes_is_named():
     scores = panel(np.random.default_rng(0))
-    result = meta.alt_test(scores[3], scores[:3])
+    result = statistics.alt_test(scores[3], scores[:3])
     assert result.passed and result.constant_rate == 1.0 and result.constant == 4
     assert "always 4 passes, too" in result.reason
     wide = np.random.default_rng(1).normal(size=(8, 20))
     careful = wide + 0.3 * np.random.default_rng(2).normal(size=(4, 8, 20))
     how = {"units": "items", "epsilon": 0.3}
-    result = meta.alt_test(careful[3], careful[:3], length=-wide, **how)
+    result = statistics.alt_test(careful[3], careful[:3], length=-wide, **how)
     assert result.passed and not result.reason
     assert result.constant_rate == result.length_rate == 0
-    of_length = meta.alt_test(careful[3], careful[:3], length=wide, **how)
+    of_length = statistics.alt_test(careful[3], careful[:3], length=wide, **how)
     assert "output length passes, too" in of_length.reason
 
 
@@ -195,13 +197,13 @@ def test_over_systems_and_inputs_fewer_true_nulls_are_rejected():
         quality = rng.normal(size=(8, 1)) + rng.normal(size=(8, 15))
         scores = quality + prefers + 0.7 * rng.normal(size=(4, 8, 15))
         for units in rejected:
-            test = meta.alt_test(scores[3], scores[:3], epsilon=0, units=units)
+            test = statistics.alt_test(scores[3], scores[:3], epsilon=0, units=units)
             rejected[units] += any(p <= 0.05 for p in test.p)
     assert rejected["jack-both"] < rejected["items"] / 2
 
 
 def test_a_flat_list_has_no_systems_to_leave_out():
     scores = panel(np.random.default_rng(0)).reshape(4, -1)
-    assert meta.alt_test(scores[3], scores[:3]).units == "items"
+    assert statistics.alt_test(scores[3], scores[:3]).units == "items"
     with pytest.raises(ValueError, match="system, input"):
-        meta.alt_test(scores[3], scores[:3], units="jack-both")
+        statistics.alt_test(scores[3], scores[:3], units="jack-both")

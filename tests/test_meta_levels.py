@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from notebooks.meta import data_worlds, simulated
 
 SIMS = 300  # the Monte Carlo error at .10 is .017
@@ -53,11 +53,11 @@ def test_the_worlds_have_the_truth_that_they_state(world):
     first, second, ratings = simulated.draw(world, (60_000,), np.random.default_rng(0))
     for coef in ("pearson", "kendall-b"):
         target = simulated.truth(world, coef)
-        assert meta.correlate(first, ratings, coef).value == pytest.approx(
+        assert statistics.correlate(first, ratings, coef).value == pytest.approx(
             target, abs=0.015
         )
         if not world.endswith("-power"):
-            assert meta.correlate(second, ratings, coef).value == pytest.approx(
+            assert statistics.correlate(second, ratings, coef).value == pytest.approx(
                 target, abs=0.015
             )
     assert world == "ord" or (first.std(), ratings.std()) == pytest.approx(
@@ -65,7 +65,7 @@ def test_the_worlds_have_the_truth_that_they_state(world):
     )
     first, _, ratings = simulated.draw(world, (3000, 20), np.random.default_rng(1))
     for level in ("input", "system"):
-        found = meta.correlate(first, ratings, "pearson", level).value
+        found = statistics.correlate(first, ratings, "pearson", level).value
         assert found == pytest.approx(
             simulated.truth(world, "pearson", level, 20), abs=0.04
         )
@@ -94,7 +94,7 @@ def test_both_judges_have_the_truth_that_is_stated(world):
         judged = data_worlds.draw(world, size, rng, load, rng)
         scores = judged.first, judged.twin, judged.second
         values.append(
-            [meta.correlate(x, judged.ratings, "pearson").value for x in scores]
+            [statistics.correlate(x, judged.ratings, "pearson").value for x in scores]
         )
     assert np.mean(values, axis=0) == pytest.approx(target, abs=0.04)
 

@@ -10,7 +10,7 @@ from meta_oracles import judged
 from scipy import stats
 
 from judgecard.estimates import estimate
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from tools import estimate_coverage as coverage
 
 WORLD = coverage.WORLDS["normal"]
@@ -52,20 +52,20 @@ def test_rank_sets_by_hand():
     p[0, 1] = p[1, 0] = 0.2
     p[0, 2] = p[2, 0] = 0.01
     p[1, 2] = p[2, 1] = 0.03
-    sets = meta.rank_sets([0.6, 0.5, 0.1], p)
+    sets = statistics.rank_sets([0.6, 0.5, 0.1], p)
     assert (sets.best, sets.worst) == ((1, 1, 3), (2, 2, 3))
-    strict = meta.rank_sets([0.6, 0.5, 0.1], p, alpha=0.02)
+    strict = statistics.rank_sets([0.6, 0.5, 0.1], p, alpha=0.02)
     assert (strict.best, strict.worst) == ((1, 1, 2), (2, 3, 3))
 
 
 def test_p_of_independent_contrasts_is_sidaks_and_of_equal_ones_unchanged():
     p = np.array([0.01, 0.03, 0.4])
-    independent = meta.stepdown_p(p, np.eye(3), n_draws=200_000)
+    independent = statistics.stepdown_p(p, np.eye(3), n_draws=200_000)
     expected = 1 - (1 - p) ** np.array([3, 2, 1])
     assert independent == pytest.approx(expected, abs=0.003)
-    same = meta.stepdown_p([0.02, 0.02], np.ones((2, 5)), n_draws=200_000)
+    same = statistics.stepdown_p([0.02, 0.02], np.ones((2, 5)), n_draws=200_000)
     assert same == pytest.approx([0.02, 0.02], abs=0.001)
-    gaps = meta.stepdown_p([np.nan, 0.02], np.ones((2, 5)))
+    gaps = statistics.stepdown_p([np.nan, 0.02], np.ones((2, 5)))
     assert np.isnan(gaps[0])
 
 
@@ -85,17 +85,17 @@ def test_a_league_has_rank_sets():
     x, y = judged(8, 40, 0)
     noise = np.random.default_rng(0).normal(size=y.shape)
     judges = {"good": x, "copy": x + 0.01 * noise, "noise": noise}
-    league = meta.league(judges, y)
+    league = statistics.league(judges, y)
     assert league.rank_sets()["noise"] == range(3, 4)
     assert league.rank_sets()["good"] == range(1, 3)
     with pytest.raises(ValueError, match="holm"):
-        meta.league(judges, y, method="bh").rank_sets()
+        statistics.league(judges, y, method="bh").rank_sets()
 
 
 def test_a_design_of_fewer_than_three_systems_has_no_detectable_difference():
     x, y = judged(8, 40, 0)
     noise = np.random.default_rng(0).normal(size=y.shape)
-    found = meta.compare(x, noise, y, units="jack-both")
+    found = statistics.compare(x, noise, y, units="jack-both")
     assert 0 < found.detectable(systems=16) < found.detectable()
     for design in ({"systems": -3}, {"inputs": 0}, {"systems": 2.5}):
         with pytest.raises(ValueError, match=next(iter(design))):
@@ -116,20 +116,20 @@ def many(number, rng, noise=None):
 def test_many_judges_have_the_ranks_of_a_league_or_fewer():
     """The same tests, and a correction that is less careful."""
     judges, ratings = many(6, np.random.default_rng(0), (0.2, 0.6, 1, 1.4, 2, 4))
-    sets = meta.rank_judges(judges, ratings, "pearson")
-    league = meta.league(judges, ratings, "pearson", units="auto").rank_sets()
+    sets = statistics.rank_judges(judges, ratings, "pearson")
+    league = statistics.league(judges, ratings, "pearson", units="auto").rank_sets()
     assert sets.values == pytest.approx(league.values, abs=1e-12)
     assert np.all(np.array(sets.best) >= league.best)
     assert np.all(np.array(sets.worst) <= league.worst)
     two = {name: judges[name] for name in "23"}
-    p = meta.compare(*two.values(), ratings, "pearson", units="auto").p
+    p = statistics.compare(*two.values(), ratings, "pearson", units="auto").p
     for alpha, best in ((p * 0.9, (1, 1)), (p * 1.1, (1, 2))):
-        assert meta.rank_judges(two, ratings, "pearson", alpha=alpha).best == best
+        assert statistics.rank_judges(two, ratings, "pearson", alpha=alpha).best == best
 
 
 def test_sixty_five_equal_judges_could_have_any_rank():
     judges, ratings = many(65, np.random.default_rng(1))
-    sets = meta.rank_judges(judges, ratings, "kendall-b", n_draws=1000)
+    sets = statistics.rank_judges(judges, ratings, "kendall-b", n_draws=1000)
     assert set(sets.best) == {1} and set(sets.worst) == {65}
     assert sets.in_words("3") == "1 to 65"
 
@@ -139,7 +139,7 @@ def test_equal_judges_are_seldom_ranked():
     ranked = 0
     for _ in range(60):
         judges, ratings = many(5, rng)
-        sets = meta.rank_judges(judges, ratings, "pearson", n_draws=500)
+        sets = statistics.rank_judges(judges, ratings, "pearson", n_draws=500)
         ranked += set(sets.best) != {1}
     assert ranked <= 8  # 3 are expected at most; 9 or more have a chance of .004
 
@@ -147,6 +147,6 @@ def test_equal_judges_are_seldom_ranked():
 def test_judges_are_not_ranked_over_systems_this_way():
     judges, ratings = many(3, np.random.default_rng(0))
     with pytest.raises(ValueError, match="league"):
-        meta.rank_judges(judges, ratings, level="system")
+        statistics.rank_judges(judges, ratings, level="system")
     with pytest.raises(ValueError, match="units"):
-        meta.rank_judges(judges, ratings, units="nothing")
+        statistics.rank_judges(judges, ratings, units="nothing")

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from meta_oracles import COEFFICIENTS, LEVELS, at_level, coefficient, indices, judged
 from scipy import special, stats
 
-from nlgeval_lib import meta
-from nlgeval_lib.meta import _kernels, classical, draws, levels
+from nlgeval_lib import statistics
+from nlgeval_lib.statistics import _kernels, classical, draws, levels
 
 
 @pytest.mark.parametrize("units", draws.UNITS)
@@ -32,7 +32,7 @@ def test_value_and_every_resample_equal_a_loop(kind, level, units):
         x, y = judged(systems, inputs, seed, kind)
         index = indices(x.shape, units, 6, seed)
         for coef in COEFFICIENTS:
-            found = meta.correlate(
+            found = statistics.correlate(
                 x, y, coef, level, ci=f"boot-{units}", n_boot=6, seed=seed
             )
             assert found.value == pytest.approx(
@@ -79,7 +79,7 @@ def test_counts_stay_exact_where_narrow_integers_end():
             ("kendall-b", stats.kendalltau),
             ("spearman", stats.spearmanr),
         ):
-            assert meta.correlate(x, y, coef).value == pytest.approx(
+            assert statistics.correlate(x, y, coef).value == pytest.approx(
                 oracle(x, y).statistic, abs=1e-13
             )
 
@@ -134,7 +134,7 @@ def test_draws_do_not_depend_on_the_chunks(units, monkeypatch):
 def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
     x = np.array([[1.0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 2]])
     y = np.arange(12.0).reshape(3, 4)
-    result = meta.correlate(x, y, "pearson", ci="boot-inputs", n_boot=400)
+    result = statistics.correlate(x, y, "pearson", ci="boot-inputs", n_boot=400)
     good = result.replicates[~np.isnan(result.replicates)]
     assert result.interval.n_undefined == 400 - len(good) > 60
     assert (result.low, result.high) == pytest.approx(
@@ -143,7 +143,7 @@ def test_interval_ends_are_quantiles_and_undefined_resamples_are_counted():
     assert f"undefined in {result.interval.n_undefined} of 400" in result.reason
     rare = np.zeros((3, 8))
     rare[0, 0] = 1
-    mostly = meta.correlate(
+    mostly = statistics.correlate(
         rare, np.arange(24.0).reshape(3, 8), "pearson", ci="boot-both", n_boot=200
     )
     assert (
@@ -163,7 +163,9 @@ def test_nlpstats_gives_the_same_replicates(monkeypatch):
         rows = itertools.chain.from_iterable(zip(*drawn, strict=True))
         monkeypatch.setattr(np.random, "choice", lambda *_, rows=rows, **__: next(rows))
         theirs = nlpstats.bootstrap(x, y, their_level, name, units, n_resamples=10)
-        ours = meta.correlate(x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4)
+        ours = statistics.correlate(
+            x, y, coef, level, ci=f"boot-{units}", n_boot=10, seed=4
+        )
         np.testing.assert_allclose(ours.replicates, theirs.samples, rtol=0, atol=1e-11)
         assert (ours.low, ours.high) == pytest.approx(
             (theirs.lower, theirs.upper), abs=1e-11
@@ -171,7 +173,9 @@ def test_nlpstats_gives_the_same_replicates(monkeypatch):
 
 
 def test_the_library_is_there_before_what_compiles_its_loops():
-    code = "import sys, nlgeval_lib.meta; print([m for m in ('numba', 'scipy.stats', 'statsmodels') if m in sys.modules])"
+    heavy = "('numba', 'scipy.stats', 'statsmodels')"
+    code = "import sys, nlgeval_lib.statistics"
+    code += f"; print([name for name in {heavy} if name in sys.modules])"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -199,11 +203,11 @@ def test_without_numba_the_loops_give_the_same_and_say_that_they_are_slow(monkey
         for level in ("dataset", "input", "system")
     ]
     ours = [
-        meta.correlate(x, y, coef, level, ci="boot-both", n_boot=7)
+        statistics.correlate(x, y, coef, level, ci="boot-both", n_boot=7)
         for coef, level in cases
     ]
     tested = [
-        meta.compare(x, x[::-1], y, "kendall-b", level, n_perm=7)
+        statistics.compare(x, x[::-1], y, "kendall-b", level, n_perm=7)
         for level in ("input", "system")
     ]
     monkeypatch.setitem(sys.modules, "numba", None)
@@ -211,12 +215,12 @@ def test_without_numba_the_loops_give_the_same_and_say_that_they_are_slow(monkey
     plain = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(plain)
     plain.SLOW = 0
-    monkeypatch.setattr(meta, "_kernels", plain)
+    monkeypatch.setattr(statistics, "_kernels", plain)
     with pytest.warns(
         UserWarning, match=r"numba is not installed.*nlgeval-lib\[stats\]"
     ) as said:
         for (coef, level), one in zip(cases, ours, strict=True):
-            again = meta.correlate(x, y, coef, level, ci="boot-both", n_boot=7)
+            again = statistics.correlate(x, y, coef, level, ci="boot-both", n_boot=7)
             np.testing.assert_allclose(
                 again.replicates, one.replicates, rtol=0, atol=1e-12
             )
@@ -224,7 +228,7 @@ def test_without_numba_the_loops_give_the_same_and_say_that_they_are_slow(monkey
                 (one.value, one.low, one.high), nan_ok=True
             )
         for level, one in zip(("input", "system"), tested, strict=True):
-            again = meta.compare(x, x[::-1], y, "kendall-b", level, n_perm=7)
+            again = statistics.compare(x, x[::-1], y, "kendall-b", level, n_perm=7)
             assert (again.p, again.difference) == pytest.approx(
                 (one.p, one.difference), nan_ok=True
             )
@@ -252,7 +256,9 @@ def test_memory_stays_small_on_a_large_test_set():
         ("dataset", "spearman"),
         ("input", "kendall-b"),
     ):
-        assert meta.correlate(x, y, coef, level, ci="boot-both", n_boot=60).low < 1
+        assert (
+            statistics.correlate(x, y, coef, level, ci="boot-both", n_boot=60).low < 1
+        )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 400 * 2**20

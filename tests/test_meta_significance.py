@@ -20,8 +20,8 @@ from meta_oracles import (
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from nlgeval_lib import meta
-from nlgeval_lib.meta import arrays, comparison, draws, levels
+from nlgeval_lib import statistics
+from nlgeval_lib.statistics import arrays, comparison, draws, levels
 
 
 def exchanged(masks: dict, b: int, shape: tuple[int, int]) -> np.ndarray:
@@ -83,7 +83,9 @@ def test_nlpstats_gives_the_same_differences(monkeypatch):
         theirs = nlpstats.permutation_test(
             first, second, y, their_level, name, units, n_resamples=15
         )
-        ours = meta.compare(first, second, y, coef, level, units, n_perm=15, seed=2)
+        ours = statistics.compare(
+            first, second, y, coef, level, units, n_perm=15, seed=2
+        )
         np.testing.assert_allclose(ours.null, theirs.samples, rtol=0, atol=1e-11)
         assert ours.p == pytest.approx((round(theirs.pvalue * 15) + 1) / 16)
 
@@ -99,16 +101,16 @@ def test_p_counts_the_data_and_undefined_permutations():
 
 def test_comparison_of_a_judge_with_itself_and_with_noise():
     x, y = judged(8, 40, 0)
-    same = meta.compare(x, x, y, units="both")
+    same = statistics.compare(x, x, y, units="both")
     assert same.difference == 0 and same.p == 1.0
     noise = np.random.default_rng(1).normal(size=y.shape)
     for level in ("dataset", "input"):
-        better = meta.compare(
+        better = statistics.compare(
             x, noise, y, "spearman", level, "both", ci="boot-both", n_boot=200, seed=3
         )
         assert better.p < 0.01 and 0 < better.low < better.difference < better.high
         assert (
-            meta.compare(
+            statistics.compare(
                 noise, x, y, "spearman", level, seed=3, alternative="greater"
             ).p
             > 0.9
@@ -123,12 +125,12 @@ def test_first_and_second_are_the_plain_correlations_on_common_items():
     first[0, 0], second[1, 1] = np.nan, np.nan
     both = np.isnan(first) | np.isnan(second)
     for level in LEVELS:
-        result = meta.compare(
+        result = statistics.compare(
             first, second, y, "kendall-b", level, "perm-both", n_perm=20
         )
         assert (
             result.first
-            == meta.correlate(
+            == statistics.correlate(
                 np.where(both, np.nan, first), y, "kendall-b", level
             ).value
         )
@@ -140,17 +142,17 @@ def test_williams_equals_nlpstats_and_its_formula():
     first, y = judged(5, 20, 0)
     second = judged(5, 20, 0, noise=2.0)[0]
     r = [
-        meta.correlate(a, b, "pearson").value
+        statistics.correlate(a, b, "pearson").value
         for a, b in ((first, y), (second, y), (first, second))
     ]
     for alternative in ("two-sided", "greater", "less"):
         theirs = nlpstats.williams_test(
             first, second, y, "global", "pearson", alternative=alternative
         )
-        assert meta.williams(*r, 100, alternative).p == pytest.approx(
+        assert statistics.williams(*r, 100, alternative).p == pytest.approx(
             theirs.pvalue, abs=1e-12
         )
-    assert "assumes:iid-rows" in meta.williams(*r, 100).signature()
+    assert "assumes:iid-rows" in statistics.williams(*r, 100).signature()
 
 
 def test_williams_holds_its_level():
@@ -160,7 +162,7 @@ def test_williams_holds_its_level():
     for _ in range(1000):
         y, a, b = rng.multivariate_normal(np.zeros(3), cover, 60).T
         r = np.corrcoef([y, a, b])
-        p.append(meta.williams(r[0, 1], r[0, 2], r[1, 2], 60).p)
+        p.append(statistics.williams(r[0, 1], r[0, 2], r[1, 2], 60).p)
     assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
@@ -173,20 +175,26 @@ def test_fisher_equals_nlpstats_and_textbook():
         ("kendall-b", "kendall"),
     ):
         theirs = nlpstats.fisher(x, y, "global", name)
-        ours = meta.fisher_interval(meta.correlate(x, y, coef).value, 100, coef)
+        ours = statistics.fisher_interval(
+            statistics.correlate(x, y, coef).value, 100, coef
+        )
         assert ours == pytest.approx((theirs.lower, theirs.upper), abs=1e-12)
-    ours = meta.fisher_interval(stats.pearsonr(x.ravel(), y.ravel()).statistic, 100)
+    ours = statistics.fisher_interval(
+        stats.pearsonr(x.ravel(), y.ravel()).statistic, 100
+    )
     assert ours == pytest.approx(
         tuple(stats.pearsonr(x.ravel(), y.ravel()).confidence_interval()), abs=1e-12
     )
     z = (np.arctanh(0.6) - np.arctanh(0.4)) / np.sqrt(1 / 47 + 1 / 27)
-    assert meta.fisher_test(0.6, 50, 0.4, 30).p == pytest.approx(2 * stats.norm.sf(z))
+    assert statistics.fisher_test(0.6, 50, 0.4, 30).p == pytest.approx(
+        2 * stats.norm.sf(z)
+    )
 
 
 def test_classical_tests_explain():
-    undefined = meta.williams(1.0, 1.0, 1.0, 10)
+    undefined = statistics.williams(1.0, 1.0, 1.0, 10)
     assert math.isnan(undefined.p) and undefined.reason
-    assert all(math.isnan(end) for end in meta.fisher_interval(0.5, 3))
+    assert all(math.isnan(end) for end in statistics.fisher_interval(0.5, 3))
 
 
 def test_corrections_are_statsmodels_within_families():
@@ -198,7 +206,7 @@ def test_corrections_are_statsmodels_within_families():
         ("by", "fdr_by"),
         ("bonferroni", "bonferroni"),
     ):
-        result = meta.correct(p, method, family)
+        result = statistics.correct(p, method, family)
         assert [result["a"], result["b"]] == pytest.approx(
             list(multipletests([0.01, 0.04], method=name)[1])
         )
@@ -206,7 +214,7 @@ def test_corrections_are_statsmodels_within_families():
             list(multipletests([0.03, 0.2], method=name)[1])
         )
         assert math.isnan(result["c"]) and result.rejected[2] is False
-    assert meta.correct([0.01, 0.2], "none").adjusted == (0.01, 0.2)
+    assert statistics.correct([0.01, 0.2], "none").adjusted == (0.01, 0.2)
     assert result.signature() == "correct:bonferroni|families:2|tests:4|alpha:0.05"
 
 
@@ -214,9 +222,9 @@ def test_rank_clusters_open_where_any_member_differs():
     p = np.full((4, 4), 0.5)
     for a, b in ((0, 2), (1, 3)):
         p[a, b] = p[b, a] = 0.01
-    assert meta.rank_clusters([0.9, 0.8, 0.7, 0.6], p) == (1, 1, 2, 2)
-    assert meta.rank_clusters([0.6, 0.7, 0.8, 0.9], p[::-1, ::-1]) == (2, 2, 1, 1)
-    assert meta.rank_clusters([0.9, float("nan"), 0.7, 0.6], p) == (1, 0, 2, 2)
+    assert statistics.rank_clusters([0.9, 0.8, 0.7, 0.6], p) == (1, 1, 2, 2)
+    assert statistics.rank_clusters([0.6, 0.7, 0.8, 0.9], p[::-1, ::-1]) == (2, 2, 1, 1)
+    assert statistics.rank_clusters([0.9, float("nan"), 0.7, 0.6], p) == (1, 0, 2, 2)
 
 
 def test_league_puts_judges_on_common_items_and_corrects():
@@ -227,7 +235,7 @@ def test_league_puts_judges_on_common_items_and_corrects():
     judges = dict(good=x, twin=twin, random=noise, flat=np.ones_like(x))
     judges["good"] = judges["good"].copy()
     judges["good"][0, :3] = np.nan
-    result = meta.league(judges, y, "spearman", "input", n_perm=200)
+    result = statistics.league(judges, y, "spearman", "input", n_perm=200)
     assert result.n == 8 * 30 - 3 and {r.n for r in result.correlations} == {result.n}
     assert result.ranks == (1, 1, 2, 0)
     adjusted = np.array(result.corrected.adjusted)
@@ -262,7 +270,7 @@ def test_standardising_breaks_no_tie_between_judges(coef, offset, factor):
                 for mask in draws.resamples(y.shape, "both", 60, 0, swap=True)
             ]
         )
-        found = meta.compare(
+        found = statistics.compare(
             3 * x * factor + offset, other, y, coef, units="perm-both", n_perm=60
         ).null
         np.testing.assert_allclose(found, expected, atol=1e-12)

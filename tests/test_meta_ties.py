@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from meta_oracles import judged, summeval_judge
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 
 def loop_acc(x, y, epsilon: float) -> float:
@@ -39,15 +39,17 @@ def loop_acc(x, y, epsilon: float) -> float:
 )
 def test_acc_eq_equals_a_loop(seed, epsilon, kind):
     x, y = judged(5, 6, seed, kind)
-    assert meta.acc_eq(x, y, epsilon).value == pytest.approx(
+    assert statistics.acc_eq(x, y, epsilon).value == pytest.approx(
         loop_acc(x, y, epsilon), abs=1e-12
     )
     if epsilon == 0:
-        assert meta.acc_eq(x, y).value == pytest.approx(
-            meta.correlate(x, y, "acc-eq", "input").value, abs=1e-12
+        assert statistics.acc_eq(x, y).value == pytest.approx(
+            statistics.correlate(x, y, "acc-eq", "input").value, abs=1e-12
         )
-        flat = meta.acc_eq(x, y, level="dataset").value
-        assert flat == pytest.approx(meta.correlate(x, y, "acc-eq").value, abs=1e-12)
+        flat = statistics.acc_eq(x, y, level="dataset").value
+        assert flat == pytest.approx(
+            statistics.correlate(x, y, "acc-eq").value, abs=1e-12
+        )
 
 
 @settings(max_examples=40, deadline=None)
@@ -58,7 +60,7 @@ def test_calibration_finds_the_best_threshold(seed, kind):
     x, y = judged(4, 5, seed, kind)
     if kind == "continuous":
         y = np.round(y)
-    result = meta.calibrate_ties(x, y)
+    result = statistics.calibrate_ties(x, y)
     gaps = {0.0} | {
         abs(a - b)
         for column in x.T
@@ -69,29 +71,31 @@ def test_calibration_finds_the_best_threshold(seed, kind):
     assert result.epsilon == pytest.approx(
         min(gap for gap, v in values.items() if v >= max(values.values()) - 1e-9)
     )
-    assert result.value >= meta.acc_eq(x, y).value - 1e-12
+    assert result.value >= statistics.acc_eq(x, y).value - 1e-12
 
 
 def test_held_out_thresholds_come_from_other_inputs():
     rng = np.random.default_rng(0)
     x, y = judged(6, 60, 0)
     y = np.round(y)
-    inside = meta.calibrate_ties(x, y)
-    outside = meta.held_out_acc_eq(x, y, folds=5, seed=1)
+    inside = statistics.calibrate_ties(x, y)
+    outside = statistics.held_out_acc_eq(x, y, folds=5, seed=1)
     assert outside.value <= inside.value + 1e-12 and len(outside.epsilons) == 5
-    assert outside == meta.held_out_acc_eq(x, y, folds=5, seed=1)
+    assert outside == statistics.held_out_acc_eq(x, y, folds=5, seed=1)
     part = np.random.default_rng(1).permutation(60) % 5
     expected = []
     for fold in range(5):
-        epsilon = meta.calibrate_ties(x[:, part != fold], y[:, part != fold]).epsilon
+        epsilon = statistics.calibrate_ties(
+            x[:, part != fold], y[:, part != fold]
+        ).epsilon
         expected.append(
-            meta.acc_eq(x[:, part == fold], y[:, part == fold], epsilon).value
+            statistics.acc_eq(x[:, part == fold], y[:, part == fold], epsilon).value
         )
     assert outside.value == pytest.approx(np.mean(expected))
     noise = rng.normal(size=x.shape)
     assert (
-        meta.held_out_acc_eq(noise, y, folds=5).value
-        < meta.calibrate_ties(noise, y).value + 1e-12
+        statistics.held_out_acc_eq(noise, y, folds=5).value
+        < statistics.calibrate_ties(noise, y).value + 1e-12
     )
     assert "eps:held-out(" in outside.signature() and "/5|seed:1" in outside.signature()
 
@@ -110,8 +114,11 @@ def test_the_constant_judge_on_record(needs):
         "mistral-v03",
     ):
         x, y = summeval_judge(needs, judge, "consistency")
-        values.append(round(meta.acc_eq(x, y).value, 3))
-    assert round(meta.acc_eq(meta.baselines.constant(y.shape), y).value, 3) == 0.673
+        values.append(round(statistics.acc_eq(x, y).value, 3))
+    assert (
+        round(statistics.acc_eq(statistics.baselines.constant(y.shape), y).value, 3)
+        == 0.673
+    )
     assert (min(values), max(values)) == (0.54, 0.661)
 
 
@@ -121,4 +128,4 @@ def test_accuracy_on_pairs_of_systems():
     """
     x = np.array([[1.0, 3], [2, 4], [9, 9], [2, 2]])
     y = np.array([[1.0, 1], [2, 2], [3, 3], [2, 2]])
-    assert meta.correlate(x, y, "acc-eq", "system").value == pytest.approx(4 / 6)
+    assert statistics.correlate(x, y, "acc-eq", "system").value == pytest.approx(4 / 6)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 FACETS = ("rater", "system", "input")
 TRUTH = {
@@ -50,7 +50,7 @@ def test_components_are_those_of_pairs_of_cells():
         half_square = (values[tuple(first)] - values[tuple(second)]) ** 2 / 2
         apart.setdefault(shared, []).append(half_square)
     gamma = {shared: np.mean(squares) for shared, squares in apart.items()}
-    found = meta.variance_components(values, FACETS).values
+    found = statistics.variance_components(values, FACETS).values
     total = gamma[()]
     assert sum(found.values()) == pytest.approx(total)
     assert found["system"] == pytest.approx(total - gamma["system",])
@@ -61,7 +61,7 @@ def test_components_are_those_of_pairs_of_cells():
 
 def test_without_gaps_they_are_those_of_analysis_of_variance():
     values = scores(np.random.default_rng(1))
-    found = meta.variance_components(values, FACETS)
+    found = statistics.variance_components(values, FACETS)
     raters, systems, inputs = values.shape
 
     def mean_over(*axes):
@@ -91,7 +91,7 @@ def test_without_gaps_they_are_those_of_reml():
     parts = {"system": "0 + C(system)", "input": "0 + C(input)"}
     model = smf.mixedlm("score ~ 1", table, groups="all", vc_formula=parts)
     fitted = model.fit(reml=True)
-    found = meta.variance_components(values, ("system", "input")).values
+    found = statistics.variance_components(values, ("system", "input")).values
     # statsmodels names them in the order of the alphabet
     expected = dict(zip(("input", "system"), fitted.vcomp, strict=True))
     assert found["input"] == pytest.approx(expected["input"], rel=1e-2)
@@ -107,7 +107,7 @@ def test_they_are_unbiased_with_cells_missing():
         cells = np.argwhere(~np.isnan(values))
         labels = dict(zip(FACETS, cells.T, strict=True))
         flat = values[~np.isnan(values)]
-        rows.append(meta.variance_components(flat, labels).values)
+        rows.append(statistics.variance_components(flat, labels).values)
     table = pd.DataFrame(rows)
     error = table.std() / np.sqrt(len(table))
     assert ((table.mean() - pd.Series(TRUTH)) / error).abs().max() < 3.5
@@ -117,7 +117,7 @@ def test_intervals_hold_the_truth():
     rng = np.random.default_rng(4)
     held = []
     for _ in range(100):
-        found = meta.variance_components(scores(rng), FACETS)
+        found = statistics.variance_components(scores(rng), FACETS)
         table = found.to_frame().set_index("component").loc[["input", "system:input"]]
         truth = pd.Series(TRUTH)[table.index]
         held.append(((table["low"] <= truth) & (truth <= table["high"])).mean())
@@ -129,18 +129,18 @@ def test_a_design_is_an_intraclass_correlation():
     ratings = (
         rng.normal(size=30) + rng.normal(size=(4, 30)) + 0.5 * rng.normal(size=(4, 1))
     )
-    found = meta.variance_components(ratings, ("rater", "item"))
+    found = statistics.variance_components(ratings, ("rater", "item"))
     single = found.decision("item", {"rater": 1})
     mean = found.decision("item", {"rater": 4})
-    assert single.absolute == pytest.approx(meta.icc(ratings, "2,1").value)
-    assert single.relative == pytest.approx(meta.icc(ratings, "3,1").value)
-    assert mean.absolute == pytest.approx(meta.icc(ratings, "2,k").value)
-    assert mean.relative == pytest.approx(meta.icc(ratings, "3,k").value)
+    assert single.absolute == pytest.approx(statistics.icc(ratings, "2,1").value)
+    assert single.relative == pytest.approx(statistics.icc(ratings, "3,1").value)
+    assert mean.absolute == pytest.approx(statistics.icc(ratings, "2,k").value)
+    assert mean.relative == pytest.approx(statistics.icc(ratings, "3,k").value)
 
 
 def test_the_error_of_a_difference_is_what_is_seen():
     rng = np.random.default_rng(6)
-    found = meta.variance_components(scores(rng, 3, 40, 60), FACETS)
+    found = statistics.variance_components(scores(rng, 3, 40, 60), FACETS)
     design = found.decision("system", {"rater": 2, "input": 10})
     variance = 0.1 / 2 + 0.4 / 10 + 0.6 / 20
     assert design.error_of_difference == pytest.approx(np.sqrt(2 * variance), rel=0.15)
@@ -152,15 +152,15 @@ def test_a_judge_asked_again():
     rng = np.random.default_rng(7)
     quality = rng.normal(size=(1, 10, 20))
     asked = quality + 0.5 * rng.normal(size=(4, 10, 20))
-    found = meta.variance_components(asked, ("repeat", "system", "input"))
+    found = statistics.variance_components(asked, ("repeat", "system", "input"))
     again = found.decision(("system", "input"), {"repeat": 1})
     assert again.relative == pytest.approx(1 / 1.25, abs=0.06)
     flat = asked.reshape(4, -1)
-    assert again.relative == pytest.approx(meta.icc(flat, "3,1").value, abs=0.02)
+    assert again.relative == pytest.approx(statistics.icc(flat, "3,1").value, abs=0.02)
 
 
 def test_what_cannot_be_told_apart_is_named():
     values = np.arange(6.0)
     nested = {"rater": list("aabbcc"), "item": list("uvwxyz")}
-    found = meta.variance_components(values, nested)
+    found = statistics.variance_components(values, nested)
     assert np.isnan(found.values["item"]) and "item" in found.reason

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import meteor_score as nltk_meteor
 
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.evaluators import Meteor, meteor
 from nlgeval_lib.evaluators.meteor import rematching_meteor_score as meteor_score
 from reproduction import papers
@@ -109,7 +109,7 @@ def test_it_is_what_coascore_printed(mirror, rematch):
     ).score(items)["value"]
     equal = [
         papers.agrees(
-            meta.correlate(scores, items["human_quality"], coef).value,
+            statistics.correlate(scores, items["human_quality"], coef).value,
             f"{papers.cell('coascore', 'table_02', 'METEOR', 'BAGEL', coef):.3f}",
         )
         for coef in ("pearson", "spearman", "kendall")

@@ -16,7 +16,7 @@ from scipy import stats
 from mini_judge import ablate, answers, recipe, studies
 from mini_judge.criteria import CRITERIA, KINDS
 from mini_judge.domains import DOMAINS
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from notebooks.ablations import training_arms as tables
 from notebooks.ablations.training_arms import KEYS, NEW_RUBRIC
 
@@ -276,7 +276,7 @@ def test_a_difference_needs_records_and_seeds():
         clear["holds"] and not none["holds"] and clear["p"] == 0.01 and none["p"] > 0.05
     )
     assert tests["p_holm"].tolist() == list(
-        meta.correct(tests["p"].tolist(), "holm").adjusted
+        statistics.correct(tests["p"].tolist(), "holm").adjusted
     )
     gaps = np.subtract(points["Syn"], points["Mix"])
     assert (

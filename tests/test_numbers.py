@@ -20,7 +20,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from judgecard import explorer, recorded_judges, recordings
-from nlgeval_lib import datasets, evaluators, files, meta, parsers
+from nlgeval_lib import datasets, evaluators, files, parsers, statistics
 from nlgeval_lib.datasets import numbers
 from nlgeval_lib.datasets.numbers import HashedText, TextNotHere
 from nlgeval_lib.evaluators import encoders, score_cache
@@ -81,7 +81,7 @@ def test_a_set_is_the_same_without_its_texts(name, options, data) -> None:
     for column in with_texts.filter(like="output"):
         for unit in ("words", "characters"):
             lengths = [
-                meta.baselines.length(list(frame[column]), unit=unit)
+                statistics.baselines.length(list(frame[column]), unit=unit)
                 for frame in (with_texts, without)
             ]
             np.testing.assert_array_equal(*lengths)

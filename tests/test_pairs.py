@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from judgecard import pair_judges, recordings
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.datasets import pairs
 
 NAN = float("nan")
@@ -134,8 +134,8 @@ def test_a_faulty_frame_is_refused(columns, message):
 def test_accuracy_and_kappa_are_scikit_learns(labels, random):
     said = [random.choice([0.0, 1.0, 2.0]) for _ in labels]
     share = np.mean(np.array(said) == np.array(labels))
-    assert meta.pair_accuracy(said, labels).value == pytest.approx(share)
-    kappa = meta.order_effect(said, labels).kappa
+    assert statistics.pair_accuracy(said, labels).value == pytest.approx(share)
+    kappa = statistics.order_effect(said, labels).kappa
     if len({*said, *labels}) > 1:
         assert kappa == pytest.approx(cohen_kappa_score(said, labels))
     else:
@@ -145,9 +145,9 @@ def test_accuracy_and_kappa_are_scikit_learns(labels, random):
 @given(verdicts)
 def test_a_judge_that_follows_the_order_alone_is_biased_in_full(labels):
     always_first = np.ones(len(labels))
-    effect = meta.order_effect(always_first, pairs.flipped(always_first))
+    effect = statistics.order_effect(always_first, pairs.flipped(always_first))
     assert (effect.bias, effect.value, effect.ties) == (1, 0, 0)
-    fair = meta.order_effect(labels, labels)
+    fair = statistics.order_effect(labels, labels)
     assert fair.bias == 0 and fair.value == 1
 
 
@@ -156,21 +156,21 @@ def test_groups_of_other_pairs_are_refused(groups):
     verdicts = [1, 2, 1]
     message = f"got {len(groups)} groups for 3 pairs"
     with pytest.raises(ValueError, match=message):
-        meta.order_effect(verdicts, verdicts, groups)
+        statistics.order_effect(verdicts, verdicts, groups)
     with pytest.raises(ValueError, match=message):
-        meta.pair_accuracy(verdicts, verdicts, groups)
+        statistics.pair_accuracy(verdicts, verdicts, groups)
 
 
 def test_what_becomes_of_a_pair_without_a_verdict():
     said, labels = [1, 2, NAN, NAN], [1, 1, 0, 2]
     values = {
-        unread: meta.pair_accuracy(said, labels, unread=unread).value
-        for unread in meta.verdicts.UNREAD
+        unread: statistics.pair_accuracy(said, labels, unread=unread).value
+        for unread in statistics.verdicts.UNREAD
     }
     assert values == {"drop": 1 / 2, "wrong": 1 / 4, "tie": 2 / 4}
-    decided = meta.pair_accuracy(said, labels, ties=False)
+    decided = statistics.pair_accuracy(said, labels, ties=False)
     assert (decided.n, decided.n_unread, decided.n_left_out) == (2, 1, 1)
-    nothing = meta.pair_accuracy([NAN], [1])
+    nothing = statistics.pair_accuracy([NAN], [1])
     assert np.isnan(nothing.value) and nothing.reason
 
 
@@ -183,7 +183,7 @@ def test_two_orders_become_one_verdict_by_a_named_rule():
         "mean": [1, 0, 1, 0, 2, NAN],
     }
     for rule, verdict in expected.items():
-        combined = meta.combined(given_order, swapped, rule)
+        combined = statistics.combined(given_order, swapped, rule)
         np.testing.assert_array_equal(combined, verdict)
 
 
@@ -196,7 +196,7 @@ def test_the_interval_is_the_jackknife_over_groups_done_by_hand():
     left = [right[groups != group].mean() for group in np.unique(groups)]
     n = len(left)
     spread = np.sqrt((n - 1) / n * np.sum((left - np.mean(left)) ** 2))
-    result = meta.pair_accuracy(said, labels, groups)
+    result = statistics.pair_accuracy(said, labels, groups)
     reach = 2.2009851601  # t with 11 degrees of freedom, from a table
     assert result.low == pytest.approx(right.mean() - reach * spread)
     assert result.high == pytest.approx(right.mean() + reach * spread)
@@ -211,16 +211,16 @@ def test_the_interval_covers_a_known_share():
     for _ in range(600):
         share = np.repeat(rng.beta(6, 3, 40), 5)
         said = np.where(rng.random(200) < share, 1.0, 2.0)
-        result = meta.pair_accuracy(said, labels, inputs)
+        result = statistics.pair_accuracy(said, labels, inputs)
         covered += result.low <= 6 / 9 <= result.high
     assert 0.92 <= covered / 600 <= 0.98
 
 
 def test_where_all_are_right_the_interval_is_the_exact_one():
-    result = meta.pair_accuracy(np.ones(20), np.ones(20))
+    result = statistics.pair_accuracy(np.ones(20), np.ones(20))
     exact = stats.binomtest(20, 20).proportion_ci(method="exact")
     assert (result.low, result.high) == pytest.approx((exact.low, exact.high))
-    halves = meta.pair_accuracy([1, 2, 1, 2], [1, 1, 1, 1], [0, 0, 1, 1])
+    halves = statistics.pair_accuracy([1, 2, 1, 2], [1, 1, 1, 1], [0, 0, 1, 1])
     assert np.isnan(halves.low) and halves.value == 0.5
 
 
@@ -234,7 +234,7 @@ REFUSED = {
 @pytest.mark.parametrize("arguments, options, message", REFUSED.values(), ids=REFUSED)
 def test_bad_verdicts_are_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
-        meta.pair_accuracy(*arguments, **options)
+        statistics.pair_accuracy(*arguments, **options)
 
 
 # --- the recordings
@@ -332,7 +332,7 @@ def test_the_bias_of_order_has_an_interval_that_holds():
         better = rng.integers(1, 3, 150)
         given = np.where(rng.random(150) < 0.2, 1, better)
         swapped = np.where(rng.random(150) < 0.2, 2, better)
-        effect = meta.order_effect(given, swapped)
+        effect = statistics.order_effect(given, swapped)
         held += effect.bias_low <= 0.2 <= effect.bias_high
         middle = (effect.bias_low + effect.bias_high) / 2
         assert middle == pytest.approx(effect.bias)

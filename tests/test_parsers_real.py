@@ -5,7 +5,7 @@ scores.
 from __future__ import annotations
 
 import re
-import statistics
+from statistics import fmean
 
 import numpy as np
 import public_data
@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from judgecard import recordings
-from nlgeval_lib import datasets, meta, parsers
+from nlgeval_lib import datasets, parsers, statistics
 from nlgeval_lib.parsers import naive
 from nlgeval_lib.scoring import correlations
 
@@ -58,7 +58,7 @@ def test_golden_replay_of_a_closer_look():
                 plain.setdefault((source, system), []).extend(
                     [int(digit.group())] if digit else []
                 )
-            means = {"judge": meta.mean_of_samples(judged).scores}
+            means = {"judge": statistics.mean_of_samples(judged).scores}
             ours = [
                 correlations.table(
                     items,
@@ -76,7 +76,7 @@ def test_golden_replay_of_a_closer_look():
                 .to_dict()
             )
             pairs = {
-                key: (statistics.fmean(digits), human[key])
+                key: (fmean(digits), human[key])
                 for key, digits in plain.items()
                 if digits
             }

@@ -20,7 +20,7 @@ print(json.dumps(used_code.modules()))
 # work -> modules that it hangs on, and modules that are loaded and idle
 CASES = [
     (
-        "from nlgeval_lib.meta import agreement, arrays\narrays.rescaled([1.0, 2.0])",
+        "from nlgeval_lib.statistics import agreement, arrays\narrays.rescaled([1.0, 2.0])",
         {"meta/arrays.py"},
         {"meta/agreement.py", "meta/intervals.py"},
     ),
@@ -119,5 +119,5 @@ def test_a_result_is_the_same_where_all_else_is_hollow() -> None:
 
 
 def test_without_a_watch_all_that_is_loaded_counts() -> None:
-    loaded = printed("from nlgeval_lib.meta import agreement" + ALL_LOADED)
+    loaded = printed("from nlgeval_lib.statistics import agreement" + ALL_LOADED)
     assert {"meta/agreement.py", "meta/intervals.py"} <= set(json.loads(loaded))

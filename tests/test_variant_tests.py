@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.linear_model import RidgeCV
 
 from judgecard import recordings
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from reproduction import study
 from reproduction.report import tested
 from reproduction.study import aspect_scores, variant_tests
@@ -51,7 +51,7 @@ def test_values_are_scipys_and_tests_are_corrected(items, scores):
         [found["good"] - found["noise"], found["bad"] - found["noise"]],
     )
     np.testing.assert_allclose(
-        tests["p_holm"], meta.correct(tests["p"].tolist(), "holm").adjusted
+        tests["p_holm"], statistics.correct(tests["p"].tolist(), "holm").adjusted
     )
     assert tests["p_holm"].iat[0] < 0.05
     fig = variant_tests.figure(table, tests, "three judges")
@@ -68,7 +68,7 @@ def test_all_pairs_are_tested_and_corrected_together(items, scores):
     )
     pairs = tests[["variant", "against"]].to_records(index=False).tolist()
     assert pairs == [("good", "noise"), ("bad", "noise"), ("bad", "good")]
-    corrected = meta.correct(tests["p"].tolist(), "holm").adjusted
+    corrected = statistics.correct(tests["p"].tolist(), "holm").adjusted
     np.testing.assert_allclose(tests["p_holm"], corrected)
     # what a single test tells with a power of .8: t quantiles times the standard error
     half = (tests["ci_high"] - tests["ci_low"]) / 2

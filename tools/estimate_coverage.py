@@ -1,4 +1,4 @@
-"""How often do the intervals of `estimate` and `meta.pass_rates` hold the truth,
+"""How often do the intervals of `estimate` and `statistics.pass_rates` hold the truth,
 and what is the judge worth, in worlds whose truth is known? The long run.
 
     python -m tools.estimate_coverage [--sims 1000] [--seed 0]
@@ -24,7 +24,7 @@ import pandas as pd
 
 from judgecard import recorded_judges
 from judgecard.estimates import Estimates, estimate
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 
 # how many systems a world by a law has
 SYSTEMS = 5
@@ -365,7 +365,7 @@ def measure_pass_rates(
         verdicts = passed == correct
         known_ratings = labelled(passed.astype(float), "input", labels, rng)
         known_ratings[-1] = np.nan
-        table = meta.pass_rates(verdicts, known_ratings).to_frame()
+        table = statistics.pass_rates(verdicts, known_ratings).to_frame()
         shares.append(_held(table["low"], table["high"], rates))
     return float(np.mean(shares))
 

@@ -1,4 +1,4 @@
-"""Level, coverage and power of the tests and intervals of `meta` in simulated worlds
+"""Level, coverage and power of the tests and intervals of `statistics` in simulated worlds
 with a known truth: the long run, `make levels`.
 
     python -m tools.levels [--only WORLD ...] [--sims 600] [--seed 0]
@@ -51,7 +51,7 @@ class Cell(NamedTuple):
     size: "16x100" for systems x inputs, or the number of inputs of one system.
     level: dataset, system or input.
     coef: the coefficient.
-    tests, cis: the methods of tests and of intervals, by their names in `meta`.
+    tests, cis: the methods of tests and of intervals, by their names in `statistics`.
     """
 
     size: str

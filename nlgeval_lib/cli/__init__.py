@@ -20,10 +20,10 @@ from typing import Annotated, Any
 
 import typer
 
-from nlgeval_lib import STOPPED, houses
+from nlgeval_lib import houses
 from nlgeval_lib.cli._options import app, option
 from nlgeval_lib.files import printable
-from nlgeval_lib.names import extra
+from nlgeval_lib.names import STOPPED, extra
 
 for _name in houses.COMMANDS:
     if houses.is_here(_name):

@@ -2,7 +2,7 @@
 with six judges' labels (four on `lesion`). SummEval, the ninth, is its own set.
 
 `load` reads one set, `judges` what the judges say of all eight. `LABELS` has the
-categories of each set, `TESTS` how the paper tests judges on it (`meta.alt_test`).
+categories of each set, `TESTS` how the paper tests judges on it (`statistics.alt_test`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Test(NamedTuple):
     """How the paper tests judges on a set.
 
     epsilon: what a person costs, as an advantage that is given to the judge.
-    score: how close two labels are, in the words of `meta.alt_test`: "accuracy" for
+    score: how close two labels are, in the words of `statistics.alt_test`: "accuracy" for
     categories, "rmse" for grades.
     """
 

@@ -109,7 +109,7 @@ def _human(table: pd.DataFrame, categories: int) -> list[float]:
 
 
 def raters(frame: pd.DataFrame, aspect: str | None = None) -> np.ndarray:
-    """`R[rater, item]`: the rater columns of a long frame, as `meta`'s measures of
+    """`R[rater, item]`: the rater columns of a long frame, as `statistics`'s measures of
     agreement take them.
 
     frame: with columns `rater_...`.

@@ -28,11 +28,11 @@ from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.base import choose, field_of, samples
 from nlgeval_lib.evaluators.judge import Judge, most_frequent
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.meta import verdicts
 from nlgeval_lib.parsers.choices import preference
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template, prompt_files
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
+from nlgeval_lib.statistics import verdicts
 
 NAN = float("nan")
 ORDERS = ("given", "swapped")  # output 1 shown first, output 2 shown first
@@ -95,7 +95,7 @@ class Preference(Judge):
 
     prompt: the path of a text file, or a text, with `{output_1}` and `{output_2}` and
     more of the placeholders (see `prompts.prompt_files`).
-    rule: how the two orders become one verdict (`meta.combined`): "agree" (two
+    rule: how the two orders become one verdict (`statistics.combined`): "agree" (two
     different verdicts are a tie), "first" (the given order's) or "mean".
     labels: the words that the prompt asks for, for the output shown first, the second
     and, where there are three, a tie; `structured` holds the answer to them.

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 
 FEWEST = 3  # outputs with a score and a rating, for a correlation
 KEY = ["row", "column", "statistic"]  # what names a cell, here and in printed tables
@@ -65,7 +65,7 @@ class Grid:
         self.level = level
         self.flat = flat
         self.n_systems = items["system_id"].nunique()
-        # what `meta` resamples together: a label a row, and a label a column
+        # what `statistics` resamples together: a label a row, and a label a column
         self.together: dict[str, Any] = {}
         if families is not None and not flat:
             first = self._first_rows(self._row)
@@ -146,7 +146,7 @@ class Grid:
         """The interval, and the test, for "auto": the default, or over inputs alone
         where systems are repeated.
 
-        ci: as `meta.correlate` has it; other words are given back.
+        ci: as `statistics.correlate` has it; other words are given back.
         """
         return "jack-inputs" if ci == "auto" and self.repeated else ci
 
@@ -160,12 +160,12 @@ class Grid:
         ci: str | None = "auto",
         n_boot: int = 1000,
         seed: int = 0,
-    ) -> tuple[meta.Correlation, Any]:
+    ) -> tuple[statistics.Correlation, Any]:
         """The coefficient with its interval, and what the interval of a mean of several
         is made from.
 
         scores, human: one value a row of the items, NaN where there is none.
-        coef: "pearson", "spearman" or a "kendall...", as `meta.correlate` has it.
+        coef: "pearson", "spearman" or a "kendall...", as `statistics.correlate` has it.
         level: "dataset", "input" or "system".
         nan: the policy for missing scores.
         ci: the interval; "auto" as `interval` has it, None for none.
@@ -174,7 +174,7 @@ class Grid:
         there are none or the value is NaN.
         Where too few items have both, the value is NaN and the reason says so.
         Raises: ValueError where policy "error" is asked for and a rated item has no
-        score; and what `meta` refuses.
+        score; and what `statistics` refuses.
         """
         policy = self._policy(nan, human, scores)
         sides = (self.matrix(scores), self._named(human), coef, level)
@@ -184,9 +184,11 @@ class Grid:
             "seed": seed,
         }
         try:
-            result = meta.correlate(*sides, nan=policy, **settings, **self.together)
-        except meta.TooFew as error:
-            result = meta.uncorrelated(*sides, str(error), policy)
+            result = statistics.correlate(
+                *sides, nan=policy, **settings, **self.together
+            )
+        except statistics.TooFew as error:
+            result = statistics.uncorrelated(*sides, str(error), policy)
         replicates = None
         if len(result.replicates) > 0 and not np.isnan(result.value):
             replicates = result.replicates
@@ -205,11 +207,11 @@ class Grid:
 
         first, second, human: one value a row of the items.
         nan: the policy for missing scores.
-        settings: those of `meta.compare`.
-        Returns: as `meta.compare`; where too few items have all three, there is no
+        settings: those of `statistics.compare`.
+        Returns: as `statistics.compare`; where too few items have all three, there is no
         test, and the reason says so.
         Raises: ValueError where policy "error" is asked for and a rated item has no
-        score; and what else `meta.compare` refuses.
+        score; and what else `statistics.compare` refuses.
         """
         policy = self._policy(nan, human, first, second)
         settings = {
@@ -220,24 +222,24 @@ class Grid:
         }
         sides = (self.matrix(first), self.matrix(second), self._named(human))
         try:
-            result = meta.compare(*sides, nan=policy, **settings, **self.together)
-        except meta.TooFew as error:
+            result = statistics.compare(*sides, nan=policy, **settings, **self.together)
+        except statistics.TooFew as error:
             coef = settings["coef"]
             level = settings["level"]
-            result = meta.untested(*sides, coef, level, str(error), policy)
+            result = statistics.untested(*sides, coef, level, str(error), policy)
         return self._counted(result, nan)
 
     def rank_judges(
         self, judges: Mapping[str, Scores], human: Scores, coef: str
-    ) -> meta.RankSets:
+    ) -> statistics.RankSets:
         """The ranks that each of many judges can have, on the items that all scored.
 
         judges: name -> scores. human: the ratings. coef: as `correlate` has it.
-        Raises: those of `meta.rank_judges`.
+        Raises: those of `statistics.rank_judges`.
         """
         scores = {name: self.matrix(values) for name, values in judges.items()}
         units = "inputs" if self.repeated else None
-        return meta.rank_judges(
+        return statistics.rank_judges(
             scores, self.matrix(human), coef, units=units, **self.together
         )
 
@@ -255,17 +257,17 @@ class Grid:
 
         raters: the ratings of each, one value a row of the items.
         coef, level, ci, n_boot, seed: as `correlate` has them.
-        Returns: as `meta.human_ceiling`, with the items counted and the units named.
+        Returns: as `statistics.human_ceiling`, with the items counted and the units named.
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
         interval = self.interval(ci)
-        result = meta.human_ceiling(
+        result = statistics.human_ceiling(
             ratings, coef, level, interval, n_boot, seed, **self.together
         )
         if self.flat:
             return replace(result, total=self.n)
         mean = pd.DataFrame(ratings[0], self._system_names(), list(self.inputs))
-        names = meta.groups.names(ratings[0].shape, mean, **self.together)
+        names = statistics.groups.names(ratings[0].shape, mean, **self.together)
         return replace(result, total=self.n, basis=replace(result.basis, names=names))
 
     def _policy(
@@ -274,9 +276,9 @@ class Grid:
         human: Scores,
         *scores: Scores,
     ) -> str:
-        """The policy for `meta`: "error" is checked here, on the rated rows alone.
+        """The policy for `statistics`: "error" is checked here, on the rated rows alone.
 
-        `meta` sees the holes of the matrix as missing scores, too. Raises: ValueError
+        `statistics` sees the holes of the matrix as missing scores, too. Raises: ValueError
         where a rated row has no score.
         """
         if nan != "error":
@@ -335,7 +337,7 @@ def table(
     Returns: `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and
     the `replicates`. Where fewer than three outputs have both a score and a rating the
     value is NaN, and the reason says so.
-    Raises: ValueError for unknown columns, unequal lengths, and what `meta.correlate`
+    Raises: ValueError for unknown columns, unequal lengths, and what `statistics.correlate`
     refuses.
     """
     options = {"level": level, "nan": nan, "ci": ci, "n_boot": n_boot, "seed": seed}
@@ -415,7 +417,7 @@ def _cell(
         "reason": correlation.reason,
     }
     if replicates is not None:
-        cell["replicates"] = meta.intervals.times(replicates, scale)
+        cell["replicates"] = statistics.intervals.times(replicates, scale)
     return cell
 
 
@@ -501,7 +503,7 @@ def _mean_cell(cells: pd.DataFrame, rounding: str) -> dict[str, Any]:
     replicates = []
     if has_interval:
         replicates = list(cells.get("replicates", [None]))
-    ends = meta.intervals.of_mean(replicates, value)
+    ends = statistics.intervals.of_mean(replicates, value)
     ci = ends.signature()
     if not ci and not np.isnan(ends.low):
         ci = f"|ci:{interval}"

@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from nlgeval_lib import datasets, files, meta
+from nlgeval_lib import datasets, files, statistics
 from nlgeval_lib.datasets import mini_judge
 from reproduction.training import mini
 
@@ -254,7 +254,7 @@ def correlations(
     value: that is `seed_sd`. Unparsed judgments take no part.
 
     rows: as `load` gives them, one judgment an output, arm and seed.
-    coef: as for `meta.correlate`.
+    coef: as for `statistics.correlate`.
     n_boot: bootstrap resamples.
     seed: of the resamples.
     Returns: the table `variant, value, ci_low, ci_high, seed_sd, seeds, parsed, n,
@@ -294,7 +294,7 @@ def correlations(
 
 def _seed_by_seed(
     of_arm: pd.DataFrame, coef: str, n_boot: int, seed: int
-) -> list[meta.Correlation]:
+) -> list[statistics.Correlation]:
     """The correlation of each training seed of an arm; none where a seed has fewer
     than 3 judgments that could be read.
     """
@@ -304,14 +304,14 @@ def _seed_by_seed(
     results = []
     for _, of_seed in seeds:
         values, gold = _matrices(of_seed)
-        result = meta.correlate(
+        result = statistics.correlate(
             values, gold, coef, ci="boot-inputs", n_boot=n_boot, seed=seed
         )
         results.append(result)
     return results
 
 
-def _signature(results: Sequence[meta.Correlation], coef: str) -> str:
+def _signature(results: Sequence[statistics.Correlation], coef: str) -> str:
     """What a mean over seeds is of: the correlation of each, and missing judgments."""
     missing = sum(result.n_missing for result in results)
     total = sum(result.total for result in results)
@@ -332,7 +332,7 @@ def against(
 
     rows: as for `correlations`.
     pairs: of arms, (variant, base).
-    coef: as for `meta.correlate`.
+    coef: as for `statistics.correlate`.
     n_boot, n_perm: bootstrap resamples; permutations of the test.
     seed: of both.
     Returns: `variant, base, first, second, difference, ci_low, ci_high, seeds_low,
@@ -489,7 +489,7 @@ def _tests(
         signature = ""
         judged_by_both = ~np.isnan(x) & ~np.isnan(y)
         if judged_by_both.sum() >= 3:
-            test = meta.compare(
+            test = statistics.compare(
                 x, y, gold, coef=coef, units="inputs", n_perm=n_perm, seed=seed
             )
             p = test.p
@@ -557,7 +557,7 @@ def _gap(
 
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:
     """The tests corrected over the table (Holm), and which differences hold."""
-    corrected = meta.correct(table["p"].tolist(), "holm")
+    corrected = statistics.correct(table["p"].tolist(), "holm")
     adjusted = np.asarray(corrected.adjusted, dtype=float)
     # Both ends on one side of 0.
     over_records = table["ci_low"] * table["ci_high"] > 0

@@ -1,6 +1,6 @@
 """Worlds that no normal law made: the effects of systems and outputs as rated data sets
 have them, heavy tails, broken systems, families, topics; and what the defaults of
-`meta` make of them.
+`statistics` make of them.
 
 Two judges correlate alike with the ratings, and see different parts: the first follows
 systems (or topics), the second outputs. A twin sees what the first does.
@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from nlgeval_lib import datasets, files, meta
-from nlgeval_lib.meta import jackknife
-from nlgeval_lib.meta.levels import plan
+from nlgeval_lib import datasets, files, statistics
+from nlgeval_lib.statistics import jackknife
+from nlgeval_lib.statistics.levels import plan
 
 Floats = npt.NDArray[np.float64]
 Rng = np.random.Generator
@@ -271,7 +271,7 @@ def truth(name: str, coef: str, level: str, alike: bool = True) -> tuple[float, 
     load with which the second has the same.
 
     name: of the world.
-    coef, level: as for `meta.correlate`.
+    coef, level: as for `statistics.correlate`.
     alike: False where the load is not asked for; it is then .5, without meaning.
     """
     target = float(np.mean(_large(name, coef, level, 0.0, "first")))
@@ -341,7 +341,7 @@ def measure(
     second judge.
 
     name: of the world.
-    level, coef: as for `meta.correlate`.
+    level, coef: as for `statistics.correlate`.
     sims: data sets.
     seed: of all that is drawn.
     Returns: rows of `COLUMNS`. method: "auto" and, over systems and inputs, "careful";
@@ -387,7 +387,7 @@ def _of_these(name: str, coef: str, level: str, sims: int, seed: int) -> list[Ou
         of_systems = np.random.default_rng(seed)
         judged = draw(name, world.size, rng, 0.0, of_systems)
         topics = _together(world).get("input_groups")
-        judge = meta.correlate(
+        judge = statistics.correlate(
             judged.first, judged.ratings, coef, level, input_groups=topics
         )
         these = judge.these_systems
@@ -411,8 +411,8 @@ def _outcomes(
     for method, groups in {"auto": {}, "grouped": _together(world)}.items():
         if method == "grouped" and not groups:
             continue
-        compared = meta.compare(*sides, coef, level, "auto", **groups)
-        judge = meta.correlate(
+        compared = statistics.compare(*sides, coef, level, "auto", **groups)
+        judge = statistics.correlate(
             judged.first, judged.ratings, coef, level, ci="auto", **groups
         )
         outcomes[method, "level"] = _rejected(compared.p)
@@ -431,7 +431,7 @@ def _outcomes(
 
 
 def _together(world: World) -> dict[str, Any]:
-    """The families and topics of a world, as arguments of `meta`; empty without any."""
+    """The families and topics of a world, as arguments of `statistics`; empty without any."""
     systems, inputs = world.size
     together: dict[str, Any] = {}
     if world.family > 1:
@@ -446,7 +446,7 @@ def _rejected(p: float) -> Outcome:
     return float(p <= 0.05), math.nan, math.nan, math.nan
 
 
-def _held(judge: meta.Correlation, target: float) -> Outcome:
+def _held(judge: statistics.Correlation, target: float) -> Outcome:
     """Of an interval: whether it holds the target, its width, and what influence says
     of it.
     """

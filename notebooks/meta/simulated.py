@@ -1,5 +1,5 @@
 """Scores and ratings from worlds with a known truth, and what tests and intervals of
-`meta` make of them.
+`statistics` make of them.
 
 A data set is system effect + input effect + rest, for two judges and the ratings
 together; the covariances are those of SummEval (GPT-4o-mini and Gemini Flash made
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nlgeval_lib import files, meta
+from nlgeval_lib import files, statistics
 
 Floats = npt.NDArray[np.float64]
 LEVEL = 0.05  # at which tests reject
@@ -151,7 +151,7 @@ def truth(world: str, coef: str, level: str = "dataset", inputs: int = 100) -> f
         values = []
         for _ in range(12):
             first, _, ratings = draw(world, (1000, inputs), rng)
-            values.append(meta.correlate(first, ratings, coef, level).value)
+            values.append(statistics.correlate(first, ratings, coef, level).value)
         return float(np.mean(values))
     # How much of each part a level sees: within an input the input's effect is the
     # same; a system's mean has what is left over of `inputs` outputs.
@@ -186,9 +186,9 @@ def measure(
 
     world: one of `WORLDS`.
     size: "16x100", systems and inputs, or "60", rows.
-    level, coef: as for `meta.correlate`.
-    tests: as `units=` of `meta.compare`; "williams" too.
-    cis: as `ci=` of `meta.correlate`.
+    level, coef: as for `statistics.correlate`.
+    tests: as `units=` of `statistics.compare`; "williams" too.
+    cis: as `ci=` of `statistics.correlate`.
     sims: simulations; `FEW` of the methods that take long.
     seed: of all that is drawn.
     Returns: rows of `COLUMNS`. what: level (equal judges), power, or coverage. The
@@ -229,7 +229,7 @@ def _interval(
     name: as in `cis` of `measure`. seed: of resamples.
     """
     n_boot = 1000 if name == "auto" else FEW["n_boot"]
-    result = meta.correlate(
+    result = statistics.correlate(
         judge,
         ratings,
         coef,
@@ -335,7 +335,7 @@ def _coverage(intervals: Sequence[tuple[float, float, float]], target: float) ->
     )
 
 
-def _hangs_on_one(interval: meta.Correlation) -> float:
+def _hangs_on_one(interval: statistics.Correlation) -> float:
     """Does one system make more than half of the jackknife variance over systems? 1 or
     0; NaN for another interval.
     """
@@ -362,13 +362,13 @@ def _p_value(
     name: as in `tests` of `measure`. seed: of permutations.
     """
     if name == "williams":
-        of_first = meta.correlate(first, ratings, coef, level)
-        of_second = meta.correlate(second, ratings, coef, level)
-        between = meta.correlate(first, second, coef, level)
+        of_first = statistics.correlate(first, ratings, coef, level)
+        of_second = statistics.correlate(second, ratings, coef, level)
+        between = statistics.correlate(first, second, coef, level)
         values = (of_first.value, of_second.value, between.value)
-        return meta.williams(*values, of_first.n_units, coef=coef).p
+        return statistics.williams(*values, of_first.n_units, coef=coef).p
     n_perm = 1000 if name == "auto" else FEW["n_perm"]
-    return meta.compare(first, second, ratings, coef, level, name, n_perm, seed).p
+    return statistics.compare(first, second, ratings, coef, level, name, n_perm, seed).p
 
 
 def committed() -> Any:

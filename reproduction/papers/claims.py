@@ -27,7 +27,7 @@ from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib import files, meta
+from nlgeval_lib import files, statistics
 from nlgeval_lib.names import p_in_words
 from reproduction.papers import inference
 from reproduction.papers.auditing import SAID_OF, findings, relations, written_out
@@ -134,7 +134,7 @@ def judge(
 
     rows: claims as `claims()` gives them (None: all).
     data: public data sets by name, as for `audit`.
-    computed: for claims of kind "public data", id -> label -> the `meta.Comparison` of
+    computed: for claims of kind "public data", id -> label -> the `statistics.Comparison` of
     a judge with its reverse.
     read: (paper, table) -> the printed table, as `load` gives it.
     Returns: `verdict` is one of `VERDICTS`, `evidence` names cells and numbers,
@@ -504,7 +504,7 @@ def _public(computed: Mapping[str, Any], lacking: str) -> Answer:
     """
     if not computed:
         return UNTOLD, f"not computed here: {lacking}"
-    corrected = meta.correct({name: pair.p for name, pair in computed.items()})
+    corrected = statistics.correct({name: pair.p for name, pair in computed.items()})
     answers = []
     for name, comparison in computed.items():
         if corrected[name] <= corrected.alpha:

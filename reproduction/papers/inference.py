@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.names import p_in_words
 from reproduction.papers.auditing.cells import Cells
 from reproduction.papers.auditing.sentences import Lead
@@ -89,7 +89,7 @@ def least_between(first: float, second: float, n: int) -> float:
     from scipy import optimize
 
     def excess(between: float) -> float:
-        return meta.williams(first, second, between, n).p - ALPHA
+        return statistics.williams(first, second, between, n).p - ALPHA
 
     # Three correlations fit together where the third is within this root of the
     # product of the others: `most` is just below the upper end.
@@ -369,7 +369,7 @@ def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, i
     for column in columns:
         printed = [float(cells[row, column, "rank"].face) for row in rows]
         ranks.append(stats.rankdata(printed)[:, None])
-    comparison = meta.compare(*ranks, level="system", units="exact-systems")
+    comparison = statistics.compare(*ranks, level="system", units="exact-systems")
     return comparison, len(rows)
 
 

@@ -211,7 +211,7 @@ _PLAIN_GAPS = {
 _MODEL = re.compile(
     r"no completions of (?P<run>\S+)|computed with (?P<weights>\S+) here"
 )
-# Reasons that `meta` writes: what limits an interval, and what a left-out unit moves.
+# Reasons that `statistics` writes: what limits an interval, and what a left-out unit moves.
 _FEW = re.compile(r"(\d+) (systems|inputs): .*")
 _LEFT_OUT = re.compile(
     r"without (.+?): (-?\d\.\d+), (outside the interval|no longer significant)"
@@ -219,10 +219,10 @@ _LEFT_OUT = re.compile(
 
 
 def plain_reason(reason: str) -> str:
-    """A reason of `meta` in a reader's words: few systems make an interval wide, one
+    """A reason of `statistics` in a reader's words: few systems make an interval wide, one
     or two units move the estimate.
 
-    reason: any text; one that `meta` did not write stays as it is.
+    reason: any text; one that `statistics` did not write stays as it is.
 
     Example:
     >>> plain_reason("4 systems: t with 3 degrees of freedom")

@@ -72,7 +72,7 @@ def show(
     out: the notebook's output.
     judged: scores by variant.
     base: the variant that the others are tested against; "" for the first.
-    coef: a coefficient of `meta`.
+    coef: a coefficient of `statistics`.
     name: of the saved table; that of the tests is `<name>_tests`.
     """
     from IPython.display import display
@@ -208,8 +208,8 @@ def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     """
     if not like.available:
         return like
-    from reproduction.study.judges import checkpoint
     from nlgeval_lib.datasets import mini_judge
+    from reproduction.study.judges import checkpoint
 
     judgments, _ = mini_judge.judgments(checkpoint())
     same_inputs = judgments["input_id"].isin(set(like.frame["input_id"]))

@@ -405,8 +405,8 @@ def compare(
 
     asked: as `scored` gives it.
     base: the choice of one variant, such as {"n": 3}; None: the first that has scores.
-    coef: the coefficient of correlation, by its name in `meta`.
-    units: what another sample would bring, as `meta.compare`: "jack-inputs" is about
+    coef: the coefficient of correlation, by its name in `statistics`.
+    units: what another sample would bring, as `statistics.compare`: "jack-inputs" is about
     these systems on other inputs, "auto" about other systems as well.
     Returns: both tables of `variant_tests.compare`, each with `aspect` first and
     `route` last.

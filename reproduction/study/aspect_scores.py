@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recorded_judges
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from reproduction import papers
 
 # Topical-Chat's aspects -> the ends of the scale that the judge was asked for.
@@ -134,7 +134,7 @@ def mean(scores: Any) -> np.ndarray:
     >>> mean([[0.5, float("nan")], [1.0, 0.25]])
     array([0.75, 0.25])
     """
-    return meta.mean_of_samples(list(scores)).scores
+    return statistics.mean_of_samples(list(scores)).scores
 
 
 def ridge_out_of_sample(

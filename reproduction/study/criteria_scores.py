@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recorded_judges
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.scoring import correlations
 from reproduction.study.aspect_scores import CHAT_SCALES
@@ -544,7 +544,7 @@ def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         for coef in COEFS:
             value = np.nan
             if len(x) > 1:
-                value = meta.coefficients(x[None, :], y, coef)[0]
+                value = statistics.coefficients(x[None, :], y, coef)[0]
             row = dict(zip(names, key, strict=True))
             row["coef"] = coef
             row["value"] = value
@@ -564,21 +564,21 @@ def over_targets(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return means.reset_index()
 
 
-def mean_correlation(values: pd.Series, half: float) -> meta.Resampled:
+def mean_correlation(values: pd.Series, half: float) -> statistics.Resampled:
     """The mean of correlations over splits into halves, with its interval
-    (`meta.resampled_t`) cut where correlations end, at -1 and 1.
+    (`statistics.resampled_t`) cut where correlations end, at -1 and 1.
 
     values: a correlation a split.
     half: rows (or inputs) of one side of a split.
     """
-    mean = meta.resampled_t(values, half, half)
+    mean = statistics.resampled_t(values, half, half)
     low = max(mean.low, -1.0)
     high = min(mean.high, 1.0)
     return replace(mean, low=low, high=high)
 
 
 def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The mean over splits with its interval (`meta.resampled_t`, halves): a row a
+    """The mean over splits with its interval (`statistics.resampled_t`, halves): a row a
     setting and coefficient.
 
     quality: `split`, `coef`, `value`, `n` and the columns of `by`.
@@ -619,7 +619,7 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
             if kind == base:
                 continue
             gains = values[kind] - values[base]
-            test = meta.resampled_t(gains, half, half)
+            test = statistics.resampled_t(gains, half, half)
             row = dict(zip(names, key, strict=True))
             row["kind"] = kind
             row["difference"] = test.value
@@ -629,7 +629,7 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
             row["signature"] = f"test:resampled-t|against:{base}|{test.signature()}"
             rows.append(row)
     table = pd.DataFrame(rows)
-    corrected = meta.correct(table["p"].tolist(), "holm")
+    corrected = statistics.correct(table["p"].tolist(), "holm")
     after_p = table.columns.get_loc("p") + 1
     table.insert(after_p, "p_holm", corrected.adjusted)
     return table

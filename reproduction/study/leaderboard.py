@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import pair_judges, recorded_judges, recordings
-from nlgeval_lib import datasets, meta, parsers
+from nlgeval_lib import datasets, parsers, statistics
 from nlgeval_lib.datasets import alttest, labelled
 from nlgeval_lib.datasets.families import of_systems as families_of
 from nlgeval_lib.scoring import correlations
@@ -143,7 +143,7 @@ def _rows(board: Board) -> Iterator[Row]:
 def _measured(measure: Callable[[], Any]) -> Row:
     """A coefficient with its interval, or the reason why there is none.
 
-    measure: computes the result, and raises ValueError where `meta` refuses.
+    measure: computes the result, and raises ValueError where `statistics` refuses.
     """
     try:
         return _of_result(measure())
@@ -298,7 +298,7 @@ def _ranked_by_holm(
     human: np.ndarray,
     coef: str,
 ) -> Any:
-    """The rank sets (`meta.rank_sets`) of judges of whom every two are tested against
+    """The rank sets (`statistics.rank_sets`) of judges of whom every two are tested against
     each other.
     """
     names = list(judges)
@@ -319,7 +319,7 @@ def _ranked_by_holm(
             p_values.append(test.p)
         except ValueError:
             p_values.append(np.nan)
-    adjusted = meta.correct(p_values, "holm").adjusted
+    adjusted = statistics.correct(p_values, "holm").adjusted
     # `rank_sets` wants a symmetric matrix: each p-value stands in it twice.
     p = np.full((n, n), np.nan)
     p[first, second] = adjusted
@@ -328,7 +328,7 @@ def _ranked_by_holm(
     for scores in judges.values():
         cell = _cell(grid, scores, human, coef, "dataset")
         values.append(cell["value"])
-    return meta.rank_sets(values, p, names=names)
+    return statistics.rank_sets(values, p, names=names)
 
 
 # -- the boards
@@ -342,10 +342,10 @@ def _free(items: pd.DataFrame) -> dict[str, np.ndarray]:
     baselines = {}
     if "output" in items:
         texts = items["output"].tolist()
-        lengths = meta.baselines.length(texts)
+        lengths = statistics.baselines.length(texts)
         baselines["output length"] = np.asarray(lengths, dtype=float)
     baselines["constant"] = np.ones(n)
-    random = meta.baselines.uniform((n,), 0)
+    random = statistics.baselines.uniform((n,), 0)
     baselines["random"] = np.asarray(random, dtype=float)
     return baselines
 
@@ -659,7 +659,7 @@ def labels() -> pd.DataFrame:
         test = alttest.TESTS[set_name]
         for judge in answers:
             values = answers[judge].to_numpy()
-            result = meta.alt_test(
+            result = statistics.alt_test(
                 values,
                 ratings,
                 test.score,
@@ -692,8 +692,8 @@ def _of_labels(
     right = (values == gold)[present].astype(float)
     # `pair_accuracy` gives the interval: a label that is right becomes verdict 1, a
     # wrong one verdict 2, beside a preference 1 for every item.
-    share = meta.pair_accuracy(2 - right, np.ones(len(right)))
-    kappa = meta.kappa(values[present], gold[present])
+    share = statistics.pair_accuracy(2 - right, np.ones(len(right)))
+    kappa = statistics.kappa(values[present], gold[present])
     return {
         "set": name,
         "judge": judge,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recordings
-from nlgeval_lib import datasets, meta
+from nlgeval_lib import datasets, statistics
 from reproduction.study import others
 
 # The aggregators that are compared; "average" learns nothing.
@@ -80,17 +80,17 @@ def table(folds: int = 10, seed: int = 0) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for kind in KINDS:
         predicted = cross_fitted(kind, features, human, folds, seed)
-        statistics = others.rubric_statistics(predicted, human)
-        pearson = meta.correlate(predicted, human, "pearson", ci="jack-rows")
+        measured = others.rubric_statistics(predicted, human)
+        pearson = statistics.correlate(predicted, human, "pearson", ci="jack-rows")
         rows.append(
             {
                 "aggregator": kind,
-                "rmse": statistics["rmse"],
-                "pearson": statistics["pearson"],
+                "rmse": measured["rmse"],
+                "pearson": measured["pearson"],
                 "pearson, low": pearson.low,
                 "pearson, high": pearson.high,
-                "spearman": statistics["spearman"],
-                "kendall": statistics["kendall"],
+                "spearman": measured["spearman"],
+                "kendall": measured["kendall"],
                 "origin": f"computed here, {folds} folds by dialogue",
             }
         )

@@ -1,4 +1,4 @@
-"""Printed numbers of papers other than the five, beside what `meta` makes of their
+"""Printed numbers of papers other than the five, beside what `statistics` makes of their
 published labels and verdicts. They are counted apart from the five papers' numbers.
 
 table = others.llmbar()
@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recordings
-from nlgeval_lib import datasets, files, meta
+from nlgeval_lib import datasets, files, statistics
 from nlgeval_lib.datasets import alttest as alttest_sets
 from nlgeval_lib.datasets import judge_bench as judge_bench_sets
 from nlgeval_lib.datasets import labelled, pairs
@@ -177,7 +177,7 @@ def llmbar_statistics(
     n = len(gold)
     right = {}
     for order, verdicts in (("given", given), ("swapped", swapped)):
-        accuracy = meta.pair_accuracy(verdicts, gold, unread="wrong")
+        accuracy = statistics.pair_accuracy(verdicts, gold, unread="wrong")
         right[order] = accuracy.value
     # The publisher compares two missing verdicts and finds them equal.
     both_unread = np.isnan(given) & np.isnan(swapped)
@@ -186,8 +186,8 @@ def llmbar_statistics(
     # Its kappas know two categories alone: verdict 1, and everything else.
     first_given = (given == pairs.FIRST).astype(int)
     first_swapped = (swapped == pairs.FIRST).astype(int)
-    with_given = meta.kappa(first_given, gold).value
-    with_swapped = meta.kappa(first_swapped, gold).value
+    with_given = statistics.kappa(first_given, gold).value
+    with_swapped = statistics.kappa(first_swapped, gold).value
     return {
         "correct_given": n * right["given"],
         "correct_swapped": n * right["swapped"],
@@ -197,7 +197,7 @@ def llmbar_statistics(
         "kappa_given": with_given,
         "kappa_swapped": with_swapped,
         "kappa_average": (with_given + with_swapped) / 2,
-        "kappa_orders": meta.kappa(first_given, first_swapped).value,
+        "kappa_orders": statistics.kappa(first_given, first_swapped).value,
     }
 
 
@@ -217,7 +217,7 @@ def alttest() -> pd.DataFrame:
         answers, ratings = _judges_and_raters(str(name))
         for line in lines.to_dict("records"):
             judge = line["judge"]
-            result = meta.alt_test(
+            result = statistics.alt_test(
                 answers[judge].to_numpy(),
                 ratings,
                 test.score,
@@ -289,7 +289,7 @@ def judge_bench() -> pd.DataFrame:
         ratings = labelled.raters(frame, row["property"])
         graded = row["set"] not in judge_bench_sets.LABELS
         metric = "ordinal" if graded else "nominal"
-        alpha = meta.krippendorff_alpha(ratings, metric)
+        alpha = statistics.krippendorff_alpha(ratings, metric)
         rows.append(
             {
                 "set": row["set"],
@@ -348,13 +348,13 @@ def rubric_statistics(predicted: np.ndarray, human: np.ndarray) -> dict[str, flo
         "kendall": "kendall-b",
     }
     mean_squared_error = np.mean((predicted - human) ** 2)
-    statistics = {"rmse": float(np.sqrt(mean_squared_error))}
+    measured = {"rmse": float(np.sqrt(mean_squared_error))}
     for statistic, coef in coefs.items():
-        result = meta.correlate(predicted, human, coef, ci=None)
-        statistics[statistic] = result.value
-    statistics["mean"] = float(np.mean(predicted))
-    statistics["std"] = float(np.std(predicted))
-    return statistics
+        result = statistics.correlate(predicted, human, coef, ci=None)
+        measured[statistic] = result.value
+    measured["mean"] = float(np.mean(predicted))
+    measured["std"] = float(np.std(predicted))
+    return measured
 
 
 # -- PandaLM
@@ -374,7 +374,7 @@ def pandalm(unread: str = "tie") -> pd.DataFrame:
     ours: dict[tuple[str, str], float] = {}
     raters = ("rater_0", "rater_1", "rater_2")
     for first, second in combinations(raters, 2):
-        agreement = meta.kappa(frame[first], frame[second])
+        agreement = statistics.kappa(frame[first], frame[second])
         ours["kappa", f"{first} {second}"] = agreement.value
     counts = frame["preference"].value_counts()
     for label, number in counts.items():
@@ -383,8 +383,8 @@ def pandalm(unread: str = "tie") -> pd.DataFrame:
     for judge, answers in recorded.groupby("judge"):
         by_pair = answers.set_index("pair_id")["value"]
         verdicts = by_pair[gold.index].to_numpy()
-        statistics = class_statistics(verdicts, gold.to_numpy(), unread)
-        for statistic, value in statistics.items():
+        measured = class_statistics(verdicts, gold.to_numpy(), unread)
+        for statistic, value in measured.items():
             ours[statistic, str(judge)] = value
     rows = []
     for row in printed("pandalm").to_dict("records"):
@@ -413,7 +413,7 @@ def class_statistics(
     """
     from sklearn.metrics import precision_recall_fscore_support
 
-    accuracy = meta.pair_accuracy(verdicts, gold, unread=unread).value
+    accuracy = statistics.pair_accuracy(verdicts, gold, unread=unread).value
     if unread == "drop":
         present = ~np.isnan(verdicts)
         verdicts = verdicts[present]
@@ -455,7 +455,7 @@ def unieval() -> pd.DataFrame:
         human = rated["human"].to_numpy(dtype=float)
         ours = {}
         for coef in ("pearson", "spearman", "kendall-b"):
-            result = meta.correlate(scores, human, coef, ci=None)
+            result = statistics.correlate(scores, human, coef, ci=None)
             ours[coef] = result.value
         key = {"set": row["set"], "aspect": row["aspect"]}
         rows += _beside(key, row, ours)
@@ -487,9 +487,9 @@ def _tables_by_level(rated: pd.DataFrame, aspect: str) -> Iterator[pd.DataFrame]
     """Tau-b of UniEval and of output length with one aspect's ratings, a table a
     level.
     """
-    length = meta.baselines.length(rated["output"].tolist())
+    length = statistics.baselines.length(rated["output"].tolist())
     scores = {"UniEval": rated["unieval"], "output length": length}
-    levels: Sequence[str] = meta.LEVELS
+    levels: Sequence[str] = statistics.LEVELS
     # two systems, as SFRES and SFHOT have, can be ranked in no other way
     if rated["system_id"].nunique() <= 2:
         levels = ("dataset",)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.scoring import correlations
 from reproduction.study import catalogue, variant_tests
 from reproduction.study.questions import judge_scores
@@ -176,7 +176,7 @@ def compare(
     arms: with their scores. first, second: two of them; the claim is that the first
     is ahead.
     aspects: of several, the mean of their coefficients is compared.
-    coef, level: of the correlation, as `meta.correlate` has them.
+    coef, level: of the correlation, as `statistics.correlate` has them.
     Returns: NaN and the reason where an arm has no scores.
     """
     for arm in (first, second):
@@ -196,9 +196,9 @@ def compare(
     if np.isnan(difference):
         return _none(ours.reason or theirs.reason or "undefined", ours.n, n_all)
     replicates = ours.replicates, theirs.replicates
-    inputs = meta.intervals.of_difference(*replicates, difference)
+    inputs = statistics.intervals.of_difference(*replicates, difference)
     wide = [side.replicates for side in over_both]
-    both = meta.intervals.of_difference(*wide, difference)
+    both = statistics.intervals.of_difference(*wide, difference)
     missing = f"nan:drop({n_all - ours.n}/{n_all})"
     signature = f"level:{level}|coef:{coef}|{missing}|ci:{kind}-inputs|ci:{kind}-both"
     return Replicated(
@@ -207,7 +207,7 @@ def compare(
         difference,
         inputs.low,
         inputs.high,
-        meta.intervals.p_of_difference(*replicates, difference),
+        statistics.intervals.p_of_difference(*replicates, difference),
         both.low,
         both.high,
         ours.n,

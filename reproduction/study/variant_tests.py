@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import figures
-from nlgeval_lib import meta
+from nlgeval_lib import statistics
 from nlgeval_lib.scoring import correlations
 from reproduction.study.questions import judge_scores
 from reproduction.study.scores import JudgeScores
@@ -245,8 +245,8 @@ def compare(
     scores: {variant: a value an item}.
     base: the variant that the others are compared with.
     human: the column of `items` with the ratings; "" as `rated_by` says.
-    coef: the coefficient of correlation, by its name in `meta`.
-    units: of interval and test, as `meta.compare` takes them.
+    coef: the coefficient of correlation, by its name in `statistics`.
+    units: of interval and test, as `statistics.compare` takes them.
     all_pairs: whether the others are tested among themselves, too; these tests stand
     below those against the base.
     Returns: a row a variant, with `variant, value, n, ci_low, ci_high, signature,
@@ -329,9 +329,9 @@ def paired_tests(
     items: a row an output, with `input_id` and `system_id`.
     pairs: {key: (first scores, second scores, ratings)}, a value an item.
     names: what the parts of a key are called; these columns begin each row.
-    coef: the coefficient of correlation, by its name in `meta`.
+    coef: the coefficient of correlation, by its name in `statistics`.
     family: the name whose values are corrected apart; None corrects all pairs together.
-    units: of test and interval, as `meta.compare` takes them.
+    units: of test and interval, as `statistics.compare` takes them.
     detectable: whether a column has the smallest difference that a test would tell.
     Returns: the names, then `first, second` (coefficients), `difference, ci_low,
     ci_high, n, p, p_holm, signature, reason`.
@@ -355,7 +355,7 @@ def paired_tests(
     if family is not None:
         families = frame[family].tolist()
     p_values = frame["p"].tolist()
-    corrected = meta.correct(p_values, "holm", families)
+    corrected = statistics.correct(p_values, "holm", families)
     after_p = frame.columns.get_loc("p") + 1
     frame.insert(after_p, "p_holm", corrected.adjusted)
     signature = frame["signature"] + "|" + corrected.signature()
@@ -363,7 +363,7 @@ def paired_tests(
 
 
 def _test_columns(test: Any, detectable: bool) -> dict[str, Any]:
-    """What a table says of one test of `meta.compare`."""
+    """What a table says of one test of `statistics.compare`."""
     columns = {
         "first": test.first,
         "second": test.second,

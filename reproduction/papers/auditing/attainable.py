@@ -96,7 +96,7 @@ def attained(n: int) -> dict[float, int]:
     """
     # Imported here, so that it is neither loaded nor named in a provenance where
     # nothing asks for it.
-    from nlgeval_lib import meta
+    from nlgeval_lib import statistics
 
     # Every order with ties: each item's place, counted without gaps.
     orders = set()
@@ -108,7 +108,7 @@ def attained(n: int) -> dict[float, int]:
     sorted_orders = {tuple(sorted(order)) for order in orders}
     fewest: dict[float, int] = {}
     for first in sorted_orders:
-        taus = meta.coefficients([*orders], first).round(12).tolist()
+        taus = statistics.coefficients([*orders], first).round(12).tolist()
         for second, tau in zip(orders, taus, strict=True):
             if math.isnan(tau):
                 continue
@@ -246,7 +246,7 @@ def rank_correlations(
     that both rank.
     column: where `table` prints the correlations, a row a ranking.
     """
-    from nlgeval_lib import meta
+    from nlgeval_lib import statistics
 
     rank_cells = tables[ranks]
     cells = tables[table]
@@ -261,7 +261,7 @@ def rank_correlations(
             if (row, against, "rank") in rank_cells:
                 of_name.append(float(rank_cells[row, name, "rank"].face))
                 of_against.append(float(rank_cells[row, against, "rank"].face))
-        tau = meta.correlate(of_name, of_against, "kendall-b").value
+        tau = statistics.correlate(of_name, of_against, "kendall-b").value
         relation = f"follows from {len(of_name)} ranks"
         yield cells.check(key, relation, Quantity.exactly(tau))
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from nlgeval_lib.on_use import loaded_on_use
 
-# module -> the names of it that `meta` has as its own
+# module -> the names of it that `statistics` has as its own
 _NAMES = {
     "agreement": ("Agreement", "krippendorff_alpha"),
     "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "TooFew", "mean_of_samples"),
@@ -75,7 +75,7 @@ _NAMES = {
     ),
 }
 
-# modules that callers reach as a whole, such as `meta.baselines.constant`
+# modules that callers reach as a whole, such as `statistics.baselines.constant`
 _MODULES = {"arrays", "baselines", "groups", "intervals"}
 
 __all__ = sorted(_MODULES.union(*_NAMES.values()))

@@ -2,7 +2,7 @@
 
 `williams` compares two judges on the same items, `fisher_test` two
 correlations from separate samples; each gives a `Classical`. `special` is scipy's
-module, or the few functions of it that `meta` needs where scipy is not installed.
+module, or the few functions of it that `statistics` needs where scipy is not installed.
 """
 
 from __future__ import annotations
