@@ -52,8 +52,8 @@ endif
 data: $(READY)  ## fetch and verify every public file (303 MB) and say what is available
 	@$(NLGEVAL) data --fetch
 
-test: $(READY)  ## the test suite (8 to 25 minutes on 2 cores)
-	@$(PY) -m pytest -m "$(QUICK)" -n $(JOBS)
+test: $(READY)  ## the test suite (8 to 25 minutes on 2 cores) [TESTS=tests/library]
+	@$(PY) -m pytest -m "$(QUICK)" -n $(JOBS) $(TESTS)
 
 test-vllm: setup-vllm  ## the tests that start vLLM: the same judgments from it, its server and transformers (3 minutes)
 	@$(PY) -m pytest -m "vllm and $(SUITE)" -n $(JOBS)
@@ -67,15 +67,15 @@ test-slow: $(READY)  ## the long tests
 	@$(PY) -m pytest -m "slow and not gpu and not ray"
 
 # As on a fresh machine: an empty home folder (no caches of models, data or fonts), no variable of the user's
-BARE := $(wildcard tests/test_cli_*.py) tests/test_reference_metrics.py tests/test_meteor.py \
-	tests/test_metric_cache.py tests/test_embedding_metrics.py tests/test_learned_metrics.py
+BARE := $(wildcard tests/*/test_cli_*.py) tests/reproduction/test_reference_metrics.py tests/reproduction/test_meteor.py \
+	tests/library/test_metric_cache.py tests/library/test_embedding_metrics.py tests/library/test_learned_metrics.py
 
 test-bare: $(READY)  ## the tests of metrics and commands with an empty home folder and no variables set
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && env -i PATH="$$PATH" HOME="$$home" TMPDIR="$${TMPDIR:-/tmp}" \
 	HF_HUB_OFFLINE=1 $(PY) -m pytest -m "$(QUICK)" -n $(JOBS) $(BARE)
 
 fuzz: $(READY)  ## the property tests on examples that no run has seen before
-	@$(PY) -m pytest -m "$(QUICK)" -n $(JOBS) --hypothesis-profile=fuzz $$(grep -l hypothesis tests/test_*.py)
+	@$(PY) -m pytest -m "$(QUICK)" -n $(JOBS) --hypothesis-profile=fuzz $$(grep -l hypothesis tests/*/test_*.py)
 
 gpu-check:  ## driver, compiler, disk, token (before anything is installed), then one judge on 200 prompts: the plan's rate
 	@$(PYTHON) tools/gpu_check.py --before

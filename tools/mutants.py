@@ -32,9 +32,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-# the rooms that are tried, and the names of their tests: tests/test_PATTERN.py
+# the rooms that are tried, and the names of their tests: tests/*/test_PATTERN.py
 ROOMS = {
-    "meta": ("meta_*",),
+    "statistics": ("meta_*",),
     "papers": ("paper*", "counts"),
     "parsers": ("parsers_*",),
 }
@@ -227,8 +227,8 @@ def _tests(copy: Path, name: str) -> list[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q"]
     command += ["-k", SLOW, "-m", "not slow"]
     for pattern in ROOMS[name]:
-        for file in sorted((copy / "tests").glob(f"test_{pattern}.py")):
-            command.append(f"tests/{file.name}")
+        for file in sorted((copy / "tests").rglob(f"test_{pattern}.py")):
+            command.append(str(file.relative_to(copy)))
     return command
 
 

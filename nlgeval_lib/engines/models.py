@@ -78,10 +78,15 @@ def reach_hub(model: str) -> None:
 
     model: a folder or a hub id.
 
-    Raises: OSError where the hub cannot be reached.
+    Raises: OSError where the hub cannot be reached, and for a model whose weights
+        `nlgeval models` knows how to bring.
     """
-    if not may_be_here(model):
-        hub.reach()
+    if may_be_here(model):
+        return
+    if model in weights.entries():
+        fetch = f"nlgeval models --fetch {model}"
+        raise OSError(f"its weights are not here; `{fetch}` brings them")
+    hub.reach()
 
 
 def hub_revision(model: str, revision: str | None) -> str:

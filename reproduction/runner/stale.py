@@ -291,6 +291,9 @@ def parts(
     # What open models said once, beside the paper's own judges.
     if entry.route == "run" or questions:
         inputs["data/judged"] = shared["judged"]
+    # Where the recorded judges' cards lie is a parameter of what shows them.
+    if "cards" in entry.parameters:
+        inputs["data/cards"] = shared["cards"]
     printed = shared["printed"]
     if entry.paper != META:
         printed = printed[entry.paper]
@@ -410,7 +413,7 @@ def _shared() -> Mapping[str, Any]:
     """What is the same for every output of a run.
 
     Returns: `library`: file -> hash; `printed`: paper -> hash of its tables;
-    `environment`, `mini`, `saved scores` and `judged`: a hash each.
+    `environment`, `mini`, `saved scores`, `judged` and `cards`: a hash each.
     """
     folder = files.data() / "paper_tables"
     # The tables beside the papers' folders: roundings, and cells that are no evidence.
@@ -434,6 +437,7 @@ def _shared() -> Mapping[str, Any]:
             _hashes_by_name((files.data() / "numbers").glob("*.scores.parquet"))
         ),
         "judged": digest(file_hashes(files.data() / "judged")),
+        "cards": digest(file_hashes(files.data() / "cards")),
     }
 
 
