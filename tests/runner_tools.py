@@ -23,7 +23,7 @@ from reproduction.runner import pool, stale
 
 DATA = files.data()  # of the real checkout
 
-SAVES = """from nlgeval_lib import report
+SAVES = """from reproduction import report
 import pandas as pd
 out = report.Output({id!r}, mode=mode, parameters=dict(seed=seed))
 ours = pd.DataFrame([dict(row="BLEU", column="A", statistic="accuracy", value={value})])

@@ -1,7 +1,7 @@
 """The command `nlgeval`.
 
 The modules of `houses.COMMANDS` add their subcommands to `app`, in that order; where the
-reproduction is not here, its commands are not.
+reproduction is not here, its commands say so.
 
 A module must import fast: what a subcommand needs is imported when it runs.
 """
@@ -25,9 +25,39 @@ from nlgeval_lib.cli._options import app, option
 from nlgeval_lib.files import printable
 from nlgeval_lib.names import STOPPED, extra
 
+# Commands of the reproduction, which say so where it is not here.
+OF_THE_REPOSITORY = (
+    "run",
+    "sweep",
+    "check",
+    "verify",
+    "scoreboard",
+    "report",
+    "new-ablation",
+    "completions",
+    "finetune",
+    "build",
+)
+
+
+def _needs_the_repository(name: str) -> None:
+    """Add a command that says where it can be run."""
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+    @app.command(name, help="(In the repository alone.)", context_settings=anything)
+    def elsewhere() -> None:
+        raise ValueError(
+            f"nlgeval {name} needs the repository with its notebooks; clone it, and run "
+            "it there after `make setup`"
+        )
+
+
 for _name in houses.COMMANDS:
     if houses.is_here(_name):
         importlib.import_module(_name)
+if not houses.is_here("reproduction"):
+    for _name in OF_THE_REPOSITORY:
+        _needs_the_repository(_name)
 
 
 def _show_version(asked: bool) -> None:

@@ -57,7 +57,7 @@ READ = {  # output: {name: judge, with what in a column}
         "api": ("api", "aspect=fluency"),
     },
 }
-READS = """from nlgeval_lib import report, study
+READS = """from reproduction import report, study
 made = study.judge_scores({id!r}, {judge!r}, mode=mode)
 out = report.Output({id!r}, mode=mode, parameters=dict(seed=seed), route=made.route)
 if made.available:

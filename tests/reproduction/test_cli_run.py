@@ -212,7 +212,7 @@ n = 1  # a count
 share = 0.5  # of the data
 kinds = ["a"]  # some kinds
 name = "x"  # any"""
-SWEPT = """from nlgeval_lib import report
+SWEPT = """from reproduction import report
 import pandas as pd
 if n == 13: raise ValueError("thirteen")
 out = report.Output("one", mode=mode, parameters=dict(n=n))

@@ -103,7 +103,7 @@ def test_the_tests_of_a_gpu_run_from_a_checkout_alone(tmp_path):
         "CUDA_VISIBLE_DEVICES": "",
     }
     commands = {
-        "no CUDA device": [str(ROOT / "tests" / "test_gpu.py")],
+        "no CUDA device": [str(ROOT / "tests/library/test_gpu.py")],
         "--before": [str(ROOT / "tools" / "gpu_check.py"), "--help"],
     }
     for said, words in commands.items():

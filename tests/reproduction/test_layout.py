@@ -254,3 +254,26 @@ def test_the_map_names_files_that_are_there() -> None:
             ), path
         for path in re.findall(r"`([\w/.*]+)`", tests):
             assert list((root / "tests").rglob(path)), path
+
+
+LISTED = """
+from nlgeval_lib import houses
+is_here = houses.is_here
+houses.is_here = lambda name: not name.startswith({absent!r}) and is_here(name)
+import typer
+from nlgeval_lib.cli import app
+commands = typer.main.get_command(app).commands
+print(*sorted(name for name in commands if not commands[name].hidden))
+"""
+
+
+def test_the_repositorys_commands_are_known_elsewhere() -> None:
+    """Where the reproduction is not installed, its commands say where they run."""
+    listed = []
+    for absent in ("no house", "reproduction"):
+        code = LISTED.format(absent=absent)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True
+        )
+        listed.append(done.stdout.split())
+    assert listed[0] == listed[1] != []

@@ -396,7 +396,7 @@ def test_exercises_alone_make_no_scoreboard(here):
     here.notebook("99_scoreboard", BUILD)
     frame = "pd.DataFrame({'score': [1]})"
     cell = (
-        "import pandas as pd\nfrom nlgeval_lib import report\n"
+        "import pandas as pd\nfrom reproduction import report\n"
         f"out = report.Output('mine', mode=mode)\nout.frame({frame}, 'scores')\n"
         "out.save()"
     )

@@ -338,7 +338,7 @@ def test_a_judge_that_was_never_asked_loads_no_engine(tmp_path):
     with Store(tmp_path) as store:
         complete(answers, ["a prompt"], Sampling(), store)
     code = (
-        "import sys\nfrom nlgeval_lib import study\n"
+        "import sys\nfrom reproduction import study\n"
         "scores = study.judge_scores('coascore_figure_04', 'n=10', "
         f"store={str(tmp_path)!r})\n"
         "print(scores.why)\n"

@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from reproduction import used_code
-
 WATCHED = """
 import json, sys
 from reproduction import used_code
@@ -21,30 +19,33 @@ print(json.dumps(used_code.modules()))
 CASES = [
     (
         "from nlgeval_lib.statistics import agreement, arrays\narrays.rescaled([1.0, 2.0])",
-        {"meta/arrays.py"},
-        {"meta/agreement.py", "meta/intervals.py"},
+        {"nlgeval_lib/statistics/arrays.py"},
+        {"nlgeval_lib/statistics/agreement.py", "nlgeval_lib/statistics/intervals.py"},
     ),
     (  # a constant that the notebook names
-        "In = ['from nlgeval_lib import papers; papers.OWN']\n"
-        "from nlgeval_lib import papers\npapers.OWN",
-        {"papers/kinds.py", "papers/__init__.py"},
-        {"papers/numbers.py"},
+        "In = ['from reproduction import papers; papers.OWN']\n"
+        "from reproduction import papers\npapers.OWN",
+        {"reproduction/papers/kinds.py", "reproduction/papers/__init__.py"},
+        {"reproduction/papers/numbers.py"},
     ),
     (  # a constant that code names which ran
         "from reproduction.papers.numbers import parse\nparse('.5')",
-        {"papers/numbers.py"},
+        {"reproduction/papers/numbers.py"},
         set(),
     ),
     (  # a class by a name in data: its settings may be read, though nothing of it ran
         "from nlgeval_lib import evaluators\nevaluators.get('bleu')",
-        {"evaluators/reference_metrics.py", "evaluators/base.py"},
-        {"datasets/registry.py"},
+        {
+            "nlgeval_lib/evaluators/reference_metrics.py",
+            "nlgeval_lib/evaluators/base.py",
+        },
+        {"nlgeval_lib/datasets/registry.py"},
     ),
     (  # what runs to show something
         "from reproduction.papers import numbers\n"
         "with used_code.unseen():\n    numbers.parse('.5')",
         set(),
-        {"papers/numbers.py"},
+        {"reproduction/papers/numbers.py"},
     ),
 ]
 COMPARED = """
@@ -76,7 +77,7 @@ class Loader(used_code._Loader):
     def get_code(self, fullname):
         path = self.get_filename(fullname)
         tree = ast.parse(self.get_data(path))
-        if str(path).removeprefix(f"{used_code.FOLDER}/") not in used:
+        if str(path).removeprefix(f"{used_code.ROOT}/") not in used:
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef):
                     check = "assert __spec__._initializing, __name__"
@@ -104,7 +105,7 @@ def test_what_a_result_hangs_on(work, used, idle) -> None:
     assert used <= set(hangs_on)
     for path in idle:
         module = path.removesuffix(".py").replace("/", ".")
-        assert f"{used_code.NAME}.{module}" in loaded
+        assert module in loaded
         assert path not in hangs_on
 
 
@@ -120,4 +121,7 @@ def test_a_result_is_the_same_where_all_else_is_hollow() -> None:
 
 def test_without_a_watch_all_that_is_loaded_counts() -> None:
     loaded = printed("from nlgeval_lib.statistics import agreement" + ALL_LOADED)
-    assert {"meta/agreement.py", "meta/intervals.py"} <= set(json.loads(loaded))
+    assert {
+        "nlgeval_lib/statistics/agreement.py",
+        "nlgeval_lib/statistics/intervals.py",
+    } <= set(json.loads(loaded))
