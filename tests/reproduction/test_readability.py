@@ -21,8 +21,10 @@ from pathlib import Path
 
 import pytest
 
+from reproduction.used_code import HOUSES
+
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("nlgeval_lib", "tools", "notebooks")
+FOLDERS = (*HOUSES, "mini_judge", "benchmarks", "tools", "notebooks")
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 LAYOUT = (
     tokenize.COMMENT,

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from nlgeval_lib import files
 from nlgeval_lib.cli import app
 from reproduction.report import seal, verify
+from reproduction.used_code import HOUSES
 
 ROOT = Path(__file__).parents[2]
 CASES = [
@@ -31,7 +32,7 @@ COPIED = (
     "notebooks",
     "data",
     "docs",
-    "nlgeval_lib",
+    *HOUSES,
     "requirements",
 )
 RENEWED = "results/hdeval/hdeval_table_01.csv"
