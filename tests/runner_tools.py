@@ -204,7 +204,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     for name in ("RESULTS", "FIGURES", "HOME", "RECORD", "TRIAL", "REPLACE"):
         monkeypatch.delenv(f"NLGEVAL_{name}", raising=False)
     monkeypatch.setattr(pool, "ThreadPoolExecutor", Here)
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "ROOT", tmp_path / "library")
     # No kernel tells which cells ran; `test_other_code.py` asks kernels.
     monkeypatch.setattr(notebook, "other_code", lambda path: "")
     return Checkout(tmp_path)

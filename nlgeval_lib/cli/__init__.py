@@ -47,8 +47,7 @@ def _needs_the_repository(name: str) -> None:
     @app.command(name, help="(In the repository alone.)", context_settings=anything)
     def elsewhere() -> None:
         raise ValueError(
-            f"nlgeval {name} needs the repository with its notebooks; clone it, and run "
-            "it there after `make setup`"
+            f"{name}: this needs the repository: run it in a clone, after `make setup`"
         )
 
 

@@ -14,7 +14,6 @@ from unittest import mock
 
 import typer
 
-from judgecard import recordings
 from nlgeval_lib.cli._options import Several, app, option
 
 
@@ -111,6 +110,7 @@ def _make(folder: Path, asked: Path, whole: bool) -> None:
     whole: every output was asked: all is made of the sets' files, and a score that none
     asked for is dropped. Else the scores of sets' texts alone are new.
     """
+    from judgecard import recordings
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import numbers as bundle
     from nlgeval_lib.datasets.numbers import collected

@@ -270,3 +270,24 @@ def test_the_command_plans_labels(nl, file):
 def test_the_command_names_a_column_that_is_not_there(nl, file):
     got = nl("estimate", "s.csv", "--score", "jugde", "--human", "ann")
     assert got.code == 2 and "did you mean 'judge'" in got.err
+
+
+@pytest.mark.parametrize(
+    ("scores", "ratings", "names", "says"),
+    [
+        ([1, 2, 3], [np.nan] * 3, (), "both a rating and a score"),
+        ([[1, 2, 3], [1, 2, 4]], [[1, np.nan, 3], [1, 2, 4]], "aa", "one for each"),
+    ],
+)
+def test_what_says_nothing_of_systems_is_refused(scores, ratings, names, says):
+    given = [list(names)] if names else []
+    with pytest.raises(ValueError, match=says):
+        estimate(scores, ratings, *given)
+
+
+@pytest.mark.parametrize(
+    ("width", "correlation", "says"), [(0, 0.5, "width"), (0.1, 1.5, "correlation")]
+)
+def test_a_plan_of_impossible_numbers_is_refused(width, correlation, says):
+    with pytest.raises(ValueError, match=says):
+        plan_labels(width, 1, correlation, 100)

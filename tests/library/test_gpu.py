@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-# as a script: the library is beside this folder, and need not be installed
+# as a script: the library lies beside the tests, and need not be installed
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from engine_fixtures import CONTEXT, tiny_folder  # noqa: F401

@@ -194,7 +194,7 @@ def test_nothing_to_do_loads_nothing_heavy(here, command):
     command("run")
     code = (
         "import sys\nfrom pathlib import Path\nfrom reproduction.runner import stale\n"
-        f"stale.library = lambda: Path({str(here.root / 'library')!r})\n"
+        f"stale.ROOT = Path({str(here.root / 'library')!r})\n"
         "sys.argv = ['nlgeval', 'run']\nfrom nlgeval_lib import cli\n"
         "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "print([m for m in ('pandas', 'papermill', 'matplotlib', 'torch', 'nbformat') if m in sys.modules])"

@@ -470,7 +470,11 @@ def test_every_file_beside_the_code_is_installed_and_decides_what_is_stale() -> 
             and "__pycache__" not in path.parts
         }
         assert beside == installed
-        suffixes |= {path.suffix for path in beside}
+    for house in HOUSES:
+        for path in (ROOT / house).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                suffixes.add(path.suffix)
+    suffixes -= {".py", ".md"}
     pages = {".html", ".js"}  # no notebook reads them
     assert suffixes == {*stale.LIBRARY, *pages} - {".py"}
 

@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 
 from nlgeval_lib import files
-from reproduction.report import Output, answers, comparisons, fitting
+from nlgeval_lib.tables import fitting
+from reproduction.report import Output, answers, comparisons
 from reproduction.study import catalogue
 
 ENTRIES = {entry.notebook: entry for entry in catalogue.load().outputs}

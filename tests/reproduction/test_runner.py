@@ -187,12 +187,12 @@ def library(here, monkeypatch) -> Path:
     """A small library, of which the notebook `one` says that it loads a part; and no
     other says anything.
     """
-    folder = here.root / "library"
+    folder = here.root / "library" / "nlgeval_lib"
     for name in LIBRARY:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("before")
     loaded = [
-        name
+        f"nlgeval_lib/{name}"
         for name, kind in LIBRARY.items()
         if kind in ("whole", "loaded") and name.endswith(".py")
     ]
@@ -472,7 +472,7 @@ def real(tmp_path, monkeypatch) -> Checkout:
     )
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     (tmp_path / "checkout").mkdir()
-    monkeypatch.setattr(stale, "library", lambda: tmp_path / "library")
+    monkeypatch.setattr(stale, "ROOT", tmp_path / "library")
     return Checkout(tmp_path / "checkout")
 
 

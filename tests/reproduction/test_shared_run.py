@@ -77,7 +77,7 @@ def elsewhere(first, tmp_path_factory, monkeypatch) -> Checkout:
 def enter(place: Checkout, monkeypatch) -> None:
     monkeypatch.setenv("NLGEVAL_ROOT", str(place.root))
     monkeypatch.setenv("NLGEVAL_HOME", str(place.root / ".nlgeval"))
-    monkeypatch.setattr(stale, "library", lambda: place.root / "library")
+    monkeypatch.setattr(stale, "ROOT", place.root / "library")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     judges._held.clear()
     stale.forget()

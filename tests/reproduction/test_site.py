@@ -22,7 +22,7 @@ from judgecard import explorer, recordings, web
 from nlgeval_lib import datasets, tables
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators.geval import GEval
-from reproduction.report import pages
+from reproduction.report import SITE, pages
 from reproduction.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
@@ -35,8 +35,8 @@ BROWSER = (
 
 
 OURS = [
-    (web._SITE / name).read_text(encoding="utf-8")
-    for name in ("tables.js", "explorer.js", "search.js")
+    path.read_text(encoding="utf-8")
+    for path in (web.SORTING, web.SITE / "explorer.js", SITE / "search.js")
 ]
 
 
@@ -321,12 +321,12 @@ def test_disagreement_is_a_difference_of_ranks_within_an_aspect(judged):
     frame = judged.frame.assign(
         value=[float(n) for n in range(12)], human=[float(11 - n) for n in range(12)]
     )
-    gap = explorer._framed(frame, frame["turns"])["gap"]
+    gap = explorer.framed(frame, frame["turns"])["gap"]
     assert gap.iloc[[0, 5, -1]].tolist() == pytest.approx(
         [11 / 12, 1 / 12, 11 / 12], abs=0.001
     )
     frame["aspect"], frame.loc[0, "human"] = ["a", "b"] * 6, float("nan")
-    assert explorer._framed(frame, frame["turns"])["gap"].isna().sum() == 1
+    assert explorer.framed(frame, frame["turns"])["gap"].isna().sum() == 1
 
 
 @pytest.mark.skipif(
