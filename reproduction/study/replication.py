@@ -180,11 +180,8 @@ def compare(
     Returns: NaN and the reason where an arm has no scores.
     """
     for arm in (first, second):
-        if arm not in arms.scores:
-            return _none(arms.why.get(arm, f"there is no arm {arm!r}"))
-        unasked = [aspect for aspect in aspects if aspect not in arms.scores[arm]]
-        if unasked:
-            return _none(f"{arm}: not asked for {', '.join(unasked)}")
+        if reason := _unasked(arms, arm, aspects):
+            return _none(reason)
     grid = correlations.Grid(arms.items, level)
     # Ranks of systems move in steps, for which a jackknife is too wide.
     kind = "boot" if level == "system" else "jack"
@@ -215,6 +212,14 @@ def compare(
         signature,
         both.reason,
     )
+
+
+def _unasked(arms: Arms, arm: str, aspects: Sequence[str]) -> str:
+    """Why an arm has no scores of all these aspects; "" where it has."""
+    if arm not in arms.scores:
+        return arms.why.get(arm, f"there is no arm {arm!r}")
+    unasked = [aspect for aspect in aspects if aspect not in arms.scores[arm]]
+    return f"{arm}: not asked for {', '.join(unasked)}" if unasked else ""
 
 
 @dataclass(frozen=True)

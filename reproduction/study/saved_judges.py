@@ -110,21 +110,23 @@ def scores(
     asked_about = rows.drop(columns=answers.columns, errors="ignore")
     frame = asked_about.merge(answers, on=KEYS, validate="many_to_one")
     if frame.empty:
-        what = ", ".join(rows["aspect"].unique())
-        return JudgeScores(False, f"{asked.label} was not asked for {what}")
-    given = frame[list(criteria)] if criteria else frame[["value"]]
-    n_scores = int(given.notna().to_numpy().sum())
+        return JudgeScores(False, f"{asked.label} was not asked about these rows")
     # The weights are named by their file, not by the folder they were unpacked to.
     asked_as = about["signature"].replace(asked.revision, asked.weights)
     return JudgeScores(
         True,
         frame=frame,
         signature=f"{asked_as}{JUDGED_BY}{name}@{asked.weights}",
-        coverage=f"{n_scores:,} of {given.size:,}",
+        coverage=_coverage(frame[list(criteria or ["value"])]),
         model=name,
         revision=asked.weights,
         criteria=criteria,
     )
+
+
+def _coverage(scores: pd.DataFrame) -> str:
+    """How many of the scores are there, in words."""
+    return f"{int(scores.notna().to_numpy().sum()):,} of {scores.size:,}"
 
 
 def key(judge: str, settings: Sequence[str] = ()) -> str:
