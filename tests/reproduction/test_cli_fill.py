@@ -20,7 +20,7 @@ from nlgeval_lib import datasets, files, names
 from nlgeval_lib.engines import Progress as Came
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.scoring import EngineChoice
+from nlgeval_lib.scoring import EngineChoice, planning
 from nlgeval_lib.scoring.asking import ProgressBar
 from reproduction.runner import session
 from reproduction.runner.session import Progress
@@ -189,7 +189,7 @@ def test_the_plan_names_models_completions_and_hours(here, nl, loaded):
         todo, EngineOptions("vllm", mode="quick", planning=True)
     )
     sizes = planned.groupby("model")[["to_ask", "prompt_tokens", "limit"]].sum()
-    sizes["new"] = completions.GUESS * sizes["limit"]
+    sizes["new"] = planning.GUESS * sizes["limit"]
     takes = {
         line.split()[0]: line.split()
         for line in got.out.partition("what the models take")[2].splitlines()
