@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, weights
+from nlgeval_lib.names import pair
 from nlgeval_lib.scoring import named
 from reproduction.report import shared_run
 from reproduction.study import catalogue, saved_judges
@@ -57,9 +58,9 @@ def answered(model: str, store: str = "") -> dict[str, list[JudgeScores]]:
 
 def readings(judge: catalogue.Judge) -> list[tuple[str, ...]]:
     """A judge's own reading of an answer, then those that it does not name itself."""
-    own = {setting.partition("=")[0] for setting in judge.settings}
+    own = {pair(setting)[0] for setting in judge.settings}
     further = READINGS.get(judge.evaluator, ())
-    return [(), *(each for each in further if each[0].partition("=")[0] not in own)]
+    return [(), *(each for each in further if pair(each[0])[0] not in own)]
 
 
 def shared_judges(model: str) -> set[str]:

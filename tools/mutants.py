@@ -2,7 +2,7 @@
 room run against it: `make mutants`.
 
     python tools/mutants.py --sample 40 --seed 0 --shard 1/2
-    python tools/mutants.py meta/pairs.py --sample 20
+    python tools/mutants.py nlgeval_lib/statistics/pairs.py --sample 20
 
 A mutant is one operator, comparison, constant, condition or returned value changed. A
 sample drawn with the seed is tried; a shard takes every n-th of it. What was tried is
@@ -34,9 +34,9 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 # the rooms that are tried, and the names of their tests: tests/*/test_PATTERN.py
 ROOMS = {
-    "statistics": ("meta_*",),
-    "papers": ("paper*", "counts"),
-    "parsers": ("parsers_*",),
+    "nlgeval_lib/statistics": ("meta_*",),
+    "reproduction/papers": ("paper*", "counts"),
+    "nlgeval_lib/parsers": ("parsers_*",),
 }
 # which of these tests are run, in pytest's words for `-k`
 SLOW = "not uniform and not benchmark and not cover and not memory and not real"
@@ -233,8 +233,8 @@ def _tests(copy: Path, name: str) -> list[str]:
 
 
 def room(path: Path) -> str:
-    """The room of the library that a file is part of."""
-    return path.relative_to(ROOT / "nlgeval_lib").parts[0]
+    """The room of a house that a file is part of."""
+    return "/".join(path.relative_to(ROOT).parts[:2])
 
 
 def main() -> int:
@@ -277,12 +277,12 @@ def main() -> int:
 
 
 def _files(names: list[str]) -> Iterator[Path]:
-    """The files that rooms and paths of the library name.
+    """The files that rooms and other paths name.
 
-    names: folders or files below nlgeval_lib.
+    names: folders or files of the houses.
     """
     for name in names:
-        place = ROOT / "nlgeval_lib" / name
+        place = ROOT / name
         if place.is_file():
             yield place
         else:
@@ -347,7 +347,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "paths", nargs="*", default=list(ROOMS), help="rooms or files below nlgeval_lib"
+        "paths", nargs="*", default=list(ROOMS), help="rooms or files of the houses"
     )
     parser.add_argument("--sample", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)

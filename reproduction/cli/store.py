@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nlgeval_lib.cli._options import Several, StoreFolder, option
+from nlgeval_lib.cli.store import export as export_records
 from nlgeval_lib.cli.store import group
 
 
@@ -40,15 +41,14 @@ def export(
       nlgeval store export all.jsonl
       nlgeval store export table.zip --output coascore_table_02
     """
+    if not output:
+        export_records(file, store)
+        return
     from nlgeval_lib.scoring import named, score_files
+    from reproduction.report import shared_run
 
     completions = named.store(store)
     score_files.check_output(file, str(completions.path))
-    if not output:
-        typer.echo(f"{completions.export(file):,} records")
-        return
-    from reproduction.report import shared_run
-
     manifest = shared_run.export(output, Path(file), completions.folder, model)
     for judged in manifest["judges"]:
         typer.echo(f"{judged['judge']}: {judged['model']}@{judged['revision']}")
