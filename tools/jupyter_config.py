@@ -11,7 +11,7 @@ def told(model, os_path, contents_manager=None, **_):
     it.
 
     Git lists a file as changed by its size, until it has looked at what its filter
-    (tools/notebook_filter.py) leaves of it.
+    (reproduction/report/committed.py) leaves of it.
 
     model: what Jupyter says of the file; anything but a notebook is left alone.
     os_path: where the file lies.

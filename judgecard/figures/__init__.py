@@ -14,7 +14,18 @@ from nlgeval_lib.on_use import loaded_on_use
 
 if TYPE_CHECKING:
     from judgecard.figures.bars import bars_with_intervals, heatmap
-    from judgecard.figures.style import COLUMN, WIDE, color, cut, new, render, show, use
+    from judgecard.figures.style import (
+        COLUMN,
+        WIDE,
+        color,
+        cut,
+        in_notebook,
+        new,
+        picture,
+        render,
+        show,
+        use,
+    )
 
 __all__ = [
     "COLUMN",
@@ -23,17 +34,20 @@ __all__ = [
     "color",
     "cut",
     "heatmap",
+    "in_notebook",
     "new",
+    "picture",
     "render",
     "show",
     "use",
 ]
 
+_OF_BARS = ("bars_with_intervals", "heatmap")
 # A figure that a notebook draws by itself needs the style alone.
 __getattr__ = loaded_on_use(
     __name__,
     {
-        "bars": ("bars_with_intervals", "heatmap"),
-        "style": ("COLUMN", "WIDE", "color", "cut", "new", "render", "show", "use"),
+        "bars": _OF_BARS,
+        "style": tuple(name for name in __all__ if name not in _OF_BARS),
     },
 )

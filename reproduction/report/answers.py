@@ -454,6 +454,28 @@ def markdown(answer: Answer) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def first_screen_of(answer: Answer) -> tables.Table:
+    """The answer as a notebook begins with it: where all of it is, the sentences, the
+    counts by kind and the first table.
+    """
+    names = [f"{answer.base}.md", *answer.numbers[:1], f"{answer.base}.json"]
+    printed = [
+        f"data/paper_tables/{answer.entry.paper}/{table}.csv"
+        for table in answer.entry.covers
+    ]
+    lines = [f"{question}: {text}" for question, text in answer.lines]
+    lines.append(f"Page, numbers, provenance: {', '.join(names)}.")
+    if printed:
+        lines.append(f"As printed: {', '.join(printed)}.")
+    parts = [tables.joined([], lines)]
+    if answer.kinds:
+        parts.append(answer.kinds)
+    parts += answer.shown[:1]
+    html = "".join(part.html for part in parts)
+    text = "\n".join(part.text for part in parts)
+    return tables.Table(html, text)
+
+
 def _about_figure(answer: Answer, name: str) -> str:
     """What a figure shows, for those who do not see it: the output's title, and the
     figure's own name where it has one.

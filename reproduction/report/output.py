@@ -24,6 +24,7 @@ from typing import Any
 
 import pandas as pd
 
+from judgecard import figures
 from nlgeval_lib import files, tables
 from nlgeval_lib.scoring import provenance
 from reproduction import papers, used_code
@@ -79,7 +80,8 @@ class Output:
         self._why_apart = "it is a scratch output" if scratch else ""
         self._began = time.monotonic()
         if mode == "full" and (duration := durations.sentence(id)):
-            print(duration)
+            # It belongs to this run, and not to what the notebook shows afterwards.
+            print(duration, file=sys.stderr)
         # By the printed table, the frame's name and the figure's name.
         self._cells: dict[str, pd.DataFrame] = {}
         self._frames: dict[str, pd.DataFrame] = {}
@@ -88,40 +90,72 @@ class Output:
         self._facts: dict[str, Any] = {}
         self._notes: list[str] = []
         self._missing: list[dict[str, str]] = []
+        self._answered = False  # whether a notebook shows the answer
 
-    def answer(self) -> tables.Table:
-        """What was saved last: the first screen and the first table. A notebook begins
-        with it; what its own run gives follows below.
+    def answer(self) -> tables.Table | None:
+        """What was saved last: the first screen, the first table and the first figure.
+        A notebook begins with it, and `save` puts what the run gave in its place.
 
-        Returns: a sentence that nothing is saved yet, where that is so, or that what is
-        saved cannot be shown: that must not stop the run that replaces it.
+        Returns: None in a notebook, which shows it; elsewhere the table. A sentence
+        that nothing is saved yet, where that is so, or that what is saved cannot be
+        shown: that must not stop the run that replaces it.
         """
-        with used_code.unseen():  # no result hangs on how an earlier one is shown
-            try:
-                return self._answer()
-            except (KeyError, ValueError) as error:
-                note = f"What was saved last cannot be shown ({error}): "
-                return tables.joined([], [note + "what this run gives stands below."])
+        table, drawn = self._answer()
+        if not figures.in_notebook():
+            return table
+        from IPython.display import display
 
-    def _answer(self) -> tables.Table:
-        """What `answer` gives, without regard to which code is noted as used."""
+        self._answered = True
+        display(table, display_id=f"{self.id}-answer")
+        display(drawn, display_id=f"{self.id}-figure")
+        return None
+
+    def _show_what_is_saved(self) -> None:
+        """Put what is saved now in the place of the answer that stands at the top, and
+        of the pictures: pixels depend on the machine, and those that are saved stay.
+        """
+        if not figures.in_notebook():
+            return
+        from IPython.display import update_display
+
+        for name in self._figures:
+            end = f"__{name}.png" if name else ".png"
+            folder = saving.folder(self.mode, self.route)
+            png = files.located(self._name("figures", folder, end)).read_bytes()
+            text = ": ".join(filter(None, [self.entry.title or self.id, name]))
+            drawn = figures.picture(png, text)
+            update_display(drawn, display_id=f"{self.id}-figure-{name}")
+        if self._answered:
+            table, drawn = self._answer()
+            update_display(table, display_id=f"{self.id}-answer")
+            update_display(drawn, display_id=f"{self.id}-figure")
+
+    def _answer(self) -> tuple[tables.Table, Any]:
+        """The first screen with its table, and the first figure or nothing, of what is
+        saved in its own place.
+        """
         from reproduction.report import answers
 
-        record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
-        if record is None:
-            note = f"Nothing is saved yet, mode {self.mode}: "
-            return tables.joined([], [note + "what this run gives stands below."])
-        saved = answers.Answer(self.entry, record)
-        lines = [f"As saved on {record['date'][:10]}."]
-        for question, text in saved.lines:
-            lines.append(f"{question}: {text}")
-        parts = [tables.joined([], lines)]
-        if saved.kinds:
-            parts.append(saved.kinds)
-        parts += saved.shown[:1]
-        html = "".join(part.html for part in parts)
-        text = "\n".join(part.text for part in parts)
-        return tables.Table(html, text)
+        with used_code.unseen():  # no result hangs on how it is shown
+            try:
+                record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
+                if record is None:
+                    note = f"Nothing is saved yet, mode {self.mode}: "
+                    note += "what this run gives stands below."
+                    return tables.joined([], [note]), _Nothing()
+                answer = answers.Answer(self.entry, record)
+                return answers.first_screen_of(answer), self._first_figure(answer)
+            except (KeyError, ValueError) as error:
+                note = f"What was saved last cannot be shown ({error}): "
+                note += "what this run gives stands below."
+                return tables.joined([], [note]), _Nothing()
+
+    def _first_figure(self, answer: Any) -> Any:
+        """The first saved picture of an answer, as notebooks show it."""
+        if not answer.figures or not figures.in_notebook():
+            return _Nothing()
+        png = files.located(answer.figures[0]).read_bytes()
+        return figures.picture(png, answer.title)  # as the notebook shows it below
 
     def compare(
         self,
@@ -230,14 +264,13 @@ class Output:
         name: needed for all figures of an output but one; "" for a figure alone.
         Raises: ValueError for a name that is fit for no file.
         """
-        from judgecard import figures
-
         text = self.entry.title or self.id
         if name:
             _check_file_name(name)
             text += f": {name}"
         self._figures[name] = figures.render(fig)
-        figures.show(fig, self._figures[name]["png"], text)
+        place = f"{self.id}-figure-{name}"
+        figures.show(fig, self._figures[name]["png"], text, place)
 
     def note(self, text: str) -> None:
         """A sentence that belongs to the result; it is saved with it and stands in
@@ -348,9 +381,14 @@ class Output:
             saved_files = (saved or {}).get("files", ())
             saving.write(fresh, {*saved_files} - {*contents})
         self._write_page(place.folder)
-        line = self._closing_line(cells, place, is_new)
+        outcome = "saved" if is_new else "unchanged"
+        line = self._closing_line(cells, place, outcome)
         self._leave_trace(place, line, [record_name, *contents], [*fresh])
-        print(f"{self.id}: {line}")
+        # What a notebook shows is the same whenever it runs: who asks what changed
+        # finds it in the runner's line.
+        print(f"{self.id}: {self._closing_line(cells, place, 'saved')}")
+        if not place.why:
+            self._show_what_is_saved()
 
     def _stands(self, earlier: dict[str, Any], record: dict[str, Any]) -> bool:
         """Whether an earlier record stays, its code aside, where the values are equal
@@ -410,9 +448,12 @@ class Output:
         files.write_text(path, json.dumps(trace))
 
     def _closing_line(
-        self, cells: pd.DataFrame | None, place: saving.Place, is_new: bool
+        self, cells: pd.DataFrame | None, place: saving.Place, outcome: str
     ) -> str:
-        """What was saved and where, in the one line that `save` prints."""
+        """What was saved and where, in the one line that `save` prints.
+
+        outcome: "saved" or "unchanged".
+        """
         clauses = []
         if cells is not None:
             clauses.append(comparisons.summary(cells).rstrip("."))
@@ -422,7 +463,6 @@ class Output:
             if len(signatures) > 1:
                 clause += f" (+{len(signatures) - 1})"
             clauses.append(clause)
-        outcome = "saved" if is_new else "unchanged"
         where = f"{outcome}: {self._name('results', place.folder)}"
         if place.why:
             where += f" because {place.why}"
@@ -569,6 +609,13 @@ class Output:
             kinds[str(row["kind"])] = counts
         numbers = int(is_number.sum())
         return papers.counts(cells) | {"numbers": numbers, "kinds": kinds}
+
+
+class _Nothing:
+    """What is shown where there is no picture."""
+
+    def __repr__(self) -> str:
+        return ""
 
 
 def _scratch_entry(id: str, route: catalogue.Route | None) -> catalogue.Entry:

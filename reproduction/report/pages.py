@@ -35,12 +35,14 @@ from reproduction.report import (
     SITE,
     answers,
     claims_page,
+    committed,
     comparisons,
     explored,
     judges_page,
     notebook,
     saving,
     scoreboard,
+    seal,
     search,
 )
 from reproduction.study import catalogue
@@ -487,14 +489,21 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _executed(entry: Entry, mode: str) -> dict[str, Any] | None:
-    """The executed copy that the last run left; None where there is none."""
+    """The notebook with its outputs: the copy that the last run left, or the notebook
+    itself where it shows this output; None where there is neither.
+    """
     folder = files.results() / "executed"
     if mode == "quick":
         folder /= "quick"
     try:
         return _read(folder / entry.paper / f"{entry.id}.ipynb")
     except (OSError, ValueError):
-        return None
+        pass
+    if mode == "full" and seal.shown_in(entry) and entry.path.is_file():
+        text = entry.path.read_text(encoding="utf-8")
+        if committed.outputs(text):
+            return json.loads(text)
+    return None
 
 
 def _about(entry: Entry, record: Mapping[str, Any]) -> list[tuple[str, str]]:

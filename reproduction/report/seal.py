@@ -2,8 +2,9 @@
 or read, and what it was made from.
 
 `results/MANIFEST.csv` has a line a file: `file`, `sha256`, and `made_from`, the hash of
-the two and of the names and contents of what it was made from (a CSV, a figure or a
-page: its record; a record: the printed tables that its output covers). A run renews the
+the two and of the names and contents of what it was made from (a CSV, a figure, a page
+or a notebook's outputs: its record; a record: the printed tables that its output
+covers). A run renews the
 lines of the files that it wrote (`renew`), and of no others. What people write is taken
 in by name, with `nlgeval verify --adopt` (`adopt`): every file that decides a number,
 and of texts the numbers in them. `report.verify` reads all this (`read`), and holds it
@@ -15,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import fcntl
+import functools
 import hashlib
 import io
 import json
@@ -25,13 +27,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nlgeval_lib import files
+from reproduction.report import committed
 from reproduction.study import catalogue
+from reproduction.study.catalogue import Entry
 from reproduction.used_code import HOUSES
 
 MANIFEST = "results/MANIFEST.csv"
 COLUMNS = ("file", "sha256", "made_from")
 BLOCKS = ("findings", "counts", "claims")  # what is generated of the README
 NUMBERS = "numbers"  # after the name of a text of which only the numbers are sealed
+OUTPUTS = "outputs"  # after the name of a notebook: what its run wrote into it
 ALL = "all"  # for `adopt`: whatever people changed
 # Folders of which nothing is committed.
 _APART = (
@@ -124,6 +129,9 @@ def sealed_files() -> list[str]:
             name = path.relative_to(files.root()).as_posix()
             if "/." not in name:
                 names.add(f"{name}#{NUMBERS}")
+    for name in _shown():
+        if digest(name):
+            names.add(name)
     for mark in BLOCKS:
         if block(mark) is not None:
             names.add(f"README.md#{mark}")
@@ -191,7 +199,11 @@ def digest(name: str) -> str:
             return ""
     if not _place(file).is_file():
         return ""
-    text = _numbers_of(file) if mark == NUMBERS else block(mark)
+    if mark == OUTPUTS:
+        cells = committed.outputs(_place(file).read_text(encoding="utf-8"))
+        text = json.dumps(cells) if cells else None
+    else:
+        text = _numbers_of(file) if mark == NUMBERS else block(mark)
     return "" if text is None else hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -210,9 +222,42 @@ def _numbers_of(file: str) -> str:
     return "\n".join(_NUMBER.findall(text))
 
 
+def _shown() -> dict[str, Entry]:
+    """The notebooks that show what they give, as `notebooks/...#outputs`, each with the
+    output whose run wrote that. An output that is not committed is none.
+    """
+    path = files.notebooks() / "catalogue.toml"
+    return _shown_by(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _shown_by(path: Path, modified: int) -> dict[str, Entry]:
+    """What `_shown` gives.
+
+    path, modified: the catalogue, and when it was written last.
+    """
+    by_notebook: dict[str, Entry] = {}
+    for entry in [*catalogue.load(path).outputs, catalogue.scoreboard_entry()]:
+        is_private = entry.route == "mini" and entry.paper == catalogue.META
+        if not is_private:
+            by_notebook.setdefault(f"notebooks/{entry.notebook}#{OUTPUTS}", entry)
+    return by_notebook
+
+
+def shown_in(entry: Entry) -> str:
+    """The notebook that shows what this output's run gives, as `sealed_files` names it;
+    empty where another output of the same notebook is shown, or the output is private.
+
+    Of several outputs of one notebook the first of the catalogue is shown.
+    """
+    name = f"notebooks/{entry.notebook}#{OUTPUTS}"
+    shown = _shown().get(name)
+    return name if shown and shown.id == entry.id else ""
+
+
 def output_of(name: str) -> str:
-    """The id of the output that a result, figure or page is named after; empty where
-    a file is none.
+    """The id of the output that a result, figure or page is named after, or that is
+    shown in a notebook; empty where a file is none.
 
     name: from the checkout's root.
 
@@ -220,6 +265,9 @@ def output_of(name: str) -> str:
     >>> output_of("figures/meta/meta_levels__mini.png")
     'meta_levels'
     """
+    if name.endswith(f"#{OUTPUTS}"):
+        shown = _shown().get(name)
+        return shown.id if shown else ""
     match = _RESULT.fullmatch(name)
     return match["id"] if match else ""
 
@@ -232,6 +280,8 @@ def by_hand(name: str) -> bool:
     if name.startswith(("results/", "figures/")):
         # A record that lies right below results/ is no output's.
         return name.count("/") == 1 and name.endswith(".json")
+    if name.endswith(f"#{OUTPUTS}"):
+        return False
     return name not in [f"README.md#{mark}" for mark in BLOCKS]
 
 
@@ -243,6 +293,12 @@ def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
     Returns: of a record the printed tables that are there, of another file of an output
     its record; nothing for a file that no output made.
     """
+    if name.endswith(f"#{OUTPUTS}"):
+        shown = _shown().get(name)
+        if not shown or shown.id == catalogue.SCOREBOARD:
+            return []
+        folder = "mini/" if shown.route == "mini" else ""
+        return [f"results/{folder}{shown.paper}/{shown.id}.json"]
     match = _RESULT.fullmatch(name)
     if not match:
         return []

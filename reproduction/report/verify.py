@@ -31,7 +31,14 @@ from nlgeval_lib import files
 from nlgeval_lib.datasets import registry
 from reproduction import papers
 from reproduction.papers import claims, witnesses
-from reproduction.report import answers, notebook, saving, scoreboard, seal
+from reproduction.report import (
+    answers,
+    committed,
+    notebook,
+    saving,
+    scoreboard,
+    seal,
+)
 from reproduction.study import catalogue
 from reproduction.study.catalogue import Entry
 
@@ -417,6 +424,22 @@ def page_faults(share: int = 0, shares: int = 1) -> Iterator[Finding]:
             yield Finding(f"{answers.base(entry)}.md", f"cannot be made: {error}")
             continue
         yield from _other_contents(contents)
+        yield from _notebook_faults(entry)
+
+
+def _notebook_faults(entry: Entry) -> Iterator[Finding]:
+    """Where the answer at the top of a notebook is not the one of its result."""
+    name = seal.shown_in(entry)
+    record = saving.read_json(f"{answers.base(entry)}.json")
+    if not name or record is None:
+        return
+    document = entry.path.read_text(encoding="utf-8")
+    shown = committed.first_answer(document)
+    follows = answers.first_screen_of(answers.Answer(entry, record)).text
+    if shown is None:
+        yield Finding(name, "shows no answer")
+    elif shown and shown != follows:
+        yield _other_text(name, shown, follows)
 
 
 def _other_contents(contents: Mapping[str, bytes]) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from rich.live import Live
 from rich.text import Text
 
 from nlgeval_lib import files
-from reproduction.report import seal
+from reproduction.report import committed, seal
 from reproduction.report.notebook import shown
 from reproduction.runner import pool, stale
 from reproduction.runner.stale import (
@@ -395,7 +395,7 @@ class Session:
             except OSError as error:
                 problems = [f"cannot keep the run: {error}"]
         if not problems:
-            self._seal(saved)
+            self._seal(saved, self._show_in_notebook(step_run, job, saved))
             self._outcome.ran.append(job.name)
             self._outcome.saved[job.name] = saved
             self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
@@ -412,13 +412,44 @@ class Session:
             detail = answer["error"].splitlines()[0]
         self._fail(step_run.entry, problems, seconds, detail)
 
-    def _seal(self, saved: Mapping[str, Any]) -> None:
+    def _show_in_notebook(
+        self, step_run: Step, job: pool.Job, saved: Mapping[str, Any]
+    ) -> list[str]:
+        """Put what the run of an official output wrote into its notebook.
+
+        A run from saved scores leaves it as it is: it may show less.
+
+        Returns: the name under which the outputs are sealed; nothing where they stay.
+        """
+        name = seal.shown_in(step_run.entry)
+        is_official = self._is_published(saved) and seal.applies()
+        if not name or not is_official or saved.get("without_texts"):
+            return []
+        executed = job.target.with_name(f"{job.name}.ipynb")
+        source = job.source.read_text(encoding="utf-8")
+        shown_now = committed.with_outputs(source, executed.read_text(encoding="utf-8"))
+        if shown_now != source:
+            files.write_text(job.source, shown_now)
+        return [name]
+
+    def _is_published(self, saved: Mapping[str, Any]) -> bool:
+        """Whether a run of full size wrote to its output's own place."""
+        is_full = self._options.mode == "full" and not self._options.aside
+        return is_full and saved.get("folder") in ("", "mini")
+
+    def _seal(self, saved: Mapping[str, Any], shown_in: list[str]) -> None:
         """Renew the seal of what a run of full size wrote; the scoreboard sealed its
         own.
+
+        shown_in: the notebook that shows it, as `_show_in_notebook` gives it.
         """
-        published = saved.get("folder") in ("", "mini") and "written" in saved
-        if published and not self._options.aside:
-            seal.renew(saved["files"], saved["written"])
+        if not self._is_published(saved):
+            return
+        if "written" in saved:
+            names = [*saved["files"], *shown_in]
+            seal.renew(names, [*saved["written"], *shown_in])
+        elif shown_in:
+            seal.renew(shown_in, shown_in, gone=False)
 
     def _keep(
         self,

@@ -16,10 +16,10 @@ import pytest
 
 from reproduction import papers
 from reproduction.report import notebook, saving
+from reproduction.report.committed import cleaned
 from reproduction.runner import kernels
 from reproduction.study import catalogue
 from tools.jupyter_config import told
-from tools.notebook_filter import cleaned
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted(
@@ -346,7 +346,7 @@ def checkout(tmp_path):
     it; and git in it.
     """
     (tmp_path / "tools").mkdir()
-    for name in (".gitattributes", "tools/notebook_filter.py"):
+    for name in (".gitattributes", "reproduction/report/committed.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "notebooks/00_start_here.ipynb", tmp_path / "one.ipynb")
     [key, command] = re.findall(

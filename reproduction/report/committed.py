@@ -1,0 +1,231 @@
+"""A notebook as it is committed: with the outputs of the catalogue's parameters, and
+the same bytes wherever it was run.
+
+`cleaned` leaves out what a run or an editor writes beside the outputs, `with_outputs`
+puts the outputs of an executed copy into its source, and `source_text` is what a
+reader of changes wants to see. Run as a file it is git's filter for notebooks, or its
+text of one for `git diff` (`.gitattributes`; `make setup` tells git): so it needs
+nothing but Python.
+
+    python committed.py < NOTEBOOK       as it is committed
+    python committed.py --text NOTEBOOK  its prose and code alone
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+# What editors and runs write into a cell's metadata.
+WRITTEN = (
+    "ExecuteTime",
+    "collapsed",
+    "execution",
+    "jupyter",
+    "papermill",
+    "scrolled",
+    "trusted",
+)
+# What every notebook has as its own, whichever kernel it was opened with.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+# What a reader may be shown; scripts and widgets are none of it.
+FORMS = ("text/html", "image/png", "text/markdown", "text/latex", "text/plain")
+INJECTED = "injected-parameters"  # papermill's tag of the cell that it adds
+ABOVE = "The figure at the top."
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+
+
+def cleaned(text: str) -> str:
+    """The notebook without times, counts of a session, warnings and what an editor
+    notes.
+
+    text: the file. One that is no notebook comes back as it is.
+    """
+    try:
+        notebook = json.loads(text)
+        cells = notebook["cells"]
+        _clean(cells)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return text
+    notebook["metadata"] = METADATA
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _clean(cells: list[dict[str, Any]]) -> None:
+    """Clean the cells in their place; those that ran are counted from the top."""
+    seen: set[str] = set()  # style sheets and pictures
+    number = 0
+    has_run = any(cell.get("outputs") for cell in cells)
+    for cell in cells:
+        for key in WRITTEN:
+            cell["metadata"].pop(key, None)
+        if cell["cell_type"] != "code":
+            continue
+        count = None
+        if has_run and "".join(cell["source"]).strip():
+            number += 1
+            count = number
+        outputs = [_output(output, count, seen) for output in _joined(cell["outputs"])]
+        cell["execution_count"] = count
+        cell["outputs"] = [output for output in outputs if output]
+
+
+def _joined(outputs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The outputs without warnings; what was printed in several pieces is one."""
+    joined: list[dict[str, Any]] = []
+    for output in outputs:
+        if output["output_type"] != "stream":
+            joined.append(output)
+            continue
+        if output["name"] == "stderr":
+            continue
+        text = "".join(output["text"])
+        if joined and joined[-1]["output_type"] == "stream":
+            text = "".join(joined.pop()["text"]) + text
+        joined.append({"name": "stdout", "output_type": "stream", "text": text})
+    return joined
+
+
+def _output(
+    output: dict[str, Any], count: int | None, seen: set[str]
+) -> dict[str, Any] | None:
+    """One output with what a reader is shown of it; None where that is nothing.
+
+    count: of its cell.
+    seen: the style sheets and pictures that stand above it; new ones are added.
+    """
+    kind = output["output_type"]
+    if kind == "stream":
+        return output | {"text": _lines("".join(output["text"]))}
+    if kind == "error":
+        return output
+    data = {}
+    for form in FORMS:
+        if form not in output["data"]:
+            continue
+        content = "".join(output["data"][form])
+        if form == "image/png":
+            data[form] = "".join(content.split())
+        else:
+            data[form] = _lines(_without_repeats(content, seen))
+    if not data:
+        return None
+    picture = data.get("image/png")
+    if picture in seen:
+        data = {"text/plain": [ABOVE]}
+    elif picture:
+        seen.add(picture)
+    metadata = {}
+    for form in data:
+        if form in output["metadata"]:
+            metadata[form] = output["metadata"][form]
+    kept: dict[str, Any] = {"data": data, "metadata": metadata, "output_type": kind}
+    if kind == "execute_result":
+        kept["execution_count"] = count
+    return kept
+
+
+def _without_repeats(content: str, seen: set[str]) -> str:
+    """HTML without the style sheets that a cell above it has."""
+
+    def once(match: re.Match[str]) -> str:
+        sheet = match[0]
+        if sheet in seen:
+            return ""
+        seen.add(sheet)
+        return sheet
+
+    return _STYLE.sub(once, content)
+
+
+def _lines(text: str) -> list[str]:
+    """A text as notebooks hold it, a line a member."""
+    return text.splitlines(keepends=True)
+
+
+def with_outputs(source: str, executed: str) -> str:
+    """The source of a notebook with the outputs of its executed copy, cleaned.
+
+    source, executed: the files. Papermill's cell of parameters is passed over.
+    Raises: ValueError where the copy is of another source.
+    """
+    notebook = json.loads(source)
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    ran = []
+    for cell in json.loads(executed)["cells"]:
+        is_injected = INJECTED in cell["metadata"].get("tags", ())
+        if cell["cell_type"] == "code" and not is_injected:
+            ran.append(cell)
+    if [cell["source"] for cell in cells] != [cell["source"] for cell in ran]:
+        raise ValueError("the executed copy is of another source")
+    for cell, executed_cell in zip(cells, ran, strict=True):
+        cell["outputs"] = executed_cell["outputs"]
+    return cleaned(json.dumps(notebook))
+
+
+def outputs(text: str) -> list[list[dict[str, Any]]]:
+    """The outputs of each code cell; nothing where no cell has any, or the text is no
+    notebook.
+    """
+    try:
+        cells = json.loads(text)["cells"]
+        found = [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError):
+        return []
+    return found if any(found) else []
+
+
+def first_answer(text: str) -> str | None:
+    """What `Output.answer` shows at the top of a notebook, as text; None where it has
+    no outputs. A notebook that does not begin with an answer shows "".
+
+    text: the file.
+    """
+    found = outputs(text)
+    if not found:
+        return None
+    sources = [
+        "".join(cell["source"])
+        for cell in json.loads(text)["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    for source, shown in zip(sources, found, strict=True):
+        if ".answer()" in source:
+            [table] = [one for one in shown if "text/html" in one.get("data", {})]
+            return "".join(table["data"]["text/plain"])
+    return ""
+
+
+def source_text(text: str) -> str:
+    """The prose and the code of a notebook, as a text whose changes are readable.
+
+    text: the file. One that is no notebook comes back as it is.
+    """
+    try:
+        cells = json.loads(text)["cells"]
+        parts = []
+        for cell in cells:
+            source = "".join(cell["source"])
+            parts.append(f"# %% {cell['cell_type']}\n{source}\n")
+    except (ValueError, KeyError, TypeError):
+        return text
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    # The same bytes on every system: UTF-8, and line ends as they are.
+    for stream in (sys.stdin, sys.stdout):
+        stream.reconfigure(  # type: ignore[union-attr]
+            encoding="utf-8", newline=""
+        )
+    if sys.argv[1:2] == ["--text"]:
+        sys.stdout.write(source_text(Path(sys.argv[2]).read_text(encoding="utf-8")))
+    else:
+        sys.stdout.write(cleaned(sys.stdin.read()))
