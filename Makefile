@@ -168,11 +168,10 @@ levels: $(READY)  ## level, coverage and power of tests and intervals in simulat
 mutants: $(READY)  ## small faults planted in meta, papers and parsers: which ones no test sees [ARGS="meta --sample 40"]
 	$(PY) tools/mutants.py $(ARGS)
 
-lint: $(READY)  ## ruff and mypy on the code, nbstripout on the notebooks
+lint: $(READY)  ## ruff and mypy on the code and the notebooks
 	@$(BIN)/ruff check $(CODE) tests tools data notebooks
 	@$(BIN)/ruff format --check $(CODE) tests tools data notebooks
 	@$(BIN)/mypy nlgeval_lib judgecard reproduction
-	@find notebooks -name '*.ipynb' -not -path '*/.ipynb_checkpoints/*' -print0 | xargs -0 -r $(BIN)/nbstripout --verify --keep-id --extra-keys "metadata.papermill cell.metadata.papermill cell.metadata.execution"
 
 lock: $(READY)  ## compile the locks from pyproject.toml again
 	@tools/lock.sh

@@ -198,8 +198,9 @@ def first_answer(text: str) -> str | None:
     ]
     for source, shown in zip(sources, found, strict=True):
         if ".answer()" in source:
-            [table] = [one for one in shown if "text/html" in one.get("data", {})]
-            return "".join(table["data"]["text/plain"])
+            for output in shown:
+                if "text/html" in output.get("data", {}):
+                    return "".join(output["data"]["text/plain"])
     return ""
 
 

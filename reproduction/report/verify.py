@@ -419,25 +419,27 @@ def page_faults(share: int = 0, shares: int = 1) -> Iterator[Finding]:
     """
     for entry in catalogue.load().outputs[share::shares]:
         try:
-            contents = answers.pages([entry])
+            record = saving.read_json(f"{answers.base(entry)}.json")
+            if not record:
+                continue
+            answer = answers.Answer(entry, record)
+            page = {f"{answer.base}.md": answers.markdown(answer).encode()}
         except ValueError as error:  # a page alone: the others are looked at
             yield Finding(f"{answers.base(entry)}.md", f"cannot be made: {error}")
             continue
-        yield from _other_contents(contents)
-        yield from _notebook_faults(entry)
+        yield from _other_contents(page)
+        yield from _notebook_faults(answer)
 
 
-def _notebook_faults(entry: Entry) -> Iterator[Finding]:
-    """Where the answer at the top of a notebook is not the one of its result."""
-    name = seal.shown_in(entry)
-    record = saving.read_json(f"{answers.base(entry)}.json")
-    if not name or record is None:
+def _notebook_faults(answer: answers.Answer) -> Iterator[Finding]:
+    """Where a notebook does not begin with the answer of its result."""
+    name = seal.shown_in(answer.entry)
+    if not name:
         return
-    document = entry.path.read_text(encoding="utf-8")
-    shown = committed.first_answer(document)
-    follows = answers.first_screen_of(answers.Answer(entry, record)).text
+    shown = committed.first_answer(answer.entry.path.read_text(encoding="utf-8"))
+    follows = answers.first_screen_of(answer).text
     if shown is None:
-        yield Finding(name, "shows no answer")
+        yield Finding(name, "shows nothing")
     elif shown and shown != follows:
         yield _other_text(name, shown, follows)
 

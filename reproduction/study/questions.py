@@ -49,7 +49,7 @@ def judge_scores(
     """
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r}; allowed: {', '.join(ENGINES)}")
-    question = _with_settings(catalogue.load().question(output, name), settings)
+    question = with_settings(catalogue.load().question(output, name), settings)
     if engine == "saved":
         from reproduction.study import saved_judges
 
@@ -73,7 +73,7 @@ def judge_scores(
     )
 
 
-def _with_settings(question: Question, settings: Sequence[str]) -> Question:
+def with_settings(question: Question, settings: Sequence[str]) -> Question:
     """The question, its judge's settings followed by these."""
     judge = question.judge
     both = (*judge.settings, *settings)

@@ -14,8 +14,9 @@ import pandas as pd
 import papermill
 import pytest
 
+from nlgeval_lib import tables
 from reproduction import papers
-from reproduction.report import notebook, saving
+from reproduction.report import answers, committed, notebook, saving, seal
 from reproduction.report.committed import cleaned
 from reproduction.runner import kernels
 from reproduction.study import catalogue
@@ -32,14 +33,6 @@ OUTPUTS = [
 ]
 COMPUTED = ("public", "recorded", "run")
 SHOWN = re.compile(r"\bdisplay\(|\bout\.(answer|audit|frame|table)\(|\bshow\(")
-# keep in step with the recipe of `make lint`
-STRIP = [
-    "nbstripout",
-    "--verify",
-    "--keep-id",
-    "--extra-keys",
-    "metadata.papermill cell.metadata.papermill cell.metadata.execution",
-]
 
 
 def cells_of(path: Path, kind: str) -> list[dict]:
@@ -50,13 +43,42 @@ def cells_of(path: Path, kind: str) -> list[dict]:
     ]
 
 
-def test_sources_are_clean() -> None:
-    """No outputs, no execution counts, no traces of a run in what is committed."""
-    program = str(Path(__import__("sys").executable).parent / STRIP[0])
-    done = subprocess.run(
-        [program, *STRIP[1:], *map(str, SOURCES)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+# The template shows nothing: its copy does, once it has run.
+SHOWN_NOTEBOOKS = [path for path in SOURCES if not path.name.startswith("template_")]
+
+
+@pytest.mark.parametrize(
+    "path", SHOWN_NOTEBOOKS, ids=lambda path: str(path.relative_to(ROOT / "notebooks"))
+)
+def test_a_notebook_shows_what_it_gives(path: Path) -> None:
+    cells = cells_of(path, "code")
+    shown = [output for cell in cells for output in cell["outputs"]]
+    assert shown, "no outputs: nlgeval run makes them"
+    kinds = {output["output_type"] for output in shown}
+    assert kinds <= {"stream", "display_data", "execute_result"}
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"/(home|Users|tmp|root|work)/", text)
+    assert "<script" not in json.dumps(shown)
+    assert len(text.encode()) <= 400_000
+
+
+def test_notebooks_are_small() -> None:
+    sizes = [path.stat().st_size for path in SHOWN_NOTEBOOKS]
+    assert sum(sizes) / len(sizes) <= 80_000
+
+
+@pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)
+def test_a_notebook_begins_with_the_answer_of_its_page(entry: catalogue.Entry) -> None:
+    if not seal.shown_in(entry):
+        pytest.skip("another output of the same notebook is shown")
+    shown = committed.first_answer(entry.path.read_text(encoding="utf-8"))
+    record = saving.read_json(f"{answers.base(entry)}.json")
+    follows = answers.first_screen_of(answers.Answer(entry, record))
+    # Two notebooks begin otherwise: the first one teaches, the scoreboard has no page.
+    assert shown in (follows.text, "")
+    page = (ROOT / f"{answers.base(entry)}.md").read_text(encoding="utf-8")
+    for _, text in answers.Answer(entry, record).lines:
+        assert tables.for_markdown(text) in page
 
 
 def test_cells_are_formatted(tmp_path: Path) -> None:
@@ -376,11 +398,9 @@ def test_a_run_that_is_saved_is_no_change_and_an_edit_is_one(checkout):
     assert git("show", "HEAD:one.ipynb") == path.read_text(encoding="utf-8")
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    for count, cell in enumerate(code, 1):  # as JupyterLab saves it
-        cell |= {
-            "execution_count": count,
-            "outputs": [{"output_type": "stream", "name": "stdout", "text": ["é\n"]}],
-        }
+    warning = {"output_type": "stream", "name": "stderr", "text": ["é\n"]}
+    for count, cell in enumerate(code, 7):  # as JupyterLab saves it
+        cell |= {"execution_count": count, "outputs": [warning, *cell["outputs"]]}
         cell["metadata"] |= {
             "execution": {"iopub.status.idle": "2024"},
             "scrolled": True,
