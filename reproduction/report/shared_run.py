@@ -22,6 +22,7 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -291,6 +292,17 @@ def take_in(path: Path, store: Store) -> int:
             failures.append(Failure("", 0, key, str(reason)))
         judges.note_refused(store.folder, judged["model"], judged["revision"], failures)
     return added
+
+
+def ends(path: Path) -> Counter[str]:
+    """How the completions of a shared file ended: how many for each finish reason, of
+    which "length" means cut off where the room for an answer ended.
+    """
+    reasons = Counter[str]()
+    with zipfile.ZipFile(path) as bundle, bundle.open(COMPLETIONS) as lines:
+        for line in lines:
+            reasons[json.loads(line)["finish_reason"]] += 1
+    return reasons
 
 
 def shared_files() -> list[str]:
