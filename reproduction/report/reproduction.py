@@ -242,7 +242,8 @@ def _all_numbers(cells: pd.DataFrame) -> str:
         f"{counts['orientation']:,} stands a number {WORDS['orientation']}, without a "
         f"verdict; {counts['construction']:,} are {WORDS['construction']}; for "
         f"{missing:,} there is {WORDS['missing']}. [The scoreboard](scoreboard.md) has "
-        "them by table."
+        "them by table, and [a file for exchange](exchange.csv) those that were "
+        "recomputed, two rows a number."
     )
 
 

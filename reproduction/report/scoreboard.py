@@ -43,6 +43,7 @@ from reproduction.report import (
     charts,
     claims_page,
     comparisons,
+    exchange,
     judges_page,
     reproduction,
     saving,
@@ -503,6 +504,7 @@ def own_texts(
             cells(mode), claims("claims"), TITLES, findings()
         )
         contents["results/REPORT.md"] = report.encode()
+        contents[exchange.NAME] = exchange.text(cells(mode)).encode()
         contents |= judges_page.texts()
     return contents
 
