@@ -544,8 +544,7 @@ def readme(counted: pd.DataFrame) -> str:
     fitted = textwrap.fill(reproduction.after_fitting(), 119)
     blocks = {
         "findings": textwrap.fill(findings(), 119),
-        "counts": "\n\n".join(filter(None, [line, _md_table(totals(counted)), fitted])),
-        "claims": _md_table(claims_page.by_paper(claims())),
+        "counts": "\n\n".join(filter(None, [line, fitted])),
     }
     # A block that the README lacks, or for which nothing is saved, is passed over.
     for mark, content in blocks.items():

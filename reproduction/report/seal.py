@@ -34,7 +34,7 @@ from reproduction.used_code import HOUSES
 
 MANIFEST = "results/MANIFEST.csv"
 COLUMNS = ("file", "sha256", "made_from")
-BLOCKS = ("findings", "counts", "claims")  # what is generated of the README
+BLOCKS = ("findings", "counts")  # what is generated of the README
 NUMBERS = "numbers"  # after the name of a text of which only the numbers are sealed
 OUTPUTS = "outputs"  # after the name of a notebook: what its run wrote into it
 ALL = "all"  # for `adopt`: whatever people changed
