@@ -463,7 +463,10 @@ def first_screen_of(answer: Answer) -> tables.Table:
         f"data/paper_tables/{answer.entry.paper}/{table}.csv"
         for table in answer.entry.covers
     ]
-    lines = [f"{question}: {text}" for question, text in answer.lines]
+    lines = []
+    for question, text in answer.lines:
+        mark = "" if question.endswith("?") else ":"
+        lines.append(f"{question}{mark} {text}")
     lines.append(f"Page, numbers, provenance: {', '.join(names)}.")
     if printed:
         lines.append(f"As printed: {', '.join(printed)}.")
