@@ -14,7 +14,7 @@ from nlgeval_lib import statistics
 _FEWEST_FOR_THIRDS = 30
 
 
-def of(aspect: Aspect) -> Numbers:
+def measure_closeness(aspect: Aspect) -> Numbers:
     """How near are the scores to the ratings? Leniency, the mean distance, that of the
     best constant, calibration, confusion.
 

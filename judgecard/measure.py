@@ -70,7 +70,7 @@ def _numbers(aspect: Aspect) -> Numbers:
     numbers["length"] = _length(aspect)
     numbers["raters"] = reliability.raters(aspect)
     numbers["beside"] = tried(_beside, aspect)
-    numbers["closeness"] = tried(closeness.of, aspect)
+    numbers["closeness"] = tried(closeness.measure_closeness, aspect)
     numbers["strata"] = closeness.strata(aspect)
     numbers["variance"] = tried(reliability.variance, aspect)
     numbers["worth"] = tried(reliability.worth, aspect)

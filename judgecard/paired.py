@@ -136,7 +136,7 @@ def is_pairs(data: Any) -> bool:
     return {"preference", "output_1", "output_2"}.issubset(data.columns)
 
 
-def of(data: str | pd.DataFrame) -> Paired:
+def load_paired(data: str | pd.DataFrame) -> Paired:
     """A set of pairs that is not judged yet.
 
     data: the name of a data set; or a frame of pairs, which are numbered where it has

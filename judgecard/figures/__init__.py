@@ -37,3 +37,7 @@ __getattr__ = loaded_on_use(
         "style": ("COLUMN", "WIDE", "color", "cut", "new", "render", "show", "use"),
     },
 )
+
+
+def __dir__() -> list[str]:
+    return __all__

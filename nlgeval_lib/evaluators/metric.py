@@ -88,8 +88,7 @@ class Metric(abc.ABC):
         self.recalled = dict(settings)
 
     def __repr__(self) -> str:
-        """The class and the signature, which names the weights."""
-        return f"{type(self).__name__}({self.signature()})"
+        return self.signature()
 
     def weights_are_here(self) -> bool:
         """Whether a metric that travels can compute its values here."""

@@ -137,6 +137,14 @@ def alike(**values: Any) -> list[Floats]:
     return list(arrays.values())
 
 
+def ratings_by_rater(ratings: Any) -> Floats:
+    """The ratings of several raters, `[rater, item]` or `[rater, system, input]`.
+
+    Raises: ValueError as `floats`.
+    """
+    return floats(ratings, "ratings", "rater, item", "rater, system, input")
+
+
 def same_labels(**values: Any) -> None:
     """Refuse pandas objects that would pair the wrong items.
 

@@ -160,7 +160,8 @@ def compare(
     `DEFAULT_TEST` without one.
     n_perm, seed: random exchanges of a permutation test.
     alternative: two-sided, greater (the first follows better) or less.
-    ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
+    ci, n_boot, confidence: interval of the difference, as
+    `intervals.compute_interval` says.
     system_groups, input_groups: as `correlate`; exchanged as a whole, too.
     Raises: ValueError as `correlate`, and for unknown words.
     Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, -SYSTEMS, -BOTH); p as in Phipson
@@ -272,7 +273,7 @@ class _Judges:
         self.coef = coef
         self.level = level
         self.nan = nan
-        self.groups = groups.of(self.ratings.shape, *families)
+        self.groups = groups.encode_groups(self.ratings.shape, *families)
         self.names = groups.names(self.ratings.shape, y, *families)
         self.test = arrays.choice(test, TESTS, "units")
         self.note = ""
@@ -299,9 +300,9 @@ class _Judges:
     ) -> Comparison:
         """A tested comparison with the interval of its difference, and all reasons.
 
-        ci, n_boot, seed, confidence: as `intervals.of`.
+        ci, n_boot, seed, confidence: as `intervals.compute_interval`.
         """
-        ends = intervals.of(
+        ends = intervals.compute_interval(
             self.pair,
             result.difference,
             ci,

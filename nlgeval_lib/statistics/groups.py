@@ -18,7 +18,7 @@ Names = dict[str, tuple[str, ...]]
 SINGLE = {"systems": "system", "inputs": "input", "rows": "row"}
 
 
-def of(
+def encode_groups(
     shape: tuple[int, ...], system_groups: Any = None, input_groups: Any = None
 ) -> Groups:
     """The groups of systems and of inputs: by the kind of unit, the number of each
@@ -32,7 +32,7 @@ def of(
     system_groups of flat data.
 
     Example:
-        >>> of((3, 2), ["gpt", "llama", "gpt"])
+        >>> encode_groups((3, 2), ["gpt", "llama", "gpt"])
         {'systems': array([0, 1, 0])}
     """
     labels_by_unit = {"systems": system_groups, "inputs": input_groups}

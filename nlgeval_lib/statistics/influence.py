@@ -64,7 +64,7 @@ class Influence:
         return ""
 
 
-def of(
+def find_influence(
     statistic: Statistic,
     value: float,
     names: Names,

@@ -45,7 +45,7 @@ STANDS_STILL = (
 FISHER = ("pearson", "spearman", "kendall-b")
 
 
-def of(
+def compute_interval(
     statistic: Statistic,
     value: float,
     ci: str | bool | None,

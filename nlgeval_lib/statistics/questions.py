@@ -85,7 +85,7 @@ class Basis:
         p: of a test that was made by other means; None to test by this jackknife.
         """
         ci, holds_for = self._asked_of(units)
-        ends = intervals.of(
+        ends = intervals.compute_interval(
             self.statistic,
             self.value,
             ci,
@@ -156,7 +156,9 @@ class Basis:
         if not self.difference and ends.name.endswith(("-inputs", "-rows")):
             # It says nothing of other systems.
             ends = Interval()
-        return influence.of(self.statistic, self.value, self.names, ends, reach)
+        return influence.find_influence(
+            self.statistic, self.value, self.names, ends, reach
+        )
 
 
 class Questioned(Measured):
