@@ -225,7 +225,7 @@ class Asking:
             frame=pd.concat([frame, scores], axis=1),
             scale=self.scale,
             facts=facts,
-            beside=judged.known_judges(data_set),
+            other_judges=judged.known_judges(data_set),
         )
 
     def _scored_pairs(self, data_set: Paired, quiet: bool) -> Paired:

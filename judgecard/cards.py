@@ -345,7 +345,7 @@ def of_scores(
     """
     scored = judged.scored(judged.rated(data), scores, column)
     known_judges = judged.known_judges(scored)
-    scored = replace(scored, scale=scale, beside=known_judges)
+    scored = replace(scored, scale=scale, other_judges=known_judges)
     title = title or f"Judge card: {column} on {scored.name}"
     facts = {"model": "scores made elsewhere", "column": column}
     return of_sets(title, facts, [scored])

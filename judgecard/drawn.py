@@ -46,11 +46,11 @@ def _beside(numbers: Numbers) -> Any:
     """
     rows = []
     for aspect, measured in numbers["aspects"].items():
-        beside = measured["beside"]
-        if not isinstance(beside, list):
+        other_judges = measured["beside"]
+        if not isinstance(other_judges, list):
             # a reason stands in its place
             continue
-        for row in beside:
+        for row in other_judges:
             rows.append(_bar(row["name"], aspect, row["kendall"]))
     if not rows:
         return None

@@ -287,14 +287,14 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
     choice(policy, POLICIES, "nan")
     no_score = np.isnan(x)
     no_rating = np.isnan(y)
-    lacking = int((no_score | no_rating).sum())
-    if policy == "error" and lacking:
+    n_missing = int((no_score | no_rating).sum())
+    if policy == "error" and n_missing:
         raise ValueError(
             f"nan='error': {int(no_score.sum())} scores and {int(no_rating.sum())} "
             f"ratings of {x.size} are missing; "
             f"find out why, or name a policy: {', '.join(POLICIES)}"
         )
-    if not lacking:
+    if not n_missing:
         return x, y, 0
     needs_fill = no_score & ~no_rating
     if policy in FILLS and needs_fill.any():
@@ -308,7 +308,7 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
     absent = np.isnan(x) | no_rating
     scores = np.where(absent, np.nan, x)
     ratings = np.where(absent, np.nan, y)
-    return scores, ratings, lacking
+    return scores, ratings, n_missing
 
 
 def common(*sides: Floats) -> tuple[Floats, ...]:

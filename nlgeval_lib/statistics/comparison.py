@@ -241,7 +241,7 @@ class _Judges:
 
     first, second, ratings: NaN in all three where an item takes no part.
     present: which items take part.
-    lacking: how many items any side lacked at first.
+    n_missing: how many items any side lacked at first.
     groups, names: of systems and inputs, as the module `groups` has them.
     method, unit: of the test, such as "jack" and "both"; method "" is that of "perm-".
     note: what the choice of the test has to say.
@@ -264,7 +264,7 @@ class _Judges:
         test: one of `TESTS`. families: labels of systems and of inputs, or None.
         """
         sides = arrays.alike(first=first, second=second, y=y)
-        self.lacking = int(np.isnan(sides).any(axis=0).sum())
+        self.n_missing = int(np.isnan(sides).any(axis=0).sum())
         x_first = arrays.fill(sides[0], sides[2], nan)[0]
         x_second = arrays.fill(sides[1], sides[2], nan)[0]
         common = arrays.common(x_first, x_second, sides[2])
@@ -350,7 +350,7 @@ class _Judges:
             alternative=alternative,
             scaling="",
             n=int(self.present.sum()),
-            n_missing=self.lacking,
+            n_missing=self.n_missing,
             total=self.ratings.size,
             nan=self.nan,
             seed=None,
@@ -479,10 +479,12 @@ def p_value(
     extreme = undefined | (null >= observed - 1e-12)
     count = int(extreme.sum())
     number = len(null)
-    lacking = int(undefined.sum())
+    n_undefined = int(undefined.sum())
     reason = ""
-    if lacking:
-        reason = f"undefined in {lacking} of {number} permutations, counted as extreme"
+    if n_undefined:
+        reason = (
+            f"undefined in {n_undefined} of {number} permutations, counted as extreme"
+        )
     if not every:
         return (count + 1) / (number + 1), reason
     # A pattern and its mirror are as extreme in a two-sided test: 2 of 40 are .05.

@@ -100,7 +100,7 @@ def correlate(
     """
     coef = levels.named(coef, level)
     a, b = arrays.alike(x=x, y=y)
-    a, b, lacking = arrays.fill(a, b, nan)
+    a, b, n_missing = arrays.fill(a, b, nan)
     levels.check(a, level)
     families = groups.encode_groups(a.shape, system_groups, input_groups)
     plan = levels.plan(a, b, coef, level, nan, families)
@@ -109,7 +109,7 @@ def correlate(
     ends = intervals.compute_interval(
         plan, basis.value, ci, level, coef, n_boot, seed, confidence
     )
-    return _correlation(plan, basis, ends, a, b, n_missing=lacking, nan=nan)
+    return _correlation(plan, basis, ends, a, b, n_missing=n_missing, nan=nan)
 
 
 def uncorrelated(
@@ -310,7 +310,7 @@ def _of_stratum(
     """
     absent = np.isnan(x) | np.isnan(y)
     size = int(inside.sum())
-    lacking = int((inside & absent).sum())
+    n_missing = int((inside & absent).sum())
     # Only inputs with an item of this kind: the others would count as skipped.
     columns = inside
     if x.ndim == 2:
@@ -324,7 +324,7 @@ def _of_stratum(
         level = settings["level"]
         correlation = uncorrelated(scores, ratings, coef, level, str(error))
     # Items of other strata are no missing ones of this.
-    return replace(correlation, n_missing=lacking, total=size)
+    return replace(correlation, n_missing=n_missing, total=size)
 
 
 def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
@@ -342,10 +342,10 @@ def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
         )
     listed = labels.ravel().tolist()
     # NaN differs from itself.
-    lacking = sum(label is None or label != label for label in listed)
-    if lacking:
+    missing = sum(label is None or label != label for label in listed)
+    if missing:
         raise ValueError(
-            f"strata: {lacking} of {labels.size} labels are missing; "
+            f"strata: {missing} of {labels.size} labels are missing; "
             "name them, or leave those items out"
         )
     return labels

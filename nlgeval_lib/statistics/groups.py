@@ -63,10 +63,10 @@ def _codes(labels: Any, size: int, name: str) -> Any:
     if len(listed) != size:
         raise ValueError(f"{name}: got {len(listed)} labels for {size}; pass one each")
     # NaN differs from itself.
-    lacking = sum(label is None or label != label for label in listed)
-    if lacking:
+    missing = sum(label is None or label != label for label in listed)
+    if missing:
         raise ValueError(
-            f"{name}: {lacking} of {size} labels are missing; "
+            f"{name}: {missing} of {size} labels are missing; "
             "give what belongs to no group its own name"
         )
     distinct = dict.fromkeys(listed)

@@ -112,13 +112,13 @@ def _estimate(
 
 def _from_f_distribution(low: float, high: float, confidence: float) -> Interval:
     """The interval from the F distribution, or the reason that there is none."""
-    how = ""
+    settings = ""
     if confidence != 0.95:
-        how = f"|conf:{arrays.exactly(confidence)}"
+        settings = f"|conf:{arrays.exactly(confidence)}"
     if np.isfinite(low) and np.isfinite(high):
-        return Interval(low, high, "f", how)
+        return Interval(low, high, "f", settings)
     reason = "no interval: the variance between items or the error is estimated as 0"
-    return Interval(name="f", how=how, reason=reason)
+    return Interval(name="f", settings=settings, reason=reason)
 
 
 class _OfComplete:

@@ -136,7 +136,7 @@ def test_the_judges_beside_it_are_ranked_by_meta(demo: card.Card) -> None:
     own = next(row for row in listed if row["name"] == "this judge")
     other = next(row for row in listed if row["name"] == "gemini_flash")
     places = rows.index.to_numpy()
-    scores = demo.judged[0].beside["gemini_flash"][places]
+    scores = demo.judged[0].other_judges["gemini_flash"][places]
     beside = wide(rows.assign(other=scores), "other")
     value = statistics.correlate(beside, human, "kendall-b", "dataset").value
     assert other["kendall"]["value"] == pytest.approx(value)

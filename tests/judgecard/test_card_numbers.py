@@ -201,7 +201,7 @@ def test_possible_ranks_by_holm_of_statsmodels(topical):
     listed = topical.numbers["sets"]["topical_chat"]["aspects"]["groundedness"]
     places = rows.index.to_numpy()
     scores = {"this judge": rows["value"].to_numpy()}
-    for name, values in part_of_set.beside.items():
+    for name, values in part_of_set.other_judges.items():
         scores[name] = values[places]
     scores["output length"] = statistics.baselines.length(rows["output"].tolist())
     human = rows["human"].to_numpy()
