@@ -372,7 +372,7 @@ def _beside_plain(
         for place in range(count):
             request = engines.Request(prompt=f"{number} {place}")
             (key,) = request.keys(engine, sampling)
-            asks.append(engines.Ask.of(request, 0, key, sampling))
+            asks.append(engines.Ask.from_draw(request, 0, key, sampling))
         bodies = [engine.body(ask, sampling) for ask in asks]
         began = time.process_time()
         asyncio.run(_plain(address, bodies, concurrency))

@@ -2,7 +2,7 @@
 
 import judgecard as card
 card.demo()                                          # a recorded judge, no key
-card.of(judge, data=["summeval"], engine=engine)     # shown below the cell
+card.make_card(judge, data=["summeval"], engine=engine)     # shown below the cell
 
 How a card comes about, and in which module:
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from nlgeval_lib.on_use import loaded_on_use
 
 if TYPE_CHECKING:
-    from judgecard.asked import of
+    from judgecard.asked import make_card
     from judgecard.cards import SCHEMA, Card, demo, of_recorded, of_scores, read
     from judgecard.compare import compared
 
@@ -33,7 +33,7 @@ __all__ = [
     "Card",
     "compared",
     "demo",
-    "of",
+    "make_card",
     "of_recorded",
     "of_scores",
     "read",
@@ -43,8 +43,12 @@ __all__ = [
 __getattr__ = loaded_on_use(
     __name__,
     {
-        "asked": ("of",),
+        "asked": ("make_card",),
         "cards": ("SCHEMA", "Card", "demo", "of_recorded", "of_scores", "read"),
         "compare": ("compared",),
     },
 )
+
+
+def __dir__() -> list[str]:
+    return __all__

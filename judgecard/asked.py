@@ -225,7 +225,7 @@ class Asking:
             frame=pd.concat([frame, scores], axis=1),
             scale=self.scale,
             facts=facts,
-            beside=judged.known_judges(data_set),
+            other_judges=judged.known_judges(data_set),
         )
 
     def _scored_pairs(self, data_set: Paired, quiet: bool) -> Paired:
@@ -321,19 +321,19 @@ def _repeating(judge: Judge, repeat: int) -> Judge:
 def load(data: Any) -> Judged | Paired:
     """A set by its name or as a frame, graded or of pairs.
 
-    data: a name of `nlgeval data`; a frame as `judged.rated` or `paired.of` takes it; a
-        `Judged` or `Paired`, which is given back.
+    data: a name of `nlgeval data`; a frame as `judged.rated` or `paired.load_paired`
+        takes it; a `Judged` or `Paired`, which is given back.
 
     Raises: InputError for rows without ratings; UnknownName; DataUnavailable.
     """
     if isinstance(data, Judged | Paired):
         return data
     if paired.is_pairs(data):
-        return paired.of(data)
+        return paired.load_paired(data)
     return judged.rated(data)
 
 
-def of(
+def make_card(
     judge: Any,
     data: Iterable[Any],
     engine: Any = None,
@@ -342,7 +342,11 @@ def of(
     scale: tuple[float, float] | None = None,
     title: str = "",
     quiet: bool = True,
-    **design: Any,
+    items: int | None = None,
+    seed: int = 0,
+    repeat: int = 1,
+    probes: bool = False,
+    price: tuple[float, float] | None = None,
 ) -> Card:
     """The card of a judge: it is asked about each set through engine and store.
 
@@ -353,7 +357,7 @@ def of(
     scale: lowest and highest score; None: that which the evaluator names.
     title: of the card; "": made of the names of judge and model.
     quiet: no progress is shown.
-    design: `items`, `seed`, `repeat`, `probes`, `price`, as `Design` has them.
+    items, seed, repeat, probes, price: as `Design` has them.
 
     Raises: InputError where a set lacks what the judge needs; EngineError.
     """
@@ -364,7 +368,7 @@ def of(
         engine,
         store,
         data_sets,
-        Design(**design),
+        Design(items, seed, repeat, probes, price),
         scale=scale,
         title=title,
     )

@@ -24,7 +24,7 @@ class Aspect:
     rows: the rows of the set's frame.
     values, human: score and rating of each row; NaN where there is none.
     present: whether a row has both.
-    beside: name -> the scores of another judge, one a row.
+    other_judges: name -> the scores of another judge, one a row.
     scale: of the scores; None where it is not known.
     rated_on: the scale of the ratings; None where it is not known.
     flat: inputs and systems are not known, or there is one system alone.
@@ -43,9 +43,9 @@ class Aspect:
         rows: those of the aspect, by their places in the set's frame.
         """
         places = rows.index.to_numpy()
-        self.beside = {}
-        for judge, values in judged.beside.items():
-            self.beside[judge] = values[places]
+        self.other_judges = {}
+        for judge, values in judged.other_judges.items():
+            self.other_judges[judge] = values[places]
 
         rows = rows.reset_index(drop=True)
         self.rows = rows

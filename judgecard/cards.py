@@ -102,7 +102,7 @@ class Card:
         """The figures by name, for matplotlib: `beside_SET` and `calibration_SET`,
         where the set has what they show.
         """
-        return drawn.of(self.numbers)
+        return drawn.draw_figures(self.numbers)
 
     def pictures(self) -> dict[str, dict[str, bytes]]:
         """The figures by name, each by form: "svg" and "png" -> the file's content."""
@@ -178,11 +178,13 @@ class Card:
             judge, engine, store = self.resources
             texts = rows.drop(columns=["value", "status", "reason", "details"])
             try:
-                answers = explorer.of(judge, texts, engine=engine, store=store)
+                answers = explorer.explore_judge(
+                    judge, texts, engine=engine, store=store
+                )
                 return replace(answers, title=title).page()
             except (EngineError, ValueError, AttributeError):
                 pass  # the scores alone are shown
-        return explorer.of_scores(title, rows).page()
+        return explorer.explore_scores(title, rows).page()
 
     def _repr_html_(self) -> str:
         """The card in a frame of its own, in which nothing runs."""
@@ -343,7 +345,7 @@ def of_scores(
     """
     scored = judged.scored(judged.rated(data), scores, column)
     known_judges = judged.known_judges(scored)
-    scored = replace(scored, scale=scale, beside=known_judges)
+    scored = replace(scored, scale=scale, other_judges=known_judges)
     title = title or f"Judge card: {column} on {scored.name}"
     facts = {"model": "scores made elsewhere", "column": column}
     return of_sets(title, facts, [scored])

@@ -71,7 +71,7 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
     }
 
 
-def tried(measure: Callable[..., Any], *arguments: Any) -> Any:
+def value_or_reason(measure: Callable[..., Any], *arguments: Any) -> Any:
     """What a measure gives, or the reason why it gives nothing.
 
     measure: its ValueError becomes the reason; every other error is raised.
@@ -83,10 +83,10 @@ def tried(measure: Callable[..., Any], *arguments: Any) -> Any:
         return {"reason": str(error)}
 
 
-def tried_interval(measure: Callable[..., Any], *arguments: Any) -> Numbers:
+def interval_or_reason(measure: Callable[..., Any], *arguments: Any) -> Numbers:
     """The result of a measure of `statistics` as a cell, or the reason why it gives none.
 
-    measure, arguments: as `tried` has them.
+    measure, arguments: as `value_or_reason` has them.
     """
     try:
         return interval(measure(*arguments))

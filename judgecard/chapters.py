@@ -1,8 +1,8 @@
 """The chapters of a card's page: each gives its texts for one set.
 
-`beside`, `failing`, `repeats`, `probes` and `replacing` take the numbers of one set, as
-`card.json` has them under its name, and yield Markdown: tables, and parts that are
-folded. An empty text is a part that the set does not have. `page` puts the chapters
+`other_judges`, `failing`, `repeats`, `probes` and `replacing` take the numbers of one
+set, as `card.json` has them under its name, and yield Markdown: tables, and parts that
+are folded. An empty text is a part that the set does not have. `page` puts the chapters
 under their headings.
 """
 
@@ -36,7 +36,7 @@ _LEVELS = {"dataset": "all outputs", "input": "within an input", "system": "syst
 # -- beside others
 
 
-def beside(numbers: Numbers) -> Iterator[str]:
+def other_judges(numbers: Numbers) -> Iterator[str]:
     """How does the judge follow the ratings, and how do others?
 
     numbers: of one set.

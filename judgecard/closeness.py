@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from judgecard.aspect import Aspect
-from judgecard.cells import Numbers, interval, mean_interval, tried
+from judgecard.cells import Numbers, interval, mean_interval, value_or_reason
 from nlgeval_lib import statistics
 
 _FEWEST_FOR_THIRDS = 30
 
 
-def of(aspect: Aspect) -> Numbers:
+def measure_closeness(aspect: Aspect) -> Numbers:
     """How near are the scores to the ratings? Leniency, the mean distance, that of the
     best constant, calibration, confusion.
 
@@ -86,8 +86,8 @@ def strata(aspect: Aspect) -> Numbers:
     `system`: the leniency, a row a family of systems; no row where it is not known.
     """
     return {
-        "rating": tried(_thirds, aspect, aspect.human),
-        "length": tried(_thirds, aspect, aspect.length),
+        "rating": value_or_reason(_thirds, aspect, aspect.human),
+        "length": value_or_reason(_thirds, aspect, aspect.length),
         "system": _leniency_by_family(aspect),
     }
 
@@ -140,7 +140,7 @@ def _thirds(aspect: Aspect, divider: np.ndarray) -> list[Numbers]:
             {
                 "from": edges[third],
                 "to": edges[third + 1],
-                "kendall": tried(_kendall_within, aspect, inside),
+                "kendall": value_or_reason(_kendall_within, aspect, inside),
             }
         )
     return rows

@@ -13,7 +13,7 @@ Numbers = Mapping[str, Any]
 _NUMERIC = dict.fromkeys(("value", "low", "high"), float)
 
 
-def of(card: Numbers) -> dict[str, Any]:
+def draw_figures(card: Numbers) -> dict[str, Any]:
     """The figures, set by set: the judge among others, and what people say where it
     gives each score.
 
@@ -46,11 +46,11 @@ def _beside(numbers: Numbers) -> Any:
     """
     rows = []
     for aspect, measured in numbers["aspects"].items():
-        beside = measured["beside"]
-        if not isinstance(beside, list):
+        other_judges = measured["beside"]
+        if not isinstance(other_judges, list):
             # a reason stands in its place
             continue
-        for row in beside:
+        for row in other_judges:
             rows.append(_bar(row["name"], aspect, row["kendall"]))
     if not rows:
         return None
@@ -95,7 +95,7 @@ def _bar(judge: str, aspect: str, cell: Numbers) -> dict[str, Any]:
 def _calibration(curves: Numbers, title: str) -> Any:
     """The mean rating of the outputs with each score; on the dotted line both agree.
 
-    curves: aspect -> its points, as `closeness.of` has them.
+    curves: aspect -> its points, as `closeness.measure_closeness` has them.
     """
     figure, axes = figures.new(figures.WIDE, 2.8)
     lowest = float("inf")

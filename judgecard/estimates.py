@@ -244,7 +244,7 @@ def estimate(
     labelled = ~np.isnan(x) & ~np.isnan(y)
     if not labelled.any():
         raise ValueError("human: no output has both a rating and a score")
-    codes = groups.of(x.shape, None, input_groups).get("inputs")
+    codes = groups.encode_groups(x.shape, None, input_groups).get("inputs")
     systems = _of_systems(x, np.where(labelled, y, np.nan), codes)
     counts = {
         "n": int(labelled.sum()),

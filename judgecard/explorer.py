@@ -6,12 +6,12 @@ how far apart judge and human rank an output among those of its aspect, 0 to 1. 
 no part of the page's markup: a compressed block that one script of ours reads and shows
 as text.
 
-How it hangs together: every function `of_...` makes an `Explorer`, which is a frame of
-judgments under a title, from another source: `of` by asking an engine, `of_scores` from
-a table of scores, `recorded` (and `of_recording`) from a recording, `of_miniature` from
-what the miniature judge said. `framed` gives all of them the same columns, and `_turn`
-finds the places that a parser read. `shard` makes the page of several explorers;
-`packed` is the block of data in it.
+How it hangs together: every function `explore_...` makes an `Explorer`, which is a
+frame of judgments under a title, from another source: `explore_judge` by asking an
+engine, `explore_scores` from a table of scores, `recorded` (and `explore_recording`)
+from a recording, `explore_miniature` from what the miniature judge said. `framed`
+gives all of them the same columns, and `_turn` finds the places that a parser read.
+`shard` makes the page of several explorers; `packed` is the block of data in it.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def _packed_row(row: Any, places: dict[str, int]) -> list[Any]:
 # -- a judge that is asked, and scores alone
 
 
-def of(
+def explore_judge(
     judge: Judge, frame: pd.DataFrame, *, engine: Engine, store: Store | None = None
 ) -> Explorer:
     """The judgments of any evaluator that asks a language model.
@@ -247,7 +247,7 @@ def of(
     return Explorer(judge.name, framed(scored, turns))
 
 
-def of_scores(title: str, frame: pd.DataFrame, note: str = "") -> Explorer:
+def explore_scores(title: str, frame: pd.DataFrame, note: str = "") -> Explorer:
     """Scores of rows whose prompts and answers are not here.
 
     title: as the page is called. note: a sentence below it.
@@ -319,7 +319,7 @@ def _stages(judge: Any, samples: Sequence[Any]) -> Any:
 # -- recordings, and what the miniature judge said when it was measured
 
 
-def of_recording(name: str, judge: str = "", **options: Any) -> Explorer:
+def explore_recording(name: str, judge: str = "", **options: Any) -> Explorer:
     """The first judge and prompt form of a recording.
 
     name: of a recording.
@@ -488,7 +488,7 @@ def _recorded_parser(
     return None
 
 
-def of_miniature() -> Iterator[Explorer]:
+def explore_miniature() -> Iterator[Explorer]:
     """What the miniature judge said when it was measured, by form: of error analyses
     what was read, no texts.
 

@@ -43,7 +43,7 @@ class Judged:
         its own; None where it is not known.
     rated_on: aspect -> lowest and highest rating.
     flat: inputs and systems are not known.
-    beside: name -> the scores of another judge in the frame's rows.
+    other_judges: name -> the scores of another judge in the frame's rows.
     sample: how the rows were chosen, in words.
     facts: who answered, and what it took.
     """
@@ -54,7 +54,7 @@ class Judged:
     scale: Scale | Mapping[str, Scale] | None = None
     rated_on: Mapping[str, Scale] = field(default_factory=dict)
     flat: bool = False
-    beside: Mapping[str, np.ndarray] = field(default_factory=dict)
+    other_judges: Mapping[str, np.ndarray] = field(default_factory=dict)
     sample: str = "all rows"
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -335,13 +335,13 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
     recorded_rows = scores.transform("count").to_numpy() > 0
     if not recorded_rows.any():
         raise InputError(f"no score of {recording} has the keys of {dataset}")
-    beside = {}
+    other_judges = {}
     for name, others_values in values.items():
-        beside[name] = others_values[recorded_rows]
+        other_judges[name] = others_values[recorded_rows]
     return replace(
         judged,
         frame=frame[recorded_rows].reset_index(drop=True),
-        beside=beside,
+        other_judges=other_judges,
         facts=facts,
         scale=judged.rated_on,
     )

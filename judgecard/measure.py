@@ -12,7 +12,7 @@ import pandas as pd
 
 from judgecard import closeness, reliability
 from judgecard.aspect import Aspect
-from judgecard.cells import Numbers, interval, tried, without_sign
+from judgecard.cells import Numbers, interval, value_or_reason, without_sign
 from judgecard.judged import KEYS, Judged
 from nlgeval_lib import statistics
 
@@ -65,17 +65,17 @@ def _numbers(aspect: Aspect) -> Numbers:
     for level in aspect.levels:
         numbers[level] = {}
         for name, coef in COEFS.items():
-            numbers[level][name] = tried(_coefficient, aspect, coef, level)
+            numbers[level][name] = value_or_reason(_coefficient, aspect, coef, level)
     numbers["use"] = _use(aspect)
     numbers["length"] = _length(aspect)
     numbers["raters"] = reliability.raters(aspect)
-    numbers["beside"] = tried(_beside, aspect)
-    numbers["closeness"] = tried(closeness.of, aspect)
+    numbers["beside"] = value_or_reason(_beside, aspect)
+    numbers["closeness"] = value_or_reason(closeness.measure_closeness, aspect)
     numbers["strata"] = closeness.strata(aspect)
-    numbers["variance"] = tried(reliability.variance, aspect)
-    numbers["worth"] = tried(reliability.worth, aspect)
+    numbers["variance"] = value_or_reason(reliability.variance, aspect)
+    numbers["worth"] = value_or_reason(reliability.worth, aspect)
     if "details" in aspect.rows:
-        numbers["repeats"] = tried(reliability.repeats, aspect)
+        numbers["repeats"] = value_or_reason(reliability.repeats, aspect)
     return numbers
 
 
@@ -168,16 +168,16 @@ def _length(aspect: Aspect) -> Numbers:
     values = aspect.values
     human = aspect.human
     length = aspect.length
-    with_length = tried(aspect.kendall, values, length)
+    with_length = value_or_reason(aspect.kendall, values, length)
     # a judge that prefers short outputs follows the length with the other sign
     direction = np.sign(with_length.get("value") or 1)
     signed_length = direction * length
     return {
         "kendall": with_length,
         "strength": without_sign(with_length),
-        "versus": tried(aspect.versus, values, length, human),
-        "closer": tried(aspect.versus, signed_length, human, values),
-        "rating": tried(aspect.kendall, length, human),
+        "versus": value_or_reason(aspect.versus, values, length, human),
+        "closer": value_or_reason(aspect.versus, signed_length, human, values),
+        "rating": value_or_reason(aspect.kendall, length, human),
     }
 
 
@@ -268,7 +268,7 @@ def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
     (system, input).
     """
     matrices = {_SELF: aspect.matrix(aspect.values)}
-    for name, values in aspect.beside.items():
+    for name, values in aspect.other_judges.items():
         matrices[name] = aspect.matrix(values)
     if aspect.has_length():
         matrices["output length"] = aspect.matrix(aspect.length)

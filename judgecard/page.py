@@ -79,7 +79,7 @@ def sections(card: Numbers) -> list[tuple[str, str]]:
     texts = {
         "Why this verdict": "\n\n".join(_why(card)),
         IDENTITY: _identity(card),
-        BESIDE: _of_sets(card, chapters.beside),
+        BESIDE: _of_sets(card, chapters.other_judges),
         "Where it fails": _of_sets(card, chapters.failing),
         "Does it say the same twice": _of_sets(card, chapters.repeats),
         "Probes": _of_sets(card, chapters.probes),

@@ -32,7 +32,7 @@ class Paired:
     title: of the set, as it stands in texts.
     frame: pairs as `datasets.pairs` has them, with the columns `given` and `swapped`: 1
         or 2 for an output whatever the order of showing, 0 a tie, NaN none.
-    beside: name -> verdicts of another judge, (order, pair).
+    other_judges: name -> verdicts of another judge, (order, pair).
     facts: who answered, and what it took.
     sample: how the pairs were chosen, in words.
     both_orders: whether the judge saw each pair in both; else it scored the outputs one
@@ -42,7 +42,7 @@ class Paired:
     name: str
     title: str
     frame: pd.DataFrame
-    beside: Mapping[str, np.ndarray] = field(default_factory=dict)
+    other_judges: Mapping[str, np.ndarray] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     sample: str = "all pairs"
     both_orders: bool = True
@@ -136,7 +136,7 @@ def is_pairs(data: Any) -> bool:
     return {"preference", "output_1", "output_2"}.issubset(data.columns)
 
 
-def of(data: str | pd.DataFrame) -> Paired:
+def load_paired(data: str | pd.DataFrame) -> Paired:
     """A set of pairs that is not judged yet.
 
     data: the name of a data set; or a frame of pairs, which are numbered where it has
@@ -274,7 +274,7 @@ def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
         name=dataset,
         title=datasets.spec(dataset).title,
         frame=frame.assign(given=in_given, swapped=in_swapped),
-        beside=verdicts,
+        other_judges=verdicts,
         facts=facts,
     )
 
@@ -331,7 +331,7 @@ def _beside(paired: Paired, numbers: Numbers) -> list[Numbers]:
     if "longer" in numbers:
         rows.append({"name": "the longer output", **numbers["longer"]})
     right = paired.right(paired.verdicts())
-    for name, verdicts in paired.beside.items():
+    for name, verdicts in paired.other_judges.items():
         gap = right - paired.right(verdicts)
         rows.append(
             {

@@ -664,7 +664,7 @@ def _numbers(
         row |= _for_these(result, is_difference)
     row["influence"] = ""
     influence = result.influence
-    if influence is not None and influence.told:
+    if influence is not None and influence.is_notable:
         row["influence"] = str(influence)
     row["reason"] = result.reason
     row["signature"] = result.signature()

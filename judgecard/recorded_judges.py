@@ -94,7 +94,7 @@ def _saved_readings(rule: str, texts: Sequence[HashedText]) -> dict[Any, Any]:
     saved = numbers.saved_scores(rule, items)
     unsaved = [item for item in items if item not in saved]
     if unsaved:
-        raise numbers.lacking(rule, unsaved)
+        raise numbers.text_not_here(rule, unsaved)
     for (text,), (value, outcome) in saved.items():
         status, _, matched = outcome.partition("|")
         reason = ""

@@ -1,7 +1,7 @@
 """Somebody's recorded judges, their texts in a store to be replayed.
 
 recorded_store.fill(store, "prometheus_gpt4")
-judge = Prometheus(sampling=recorded_store.of("prometheus_gpt4").sampling)
+judge = Prometheus(sampling=recorded_store.find_asked("prometheus_gpt4").sampling)
 engine = ReplayEngine(store, "gpt-4-0613")
 scores = judge.score(datasets.load("mt_bench"), engine=engine)
 
@@ -91,7 +91,7 @@ class StoredCounts:
     judges: tuple[str, ...] = ()
 
 
-def of(name: str) -> Asked:
+def find_asked(name: str) -> Asked:
     """How a recording's judge was asked.
 
     Raises: ValueError naming the recordings whose prompts are known.
@@ -115,7 +115,7 @@ def fill(store: Store, name: str, **options: Any) -> StoredCounts:
     options: those of `recordings.load`.
     Raises: ValueError for an unknown name; DataUnavailable; StoreError.
     """
-    sampling = of(name).sampling
+    sampling = find_asked(name).sampling
     counts = StoredCounts()
     engines: dict[str, ReplayEngine] = {}
     text_of: dict[str, str] = {}
@@ -157,7 +157,7 @@ def rows(name: str, **options: Any) -> Iterator[tuple[str, Request, list[str]]]:
     name, options: as `fill` takes them.
     Raises: ValueError for an unknown name; DataUnavailable.
     """
-    chat = of(name).chat
+    chat = find_asked(name).chat
     frame = _with_prompts(name, options).sort_values("draw", kind="stable")
     for key, draws in frame.groupby(_ASKED, sort=False):
         _, *output, judge, form = key

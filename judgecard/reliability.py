@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from judgecard.aspect import Aspect
-from judgecard.cells import Numbers, interval, tried, tried_interval
+from judgecard.cells import Numbers, interval, interval_or_reason, value_or_reason
 from judgecard.estimates import estimate
 from judgecard.judged import rater_kinds
 from nlgeval_lib import statistics
@@ -49,13 +49,13 @@ def raters(aspect: Aspect) -> Numbers:
     for level in aspect.levels:
         settings = ("kendall-b", level, aspect.ci)
         numbers[level] = {
-            "rater": tried_interval(statistics.human_ceiling, stack, *settings),
-            "judge": tried_interval(
+            "rater": interval_or_reason(statistics.human_ceiling, stack, *settings),
+            "judge": interval_or_reason(
                 statistics.against_leave_one_out, judge, stack, *settings
             ),
         }
     if aspect.same_scale():
-        numbers["alt_test"] = tried(_alt_test, aspect, ratings, kind)
+        numbers["alt_test"] = value_or_reason(_alt_test, aspect, ratings, kind)
     else:
         numbers["alt_test"] = {"reason": aspect.why_no_scale()}
     return numbers

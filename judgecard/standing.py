@@ -1,7 +1,7 @@
 """A card's place among the recorded judges: its numbers as rows of the leaderboard.
 
 cards = standing.read_all(["card/"]) rows = standing.rows(cards) table =
-standing.beside(cards)
+standing.among_recorded(cards)
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _interval(cell: Mapping[str, Any]) -> Row:
     }
 
 
-def beside(cards: Mapping[str, Card]) -> pd.DataFrame:
+def among_recorded(cards: Mapping[str, Card]) -> pd.DataFrame:
     """The cards' judges among the recorded ones of the same sets, best first: tau-b
     over all outputs, or the accuracy of pairs.
 
@@ -215,7 +215,7 @@ def beside(cards: Mapping[str, Card]) -> pd.DataFrame:
 
 def _listed(table: pd.DataFrame) -> pd.DataFrame:
     """The rows that have a value, best first in each set and aspect, in the columns
-    that `beside` gives.
+    that `among_recorded` gives.
     """
     table = table.dropna(subset=["value"])
     columns = {"coef": "measure", "ci_low": "low", "ci_high": "high"}

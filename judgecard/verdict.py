@@ -234,10 +234,10 @@ def _above(numbers: Numbers, failing: Mapping[str, str]) -> dict[str, list[str]]
     """
     above = defaultdict(list)
     for aspect, measured in numbers["aspects"].items():
-        beside = measured["beside"]
-        if aspect in failing or not isinstance(beside, list):
+        other_judges = measured["beside"]
+        if aspect in failing or not isinstance(other_judges, list):
             continue
-        for row in beside:
+        for row in other_judges:
             if row["name"] == "this judge":
                 break
             if row.get("p") is not None and row["p"] <= CLEAR:

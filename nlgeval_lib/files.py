@@ -98,8 +98,8 @@ def mirror() -> Path | None:
     if value is not None:
         name = value.strip()
         return Path(name).expanduser() if name else None
-    beside = root().parent / BESIDE
-    return beside if beside.is_dir() else None
+    folder = root().parent / BESIDE
+    return folder if folder.is_dir() else None
 
 
 def notebooks() -> Path:

@@ -250,7 +250,9 @@ def tigerscore_cells(
 def story_part() -> dict[str, Part]:
     """The stories: one rating each, no output without one."""
     return {
-        "Story-Gen": Part.of("Story-Gen", judged_rows.outputs("openmeva"), ["overall"])
+        "Story-Gen": Part.from_aspects(
+            "Story-Gen", judged_rows.outputs("openmeva"), ["overall"]
+        )
     }
 
 
@@ -258,9 +260,12 @@ def tigerscore_aspects() -> Iterator[Alternative]:
     items = judged_rows.outputs("webnlg2020")
     rated = [f"human_{aspect}" for aspect in WEBNLG]
     items = items.assign(human_mean=items[rated].mean(axis=1))
-    one_by_one = Part.of("D2T", items, WEBNLG, digits=2)
+    one_by_one = Part.from_aspects("D2T", items, WEBNLG, digits=2)
     yield "one by one", tigerscore_cells({"D2T": one_by_one})
-    yield "one rating", tigerscore_cells({"D2T": Part.of("D2T", items, ["mean"])})
+    yield (
+        "one rating",
+        tigerscore_cells({"D2T": Part.from_aspects("D2T", items, ["mean"])}),
+    )
 
 
 def semscore_rouge() -> Iterator[Alternative]:

@@ -133,7 +133,7 @@ def _pool(world: OfData) -> tuple[Scores, Scores]:
     """All scores and ratings of a data set, `[system, input]` each, of inputs that lack
     none.
     """
-    numbers = datasets.of_numbers(world.dataset)
+    numbers = datasets.load_numbers(world.dataset)
     of_aspect = numbers[numbers["aspect"] == world.aspect]
     ratings = of_aspect.pivot_table("human", "system_id", "input_id")
     if world.recording:

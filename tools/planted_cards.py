@@ -35,10 +35,10 @@ def rules(
     engine = ScriptedEngine(script)
     if of_pairs:
         judge: Any = Preference(planted.PAIRS)
-        judged = card.of(judge, [data], engine=engine)
+        judged = card.make_card(judge, [data], engine=engine)
     else:
         judge = PromptedJudge(planted.PROMPT)
-        judged = card.of(judge, [data], engine=engine, repeat=2, probes=True)
+        judged = card.make_card(judge, [data], engine=engine, repeat=2, probes=True)
     kinds = {}
     for finding in judged.numbers["verdict"]["findings"]:
         if finding["kind"] != "praises":

@@ -303,7 +303,7 @@ def beside(
     read = standing.read_all(cards)
     if not read:
         raise ValueError(f"no card in {', '.join(cards)}; a card.json is needed")
-    echo([standing.beside(read)])
+    echo([standing.among_recorded(read)])
 
 
 @group.command("gate")

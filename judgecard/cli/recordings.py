@@ -45,7 +45,7 @@ def recordings(
             )
         return
     for name in names:
-        recorded_store.of(name)  # raises for an unknown one
+        recorded_store.find_asked(name)  # raises for an unknown one
     completions = named.store(store)
     for name in names:
         report = recorded_store.fill(completions, name)

@@ -51,3 +51,7 @@ __getattr__ = loaded_on_use(
         "style": tuple(name for name in __all__ if name not in _OF_BARS),
     },
 )
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -101,8 +101,8 @@ def intervals(
     high = high[bounded]
     style: Any = {"color": "#222222", "lw": 1.0, "zorder": 3}
     ax.hlines(y, low, high, **style)
-    beside = np.tile(y, 2)
-    ax.vlines(np.concatenate([low, high]), beside - reach, beside + reach, **style)
+    heights = np.tile(y, 2)
+    ax.vlines(np.concatenate([low, high]), heights - reach, heights + reach, **style)
 
 
 def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:

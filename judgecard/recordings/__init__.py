@@ -23,6 +23,21 @@ import pandas as pd
 from nlgeval_lib.datasets import fetch, numbers, registry
 from nlgeval_lib.datasets import frame as long_frame
 
+__all__ = [
+    "KEYS",
+    "NAMES",
+    "OPTIONAL",
+    "PAIR_KEYS",
+    "Recording",
+    "attach",
+    "describe",
+    "has",
+    "keys",
+    "load",
+    "load_numbers",
+    "prompts",
+    "spec",
+]
 # the columns that name one output of a judge
 KEYS = ("dataset", "input_id", "system_id", "aspect", "judge", "prompt_form", "draw")
 # of a judge of pairs; `order` says how it saw the two outputs
@@ -111,7 +126,7 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     except registry.DataUnavailable:
         if not numbers.has(name):
             raise
-        return of_numbers(name, **options)
+        return load_numbers(name, **options)
     leading = list(keys(name))
     frame = frame[[*leading, *frame.columns.drop(leading)]]
     frame.attrs = {"name": name}
@@ -127,7 +142,7 @@ _CHOSEN_BY = {
 }
 
 
-def of_numbers(name: str, **options: Any) -> pd.DataFrame:
+def load_numbers(name: str, **options: Any) -> pd.DataFrame:
     """The same frame from `data/numbers`, whether its files are here or not.
 
     options: as `load` takes them.
@@ -189,3 +204,7 @@ def describe() -> pd.DataFrame:
         .rename(columns={"n_rows": "rows"})
     )
     return table[["dataset", "title", "rows", "kept", "licence"]]
+
+
+def __dir__() -> list[str]:
+    return __all__

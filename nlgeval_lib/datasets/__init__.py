@@ -23,7 +23,7 @@ import pandas as pd
 
 from nlgeval_lib import files as places
 from nlgeval_lib import houses
-from nlgeval_lib.datasets import frame, registry
+from nlgeval_lib.datasets import fetch, frame, numbers, pairs, registry, unreachable
 from nlgeval_lib.datasets.frame import Spec, first_inputs, items, quick
 from nlgeval_lib.datasets.registry import (
     ChecksumError,
@@ -31,31 +31,35 @@ from nlgeval_lib.datasets.registry import (
     DataUnavailable,
     UnknownName,
 )
-from nlgeval_lib.on_use import loaded_on_use
 
 __all__ = [
+    "NAMES",
+    "OPTIONAL",
     "ChecksumError",
     "DataError",
     "DataUnavailable",
     "Spec",
     "UnknownName",
+    "available",
+    "describe",
+    "fetch",
+    "files",
     "first_inputs",
     "frame",
+    "groups",
+    "has",
     "items",
     "kind",
     "load",
+    "load_numbers",
     "load_pairs",
-    "of_numbers",
+    "numbers",
+    "pairs",
     "quick",
+    "registry",
+    "spec",
+    "unreachable",
 ]
-# modules of the package that are loaded when they are first used
-_MODULES = {
-    "fetch": (),
-    "numbers": (),
-    "pairs": (),
-    "unreachable": (),
-}
-
 # what is fetched by default, and what only when asked for
 NAMES = tuple(frame.TABLE.index[frame.TABLE["optional"] == ""])
 OPTIONAL = tuple(frame.TABLE.index[frame.TABLE["optional"] != ""])
@@ -105,17 +109,13 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     """
     about, loader = _of(name)
     if not options:
-        from nlgeval_lib.datasets import fetch
-
         fetch.together(name, about.files)
     try:
         return loader(**options)
     except DataUnavailable:
-        from nlgeval_lib.datasets import numbers
-
         if not numbers.has(name):
             raise
-        return of_numbers(name, **options)
+        return load_numbers(name, **options)
 
 
 def kind(name: str) -> str:
@@ -143,15 +143,13 @@ def load_pairs(
     Raises: as `load`; ValueError where a rated set has several aspects and none is
     named.
     """
-    from nlgeval_lib.datasets import pairs
-
     rows = load(name, **options)
     if kind(name) == "pairs":
         return rows
     return pairs.from_ratings(rows, aspect, margin)
 
 
-def of_numbers(name: str, **options: Any) -> pd.DataFrame:
+def load_numbers(name: str, **options: Any) -> pd.DataFrame:
     """The same frame as `load` gives, from `data/numbers`, whether its files are here
     or not.
 
@@ -161,12 +159,8 @@ def of_numbers(name: str, **options: Any) -> pd.DataFrame:
     Raises: UnknownName; FileNotFoundError where the set is not among the numbers.
     """
     scale = spec(name).scale
-    from nlgeval_lib.datasets import numbers
-
     rows = numbers.rows(name)
     if kind(name) == "pairs":
-        from nlgeval_lib.datasets import pairs
-
         return pairs.counted(rows, name, ties=scale["preference"][0] == pairs.TIE)
     # The bundle has the rows of all options: cut to those that the loader would give.
     if name == "topical_chat" and not options.get("ground_truth", True):
@@ -217,8 +211,6 @@ def available(name: str) -> tuple[bool, str]:
     Never uses the network.
     Returns: (True, "here"), or (False, one line with the reason and the way out).
     """
-    from nlgeval_lib.datasets import fetch
-
     try:
         for relpath in getattr(_about(name), "embedded", ()):
             if not (places.data() / relpath).is_file():
@@ -264,4 +256,5 @@ def describe() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
 
 
-__getattr__ = loaded_on_use(__name__, _MODULES)
+def __dir__() -> list[str]:
+    return __all__

@@ -48,6 +48,7 @@ __all__ = [
     "UnsupportedSetting",
     "VLLMEngine",
     "complete",
+    "make",
 ]
 _MODULES = {
     "base": (
@@ -100,3 +101,7 @@ def make(name: str, /, **options: Any) -> Engine:
         options["model"] = str(miniature())
     engine: Engine = __getattr__(_ENGINES[name])(**options)
     return engine
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -398,7 +398,7 @@ class Ask:
     again: int = 0
 
     @classmethod
-    def of(
+    def from_draw(
         cls, request: Request, draw: int, key: str, sampling: Sampling, again: int = 0
     ) -> Ask:
         """One draw, with its seed.

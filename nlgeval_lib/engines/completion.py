@@ -298,7 +298,9 @@ class _Completing:
         asks = []
         for ask in missing:
             again = times.get(ask.key, 0)
-            asks.append(Ask.of(ask.request, ask.draw, ask.key, self.sampling, again))
+            asks.append(
+                Ask.from_draw(ask.request, ask.draw, ask.key, self.sampling, again)
+            )
         return asks
 
     def _note_served(self, completions: Iterable[Completion]) -> None:
@@ -320,7 +322,7 @@ class _Completing:
             for draw, key in enumerate(keys):
                 if key in self.unvisited:
                     self.unvisited.remove(key)
-                    asks[key] = Ask.of(request, draw, key, self.sampling)
+                    asks[key] = Ask.from_draw(request, draw, key, self.sampling)
         return asks
 
     def failures(self) -> tuple[Failure, ...]:

@@ -448,23 +448,37 @@ class Judge:
             store = self.store
         return staged.run(stages, engine, store, progress or self.progress)
 
-    def judge(self, data: Any, **resources: Any) -> list[Judgment]:
+    def judge(
+        self,
+        data: Any,
+        *,
+        engine: Engine | None = None,
+        store: Store | None = None,
+        progress: Any = None,
+    ) -> list[Judgment]:
         """One judgment a row or sample, in their order.
 
         data: a frame, or a list of samples.
-        resources: engine, store, progress, in place of the evaluator's.
+        engine, store, progress: in place of the evaluator's own; None for those.
 
         Raises: ValueError without an engine, or for a frame without what the prompt
         needs.
         """
-        bound = self.for_engine(resources.get("engine"))
-        return self.run(bound.stages(self.given(data)), **resources)
+        stages = self.for_engine(engine).stages(self.given(data))
+        return self.run(stages, engine, store, progress)
 
-    def score(self, data: Any, **resources: Any) -> pd.DataFrame:
+    def score(
+        self,
+        data: Any,
+        *,
+        engine: Engine | None = None,
+        store: Store | None = None,
+        progress: Any = None,
+    ) -> pd.DataFrame:
         """`value, status, reason, details` for each row of a frame, or each of a list
         of samples (index: their ids).
 
-        data, resources: as for `judge`.
+        data, engine, store, progress: as for `judge`.
 
         Returns: a frame with the index of `data`; `details` is a mapping a row; `attrs`
         hold the signature and the counts.
@@ -474,8 +488,8 @@ class Judge:
             index = data.index
         else:
             index = pd.Index([sample.id for sample in data], dtype=object)
-        judgments = self.judge(data, **resources)
-        return self.framed(index, judgments, resources.get("engine"))
+        judgments = self.judge(data, engine=engine, store=store, progress=progress)
+        return self.framed(index, judgments, engine)
 
     def framed(
         self,
@@ -543,6 +557,9 @@ class Judge:
             ),
         )
         return "|".join(parts)
+
+    def __repr__(self) -> str:
+        return self.signature()
 
 
 def failed(completion: Completion) -> Judgment | None:

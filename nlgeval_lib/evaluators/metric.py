@@ -88,8 +88,7 @@ class Metric(abc.ABC):
         self.recalled = dict(settings)
 
     def __repr__(self) -> str:
-        """The class and the signature, which names the weights."""
-        return f"{type(self).__name__}({self.signature()})"
+        return self.signature()
 
     def weights_are_here(self) -> bool:
         """Whether a metric that travels can compute its values here."""
@@ -307,7 +306,7 @@ class Metric(abc.ABC):
         saved: dict[Any, tuple[float, str]] = numbers.saved_scores(rule, hashed)
         absent = [item for item in hashed if item not in saved]
         if absent:
-            raise numbers.lacking(rule, absent)
+            raise numbers.text_not_here(rule, absent)
         self.details["cached"] += len(saved)
         values: dict[Any, Found] = {}
         for item, (value, reason) in saved.items():

@@ -159,10 +159,10 @@ class Preference(Judge):
         needs = ("output", _SECOND, *self.needs[2:])
         if not isinstance(data, pd.DataFrame):
             return samples(data, needs, self.name)
-        lacking = [name for name in prompt_files.PAIR if name not in data]
-        if lacking:
+        missing = [name for name in prompt_files.PAIR if name not in data]
+        if missing:
             raise ValueError(
-                f"{self.name} needs a column {lacking[0]!r}; a frame of ratings "
+                f"{self.name} needs a column {missing[0]!r}; a frame of ratings "
                 "becomes one of pairs by datasets.pairs.from_ratings"
             )
         rows = data.assign(output=data["output_1"])

@@ -34,3 +34,7 @@ def __getattr__(name: str) -> Any:
     module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
     globals()[name] = getattr(module, name)  # the next use does not come here
     return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return __all__

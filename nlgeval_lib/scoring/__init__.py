@@ -43,3 +43,7 @@ _MODULES = {
 }
 
 __getattr__ = loaded_on_use(__name__, _MODULES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -58,7 +58,7 @@ def plan(
     whether a fifth of the limit is expected (as fewer than 20 are stored to go by),
     `exact` whether the requests hang on no answer that is not there yet.
     """
-    prompts = [StagePrompts.of(stage) for stage in stages]
+    prompts = [StagePrompts.from_stage(stage) for stage in stages]
     return counted_stages(prompts, engine, store, {})
 
 
@@ -81,7 +81,7 @@ class StagePrompts:
     stage: Stage | None
 
     @classmethod
-    def of(cls, stage: Stage) -> StagePrompts:
+    def from_stage(cls, stage: Stage) -> StagePrompts:
         """Those of a stage, with its texts."""
         digests = []
         characters = []

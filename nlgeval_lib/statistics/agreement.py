@@ -117,7 +117,7 @@ def krippendorff_alpha(
     fewer than two ratings are left out.
     metric: how far two values are apart: nominal (equal or not), ordinal (by how many
     ratings lie between them), interval (by their squared difference).
-    ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
+    ci, n_boot, seed, confidence: the interval, as `intervals.compute_interval` says.
     system_groups, input_groups: families and topics, as in `correlate`.
     Returns: 1 is perfect, 0 what chance would give; NaN where all ratings are equal.
     Raises: ValueError for bad arrays, no item with two ratings, an unknown metric or
@@ -129,7 +129,7 @@ def krippendorff_alpha(
         0.889
     """
     arrays.choice(metric, METRICS, "metric")
-    table = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
+    table = arrays.ratings_by_rater(ratings)
     rated_twice = (~np.isnan(table)).sum(axis=0) >= 2
     items = int(rated_twice.sum())
     if not items:
@@ -140,7 +140,7 @@ def krippendorff_alpha(
     ratings_used = arrays.rescaled(table[:, rated_twice])
     alpha = _Alpha(ratings_used, metric)
     value = float(alpha(np.ones(items)))
-    grouped = groups.of(rated_twice.shape, system_groups, input_groups)
+    grouped = groups.encode_groups(rated_twice.shape, system_groups, input_groups)
     ends = interval_of(alpha, rated_twice, value, ci, n_boot, seed, confidence, grouped)
     return Agreement(
         value=value,
@@ -163,12 +163,13 @@ def interval_of(
     confidence: float = 0.95,
     grouped: Groups = NO_GROUPS,
 ) -> Interval:
-    """The interval of a function of how often each item counts; as `intervals.of`.
+    """The interval of a function of how often each item counts; as
+    `intervals.compute_interval`.
 
     of_counts, present, grouped: as `OfItems`.
     value: the function's value where each item counts once.
     """
-    return intervals.of(
+    return intervals.compute_interval(
         OfItems(of_counts, present, grouped),
         value,
         ci,

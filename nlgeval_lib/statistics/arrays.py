@@ -137,6 +137,14 @@ def alike(**values: Any) -> list[Floats]:
     return list(arrays.values())
 
 
+def ratings_by_rater(ratings: Any) -> Floats:
+    """The ratings of several raters, `[rater, item]` or `[rater, system, input]`.
+
+    Raises: ValueError as `floats`.
+    """
+    return floats(ratings, "ratings", "rater, item", "rater, system, input")
+
+
 def same_labels(**values: Any) -> None:
     """Refuse pandas objects that would pair the wrong items.
 
@@ -279,14 +287,14 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
     choice(policy, POLICIES, "nan")
     no_score = np.isnan(x)
     no_rating = np.isnan(y)
-    lacking = int((no_score | no_rating).sum())
-    if policy == "error" and lacking:
+    n_missing = int((no_score | no_rating).sum())
+    if policy == "error" and n_missing:
         raise ValueError(
             f"nan='error': {int(no_score.sum())} scores and {int(no_rating.sum())} "
             f"ratings of {x.size} are missing; "
             f"find out why, or name a policy: {', '.join(POLICIES)}"
         )
-    if not lacking:
+    if not n_missing:
         return x, y, 0
     needs_fill = no_score & ~no_rating
     if policy in FILLS and needs_fill.any():
@@ -300,7 +308,7 @@ def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, in
     absent = np.isnan(x) | no_rating
     scores = np.where(absent, np.nan, x)
     ratings = np.where(absent, np.nan, y)
-    return scores, ratings, lacking
+    return scores, ratings, n_missing
 
 
 def common(*sides: Floats) -> tuple[Floats, ...]:

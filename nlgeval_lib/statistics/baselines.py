@@ -186,7 +186,7 @@ def length_bias(
     independent given the rating).
     covariance: HC3 (independent items of unequal noise), or cluster-inputs,
     cluster-systems for matrices.
-    ci, n_boot, seed: the interval of the partial correlation, as `intervals.of` says.
+    ci, n_boot, seed: as `intervals.compute_interval`, of the partial correlation.
     system_groups, input_groups: families and topics of this interval, as `correlate`.
     Returns: NaN and a reason where a side is constant.
     Raises: ValueError for bad arrays, unknown words, fewer than 5 common items, fewer
@@ -199,13 +199,15 @@ def length_bias(
     present = ~np.isnan(sides[0])
     clusters = _groups(present, covariance)
     n = _enough(present)
-    families = groups.of(sides[0].shape, system_groups, input_groups)
+    families = groups.encode_groups(sides[0].shape, system_groups, input_groups)
     plans = _correlations(sides, coef, families)
     score_rating, score_length, rating_length = [plan.value for plan in plans]
     partial = float(_partial(score_rating, score_length, rating_length))
     # A function of the three, which are computed anew in each resample.
     combined = levels.Combined(_partial, plans)
-    ends = intervals.of(combined, partial, ci, "dataset", coef, n_boot, seed)
+    ends = intervals.compute_interval(
+        combined, partial, ci, "dataset", coef, n_boot, seed
+    )
     slope = NO_SLOPE
     reason = "a side is constant, or two sides agree perfectly"
     if not np.isnan(partial):
@@ -221,7 +223,8 @@ def _correlations(
 ) -> list[levels.Statistic]:
     """Of score and rating, score and length, rating and length, as statistics.
 
-    sides: scores, ratings and lengths. families: of systems and inputs, as `groups.of`.
+    sides: scores, ratings and lengths. families: of systems and inputs, as
+    `groups.encode_groups`.
     """
     plans: list[levels.Statistic] = []
     for a, b in combinations(sides, 2):

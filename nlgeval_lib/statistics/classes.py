@@ -89,7 +89,7 @@ def class_agreement(
     tie: the class that says neither. It counts as a class of its own in accuracy and
     macro-F1; "accuracy without ties" is that of items where neither side says it.
     positive: the class that true positive and negative rates (tpr, tnr) are about.
-    ci, n_boot, seed, confidence: the interval of each measure, as `intervals.of` says.
+    ci, n_boot, seed, confidence: as `intervals.compute_interval`, of each measure.
     system_groups, input_groups: families and topics, as in `correlate`.
     Returns: measures in [0, 1], NaN where no item is of the kind that one is about.
     macro-F1 is the mean over the classes that either side gives.
@@ -110,7 +110,7 @@ def class_agreement(
     _check_classes(classes, tie=tie, positive=positive)
     n = both.shape[1]
     n_missing = x.size - n
-    grouped = groups.of(x.shape, system_groups, input_groups)
+    grouped = groups.encode_groups(x.shape, system_groups, input_groups)
     settings = (ci, n_boot, seed, confidence, grouped)
     results = []
     for name, measure in _measures(both, classes, tie, positive).items():

@@ -160,7 +160,8 @@ def compare(
     `DEFAULT_TEST` without one.
     n_perm, seed: random exchanges of a permutation test.
     alternative: two-sided, greater (the first follows better) or less.
-    ci, n_boot, confidence: interval of the difference, as `intervals.of` says.
+    ci, n_boot, confidence: interval of the difference, as
+    `intervals.compute_interval` says.
     system_groups, input_groups: as `correlate`; exchanged as a whole, too.
     Raises: ValueError as `correlate`, and for unknown words.
     Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, -SYSTEMS, -BOTH); p as in Phipson
@@ -240,7 +241,7 @@ class _Judges:
 
     first, second, ratings: NaN in all three where an item takes no part.
     present: which items take part.
-    lacking: how many items any side lacked at first.
+    n_missing: how many items any side lacked at first.
     groups, names: of systems and inputs, as the module `groups` has them.
     method, unit: of the test, such as "jack" and "both"; method "" is that of "perm-".
     note: what the choice of the test has to say.
@@ -263,7 +264,7 @@ class _Judges:
         test: one of `TESTS`. families: labels of systems and of inputs, or None.
         """
         sides = arrays.alike(first=first, second=second, y=y)
-        self.lacking = int(np.isnan(sides).any(axis=0).sum())
+        self.n_missing = int(np.isnan(sides).any(axis=0).sum())
         x_first = arrays.fill(sides[0], sides[2], nan)[0]
         x_second = arrays.fill(sides[1], sides[2], nan)[0]
         common = arrays.common(x_first, x_second, sides[2])
@@ -272,7 +273,7 @@ class _Judges:
         self.coef = coef
         self.level = level
         self.nan = nan
-        self.groups = groups.of(self.ratings.shape, *families)
+        self.groups = groups.encode_groups(self.ratings.shape, *families)
         self.names = groups.names(self.ratings.shape, y, *families)
         self.test = arrays.choice(test, TESTS, "units")
         self.note = ""
@@ -299,9 +300,9 @@ class _Judges:
     ) -> Comparison:
         """A tested comparison with the interval of its difference, and all reasons.
 
-        ci, n_boot, seed, confidence: as `intervals.of`.
+        ci, n_boot, seed, confidence: as `intervals.compute_interval`.
         """
-        ends = intervals.of(
+        ends = intervals.compute_interval(
             self.pair,
             result.difference,
             ci,
@@ -349,7 +350,7 @@ class _Judges:
             alternative=alternative,
             scaling="",
             n=int(self.present.sum()),
-            n_missing=self.lacking,
+            n_missing=self.n_missing,
             total=self.ratings.size,
             nan=self.nan,
             seed=None,
@@ -478,10 +479,12 @@ def p_value(
     extreme = undefined | (null >= observed - 1e-12)
     count = int(extreme.sum())
     number = len(null)
-    lacking = int(undefined.sum())
+    n_undefined = int(undefined.sum())
     reason = ""
-    if lacking:
-        reason = f"undefined in {lacking} of {number} permutations, counted as extreme"
+    if n_undefined:
+        reason = (
+            f"undefined in {n_undefined} of {number} permutations, counted as extreme"
+        )
     if not every:
         return (count + 1) / (number + 1), reason
     # A pattern and its mirror are as extreme in a two-sided test: 2 of 40 are .05.

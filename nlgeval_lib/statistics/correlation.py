@@ -84,7 +84,7 @@ def correlate(
     the inputs where it is defined (grouped by system instead: pass x.T and y.T);
     system, over the systems' means.
     nan: a policy of `POLICIES`.
-    ci, n_boot, seed, confidence: the interval, as `intervals.of` says.
+    ci, n_boot, seed, confidence: the interval, as `intervals.compute_interval` says.
     system_groups, input_groups: a label each (the family of a system, the topic of an
     input; of flat data, `input_groups` a row): what is left out or drawn anew as a
     whole.
@@ -100,14 +100,16 @@ def correlate(
     """
     coef = levels.named(coef, level)
     a, b = arrays.alike(x=x, y=y)
-    a, b, lacking = arrays.fill(a, b, nan)
+    a, b, n_missing = arrays.fill(a, b, nan)
     levels.check(a, level)
-    families = groups.of(a.shape, system_groups, input_groups)
+    families = groups.encode_groups(a.shape, system_groups, input_groups)
     plan = levels.plan(a, b, coef, level, nan, families)
     names = groups.names(a.shape, y, system_groups, input_groups)
     basis = Basis(plan, plan.value, level, coef, names)
-    ends = intervals.of(plan, basis.value, ci, level, coef, n_boot, seed, confidence)
-    return _correlation(plan, basis, ends, a, b, n_missing=lacking, nan=nan)
+    ends = intervals.compute_interval(
+        plan, basis.value, ci, level, coef, n_boot, seed, confidence
+    )
+    return _correlation(plan, basis, ends, a, b, n_missing=n_missing, nan=nan)
 
 
 def uncorrelated(
@@ -260,14 +262,18 @@ def by_stratum(
     strata: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    **settings: Any,
+    nan: str = "drop",
+    ci: str | bool | None = None,
+    n_boot: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
     x, y, coef, level: as in `correlate`.
     strata: a label for each item (shaped like x) or for each input of `X[system,
     input]`.
-    settings: of the interval, as `correlate`.
+    nan, ci, n_boot, seed, confidence: of each correlation, as in `correlate`.
     Returns: a correlation by label, in order of first appearance. A stratum with too
     few items has NaN and says so.
     Raises: ValueError as `correlate`, for labels that do not fit, and for missing ones.
@@ -275,10 +281,19 @@ def by_stratum(
     a, b = arrays.alike(x=x, y=y)
     arrays.same_labels(x=x, strata=strata)
     labels = _labels(strata, a)
+    settings = {
+        "coef": coef,
+        "level": level,
+        "nan": nan,
+        "ci": ci,
+        "n_boot": n_boot,
+        "seed": seed,
+        "confidence": confidence,
+    }
     by_label: dict[Any, Correlation] = {}
     for label in dict.fromkeys(labels.ravel().tolist()):
         inside = labels == label
-        by_label[label] = _of_stratum(a, b, inside, coef, level, settings)
+        by_label[label] = _of_stratum(a, b, inside, settings)
     return by_label
 
 
@@ -286,17 +301,16 @@ def _of_stratum(
     x: Floats,
     y: Floats,
     inside: npt.NDArray[np.bool_],
-    coef: str,
-    level: str,
     settings: dict[str, Any],
 ) -> Correlation:
     """The correlation of the items of one kind, `inside`; NaN where they are too few.
 
+    settings: the arguments of `correlate` from `coef` on.
     Raises: ValueError as `correlate`, but for too few items.
     """
     absent = np.isnan(x) | np.isnan(y)
     size = int(inside.sum())
-    lacking = int((inside & absent).sum())
+    n_missing = int((inside & absent).sum())
     # Only inputs with an item of this kind: the others would count as skipped.
     columns = inside
     if x.ndim == 2:
@@ -304,11 +318,13 @@ def _of_stratum(
     scores = np.where(inside, x, np.nan)[..., columns]
     ratings = np.where(inside, y, np.nan)[..., columns]
     try:
-        correlation = correlate(scores, ratings, coef, level, **settings)
+        correlation = correlate(scores, ratings, **settings)
     except arrays.TooFew as error:
+        coef = settings["coef"]
+        level = settings["level"]
         correlation = uncorrelated(scores, ratings, coef, level, str(error))
     # Items of other strata are no missing ones of this.
-    return replace(correlation, n_missing=lacking, total=size)
+    return replace(correlation, n_missing=n_missing, total=size)
 
 
 def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
@@ -326,10 +342,10 @@ def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
         )
     listed = labels.ravel().tolist()
     # NaN differs from itself.
-    lacking = sum(label is None or label != label for label in listed)
-    if lacking:
+    missing = sum(label is None or label != label for label in listed)
+    if missing:
         raise ValueError(
-            f"strata: {lacking} of {labels.size} labels are missing; "
+            f"strata: {missing} of {labels.size} labels are missing; "
             "name them, or leave those items out"
         )
     return labels

@@ -229,9 +229,9 @@ def left_out(
         together = np.arange(size)[:, None]
     step = chunk_size(items)
     for start in range(0, len(together), step):
-        lacking = together[start : start + step]
-        counts = np.ones((size, len(lacking)), dtype=exact(items))
-        np.put_along_axis(counts, lacking.T, 0, axis=0)
+        batch = together[start : start + step]
+        counts = np.ones((size, len(batch)), dtype=exact(items))
+        np.put_along_axis(counts, batch.T, 0, axis=0)
         yield Draws(**{unit: _of_members(counts, groups.get(unit))})
 
 

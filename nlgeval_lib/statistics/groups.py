@@ -18,7 +18,7 @@ Names = dict[str, tuple[str, ...]]
 SINGLE = {"systems": "system", "inputs": "input", "rows": "row"}
 
 
-def of(
+def encode_groups(
     shape: tuple[int, ...], system_groups: Any = None, input_groups: Any = None
 ) -> Groups:
     """The groups of systems and of inputs: by the kind of unit, the number of each
@@ -32,7 +32,7 @@ def of(
     system_groups of flat data.
 
     Example:
-        >>> of((3, 2), ["gpt", "llama", "gpt"])
+        >>> encode_groups((3, 2), ["gpt", "llama", "gpt"])
         {'systems': array([0, 1, 0])}
     """
     labels_by_unit = {"systems": system_groups, "inputs": input_groups}
@@ -63,10 +63,10 @@ def _codes(labels: Any, size: int, name: str) -> Any:
     if len(listed) != size:
         raise ValueError(f"{name}: got {len(listed)} labels for {size}; pass one each")
     # NaN differs from itself.
-    lacking = sum(label is None or label != label for label in listed)
-    if lacking:
+    missing = sum(label is None or label != label for label in listed)
+    if missing:
         raise ValueError(
-            f"{name}: {lacking} of {size} labels are missing; "
+            f"{name}: {missing} of {size} labels are missing; "
             "give what belongs to no group its own name"
         )
     distinct = dict.fromkeys(listed)

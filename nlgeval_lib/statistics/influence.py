@@ -45,7 +45,7 @@ class Influence:
     turns: bool = False
 
     @property
-    def told(self) -> bool:
+    def is_notable(self) -> bool:
         """Is it to be said beside the number? So if it changes what the number says, or
         if one unit makes more than half of the variance.
         """
@@ -64,7 +64,7 @@ class Influence:
         return ""
 
 
-def of(
+def find_influence(
     statistic: Statistic,
     value: float,
     names: Names,

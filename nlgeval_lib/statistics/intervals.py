@@ -45,7 +45,7 @@ STANDS_STILL = (
 FISHER = ("pearson", "spearman", "kendall-b")
 
 
-def of(
+def compute_interval(
     statistic: Statistic,
     value: float,
     ci: str | bool | None,
@@ -99,11 +99,11 @@ def of(
 
 def _noted(ends: Interval, note: str, confidence: float) -> Interval:
     """The interval with its confidence, and the note on how it was chosen."""
-    settings = ends.how
+    settings = ends.settings
     if confidence != 0.95:
         settings = f"{settings}|conf:{arrays.exactly(confidence)}"
     reason = "; ".join(filter(None, (note, ends.reason)))
-    return replace(ends, how=settings, reason=reason, confidence=confidence)
+    return replace(ends, settings=settings, reason=reason, confidence=confidence)
 
 
 def _fisher(
@@ -193,7 +193,7 @@ def _bootstrap(
     settings = f"/{n_boot}|seed:{seed}"
     if groups:
         settings += f"|groups:{'+'.join(groups)}"
-    return replace(ends, name=name, how=settings)
+    return replace(ends, name=name, settings=settings)
 
 
 def resolved(

@@ -64,7 +64,7 @@ def icc(
     if reason:
         return replace(result, reason=reason)
     # The F interval treats items as independent, so unasked it serves flat lists only.
-    grouped = groups.of(complete.shape, system_groups, input_groups)
+    grouped = groups.encode_groups(complete.shape, system_groups, input_groups)
     independent = table.ndim == 2 and not grouped
     if ci == "f" or (ci in ("auto", True) and independent):
         ends = _from_f_distribution(low, high, confidence)
@@ -80,8 +80,7 @@ def _complete_items(ratings: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
     Returns: `[rater, ...]` and, shaped like one rater's ratings, a mask.
     Raises: ValueError for bad arrays, fewer than 2 raters or 2 complete items.
     """
-    checked = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
-    table = arrays.rescaled(checked)
+    table = arrays.rescaled(arrays.ratings_by_rater(ratings))
     complete = np.asarray(~np.isnan(table).any(axis=0))
     k = len(table)
     n = int(complete.sum())
@@ -113,13 +112,13 @@ def _estimate(
 
 def _from_f_distribution(low: float, high: float, confidence: float) -> Interval:
     """The interval from the F distribution, or the reason that there is none."""
-    how = ""
+    settings = ""
     if confidence != 0.95:
-        how = f"|conf:{arrays.exactly(confidence)}"
+        settings = f"|conf:{arrays.exactly(confidence)}"
     if np.isfinite(low) and np.isfinite(high):
-        return Interval(low, high, "f", how)
+        return Interval(low, high, "f", settings)
     reason = "no interval: the variance between items or the error is estimated as 0"
-    return Interval(name="f", how=how, reason=reason)
+    return Interval(name="f", settings=settings, reason=reason)
 
 
 class _OfComplete:

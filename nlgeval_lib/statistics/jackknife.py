@@ -105,15 +105,15 @@ class Spread:
             df = min(df, self.effective / 2)
         return df
 
-    def how(self) -> str:
+    def settings(self) -> str:
         """What the name of the units leaves open, as signatures say it: "|df:7.5", and
         "|groups:systems(6)" where units are groups.
         """
         groups = [f"{kind}({self.counts[kind]})" for kind in self.grouped]
-        how = f"|df:{self.df:g}"
+        text = f"|df:{self.df:g}"
         if groups:
-            how += f"|groups:{'+'.join(groups)}"
-        return how
+            text += f"|groups:{'+'.join(groups)}"
+        return text
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ class Spread:
 
     def signature(self) -> str:
         """Name and settings: "jack-both|df:7.5"."""
-        return self.name + self.how()
+        return self.name + self.settings()
 
     def scaled(self, systems: int, inputs: int) -> Spread:
         """What it would be with as many systems and inputs, drawn from the same
@@ -333,7 +333,7 @@ def interval(
         spread is undefined or the spread is 0.
     """
     name = of.name
-    how = of.how()
+    settings = of.settings()
     reason = ""
     if np.isnan(value):
         reason = "the coefficient itself is not defined"
@@ -342,7 +342,7 @@ def interval(
     elif of.variance <= 0:
         reason = "the value is the same whatever is left out"
     if reason:
-        return Interval(name=name, how=how, reason=f"no interval: {reason}")
+        return Interval(name=name, settings=settings, reason=f"no interval: {reason}")
     quantile = special.stdtrit(of.df, (1 + confidence) / 2)
     reach = float(quantile * np.sqrt(of.variance))
     if of.fisher:
@@ -352,7 +352,7 @@ def interval(
     else:
         low = max(value - reach, ends[0])
         high = min(value + reach, ends[1])
-    return Interval(low, high, name, how, reason=of.reason)
+    return Interval(low, high, name, settings, reason=of.reason)
 
 
 def mean_of(statistics: Sequence[Statistic], of: Spread) -> Spread:

@@ -68,7 +68,7 @@ def kappa(
     coefficient = _Kappa(both, allowed, weights, chance)
     n = both.shape[1]
     value = coefficient(np.ones(n))
-    grouped = groups.of(present.shape, system_groups, input_groups)
+    grouped = groups.encode_groups(present.shape, system_groups, input_groups)
     settings = (ci, n_boot, seed, confidence, grouped)
     ends = interval_of(coefficient, present, value, *settings)
     reason = ends.reason

@@ -59,7 +59,7 @@ def rank_judges(
         raise ValueError("level: got 'system'; `league` ranks judges over systems")
     scores, ratings, _ = common_scores(judges, y, nan)
     levels.check(ratings, level)
-    together = groups.of(ratings.shape, system_groups, input_groups)
+    together = groups.encode_groups(ratings.shape, system_groups, input_groups)
     settings = coef, level, open_policy(nan), together
     plans = [levels.plan(own, ratings, *settings) for own in scores.values()]
     single = [_Remembered(plan) for plan in plans]

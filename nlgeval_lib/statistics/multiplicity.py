@@ -289,10 +289,10 @@ def league(
     Raises: ValueError as `correlate`, `compare`, `correct`; for fewer than 2 judges.
     """
     _check_judges(judges)
-    scores, shared, lacking = common_scores(judges, y, nan)
+    scores, shared, n_missing = common_scores(judges, y, nan)
     # Results and signatures name the policy, and count the items that lacked a score
     # before it was applied.
-    history: Settings = {"nan": nan, "n_missing": lacking}
+    history: Settings = {"nan": nan, "n_missing": n_missing}
     common: Settings = {"coef": coef, "level": level, "nan": open_policy(nan)}
     common |= {"system_groups": system_groups, "input_groups": input_groups}
     common["seed"] = seed
@@ -369,19 +369,19 @@ def common_scores(
     Raises: ValueError for bad arrays, unequal shapes, and as the policy says.
     """
     shared = arrays.floats(y, "y")
-    lacking = np.isnan(shared)
+    missing = np.isnan(shared)
     scores = {}
     for name, x in judges.items():
         # Errors name the judge.
         own, ratings = arrays.alike(**{f"judge {name!r}": x, "y": y})
-        lacking |= np.isnan(own)
+        missing |= np.isnan(own)
         scores[name] = arrays.fill(own, ratings, nan)[0]
     # An item that anyone lacks after the policy is missing for all.
     columns = [shared, *scores.values()]
     absent = np.isnan(columns).any(axis=0)
     for column in columns:
         column[absent] = np.nan
-    return scores, shared, int(lacking.sum())
+    return scores, shared, int(missing.sum())
 
 
 def _matrix(corrected: Corrected, names: list[str]) -> Floats:

@@ -285,7 +285,7 @@ def _prepare(
     """
     arrays.choice(level, LEVELS, "level")
     a, b = arrays.alike(x=x, y=y)
-    a, b, lacking = arrays.fill(a, b, nan)
+    a, b, n_missing = arrays.fill(a, b, nan)
     levels.check(a, level)
     pairs = Pairs(a, b, level)
     reason = NO_PAIR
@@ -298,7 +298,7 @@ def _prepare(
         calibration=calibration,
         n_pairs=len(pairs.gap),
         n_groups=pairs.filled_groups(),
-        n_missing=lacking,
+        n_missing=n_missing,
         total=a.size,
         nan=nan,
         reason=reason,

@@ -40,7 +40,7 @@ class Answer:
     p: of a difference of 0; NaN of one coefficient.
     detectable: the smallest difference that the test finds with power .8; NaN without a
         jackknife.
-    how: name and settings of the interval and test, as signatures have them.
+    method: name and settings of the interval and test, as signatures have them.
     reason: why numbers are NaN, or what to be careful about.
     careful_low, careful_high, careful_p: over systems and inputs, for systems unlike
         these, too ("careful-both"); else NaN.
@@ -51,7 +51,7 @@ class Answer:
     high: float = NAN
     p: float = NAN
     detectable: float = NAN
-    how: str = ""
+    method: str = ""
     reason: str = ""
     careful_low: float = NAN
     careful_high: float = NAN
@@ -85,7 +85,7 @@ class Basis:
         p: of a test that was made by other means; None to test by this jackknife.
         """
         ci, holds_for = self._asked_of(units)
-        ends = intervals.of(
+        ends = intervals.compute_interval(
             self.statistic,
             self.value,
             ci,
@@ -109,8 +109,8 @@ class Basis:
                 p, reason = jackknife.p_value(self.value, spread)
         if p is None:
             p = NAN
-        how = f"{ends.name}{ends.how}"
-        answer = Answer(holds_for, ends.low, ends.high, p, detectable, how, reason)
+        method = f"{ends.name}{ends.settings}"
+        answer = Answer(holds_for, ends.low, ends.high, p, detectable, method, reason)
         if ends.name != "jack-both":
             return answer
         return self._with_careful(answer, ends)
@@ -156,7 +156,9 @@ class Basis:
         if not self.difference and ends.name.endswith(("-inputs", "-rows")):
             # It says nothing of other systems.
             ends = Interval()
-        return influence.of(self.statistic, self.value, self.names, ends, reach)
+        return influence.find_influence(
+            self.statistic, self.value, self.names, ends, reach
+        )
 
 
 class Questioned(Measured):

@@ -127,14 +127,14 @@ def _leave_one_out(
 
     judge: None for the raters themselves.
     together: labels of systems and of inputs.
-    interval: the arguments of `intervals.of` from `ci` on.
+    interval: the arguments of `intervals.compute_interval` from `ci` on.
     """
     stack = _of_raters(ratings, judge)
     x = None
     if judge is not None:
         x = arrays.alike(judge=judge, rating=stack[0])[0]
     coef = levels.named(coef, level)
-    grouped = groups.of(stack[0].shape, *together)
+    grouped = groups.encode_groups(stack[0].shape, *together)
     results = []
     plans = []
     for rater, own in enumerate(stack):
@@ -151,7 +151,7 @@ def _leave_one_out(
     combined = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
     names = groups.names(stack[0].shape, judge, *together)
     ci, *settings = interval
-    ends = intervals.of(combined, value, ci, level, coef, *settings)
+    ends = intervals.compute_interval(combined, value, ci, level, coef, *settings)
     return Ceiling(
         value=value,
         each=values,
@@ -174,7 +174,7 @@ def _of_raters(ratings: Any, judge: Any) -> Floats:
         differ from the judge's.
     """
     arrays.same_labels(judge=judge, ratings=ratings)
-    stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
+    stack = arrays.ratings_by_rater(ratings)
     if len(stack) < 2:
         raise ValueError(
             f"ratings: got shape {stack.shape}; at least 2 raters are needed"

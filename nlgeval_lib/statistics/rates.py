@@ -193,12 +193,12 @@ def _rate(
     """
     own = verdicts[~np.isnan(verdicts)]
     n = len(own)
-    how = ""
+    settings = ""
     if confidence != 0.95:
-        how = f"|conf:{arrays.exactly(confidence)}"
+        settings = f"|conf:{arrays.exactly(confidence)}"
     if not n:
         reason = "the judge scored no output"
-        no_interval = Interval(name="lang-reiczigel", how=how)
+        no_interval = Interval(name="lang-reiczigel", settings=settings)
         return PassRate(NAN, name, NAN, 0, no_interval, reason)
     apparent = float(own.mean())
     sensitivity = passed.mean()
@@ -207,11 +207,11 @@ def _rate(
     informed = float(sensitivity + specificity - 1)
     if informed <= 0:
         reason = "the judge tells passed from failed outputs no better than chance"
-        no_interval = Interval(name="lang-reiczigel", how=how, reason=reason)
+        no_interval = Interval(name="lang-reiczigel", settings=settings, reason=reason)
         return PassRate(NAN, name, apparent, n, no_interval, reason)
     value = (apparent + float(specificity) - 1) / informed
     low, high = _lang_reiczigel(own, passed, failed, confidence)
-    interval = Interval(low, high, "lang-reiczigel", how)
+    interval = Interval(low, high, "lang-reiczigel", settings)
     return PassRate(float(np.clip(value, 0, 1)), name, apparent, n, interval)
 
 

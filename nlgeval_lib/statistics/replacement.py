@@ -2,9 +2,9 @@
 with a constant judge and output length beside it: where they pass, too, the test says
 nothing for the judge.
 
-`alt_test` checks the arrays and builds one `_Test` of the raters. `_Test.of` tests any
-judge against them: the judge itself, constant judges (`_beside_constants`) and output
-length (`_beside_length`). `_MeanLead` lets the jackknife leave out systems and inputs.
+`alt_test` checks the arrays and builds one `_Test` of the raters. Its `test_judge` tests
+any judge against them: the judge itself, constant judges (`_beside_constants`) and
+output length (`_beside_length`). `_MeanLead` lets the jackknife leave out systems and inputs.
 """
 
 from __future__ import annotations
@@ -133,9 +133,9 @@ def alt_test(
     arrays.whole(min_items, "min_items", low=2)
     x, stack, usable = _usable_items(judge, ratings)
     units = _resolved(units, usable)
-    grouped = groups.of(x.shape, system_groups, input_groups)
+    grouped = groups.encode_groups(x.shape, system_groups, input_groups)
     test = _Test(stack, usable, score, epsilon, q, min_items, units, grouped)
-    result = test.of(x)
+    result = test.test_judge(x)
     if not np.isnan(result.winning_rate):
         result = _beside_constants(result, test, stack[:, usable])
         if length is not None:
@@ -181,10 +181,10 @@ def _beside_constants(result: AltTest, test: _Test, ratings: Floats) -> AltTest:
     shape = test.usable.shape
     fares = []
     for value in values:
-        quick = test.of(np.full(shape, value), "items")
+        quick = test.test_judge(np.full(shape, value), "items")
         fares.append((quick.winning_rate, quick.advantage))
     value = values[fares.index(max(fares))]
-    constant = test.of(np.full(shape, value))
+    constant = test.test_judge(np.full(shape, value))
     reason = result.reason
     if constant.passed:
         reason = (
@@ -221,7 +221,7 @@ def _beside_length(
     all_ratings = ratings[~np.isnan(ratings)]
     scores = np.full(x.shape, np.nan)
     scores[present] = np.quantile(all_ratings, share, method="inverted_cdf")
-    of_length = test.of(scores)
+    of_length = test.test_judge(scores)
     reason = result.reason
     if of_length.passed:
         note = f"output length passes, too (winning rate {of_length.winning_rate:.2f})"
@@ -259,7 +259,7 @@ class _Test:
         self.units = units
         self.groups = grouped
 
-    def of(self, x: Floats, units: str = "") -> AltTest:
+    def test_judge(self, x: Floats, units: str = "") -> AltTest:
         """The test of one judge.
 
         x: its scores, shaped like the usable items.
@@ -394,7 +394,7 @@ def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Any]:
     """
     arrays.same_labels(judge=judge, ratings=ratings)
     x = arrays.floats(judge, "judge", "item", "system, input")
-    stack = arrays.floats(ratings, "ratings", "rater, item", "rater, system, input")
+    stack = arrays.ratings_by_rater(ratings)
     if stack.shape[1:] != x.shape or len(stack) < 2:
         raise ValueError(
             f"got judge {x.shape} and ratings {stack.shape}; "

@@ -96,7 +96,7 @@ class Result:
         parts = [f"{name}={_in_words(value)}" for name, value in self.answer().items()]
         parts.append(repr(self.signature()))
         influence = getattr(self, "influence", None)
-        if influence and influence.told and not influence.warning:
+        if influence and influence.is_notable and not influence.warning:
             parts.append(f"influence={str(influence)!r}")
         reason = getattr(self, "reason", "")
         if reason:
@@ -122,7 +122,7 @@ class Interval:
 
     low, high: the ends.
     name: the method and its units, such as "jack-both"; "" where none was asked for.
-    how: what the name leaves open, as a signature says it.
+    settings: what the name leaves open, as a signature says it.
     n_undefined: replicates without a value.
     reason: why there are no ends, or what to be careful about.
     confidence: in (0, 1).
@@ -133,7 +133,7 @@ class Interval:
     low: float = NAN
     high: float = NAN
     name: str = ""
-    how: str = ""
+    settings: str = ""
     n_undefined: int = 0
     reason: str = ""
     confidence: float = 0.95
@@ -145,7 +145,7 @@ class Interval:
         """The interval's part of a signature, "|ci:jack-both|df:7.5"; "" without a
         name.
         """
-        return f"|ci:{self.name}{self.how}" if self.name else ""
+        return f"|ci:{self.name}{self.settings}" if self.name else ""
 
 
 NO_INTERVAL = Interval()

@@ -154,13 +154,13 @@ def _right(judged: Floats, preferred: Floats, unread: str) -> tuple[Floats, Floa
     preferred: verdicts of people, (pairs,).
     unread: of `UNREAD`.
     """
-    lacking = np.isnan(judged)
+    no_verdict = np.isnan(judged)
     right = (judged == preferred).astype(float)
     if unread == "tie":
-        right = np.where(lacking, preferred == 0, right)
+        right = np.where(no_verdict, preferred == 0, right)
     weight = np.ones_like(right)
     if unread == "drop":
-        weight = (~lacking).astype(float)
+        weight = (~no_verdict).astype(float)
     return right, weight
 
 

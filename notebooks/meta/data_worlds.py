@@ -120,7 +120,7 @@ def effects(dataset: str, aspect: str) -> tuple[Floats, Floats, Floats, Floats]:
     left over of each output `[system, input]` (NaN where there is none), and the values
     that ratings have, sorted.
     """
-    frame = datasets.of_numbers(dataset)
+    frame = datasets.load_numbers(dataset)
     frame = frame[frame["aspect"] == aspect]
     wide = frame.pivot_table("human", "system_id", "input_id", sort=False)
     ratings = wide.to_numpy()  # [system, input]

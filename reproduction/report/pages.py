@@ -418,7 +418,7 @@ def _sources(listed: Catalogue) -> Iterator[tuple[str, list[str], list[Explorer]
     outputs = _outputs_of(listed, {"mini_judge"})
     has_miniature, _ = datasets.available("mini_judge")
     if outputs and has_miniature:
-        yield "miniature judge", outputs, list(explorer.of_miniature())
+        yield "miniature judge", outputs, list(explorer.explore_miniature())
     for (_, model), alike in _by_what_is_asked(listed).items():
         first = alike[0]
         try:

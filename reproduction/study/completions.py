@@ -219,7 +219,7 @@ class _Plan:
         """
         counts_tokens = job.engine.count_tokens(()) is not None
         if counts_tokens or has_completions(job.engine, job.store):
-            return [StagePrompts.of(stage) for stage in job.planned()]
+            return [StagePrompts.from_stage(stage) for stage in job.planned()]
         judge = question.judge
         key = (
             judge.evaluator,
@@ -235,7 +235,7 @@ class _Plan:
             # enough.
             without_texts = []
             for stage in job.planned():
-                prompts = StagePrompts.of(stage)
+                prompts = StagePrompts.from_stage(stage)
                 without_texts.append(replace(prompts, stage=None))
             self.prompts[key] = without_texts
         for prompts in self.prompts[key]:

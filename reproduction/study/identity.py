@@ -51,7 +51,7 @@ def snapshots(model: str) -> tuple[str, ...]:
         return ()
 
 
-def of(
+def identify_model(
     judge: Judge,
     model: str,
     revision: str,

@@ -266,7 +266,7 @@ class Part:
     digits: int | None = None
 
     @classmethod
-    def of(
+    def from_aspects(
         cls,
         label: str,
         items: pd.DataFrame,

@@ -339,7 +339,9 @@ def _named(
     if scores.route != "run":
         return scores
     served = answered.run.served
-    grade = identity.of(question.judge, engine.model, engine.revision, served)
+    grade = identity.identify_model(
+        question.judge, engine.model, engine.revision, served
+    )
     names = tuple(sorted(served))
     graded = replace(scores, identity=grade, served=names)
     if grade.papers_own:

@@ -110,7 +110,7 @@ def tree() -> CriteriaTree:
     for key, (name, definition) in ASPECTS.items():
         children = tuple(finer[key])
         aspects.append(Criterion(key, name, definition, children, "ours"))
-    root = CriteriaTree.of(["x"]).root
+    root = CriteriaTree.from_criteria(["x"]).root
     root = Criterion(root.id, root.name, root.definition, tuple(aspects), "ours")
     return CriteriaTree(root, "the miniature judge")
 

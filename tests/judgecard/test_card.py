@@ -36,7 +36,7 @@ def drawn() -> pd.DataFrame:
 def asked(script: planted.Script, frame: pd.DataFrame, **options: Any) -> card.Card:
     judge = PromptedJudge(planted.PROMPT)
     engine = ScriptedEngine(script)
-    return card.of(judge, [frame], engine=engine, **options)
+    return card.make_card(judge, [frame], engine=engine, **options)
 
 
 def rules_of(made: card.Card) -> set[str]:
@@ -136,7 +136,7 @@ def test_the_judges_beside_it_are_ranked_by_meta(demo: card.Card) -> None:
     own = next(row for row in listed if row["name"] == "this judge")
     other = next(row for row in listed if row["name"] == "gemini_flash")
     places = rows.index.to_numpy()
-    scores = demo.judged[0].beside["gemini_flash"][places]
+    scores = demo.judged[0].other_judges["gemini_flash"][places]
     beside = wide(rows.assign(other=scores), "other")
     value = statistics.correlate(beside, human, "kendall-b", "dataset").value
     assert other["kendall"]["value"] == pytest.approx(value)
@@ -221,7 +221,7 @@ def test_a_judge_that_prefers_the_first_is_named(drawn: pd.DataFrame) -> None:
     holding = {}
     for name, script in scripts.items():
         judge = Preference(planted.PAIRS)
-        made = card.of(judge, [pairs], engine=ScriptedEngine(script))
+        made = card.make_card(judge, [pairs], engine=ScriptedEngine(script))
         holding[name] = rules_of(made)
     assert {"prefers first", "swap"} <= holding["first"]
     assert holding["honest"] == set()
@@ -231,7 +231,7 @@ def test_a_judge_of_single_outputs_has_a_card_of_pairs(drawn: pd.DataFrame) -> N
     pairs = planted.pairs(drawn)
     engine = ScriptedEngine(planted.length)
     judge = PromptedJudge("Rate <<{output}>> from 1 to 5")
-    made = card.of(judge, [pairs], engine=engine, items=60)
+    made = card.make_card(judge, [pairs], engine=engine, items=60)
     numbers = made.numbers["sets"]["drawn_pairs"]
     assert numbers["pairs"] == 60
     assert "swap" not in numbers
@@ -242,7 +242,7 @@ def test_a_judge_of_pairs_is_refused_a_set_of_single_outputs(
     drawn: pd.DataFrame,
 ) -> None:
     with pytest.raises(InputError, match="compares two outputs"):
-        card.of(Preference(planted.PAIRS), [drawn], engine=ScriptedEngine(["A"]))
+        card.make_card(Preference(planted.PAIRS), [drawn], engine=ScriptedEngine(["A"]))
 
 
 def test_pairs_are_measured_by_meta(tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_rows_of_ones_own_without_ids_and_with_holes() -> None:
     frame = pd.DataFrame({"output": [f"text {n}" for n in range(80)], **raters})
     engine = ScriptedEngine(lambda request, draw: str(1 + len(request.text()) % 10))
     judge = PromptedJudge("Rate {output} from 1 to 10.", low=1, high=10)
-    made = card.of(judge, [frame], engine=engine)
+    made = card.make_card(judge, [frame], engine=engine)
     numbers = made.numbers["sets"]["own"]["aspects"]["overall"]
     assert "system" not in numbers
     assert numbers["raters"]["number"] == 3

@@ -88,7 +88,7 @@ def test_a_card_without_numbers_stands_nowhere(tmp_path: Path, sets: Any) -> Non
     numbers["sets"] = sets
     (tmp_path / "card.json").write_text(json.dumps(numbers))
     with pytest.raises(InputError, match=r"no number of a judge in .*card\.json"):
-        standing.beside(standing.read_all([tmp_path]))
+        standing.among_recorded(standing.read_all([tmp_path]))
 
 
 # -- paths that lead to no number

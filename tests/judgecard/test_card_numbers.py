@@ -57,7 +57,7 @@ def log() -> dict[str, list[int]]:
 def made(frame: pd.DataFrame, log: dict[str, list[int]]) -> card.Card:
     judge = PromptedJudge(planted.PROMPT)
     engine = ScriptedEngine(scripted(log))
-    return card.of(judge, [frame], engine=engine, repeat=DRAWS, probes=True)
+    return card.make_card(judge, [frame], engine=engine, repeat=DRAWS, probes=True)
 
 
 def part(made: card.Card) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def test_possible_ranks_by_holm_of_statsmodels(topical):
     listed = topical.numbers["sets"]["topical_chat"]["aspects"]["groundedness"]
     places = rows.index.to_numpy()
     scores = {"this judge": rows["value"].to_numpy()}
-    for name, values in part_of_set.beside.items():
+    for name, values in part_of_set.other_judges.items():
         scores[name] = values[places]
     scores["output length"] = statistics.baselines.length(rows["output"].tolist())
     human = rows["human"].to_numpy()
@@ -261,7 +261,7 @@ def test_random_scores_on_a_card_are_the_mean_of_many_draws(topical):
 def test_a_judge_that_was_asked_once_at_a_temperature_is_told(frame):
     engine = ScriptedEngine(planted.honest(frame, 0.5, 1))
     warm = PromptedJudge(planted.PROMPT, sampling={"temperature": 0.7})
-    made = card.of(warm, [frame], engine=engine)
+    made = card.make_card(warm, [frame], engine=engine)
     assert "how far its own answers vary is unknown (--repeat 3)" in made.verdict
     [line] = [line for line in made.numbers["cannot_tell"] if "temperature" in line]
     assert "asked once at temperature 0.7" in line and "--repeat 3" in line
@@ -271,7 +271,7 @@ def test_a_judge_that_was_asked_once_at_a_temperature_is_told(frame):
 def test_a_greedy_or_repeated_judge_is_not(frame, temperature, repeat):
     engine = ScriptedEngine(planted.honest(frame, 0.5, 1))
     judge = PromptedJudge(planted.PROMPT, sampling={"temperature": temperature})
-    made = card.of(judge, [frame], engine=engine, repeat=repeat)
+    made = card.make_card(judge, [frame], engine=engine, repeat=repeat)
     assert "--repeat 3" not in made.verdict
 
 

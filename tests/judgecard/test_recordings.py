@@ -231,7 +231,7 @@ def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
     needs("prometheus_gpt4")
     recorded_store.fill(store, "prometheus_gpt4")
     frame = data("mt_bench")
-    judge = Prometheus(sampling=recorded_store.of("prometheus_gpt4").sampling)
+    judge = Prometheus(sampling=recorded_store.find_asked("prometheus_gpt4").sampling)
     strict = judge.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
     assert (strict["status"] == "ok").all()
     lost = strict["details"].map(lambda details: details["n_missing"]).to_numpy()

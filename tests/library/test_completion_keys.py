@@ -20,6 +20,6 @@ def test_keys_and_seeds_are_frozen(case):
     engine = ScriptedEngine([], model=case["model"], revision=case["revision"])
     keys = request.keys(engine, sampling)
     assert [
-        [key, Ask.of(request, draw, key, sampling).seed]
+        [key, Ask.from_draw(request, draw, key, sampling).seed]
         for draw, key in enumerate(keys)
     ] == case["asks"]

@@ -180,7 +180,7 @@ def test_json_schemas_are_sent_in_the_dialect():
         engine = OpenAIEngine(
             "m", dialect=dialect, max_tokens_field="max_completion_tokens"
         )
-        return engine.body(Ask.of(request, 0, "0" * 64, sampling), sampling)
+        return engine.body(Ask.from_draw(request, 0, "0" * 64, sampling), sampling)
 
     openai = body("openai")
     assert (

@@ -166,7 +166,7 @@ def observed(case: dict[str, Any], folder: Path) -> dict[str, Any]:
     )
     return {
         "signature": evaluator.signature(engine),
-        "unbound": evaluator.signature(),
+        "unbound": repr(evaluator),
         "stages": stages,
         **found,
     }

@@ -118,7 +118,7 @@ def test_nodes_know_their_parents():
 
 
 def test_trees_grow_and_keep_their_ids_apart():
-    tree = CriteriaTree.of(["coherence"]).with_children(
+    tree = CriteriaTree.from_criteria(["coherence"]).with_children(
         "coherence", [("Coherence", "d"), ("Flow!", ""), ("Flow", "e")]
     )
     assert [node.id for node in tree.nodes([2])] == ["coherence_2", "flow", "flow_2"]
@@ -127,7 +127,7 @@ def test_trees_grow_and_keep_their_ids_apart():
     with pytest.raises(ValueError, match="published criteria is 'bagel'; allowed"):
         CriteriaTree.published("bagel")
     with pytest.raises(ValueError, match="no criteria"):
-        CriteriaTree.of([])
+        CriteriaTree.from_criteria([])
 
 
 def judge(aggregator="lr", script=knowing, criteria=ASPECTS, **settings) -> HDEval:
@@ -408,7 +408,10 @@ def test_files_that_are_no_evaluator_are_refused(tmp_path):
     judge().fit(frame).save(path)
     data = json.loads(path.read_text())
     for change, said in [
-        ({"tree": asdict(CriteriaTree.of(["other"]))}, "no criterion 'coherence'"),
+        (
+            {"tree": asdict(CriteriaTree.from_criteria(["other"]))},
+            "no criterion 'coherence'",
+        ),
         ({"aggregator": {**data["aggregator"], "kind": "svm"}}, "aggregator is 'svm'"),
         (
             {"aggregator": {**data["aggregator"], "predicted": [[9, 9]]}},

@@ -142,7 +142,7 @@ def test_rows_of_a_card_are_its_numbers(pairs, tmp_path):
 def test_a_card_stands_among_the_recorded_judges(pairs, tmp_path, nl):
     pairs.write(tmp_path / "mine")
     cards = standing.read_all([tmp_path / "mine" / "card.json"])
-    table = standing.beside(cards)
+    table = standing.among_recorded(cards)
     whole = table[table["aspect"] == "all"]
     assert whole["value"].is_monotonic_decreasing
     own = whole[whole["origin"] == "card mine/card.json"]
@@ -159,7 +159,7 @@ def test_a_card_of_a_set_without_recorded_judges_is_told(tmp_path):
     frame.attrs["name"] = "mine"
     card.of_scores(frame, frame).write(tmp_path)
     with pytest.raises(InputError, match="no recorded judge of mine; there are"):
-        standing.beside(standing.read_all([tmp_path]))
+        standing.among_recorded(standing.read_all([tmp_path]))
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "card.json").unlink()
     with pytest.raises(InputError, match="is no card"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -203,6 +204,28 @@ def test_importing_is_cheap(module: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "nlgeval_lib",
+        "nlgeval_lib.datasets",
+        "nlgeval_lib.engines",
+        "nlgeval_lib.evaluators",
+        "nlgeval_lib.evaluators.hdeval",
+        "nlgeval_lib.parsers",
+        "nlgeval_lib.scoring",
+        "nlgeval_lib.statistics",
+        "judgecard",
+        "judgecard.figures",
+        "judgecard.recordings",
+    ],
+)
+def test_tab_offers_the_public_names_alone(package: str) -> None:
+    module = importlib.import_module(package)
+    assert dir(module) == sorted(module.__all__)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 
 def test_nothing_names_a_local_path() -> None:

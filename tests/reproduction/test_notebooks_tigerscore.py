@@ -52,7 +52,7 @@ def test_the_printed_rows_come_out(data, tmp_path, name) -> None:
         scores["BLEU"] = Bleu(**BLEU, cache=tmp_path / "scores.sqlite").score(items)[
             "value"
         ]
-    parts = {task: judged_rows.Part.of(task, items, aspects, digits=2)}
+    parts = {task: judged_rows.Part.from_aspects(task, items, aspects, digits=2)}
 
     def verdicts(scores: dict[str, pd.Series]) -> list[str]:
         cells = correlations.cells(

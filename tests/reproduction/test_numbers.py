@@ -75,7 +75,7 @@ def _same(with_texts: pd.DataFrame, without: pd.DataFrame, by_place: bool) -> No
 def test_a_set_is_the_same_without_its_texts(name, options, data) -> None:
     """Rows, ids, ratings, order and what the frame is about; lengths of each text."""
     with_texts = data(name, **options)
-    without = datasets.of_numbers(name, **options)
+    without = datasets.load_numbers(name, **options)
     _same(with_texts, without, by_place=False)
     # a set of ratings alone has none, a set of pairs two
     for column in with_texts.filter(like="output"):
@@ -92,7 +92,7 @@ def test_a_recording_is_the_same_without_its_texts(name, options, needs) -> None
     """Rows, judges, draws and values."""
     needs(name)
     with_texts = recordings.load(name, **options)
-    _same(with_texts, recordings.of_numbers(name, **options), by_place=True)
+    _same(with_texts, recordings.load_numbers(name, **options), by_place=True)
 
 
 METRICS = [
@@ -110,7 +110,7 @@ if sys.version_info >= (3, 12):
 @pytest.mark.parametrize(("name", "metric", "options"), METRICS)
 def test_a_metric_gives_the_same_scores(name, metric, options, data) -> None:
     """To the last digit, by texts and by their hashes, without any cache."""
-    frames = data(name), datasets.of_numbers(name)
+    frames = data(name), datasets.load_numbers(name)
     scored = [
         evaluators.get(metric)(cache=False, **options).score(datasets.items(frame))
         for frame in frames
@@ -132,7 +132,7 @@ def _some_pairs(data) -> pd.DataFrame:
 def _as_saved(items: pd.DataFrame) -> pd.Series:
     """What the bundle has of them by MiniLM, without their texts."""
     keys = ["input_id", "system_id"]
-    without = datasets.items(datasets.of_numbers("self_instruct"))
+    without = datasets.items(datasets.load_numbers("self_instruct"))
     metric = evaluators.get("semscore")(model="all-MiniLM-L6-v2", cache=False)
     scored = without.assign(value=metric.score(without)["value"])
     return items[keys].merge(scored, on=keys, how="left")["value"]
@@ -178,7 +178,7 @@ def test_semscores_own_encoder_needs_neither_weights_nor_texts(
     """Eight systems as by other code, and so in the order of the printed ranks."""
     monkeypatch.setenv("NLGEVAL_HOME", str(tmp_path))
     monkeypatch.setattr(encoders, "_locate", lambda model: f"{model} is not here")
-    items = datasets.items(datasets.of_numbers("self_instruct"))
+    items = datasets.items(datasets.load_numbers("self_instruct"))
     metric = evaluators.get("semscore")(
         model="all-mpnet-base-v2", empty="zero", cache=False
     )
@@ -303,7 +303,7 @@ def test_what_parsers_read_is_the_same(needs) -> None:
     options = {"aspects": ["naturalness"], "prompt_forms": ["analyze_rate"]}
     scale = {"naturalness": (1, 3)}
     with_texts = recordings.load("acloserlook", **options)
-    without = recordings.of_numbers("acloserlook", **options)
+    without = recordings.load_numbers("acloserlook", **options)
     read = [recorded_judges.read_ratings(one, scale) for one in (with_texts, without)]
     columns = ["value", "status"]
     assert_frame_equal(read[0][columns], read[1][columns], check_exact=True)
@@ -318,7 +318,7 @@ def test_the_key_of_a_score_is_the_same_by_hash() -> None:
 
 def test_what_needs_a_text_names_the_way() -> None:
     """A new metric, a new parser's reading and a prompt: each says what is missing."""
-    items = datasets.items(datasets.of_numbers("vicuna_bench"))
+    items = datasets.items(datasets.load_numbers("vicuna_bench"))
     one = items["output"].iloc[0]
     way = "vicuna_bench: this needs its texts.*make data"
     with pytest.raises(TextNotHere, match=way):

@@ -257,7 +257,7 @@ def judged():
         "Score: 9",
         *(["Score: 2"] * (len(frame) - 3)),
     ]
-    return explorer.of(
+    return explorer.explore_judge(
         GEval(template="semscore/g_eval_input", low=1, high=5),
         frame,
         engine=ScriptedEngine(answers),
@@ -353,7 +353,7 @@ def test_verdicts_on_pairs_have_no_page():
 
 
 def test_the_miniature_judge_is_there_as_it_was_measured():
-    forms = {one.title: one.frame for one in explorer.of_miniature()}
+    forms = {one.title: one.frame for one in explorer.explore_miniature()}
     plain = forms["miniature judge, plain score"]
     assert (
         len(plain) == 1500

@@ -127,7 +127,9 @@ def test_a_table_over_data_sets_takes_what_is_there_and_says_what_lacks(monkeypa
     )
     human = np.random.default_rng(0).normal(size=(18, 4))
     items[[f"human_{name}" for name in names]] = human
-    parts = {"topical_chat": judged_rows.Part.of("Chat", items, names, digits=2)}
+    parts = {
+        "topical_chat": judged_rows.Part.from_aspects("Chat", items, names, digits=2)
+    }
     frame = pd.concat(
         [items.assign(aspect=name, value=human[:, at]) for at, name in enumerate(names)]
     )

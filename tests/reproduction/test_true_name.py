@@ -222,7 +222,9 @@ def test_who_is_the_papers_judge(case):
         model=case.get("asked", "gpt-4"),
         revision=case["named"],
     )
-    grade = identity.of(judge, case["model"], case["revision"], case.get("served", ()))
+    grade = identity.identify_model(
+        judge, case["model"], case["revision"], case.get("served", ())
+    )
     assert grade == case["grade"] and grade.papers_own is case["own"]
 
 

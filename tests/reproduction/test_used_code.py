@@ -54,7 +54,7 @@ from nlgeval_lib import datasets
 from reproduction import papers
 from nlgeval_lib.scoring import correlations
 
-frame = datasets.of_numbers("summeval")
+frame = datasets.load_numbers("summeval")
 items = frame[frame["aspect"] == "coherence"].iloc[:320].reset_index(drop=True)
 lengths = items["output"].map(lambda text: text.words).to_numpy(float)
 human = items["human"].to_numpy(float)

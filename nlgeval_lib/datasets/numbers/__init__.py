@@ -249,7 +249,7 @@ def _places(column: Any) -> list[tuple[int, ...]]:
     return [tuple(itertools.islice(flat, length)) for length in lengths]
 
 
-def lacking(rule: str, items: Sequence[tuple[HashedText, ...]]) -> TextNotHere:
+def text_not_here(rule: str, items: Sequence[tuple[HashedText, ...]]) -> TextNotHere:
     """The error for items without a saved score, to be raised.
 
     items: at least one; the message names the set of the first.

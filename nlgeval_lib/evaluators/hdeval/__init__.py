@@ -62,3 +62,7 @@ __getattr__ = loaded_on_use(
         "evaluator": ("Growth", "HDEval"),
     },
 )
+
+
+def __dir__() -> list[str]:
+    return __all__

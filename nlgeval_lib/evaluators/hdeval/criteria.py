@@ -188,7 +188,7 @@ class CriteriaTree:
         return replace(self, root=cut(self.root, layer))
 
     @classmethod
-    def of(
+    def from_criteria(
         cls,
         criteria: Mapping[str, str] | Iterable[str],
         source: str = "given",

@@ -24,7 +24,8 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, prompts
-from nlgeval_lib.engines import Sampling
+from nlgeval_lib.engines import Engine, Sampling
+from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.hdeval import attribution
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
@@ -255,16 +256,23 @@ class HDEval(Judge):
             )
         return nodes
 
-    def features(self, data: Any, **resources: Any) -> dict[str, list[Judgment]]:
+    def features(
+        self,
+        data: Any,
+        *,
+        engine: Engine | None = None,
+        store: Store | None = None,
+        progress: Any = None,
+    ) -> dict[str, list[Judgment]]:
         """The scores of the criteria in use, without an aggregator.
 
         data: a frame, or a list of samples.
-        resources: engine, store, progress, in place of the evaluator's.
+        engine, store, progress: in place of the evaluator's own; None for those.
 
         Returns: criterion's id -> its judgment of each row or sample.
         """
         stages = self.criteria_stages(self.given(data), self.used())
-        return self.run(stages, **resources)
+        return self.run(stages, engine, store, progress)
 
     def criteria_stages(
         self,
@@ -327,13 +335,20 @@ class HDEval(Judge):
 
     # -- learning
 
-    def fit(self, data: pd.DataFrame, **resources: Any) -> HDEval:
+    def fit(
+        self,
+        data: pd.DataFrame,
+        *,
+        engine: Engine | None = None,
+        store: Store | None = None,
+        progress: Any = None,
+    ) -> HDEval:
         """Score the criteria of the training outputs and fit the aggregator on their
         ratings.
 
         data: a long frame with `aspect` and `human`: a row for each output and rated
         aspect.
-        resources: engine, store, progress, in place of the evaluator's.
+        engine, store, progress: in place of the evaluator's own; None for those.
 
         Returns: this evaluator, fitted.
         Raises: ValueError where there is nothing to learn from.
@@ -341,7 +356,8 @@ class HDEval(Judge):
         outputs, human = self.training_data(data)
         aggregator = self.new_aggregator(self.tree, human.columns)
         nodes = self._read_by(aggregator, human.columns)
-        scores = self.run(self.criteria_stages(outputs, nodes), **resources)
+        stages = self.criteria_stages(outputs, nodes)
+        scores = self.run(stages, engine, store, progress)
         self.aggregator = aggregator.fit(values(scores), human)
         self._note_training(outputs, human)
         return self
@@ -351,12 +367,14 @@ class HDEval(Judge):
         data: pd.DataFrame,
         *,
         growth: Growth | None = None,
-        **resources: Any,
+        engine: Engine | None = None,
+        store: Store | None = None,
+        progress: Any = None,
     ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
         by layer.
 
-        data, resources: as for `fit`.
+        data, engine, store, progress: as for `fit`.
         growth: how far it grows; None for the paper's numbers.
 
         Returns: what training gave; its `history` says what each iteration did.
@@ -372,7 +390,7 @@ class HDEval(Judge):
             )
         outputs, human = self.training_data(data)
         stages = self.growing(outputs, human, growth or Growth())
-        trained = self.run(stages, **resources)
+        trained = self.run(stages, engine, store, progress)
         self.tree = trained.tree
         self.aggregator = trained.aggregator
         self.grown = True
@@ -737,7 +755,7 @@ def _criteria_tree(
         return CriteriaTree.published(criteria)
     if isinstance(criteria, CriteriaTree):
         return criteria
-    return CriteriaTree.of(criteria)
+    return CriteriaTree.from_criteria(criteria)
 
 
 def _target(sample: Sample, targets: Sequence[str]) -> str:
