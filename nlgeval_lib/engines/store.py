@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
 import json
 import os
 import re
@@ -24,7 +23,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from nlgeval_lib import files
 from nlgeval_lib.engines.base import request_key
@@ -97,6 +96,9 @@ _TEXTS = (
     "reasoning",
 )
 _COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+# bytes of one line of an exported file: an answer has at most 64 MiB
+_LONGEST_LINE = 128 << 20
+_BLOCK = 64 << 20  # bytes of lines that are merged together, at the least
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
 _HASTE = 2.0  # the same once somebody wants the run to end
 _TRY = 0.2  # seconds of one attempt, in which a Ctrl-C is not heard
@@ -447,17 +449,22 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 other_store.export(f"{folder}/all.jsonl")
                 return self.merge(f"{folder}/all.jsonl")
         added = 0
+        size = 0
+        rows: list[_Row] = []
         faults = []
-        with open(source, "rb") as lines:
-            while block := list(itertools.islice(lines, _AT_ONCE)):
-                rows = []
-                for line in block:
-                    try:
-                        rows.append(_exported_row(line))
-                    except ValueError as error:
-                        if line.endswith(b"\n"):
-                            faults.append(error)
-                added += self._put(rows)
+        with open(source, "rb") as file:
+            for line in _lines(file):
+                try:
+                    rows.append(_exported_row(line))
+                except ValueError as error:
+                    if line.endswith(b"\n"):
+                        faults.append(str(error))
+                size += len(line)
+                if len(rows) == _AT_ONCE or size > _BLOCK:
+                    added += self._put(rows)
+                    rows = []
+                    size = 0
+        added += self._put(rows)
         if faults:
             warnings.warn(
                 f"{source}: {len(faults):,} damaged lines are left out (the first: "
@@ -755,6 +762,21 @@ def _is_likelihoods(step: Any) -> bool:
     if not isinstance(step, dict):
         return False
     return all(type(value) in (float, int) for value in step.values())
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of an exported file; of one that is too long a part, which is damaged.
+
+    No more than the longest line is in memory at a time.
+    """
+    while line := file.readline(_LONGEST_LINE):
+        if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
+            yield line
+            continue
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(_LONGEST_LINE)
+        yield b"longer than any record\n"
 
 
 def _exported_row(line: bytes) -> _Row:

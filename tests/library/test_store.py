@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from nlgeval_lib.engines import store as engines_store
 from nlgeval_lib.engines.base import request_key
 from nlgeval_lib.engines.store import FILE, Store, StoreError
 from nlgeval_lib.records import Completion
@@ -393,6 +394,24 @@ def test_a_newer_versions_file_is_not_misread(tmp_path):
         pytest.raises(StoreError, match="version 9, this is 1: update"),
     ):
         store.put(done("2"))
+
+
+def test_a_line_without_end_costs_no_more_than_the_longest(tmp_path, monkeypatch):
+    """The lines around it are taken; so are many lines that are long together."""
+    monkeypatch.setattr(engines_store, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(engines_store, "_BLOCK", 300)
+    with Store(tmp_path / "other") as store:
+        store.put_many(done(str(i)) for i in range(4))
+        store.export(tmp_path / "all.jsonl")
+    first, *others = (tmp_path / "all.jsonl").read_bytes().splitlines(keepends=True)
+    for surplus in (b"\0" * 999, b"\0" * 1000, b"\0" * 3500):
+        lines = [first, surplus + b"\n", *others]
+        (tmp_path / "all.jsonl").write_bytes(b"".join(lines))
+        with (
+            Store(tmp_path / str(len(surplus))) as store,
+            pytest.warns(UserWarning, match="1 damaged lines"),
+        ):
+            assert store.merge(tmp_path / "all.jsonl") == 4
 
 
 FOREIGN = [
