@@ -10,11 +10,14 @@ weights at 0, but for rounding.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from . import lists
 from .draws import Ints
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
+
+Flags = npt.NDArray[np.bool_]
 
 
 class Groups:
@@ -38,7 +41,28 @@ class Groups:
         return np.bincount(self.codes, values, self.number).astype(float)
 
 
-def pearson(items: Lists, groups: Groups) -> tuple[Floats, np.ndarray]:
+def without_groups(items: Lists, codes: Ints, number: int) -> tuple[Floats, Flags]:
+    """The coefficient of a single list without each group of items in turn.
+
+    codes: the group of each place of the data, row-major.
+    number: of groups.
+    Returns: (groups,), NaN where not defined; and which of them are sure, (groups,):
+        the others are to be computed anew.
+    """
+    groups = Groups(codes[items.places], number)
+    sure = np.ones(number, dtype=bool)
+    if items.coef == "pearson":
+        out, sure = pearson(items, groups)
+    elif items.coef == "spearman":
+        out = spearman(items, groups)
+    else:
+        out = pairs(items, groups)
+    if items.zero:
+        out[np.isnan(out)] = 0.0
+    return out, sure
+
+
+def pearson(items: Lists, groups: Groups) -> tuple[Floats, Flags]:
     """Pearson's coefficient without each group, and which groups it is sure of: where
     almost all of a side's spread is the group's own, few digits are left.
     """

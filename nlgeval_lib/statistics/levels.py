@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, draws, long_list
+from . import arrays, draws, leaving, long_list
 from .draws import NO_GROUPS, Draws, Groups, Ints, Weights
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
@@ -297,7 +297,7 @@ class Listed(Statistic):
         axis = int(unit == "inputs")
         codes = np.indices(self.present.shape)[axis].ravel()
         number = self.present.shape[axis]
-        reduced, sure = self.lists.without_groups(codes, number)
+        reduced, sure = leaving.without_groups(self.lists, codes, number)
         if not sure.all():
             unsure = np.flatnonzero(~sure)
             reduced[unsure] = self.without_these(unit, unsure[:, None])

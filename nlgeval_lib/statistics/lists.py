@@ -227,28 +227,6 @@ class Lists:
             out[np.isnan(out)] = 0.0
         return out
 
-    def without_groups(self, codes: Ints, number: int) -> tuple[Floats, Any]:
-        """The coefficient of a single list without each group of items in turn.
-
-        codes: the group of each place of the data, row-major.
-        number: of groups.
-        Returns: (groups,), NaN where not defined; and which of them are sure, (groups,):
-            the others are to be computed anew.
-        """
-        from . import leaving
-
-        groups = leaving.Groups(codes[self.places], number)
-        sure = np.ones(number, dtype=bool)
-        if self.coef == "pearson":
-            out, sure = leaving.pearson(self, groups)
-        elif self.coef == "spearman":
-            out = leaving.spearman(self, groups)
-        else:
-            out = leaving.pairs(self, groups)
-        if self.zero:
-            out[np.isnan(out)] = 0.0
-        return out, sure
-
     def _pearson_without(self, size: int) -> Floats:
         """Pearson's coefficient without each item that takes part, in the order of
         places.
