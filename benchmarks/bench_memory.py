@@ -148,7 +148,7 @@ def commands(count: int) -> dict[str, list[str]]:
                 f"{length} s.parquet --column again -o again.jsonl"
             ),
             "score rouge, jsonl to csv": "score -e rouge -i rows.jsonl -o rouge.csv",
-            "meta, one coefficient, parquet": (
+            "meta, --coef pearson --ci none --no-baselines, parquet": (
                 "meta s.parquet --no-baselines --coef pearson --ci none"
             ),
         }

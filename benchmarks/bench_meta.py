@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, cycle, product
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +51,19 @@ METHODS = ("bootstrap", "permutation")
 WMT = (14, 1875)
 # items of a long list
 LONG = 1_000_000
+# rows of the files that the command reads
+ROWS = (25_000, 100_000, 400_000, 1_000_000)
+# the command, then its peak memory in GiB
+META = """
+import resource, sys
+from nlgeval_lib.cli import main
+try:
+    main()
+finally:
+    units = 2**30 if sys.platform == "darwin" else 2**20
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(peak / units, file=sys.stderr)
+"""
 
 Array = np.ndarray
 Figures = dict[str, float]  # by name
@@ -123,6 +139,7 @@ def measure(resamples: int = 4000, slow_resamples: int = 20) -> Figures:
     results |= _wmt()
     results |= _wmt_beside_nlpstats()
     results |= _long_lists()
+    results |= _command()
     return results
 
 
@@ -489,6 +506,36 @@ def _long_lists() -> Figures:
             results[f"million/{coef}/{kind}/s"] = ours
             results[f"million/{coef}/{kind}/times_scipy"] = scipy / ours
     return results
+
+
+def _command() -> Figures:
+    """Wall seconds and peak memory in GiB of `nlgeval meta` with its default intervals,
+    coefficients and baselines, a process a size: so many rows, of 4 systems each.
+    """
+    results: Figures = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in ROWS:
+            scores, _, ratings = data("mixed", 4, rows // 4)
+            path = Path(folder, f"{rows}.csv")
+            _write_rows(path, scores, ratings)
+            began = time.perf_counter()
+            command = [sys.executable, "-c", META, "meta", str(path)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            name = f"meta, default intervals/{rows} rows of 4 systems"
+            results[f"{name}/s"] = time.perf_counter() - began
+            results[f"{name}/peak_gib"] = float(done.stderr.split()[-1])
+    return results
+
+
+def _write_rows(path: Path, scores: Array, ratings: Array) -> None:
+    """A file with a row an output, as `nlgeval meta` reads it."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("input_id,system_id,value,human\n")
+        for place in range(scores.shape[1]):
+            for system in range(len(scores)):
+                score = scores[system, place]
+                rating = ratings[system, place]
+                file.write(f"{place},s{system},{score:.6f},{rating:.4f}\n")
 
 
 def _one_value(

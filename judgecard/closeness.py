@@ -25,11 +25,13 @@ def measure_closeness(aspect: Aspect) -> Numbers:
     of counts.
 
     Raises: ValueError where scores and ratings have different scales, or one is not
-    known.
+    known, and where no output has both.
     """
     if not aspect.same_scale():
         raise ValueError(aspect.why_no_scale())
     present = aspect.present
+    if not present.any():
+        raise ValueError("no output has a score and a rating")
     values = aspect.values[present]
     human = aspect.human[present]
     # no other constant has a smaller mean distance than the median

@@ -182,12 +182,14 @@ def repeats(aspect: Aspect) -> Numbers:
     Returns: `draws`, how many there are; `same`, the share of judgments whose draws are
     all equal; `icc`, their intraclass correlation.
 
-    Raises: ValueError where there is one draw.
+    Raises: ValueError where there is one draw, or none of the judgments has all.
     """
     draws = aspect.draws()
     if len(draws) < 2:
         raise ValueError("each judgment was asked once")
     gaps = np.isnan(draws).any(axis=0)
+    if gaps.all():
+        raise ValueError("no judgment has a score in every draw")
     complete = draws[:, ~gaps]
     all_equal = (complete == complete[0]).all(axis=0)
     return {

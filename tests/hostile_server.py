@@ -136,6 +136,31 @@ class Handler(QuietHandler):
         self.connection.shutdown(socket.SHUT_RDWR)
         self.close_connection = True
 
+    def do_twice(self, body: dict, what: str) -> None:
+        """Two whole answers in one piece, the second to nobody's question."""
+        self._beyond(body, self._message(answer(body, "smuggled")))
+
+    def do_chunked(self, body: dict, what: str) -> None:
+        """The same where the first one does not say its length before its end."""
+        said = json.dumps(answer(body, prompt_of(body))).encode()
+        first = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+        first += b"%x\r\n%b\r\n0\r\n\r\n" % (len(said), said)
+        self.wfile.write(first + self._message(answer(body, "smuggled")))
+
+    def do_short(self, body: dict, what: str) -> None:
+        """An answer that says it is shorter than it is."""
+        self._beyond(body, b"\n" * 7)
+
+    def _beyond(self, body: dict, surplus: bytes) -> None:
+        """A proper answer with more after its end, in one piece."""
+        self.wfile.write(self._message(answer(body, prompt_of(body))) + surplus)
+
+    @staticmethod
+    def _message(content: Any) -> bytes:
+        """An answer as a connection has it."""
+        raw = json.dumps(content).encode()
+        return b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(raw), raw)
+
     def do_huge(self, body: dict, what: str) -> None:
         self.send(200, answer(body, "x" * BIG))
 

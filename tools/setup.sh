@@ -62,6 +62,9 @@ if [ "$("$uv" --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
 fi
 . tools/certificates.sh
 say "installing $(grep -c == "$lock") locked packages ($lock); a minute or two on a first run"
+if [[ $group = cpu* ]]; then
+    say "torch is of the locked version, but held against no hash: each index has its own build of it"
+fi
 export UV_COMPILE_BYTECODE=1 UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} VIRTUAL_ENV=$here/.venv
 # Every package is held against the hashes in the lock; of the CPU locks all but torch. These have no CUDA packages,
 # so torch must be a CPU build: from a local folder of wheels where one is set, else from PyTorch's own CPU index.
@@ -73,7 +76,8 @@ if [[ $group = cpu* ]] && [ -z "$UV_FIND_LINKS" ]; then torch=(--torch-backend c
 torch_loads() { [[ $group != cpu* ]] || .venv/bin/python -c 'import torch' >/dev/null 2>&1; }
 if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} ${strict[@]+"${strict[@]}"} "$lock" || ! torch_loads; then
     [[ $group = cpu* ]] || exit 1
-    say "no CPU build of torch within reach; installing the one of the package index with what it needs (larger)"
+    say "NOT AS LOCKED: no CPU build of torch within reach. The package index's own torch is installed (larger), and what"
+    say "it needs beyond the lock (CUDA) in whatever version there is, held against no hash of ours"
     "$uv" pip install -r "$lock" --override requirements/overrides-cpu.txt
 fi
 "$uv" pip install -q --no-deps --no-build-isolation -e .

@@ -4,6 +4,7 @@ say about systems, and how many ratings are needed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping as Dictionary
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -231,13 +232,25 @@ def _tables(
 
 def _worth(estimates: Estimates) -> str:
     """What the judge is worth, in one line."""
-    words = (
-        f"{estimates.n} labels with the judge are worth "
-        f"{estimates.n * estimates.worth_means:.0f} without it for means"
-    )
+    worths = {"means": estimates.worth_means}
     if estimates.differences:
-        count = estimates.n * estimates.worth_differences
-        words = f"{words}, {count:.0f} for differences"
+        worths["differences"] = estimates.worth_differences
+    counts = {}
+    for what, worth in worths.items():
+        if not math.isnan(worth):
+            counts[what] = f"{estimates.n * worth:.0f}"
+    if not counts:
+        return (
+            f"{estimates.n} labels; what the judge is worth cannot be said, as the "
+            "ratings leave nothing to estimate: do all outputs have the same one?"
+        )
+    [first, *others] = counts
+    words = (
+        f"{estimates.n} labels with the judge are worth {counts[first]} without it "
+        f"for {first}"
+    )
+    for what in others:
+        words = f"{words}, {counts[what]} for {what}"
     return words
 
 

@@ -82,7 +82,8 @@ def forget() -> None:
 def _notes() -> dict[str, dict[str, Any]]:
     """What is known of hosts, by this process and others: host -> why, seconds, at.
 
-    Notes older than `FORGOTTEN_AFTER` are left out, and lines that cannot be read.
+    Notes older than `FORGOTTEN_AFTER`, or from further ahead where the clock was set
+    back, are left out, and lines that cannot be read.
     """
     rows = dict(_here(_path()))
     with contextlib.suppress(OSError):
@@ -94,8 +95,12 @@ def _notes() -> dict[str, dict[str, Any]]:
                     "seconds": float(row["seconds"]),
                     "at": float(row["at"]),
                 }
-    oldest = time.time() - FORGOTTEN_AFTER
-    return {host: row for host, row in rows.items() if row["at"] >= oldest}
+    now = time.time()
+    return {
+        host: row
+        for host, row in rows.items()
+        if abs(now - row["at"]) <= FORGOTTEN_AFTER
+    }
 
 
 @functools.lru_cache(maxsize=4)

@@ -4,15 +4,18 @@ mean: completions, or why not.
 The first half (`place`, `about`, `takes`, `revision`, `key`) finds out who it is,
 before anything is asked. The second half (`read`, `refused`, `fault`) makes a
 completion of an answer, or an `AttemptFailed` that says whether another attempt may
-help. Nothing that a server sends is trusted, and no text that is kept has the key in
-it.
+help. Nothing that a server sends is trusted. What is kept of its texts has no run of
+15 letters and digits or more of the key, in any form that `_forms` lists; other ways to
+hide a key are not looked for.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import email.utils
+import functools
 import ipaddress
 import math
 import os
@@ -50,6 +53,12 @@ _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled", "content_filter
 _HALVES = re.compile(r"[\ud800-\udfff]")
 # as much of a key's beginning is taken for the key: an excerpt may end within it
 _START = 12
+# A form of the key is looked for in pieces of so many signs, one begun every few: a run
+# of `_PIECE + _STEP - 1` signs has a piece in it.
+_PIECE = 12
+_STEP = 4
+# one sign as its number: percent-encoded, or escaped as in Python, JSON or HTML
+_ESCAPED = re.compile(r"(?:%|\\x|\\u00|&#x)([0-9a-f]{2});?", re.I)
 # seconds that a server may ask to wait; a request that is to wait longer fails
 MOST_WAIT = 120.0
 # characters; what is shorter is no key but a word such as "EMPTY" for a server that
@@ -576,7 +585,9 @@ def refused(
     help.
     """
     message, code = _error_message(content)
-    reason = without_key(f"HTTP {status}: {message[:400]}", key)
+    # masked before it is cut, which may be within the key
+    message = without_key(message[:2000], key)[:400]
+    reason = f"HTTP {status}: {message}"
     if status in (401, 403) and key:
         reason += f"; the key is that of {variable}"
     elif status in (401, 403):
@@ -654,26 +665,72 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
 
 
 def repeats_key(completion: Completion, key: str) -> bool:
-    """Whether a text of a completion has the key in it, however the body escaped it.
-
-    key: one that is too short to be a key is never found.
-    """
-    if len(key) < SECRET:
-        return False
+    """Whether a text of a completion has the key in it, as `has_key` says."""
     names = completion.served + completion.fingerprint
     texts = completion.text + completion.reasoning + completion.finish_reason
-    if key in texts or key[:_START] in names:
+    if has_key(texts, key) or has_key(names, key):
         return True
-    tokens = completion.logprobs or ()
-    return any(key in token for step in tokens for token in step)
+    if len(key) >= SECRET and key[:_START] in names:
+        return True
+    steps = completion.logprobs or ()
+    written = "".join(next(iter(step), "") for step in steps)
+    if has_key(written, key):
+        return True
+    return any(has_key(token, key) for step in steps for token in step)
 
 
 def without_key(reason: str, key: str) -> str:
     """A reason without the key, should a server have sent it back, whole or cut off; at
-    most 600 characters.
+    most 600 characters. One that has it in another form is left out as a whole.
     """
     if len(key) >= SECRET:
-        reason = re.sub(re.escape(key[:_START]) + r"\S*", "[key]", reason)
+        start = re.escape(key[:_START])
+        reason = re.sub(start + r"\S*", "[key]", reason, flags=re.I)
+        if has_key(reason, key):
+            reason = "[key]"
     elif key:
         reason = reason.replace(key, "[key]")
     return reason[:600]
+
+
+def has_key(text: str, key: str) -> bool:
+    """Whether a text has a run of 15 letters and digits or more of the key, in any of
+    its `_forms`, whatever other signs stand between.
+
+    key: one that is too short to be a key is never found.
+    """
+    if len(key) < SECRET or len(text) < _PIECE:
+        return False
+    bare = _bare(text)
+    return any(piece in bare for piece in _pieces(key))
+
+
+@functools.lru_cache(maxsize=4)
+def _pieces(key: str) -> frozenset[str]:
+    """What a text has in it that has one of the key's forms."""
+    pieces = set()
+    for form in map(_bare, _forms(key)):
+        for start in range(0, max(1, len(form) - _PIECE + 1), _STEP):
+            pieces.add(form[start : start + _PIECE])
+    return frozenset(pieces)
+
+
+def _forms(key: str) -> list[str]:
+    """The key as it is, reversed, as hexadecimal digits, and in base64 wherever it
+    begins within a longer text. `_bare` makes upper case, percent-encoding and escapes
+    the same as the sign itself.
+    """
+    secret = key.encode()
+    forms = [key, key[::-1], secret.hex()]
+    # Three bytes are four signs; those that have bits of what stands before are cut.
+    for before, cut in ((0, 0), (1, 2), (2, 3)):
+        whole = len(b" " * before + secret) // 3 * 4
+        encoded = base64.b64encode(b" " * before + secret).decode()
+        forms.append(encoded[cut:whole])
+    return forms
+
+
+def _bare(text: str) -> str:
+    """The letters and digits of a text, in lower case, none escaped."""
+    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"[\W_]+", "", plain).lower()

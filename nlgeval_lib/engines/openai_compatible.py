@@ -85,9 +85,11 @@ class OpenAIEngine(Engine):
     give_up_after = 50
     # seconds for which no connection could be made at all: the server has ended
     unreachable_for = 4.0
-    # tests put their own clock in place of these two
+    # Tests put their own clock in place of these three. Only a date in a server's answer
+    # is held against the time of day, which may be set back meanwhile.
     _sleep = staticmethod(asyncio.sleep)
-    _now = staticmethod(time.time)
+    _now = staticmethod(time.monotonic)
+    _time_of_day = staticmethod(time.time)
 
     def __init__(
         self,
@@ -153,7 +155,7 @@ class OpenAIEngine(Engine):
             "extra_body": json.dumps(self.extra_body, ensure_ascii=False, default=str),
         }
         for name, value in settings.items():
-            if value and secret in value:
+            if _server.has_key(value, secret):
                 raise ValueError(
                     f"{name} has the key of {self.api_key_env} in it, and would be "
                     "stored; leave it out, the key is sent by itself"
@@ -523,6 +525,8 @@ class _Run:
 
         Raises: AttemptFailed; HTTPError of httpx2.
         """
+        from nlgeval_lib.engines._whole_answer import WholeAnswer
+
         engine = self.engine
         content = bytearray()
         path = "/completions"
@@ -532,6 +536,7 @@ class _Run:
         async with self._client.stream(
             "POST", address, json=engine.body(ask, self.sampling)
         ) as answer:
+            answer.stream = WholeAnswer(answer.stream)
             async for part in answer.aiter_bytes():
                 content += part
                 if len(content) > MOST_BYTES:
@@ -543,7 +548,7 @@ class _Run:
                 bytes(content),
                 self.key,
                 engine.api_key_env,
-                engine._now(),
+                engine._time_of_day(),
             )
         if len(self.key) >= SECRET and self.key.encode() in content:
             raise AttemptFailed(_REPEATED)

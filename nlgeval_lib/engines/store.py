@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
 import json
 import os
 import re
@@ -24,7 +23,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from nlgeval_lib import files
 from nlgeval_lib.engines.base import request_key
@@ -58,21 +57,18 @@ CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
 {_TIMES};
 PRAGMA user_version = {_VERSION};
 """
-_WHOLE = """
-crc32(CAST(records.record AS BLOB)) = records.crc
-AND substr(records.record, 9, 64) = lower(hex(records.key))
-"""
+_WHOLE = "whole(records.key, records.crc, CAST(records.record AS BLOB))"
 _PUT = f"""
 INSERT INTO records (key, crc, record, model, revision) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE  -- the first one of a key stays, unless it is damaged
 SET crc = excluded.crc, record = excluded.record,
     model = excluded.model, revision = excluded.revision
-WHERE ({_WHOLE}) IS NOT TRUE
+WHERE NOT {_WHOLE}
 """
 _CLAIM = f"""
 INSERT OR IGNORE INTO claims
 SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
-WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND ({_WHOLE}))
+WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND {_WHOLE})
 """
 _CENSUS = """
 SELECT model, revision, count(*) FROM records
@@ -89,7 +85,7 @@ AND json_extract(record, '$.request.revision') = ?
 GROUP BY maker
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
-# the fields of a completion that are texts
+# the fields of a stored completion that are texts, and those that are counts
 _TEXTS = (
     "text",
     "finish_reason",
@@ -97,9 +93,12 @@ _TEXTS = (
     "revision",
     "served",
     "fingerprint",
-    "error",
     "reasoning",
 )
+_COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+# bytes of one line of an exported file: an answer has at most 64 MiB
+_LONGEST_LINE = 128 << 20
+_BLOCK = 64 << 20  # bytes of lines that are merged together, at the least
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
 _HASTE = 2.0  # the same once somebody wants the run to end
 _TRY = 0.2  # seconds of one attempt, in which a Ctrl-C is not heard
@@ -138,8 +137,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
     stored once by its key, with what was asked, and never changed. Threads and
     processes of one machine may use one store at once; machines have one each, and join
     them by `merge`. What `put_many` has returned from survives the end of the process,
-    and after `sync` a power cut too. A damaged record is reported, counts as not
-    stored, and is replaced by the next one of its key.
+    and after `sync` a power cut too. A record that is damaged, or is none that this
+    version writes, is reported, counts as not stored, and is replaced by the next one
+    of its key.
 
     folder: that has the file, or gets it with the first completion.
 
@@ -151,6 +151,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         self.path = self.folder / FILE
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        # the file's state when it was opened as one that nobody changes; else None
+        self._unchanged: tuple[int, int, bool] | None = None
         # whether somebody wants the run to end: then no lock is waited for
         self.in_haste: Callable[[], bool] = bool
         _STORES.add(self)
@@ -167,8 +169,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The completions of those keys that are stored, in the order of the keys.
 
-        keys: 64 hex digits each. A damaged record is as one that is not stored, with a
-            warning.
+        keys: 64 hex digits each. A damaged record, and one that is none of this
+            version's, is as one that is not stored, with a warning.
         """
         distinct = list(dict.fromkeys(keys))
         completions: dict[str, Completion] = {}
@@ -180,12 +182,12 @@ class Store(contextlib.AbstractContextManager["Store"]):
             for key, crc, record in self._rows(query, block):
                 try:
                     completions[key.hex()] = _completion(key, crc, record)
-                except (ValueError, KeyError, TypeError):
-                    damaged.append(key.hex())
+                except ValueError as error:
+                    damaged.append(f"{key.hex()[:12]}: {error}")
         if damaged:
             warnings.warn(
-                f"{self.path}: {len(damaged):,} stored answers failed their checksum "
-                f"and will be asked again (such as {damaged[0][:12]})",
+                f"{self.path}: {len(damaged):,} stored answers cannot be used and will "
+                f"be asked again (such as {damaged[0]})",
                 stacklevel=2,
             )
         return {key: completions[key] for key in distinct if key in completions}
@@ -256,7 +258,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
         Returns: the number of completions that are new.
 
-        Raises: ValueError for an error completion or a bad key.
+        Raises: ValueError for an error completion, a bad key, or a field that is none.
         """
         rows = [_completion_row(completion) for completion in completions]
         request_rows = []
@@ -290,6 +292,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
+            self._unchanged = None
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -346,7 +349,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     # -- looking after it
 
     def verify(self) -> list[str]:
-        """The keys of damaged records, after reading every one.
+        """The keys of records that are damaged or none of this version's, after
+        reading every one.
 
         Raises: StoreError where the file itself is damaged.
         """
@@ -355,7 +359,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 raise StoreError(
                     f"the store {self.path} is damaged: {fault.decode()}; {_RESCUE}"
                 )
-        query = f"SELECT key FROM records WHERE ({_WHOLE}) IS NOT TRUE"
+        query = f"SELECT key FROM records WHERE NOT {_WHOLE}"
         return [key.hex() for (key,) in self._rows(query)]
 
     def forget(self, keys: Iterable[str]) -> int:
@@ -430,8 +434,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def merge(self, source: Path | str) -> int:
         """Take over the records of an exported file, or of another store's folder.
 
-        Damaged lines are counted in a warning and left out. A last line that was never
-        finished is left out too.
+        Lines that are damaged, or no records of this version, are counted in a warning
+        and left out. A last line that was never finished is left out too.
 
         Returns: how many are new.
 
@@ -445,19 +449,27 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 other_store.export(f"{folder}/all.jsonl")
                 return self.merge(f"{folder}/all.jsonl")
         added = 0
-        damaged = 0
-        with open(source, "rb") as lines:
-            while block := list(itertools.islice(lines, _AT_ONCE)):
-                rows = []
-                for line in block:
-                    try:
-                        rows.append(_exported_row(line))
-                    except (ValueError, KeyError, TypeError):
-                        damaged += line.endswith(b"\n")
-                added += self._put(rows)
-        if damaged:
+        size = 0
+        rows: list[_Row] = []
+        faults = []
+        with open(source, "rb") as file:
+            for line in _lines(file):
+                try:
+                    rows.append(_exported_row(line))
+                except ValueError as error:
+                    if line.endswith(b"\n"):
+                        faults.append(str(error))
+                size += len(line)
+                if len(rows) == _AT_ONCE or size > _BLOCK:
+                    added += self._put(rows)
+                    rows = []
+                    size = 0
+        added += self._put(rows)
+        if faults:
             warnings.warn(
-                f"{source}: {damaged} damaged lines are left out", stacklevel=2
+                f"{source}: {len(faults):,} damaged lines are left out (the first: "
+                f"{faults[0]})",
+                stacklevel=2,
             )
         return added
 
@@ -492,6 +504,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """The open file; None where there is none and nothing is to be written."""
         try:
             with self._lock:
+                if self._unchanged and self._unchanged != self._state():
+                    self.close()
                 yield self._connection or self._open(write)
         # locked, full, read-only, cannot open
         except sqlite3.OperationalError as error:
@@ -500,8 +514,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
                     f"another process keeps the store {self.path} to itself; end it, "
                     "or wait for it, and run this again: what was stored is still there"
                 ) from error
+            way_out = _WAY_OUT
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CANTOPEN:
+                way_out += "; of a read-only folder, copy the folder to where it is not"
             raise StoreError(
-                f"cannot use the store {self.path}: {error}; {_WAY_OUT}"
+                f"cannot use the store {self.path}: {error}; {way_out}"
             ) from error
         except sqlite3.DatabaseError as error:
             raise StoreError(
@@ -549,8 +566,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
             if not write:
                 return None
             _create(self.path)
-        may_write = os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK)
-        mode = "mode=rw" if may_write else "immutable=1"
+        mode = "mode=rw"
+        if not (os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK)):
+            # what is beside the file is read too, or this fails: an immutable file is
+            # read without it
+            mode = "mode=ro"
+            state = self._state()
+            if not state[-1]:
+                mode = "immutable=1"
+                self._unchanged = state
         database = sqlite3.connect(
             f"{self.path.resolve().as_uri()}?{mode}",
             _TRY,
@@ -571,10 +595,22 @@ class Store(contextlib.AbstractContextManager["Store"]):
             )
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
-        database.create_function("crc32", 1, _checksum, deterministic=True)
+        database.create_function("whole", 3, _is_whole, deterministic=True)
         database.text_factory = bytes
         self._connection = database
         return database
+
+    def _state(self) -> tuple[int, int, bool]:
+        """When the file was last changed, its bytes, and whether records lie beside it
+        (in SQLite's write-ahead log), as after a run that was killed.
+        """
+        path = self.path.resolve()
+        state = path.stat()
+        try:
+            beside = os.stat(f"{path}-wal").st_size > 0
+        except FileNotFoundError:
+            beside = False
+        return state.st_mtime_ns, state.st_size, beside
 
 
 def _create(path: Path) -> None:
@@ -647,51 +683,115 @@ def _completion_row(completion: Completion) -> _Row:
             body[name] = value
     if completion.logprobs is not None:
         body["logprobs"] = [dict(position) for position in completion.logprobs]
+    _check_completion(body)
     return _row(body, completion.model, completion.revision)
 
 
 def _completion(key: bytes, crc: int, record: bytes) -> Completion:
     """The completion of a record.
 
-    Raises: ValueError for a damaged one; StoreError for one of a newer version.
+    Raises: ValueError for a damaged one, and for one that this version does not write.
+    """
+    fields = _body(key, crc, record)
+    if "request" in fields:
+        raise ValueError("it is no completion")
+    if "logprobs" in fields:
+        fields["logprobs"] = tuple(fields["logprobs"])
+    return Completion(**fields)
+
+
+def _is_whole(key: bytes, crc: int, record: bytes) -> bool:
+    """Whether a record can be read: what is not counts as not stored, everywhere."""
+    try:
+        _body(key, crc, record)
+    except ValueError:
+        return False
+    return True
+
+
+def _body(key: bytes, crc: int, record: bytes) -> dict[str, Any]:
+    """The JSON object of a record, of a completion or of what was asked.
+
+    Raises: ValueError saying what is wrong with it.
     """
     if _checksum(record) != crc:
         raise ValueError("its checksum does not match")
-    fields = files.from_json(record)
-    if fields["key"] != key.hex():
+    body = files.from_json(record)
+    if not isinstance(body, dict) or body.get("key") != key.hex():
         raise ValueError("it is the record of another key")
-    _check_texts(fields)
-    if "logprobs" in fields:
-        fields["logprobs"] = tuple(fields["logprobs"])
-    try:
-        return Completion(**fields)
-    except TypeError as error:
-        raise StoreError(
-            f"the record {key.hex()[:12]} is of a newer version ({error}): update"
-        ) from None
+    if "request" in body:
+        _check_request(body)
+    else:
+        _check_completion(body)
+    return body
 
 
-def _check_texts(fields: Mapping[str, Any]) -> None:
-    """Pass where all fields of a completion that must be texts are texts.
+def _check_request(body: Mapping[str, Any]) -> None:
+    """Raises: ValueError for a record of what was asked that has another key."""
+    if not isinstance(body["request"], dict):
+        raise ValueError("its request is no JSON object")
+    if request_key(body["request"]) != body["key"]:
+        raise ValueError("its key is not that of its request")
 
-    Raises: ValueError naming the first that is none.
+
+def _check_completion(body: Mapping[str, Any]) -> None:
+    """Raises: ValueError for a record that is no finished completion as this version
+    writes them.
     """
-    for name in _TEXTS:
-        if not isinstance(fields.get(name, ""), str):
-            raise ValueError(f"its {name} is no text")
+    for name, value in body.items():
+        if name in _TEXTS:
+            right = isinstance(value, str)
+        elif name in _COUNTS:
+            right = type(value) is int and value >= 0
+        elif name == "logprobs":
+            right = isinstance(value, list) and all(map(_is_likelihoods, value))
+        elif name != "key":
+            raise ValueError(f"it has {name!r}, which this version does not know")
+        else:
+            right = True
+        if not right:
+            raise ValueError(f"its {name} cannot be one")
+    if "text" not in body:
+        raise ValueError("it has no text")
+    if body.get("finish_reason") == "error":
+        raise ValueError("it failed")
+
+
+def _is_likelihoods(step: Any) -> bool:
+    """Whether something is log-probabilities by token."""
+    if not isinstance(step, dict):
+        return False
+    return all(type(value) in (float, int) for value in step.values())
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of an exported file; of one that is too long a part, which is damaged.
+
+    No more than the longest line is in memory at a time.
+    """
+    while line := file.readline(_LONGEST_LINE):
+        if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
+            yield line
+            continue
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(_LONGEST_LINE)
+        yield b"longer than any record\n"
 
 
 def _exported_row(line: bytes) -> _Row:
     """The row of a line of an exported file.
 
-    Raises: ValueError, KeyError, TypeError for a damaged one.
+    Raises: ValueError for a damaged one, and for one that this version does not write.
     """
+    if line[:8] != b'{"crc":"':
+        raise ValueError("it is no line of an exported file")
     record = b"{" + line[18:].rstrip(b"\r\n")
-    crc = int(line[8:16], 16)
-    if line[:8] != b'{"crc":"' or _checksum(record) != crc:
-        raise ValueError("its checksum does not match")
-    body = files.from_json(record)
-    _check_texts(body)
+    found = re.match(rb'\{"key":"([0-9a-f]{64})"', record)
+    if not found:
+        raise ValueError("it has no key")
+    key = bytes.fromhex(found[1].decode())
+    body = _body(key, int(line[8:16], 16), record)
     if "request" in body:
         return _row(body)
     return _row(body, body.get("model", ""), body.get("revision", ""))

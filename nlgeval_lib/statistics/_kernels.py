@@ -723,6 +723,129 @@ def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
             )
 
 
+@inner
+def sign(a, b):
+    """1 where a is higher than b, -1 where it is lower, 0 where they are equal."""
+    return (a > b) * 1.0 - (a < b) * 1.0
+
+
+@kept
+def pairs_within(starts, x, y, tied_x, tied_y, out):
+    """Of each group of items, its pairs: concordant less discordant, tied in x, in y,
+    in both; and how many values of x, and of y, no other group has. All pairs of a
+    group are looked at.
+
+    starts: (groups + 1,), the first item of each group, and the number of items.
+    x, y: (items,), codes. tied_x, tied_y: (items,), how many items have the same code.
+    out: (6, groups).
+    """
+    for g in range(len(starts) - 1):
+        for i in range(starts[g], starts[g + 1]):
+            own_x = own_y = 1.0
+            for j in range(starts[g], starts[g + 1]):
+                if j == i:
+                    continue
+                up_x = sign(x[j], x[i])
+                up_y = sign(y[j], y[i])
+                own_x += up_x == 0
+                own_y += up_y == 0
+                if j < i:
+                    out[0, g] += up_x * up_y
+                    out[1, g] += up_x == 0
+                    out[2, g] += up_y == 0
+                    out[3, g] += up_x == 0 and up_y == 0
+            if own_x == tied_x[i]:
+                out[4, g] += 1 / own_x
+            if own_y == tied_y[i]:
+                out[5, g] += 1 / own_y
+
+
+@inner
+def all_moves(below, tied, lower, higher, n):
+    """Over all items: the sign of their gap to one item times that to another.
+
+    below, tied: items below each item, and tied with it. n: all items.
+    lower, higher: the two items, in order of their values.
+    """
+    if below[lower] == below[higher]:
+        return n - tied[lower]
+    between = below[higher] - below[lower] - tied[lower]
+    above = n - below[higher] - tied[higher]
+    return below[lower] + above - between
+
+
+@kept
+def own_ranks(starts, x, y, rank_x, rank_y, below_x, below_y, tied_x, tied_y, n, out):
+    """What each group's own items have in sums of ranks that a group moves, as
+    `leaving` says. All pairs of a group are looked at.
+
+    starts: as `pairs_within`. x, y, rank_x, rank_y, below_x, below_y, tied_x, tied_y:
+    (items,): codes, twice the centred ranks, items below, and tied. n: all items.
+    out: (3, groups).
+    """
+    for g in range(len(starts) - 1):
+        for i in range(starts[g], starts[g + 1]):
+            moved_x = rank_x[i]
+            moved_y = rank_y[i]
+            for j in range(starts[g], starts[g + 1]):
+                # The group's own items go, too, and with them their part of the ranks.
+                moved_x -= sign(x[i], x[j])
+                moved_y -= sign(y[i], y[j])
+                lower, higher = (i, j) if x[i] < x[j] else (j, i)
+                out[1, g] += all_moves(below_x, tied_x, lower, higher, n)
+                lower, higher = (i, j) if y[i] < y[j] else (j, i)
+                out[2, g] += all_moves(below_y, tied_y, lower, higher, n)
+            out[0, g] += moved_x * moved_y
+            out[1, g] -= moved_x * moved_x
+            out[2, g] -= moved_y * moved_y
+
+
+@inner
+def gaps(tree, at_value, value, n):
+    """Of items counted in a Fenwick tree: those above a value less those below it.
+
+    at_value: how many have each value. n: how many there are.
+    """
+    lower = below(tree, value)
+    return n - 2 * lower - at_value[value]
+
+
+@kept
+def both_moved(starts, y, rank_y, group, x_in_order, y_in_order, out):
+    """Of each group, over all items: the sum of signs of the item's gaps in x to the
+    group's items, times the same in y.
+
+    starts: as `pairs_within`. y, rank_y: (items,), codes and twice the centred ranks,
+    group by group.
+    group, x_in_order, y_in_order: (items,), in order of x. out: (groups,).
+    """
+    tree = np.zeros(y.max() + 2)
+    at_value = np.zeros(y.max() + 1)
+    n = 0.0
+    first = 0
+    while first < len(group):
+        stop = run_end(x_in_order, first)
+        # Of the items of lower x, then of those of the same x, too; the others are all
+        # less these.
+        for after in range(2):
+            for i in range(first, stop):
+                g = group[i]
+                for j in range(starts[g], starts[g + 1]):
+                    out[g] -= gaps(tree, at_value, y[j], n)
+                    if after:
+                        out[g] -= rank_y[j]
+            if after:
+                break
+            for i in range(first, stop):
+                at_value[y_in_order[i]] += 1
+                node = y_in_order[i] + 1
+                while node < len(tree):
+                    tree[node] += 1
+                    node += node & -node
+            n += stop - first
+        first = stop
+
+
 @kept
 def inversions(values, space, count):
     """How many pairs stand in falling order: a merge sort of the values.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, draws, long_list
+from . import arrays, draws, leaving, long_list
 from .draws import NO_GROUPS, Draws, Groups, Ints, Weights
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
@@ -86,6 +86,11 @@ class Statistic:
     present: npt.NDArray[np.bool_]
     groups: Groups = NO_GROUPS
 
+    @functools.cached_property
+    def left_out(self) -> dict[str, Floats]:
+        """What `without` gave, by unit: a test and an interval both need it."""
+        return {}
+
     @property
     def value(self) -> float:
         """That of the data themselves; NaN where not defined."""
@@ -106,7 +111,22 @@ class Statistic:
             items). Of grouped units, each group is left out as a whole.
         Returns: (units,); without a unit that has no item it is the value of all.
         """
+        if unit not in self.left_out:
+            self.left_out[unit] = self._without(unit)
+        return self.left_out[unit]
+
+    def _without(self, unit: str) -> Floats:
+        """As `without`, computed anew; a subclass may know a faster way."""
         return self.without_these(unit, None)
+
+    def _are_many(self, unit: str) -> bool:
+        """Whether systems, or inputs, are left out one by one, and are at least as many
+        as the items of each: then it pays to look at all pairs within each of them.
+        """
+        if unit not in ("systems", "inputs") or unit in self.groups:
+            return False
+        systems, inputs = self.present.shape
+        return inputs >= systems if unit == "inputs" else systems >= inputs
 
     def without_these(self, unit: str, together: Ints | None) -> Floats:
         """That without each of these sets of units or groups.
@@ -135,18 +155,14 @@ class Combined(Statistic):
         self.parts = parts
         self.present = np.any([part.present for part in parts], axis=0)
         self.groups = parts[0].groups
-        self.left_out: dict[str, Floats] = {}
 
     def values(self, drawn: Draws) -> Floats:
         columns = [part.values(drawn) for part in self.parts]
         return np.asarray(self.function(*columns))
 
-    def without(self, unit: str) -> Floats:
-        # A test and an interval both need this, so it is computed once.
-        if unit not in self.left_out:
-            columns = [part.without(unit) for part in self.parts]
-            self.left_out[unit] = np.asarray(self.function(*columns))
-        return self.left_out[unit]
+    def _without(self, unit: str) -> Floats:
+        columns = [part.without(unit) for part in self.parts]
+        return np.asarray(self.function(*columns))
 
 
 def plan(
@@ -263,14 +279,37 @@ class Listed(Statistic):
             return values[0]
         return mean_of_defined(values, drawn.inputs)
 
-    def without(self, unit: str) -> Floats:
+    def _without(self, unit: str) -> Floats:
         if unit != "cells":
-            return super().without(unit)
+            if self.level == "dataset" and self._are_many(unit):
+                return self._without_many(unit)
+            if self.level == "input" and unit == "inputs" and unit not in self.groups:
+                return self._mean_without_inputs()
+            return super()._without(unit)
         if "rows" in self.groups:
-            return super().without("rows")
+            return super()._without("rows")
         if self.level == "dataset":
             return self.lists.without_each(self.value, self.present.size)
         return self._mean_without_cells()
+
+    def _without_many(self, unit: str) -> Floats:
+        """The coefficient of all items without each of many systems or inputs."""
+        axis = int(unit == "inputs")
+        codes = np.indices(self.present.shape)[axis].ravel()
+        number = self.present.shape[axis]
+        reduced, sure = leaving.without_groups(self.lists, codes, number)
+        if not sure.all():
+            unsure = np.flatnonzero(~sure)
+            reduced[unsure] = self.without_these(unit, unsure[:, None])
+        return reduced
+
+    def _mean_without_inputs(self) -> Floats:
+        """The mean over inputs without each input in turn."""
+        values = self.by_list(draws.everything(self.present.shape))[:, 0]
+        defined = ~np.isnan(values)
+        number = defined.sum() - defined
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (np.nansum(values) - np.nan_to_num(values)) / number
 
     def _mean_without_cells(self) -> Floats:
         """The mean over inputs without each cell in turn: (cells,), row-major."""
@@ -380,10 +419,22 @@ class Systems(Statistic):
             weights = weights * drawn.systems
         return self.across(x, y, weights)
 
-    def without(self, unit: str) -> Floats:
-        if unit != "cells":
-            return super().without(unit)
-        return self._without_cells()
+    def _without(self, unit: str) -> Floats:
+        if unit == "cells":
+            return self._without_cells()
+        if unit == "inputs" and unit not in self.groups:
+            return self._without_inputs()
+        return super()._without(unit)
+
+    def _without_inputs(self) -> Floats:
+        """That without each input in turn, which is taken off the systems' sums."""
+        reduced = []
+        for values in (*self.sides, self.present):
+            reduced.append(values.sum(axis=1, keepdims=True) - values)
+        sum_x, sum_y, n = reduced
+        weights = (n > 0).astype(float)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.across(sum_x / n, sum_y / n, weights)
 
     def _without_cells(self) -> Floats:
         """That without each cell in turn: (cells,), row-major.

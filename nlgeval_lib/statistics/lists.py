@@ -244,7 +244,7 @@ class Lists:
         cross = x @ y - x * y * share
         square_x = x @ x - x**2 * share
         square_y = y @ y - y**2 * share
-        out = _quotient(cross, square_x, square_y)
+        out = quotient(cross, square_x, square_y)
         # Where almost all of a side's spread is the item's own, few digits are left.
         sure = square_x > max(1e-9 * (x @ x), rounding_x**2)
         sure &= square_y > max(1e-9 * (y @ y), rounding_y**2)
@@ -286,7 +286,7 @@ def _codes(values: Floats) -> Ints:
     return out
 
 
-def _counts(lists: Lists) -> tuple[Floats, ...]:
+def counts(lists: Lists) -> tuple[Floats, ...]:
     """What each cell of a single list is compared with: four numbers a cell.
 
     Returns: four arrays (cells,): its items; concordant less discordant items of other
@@ -305,9 +305,9 @@ def _counts(lists: Lists) -> tuple[Floats, ...]:
     tied_y = np.bincount(y, size)[y]
     # Of those tied in x: the lower less the higher.
     within = 2 * (until - np.cumsum(in_x)[x]) - size + tied_x
-    # `_above` has the higher less the lower in y, of all cells. Of those of smaller x
+    # `above` has the higher less the lower in y, of all cells. Of those of smaller x
     # the sign is to turn, hence twice `lower`; those tied in x are to go.
-    agree = 2 * lower + within + _above(y, size)
+    agree = 2 * lower + within + above(y, size)
     if lists.turned:
         return size, agree, tied_y, tied_x
     return size, agree, tied_x, tied_y
@@ -319,7 +319,7 @@ def _pairs_without(lists: Lists) -> Floats:
     """
     from . import _kernels
 
-    size, agree, *tied = _counts(lists)
+    size, agree, *tied = counts(lists)
     # An item counts as tied with itself.
     itself = [[0.0], [1.0], [1.0], [1.0]]
     of_item = np.array([agree, *tied, size]) - itself
@@ -353,25 +353,25 @@ def _spearman_without(lists: Lists) -> Floats:
     Those above the item that is left out come down by one rank, those tied with it by
     half a rank.
     """
-    size, agree, *tied = _counts(lists)
+    size, agree, *tied = counts(lists)
     codes = lists.prepared[2:]
     # Twice the mid-rank, less its mean.
-    ranks = [-_above(code, size) for code in codes]
+    ranks = [-above(code, size) for code in codes]
     rank_x, rank_y = ranks
     # The sum of products of all, less the item's own, with the ranks that move.
     cross = size * rank_x @ rank_y - rank_x * rank_y + agree
-    moved = _above(codes[0], size * rank_y)
-    moved = moved + _above(codes[1], size * rank_x)
+    moved = above(codes[0], size * rank_y)
+    moved = moved + above(codes[1], size * rank_x)
     cross -= moved
     squares = []
     for code, rank, ties in zip(codes, ranks, tied, strict=True):
         square = size * rank @ rank - rank**2
-        square = square - 2 * _above(code, size * rank)
+        square = square - 2 * above(code, size * rank)
         squares.append(square + size.sum() - ties)
-    return np.repeat(_quotient(cross, *squares), size.astype(int))
+    return np.repeat(quotient(cross, *squares), size.astype(int))
 
 
-def _above(code: Ints, values: Floats) -> Floats:
+def above(code: Ints, values: Floats) -> Floats:
     """For each cell: the values of those above it less the values of those below it.
 
     code: the rank of each cell on one side, (cells,).
@@ -382,7 +382,7 @@ def _above(code: Ints, values: Floats) -> Floats:
     return (values.sum() - 2 * below - sums)[code]
 
 
-def _quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
+def quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
     """Pearson's coefficient from centred sums of products; NaN where a side does not
     vary.
     """

@@ -66,7 +66,9 @@ def import_(
     store: StoreFolder = "",
 ) -> None:
     """Take over what somebody shared of a table's judge, after every part was held
-    against its hash; then `nlgeval run` replays the table.
+    against its hash; then `nlgeval run` replays the table. A file that would unpack to
+    more than 100 times its size, or 4 GiB, or has more than 1,000 members, is refused
+    before anything is unpacked.
 
     Files in data/completions are taken in by `nlgeval run` itself.
     """

@@ -42,6 +42,11 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 COMPLETIONS = "completions.jsonl"
 PLACE = "data/completions"
+# What a file may unpack to, of which nothing is read where it would be more: parts,
+# bytes, and bytes for one of the file's own (what people shared so far has up to 14).
+MOST_MEMBERS = 1000
+MOST_BYTES = 4 << 30
+MOST_RATIO = 100
 _TAKEN = "taken.json"  # beside a store: the sha256 of the shared files that are in it
 # What a file raises that is no zip file, or one that cannot be read here.
 _UNREADABLE = (
@@ -236,10 +241,12 @@ def manifest_of(path: Path) -> dict[str, Any]:
     Returns: `format, outputs, library, git, judges, lacking, completions, files`, as
     `export` writes them.
     Raises: SharedRunError where one differs, lacks or is there without a hash, and for
-    a file that is no shared run or of another format; OSError.
+    a file that is no shared run, is of another format, or would unpack to more than
+    MOST_MEMBERS, MOST_BYTES and MOST_RATIO allow; OSError.
     """
     try:
         with zipfile.ZipFile(path) as bundle:
+            _check_size(path, bundle)
             manifest = files.from_json(bundle.read(MANIFEST))
             if manifest["format"] != FORMAT:
                 version = manifest["format"]
@@ -261,12 +268,33 @@ def manifest_of(path: Path) -> dict[str, Any]:
     return manifest
 
 
+def _check_size(path: Path, bundle: zipfile.ZipFile) -> None:
+    """Raises: SharedRunError for a file that would unpack to too much.
+
+    The sizes are those that the file says; no more than these are ever read.
+    """
+    members = bundle.infolist()
+    if len(members) > MOST_MEMBERS:
+        raise SharedRunError(
+            f"{path} has {len(members):,} members, at most {MOST_MEMBERS:,} are read"
+        )
+    unpacked = sum(member.file_size for member in members)
+    most = min(MOST_BYTES, MOST_RATIO * path.stat().st_size)
+    if unpacked > most:
+        raise SharedRunError(
+            f"{path} would unpack to {unpacked:,} bytes; of a file of its size at most "
+            f"{most:,} are read"
+        )
+
+
 def _check_parts(manifest: Mapping[str, Any]) -> None:
     """Raises: KeyError, TypeError or ValueError where a manifest lacks a part."""
     if COMPLETIONS not in manifest["files"]:
         raise ValueError(f"it has no {COMPLETIONS}")
     # These are used as names and keys when the file is taken in.
     texts = list(manifest["outputs"])
+    if type(manifest["completions"]) is not int:
+        raise ValueError("its number of completions is none")
     for judged in manifest["judges"]:
         texts += [judged["model"], judged["revision"], *dict(judged["refused"])]
     if not all(isinstance(text, str) for text in texts):
@@ -282,8 +310,16 @@ def take_in(path: Path, store: Store) -> int:
     manifest = manifest_of(path)
     with zipfile.ZipFile(path) as bundle, tempfile.TemporaryDirectory() as folder:
         lines = Path(folder, COMPLETIONS)
+        number = 0
         with bundle.open(COMPLETIONS) as source, open(lines, "wb") as target:
-            shutil.copyfileobj(source, target)
+            while part := source.read(1 << 20):
+                number += part.count(b"\n")
+                target.write(part)
+        if number > manifest["completions"]:
+            raise SharedRunError(
+                f"{path} has {number:,} lines of completions, and says that it has "
+                f"{manifest['completions']:,}"
+            )
         added = store.merge(lines)
     # What a judge's server refused stays refused: a replay does not lack it.
     for judged in manifest["judges"]:

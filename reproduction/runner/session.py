@@ -165,6 +165,32 @@ class Outcome:
         return 1 if self.failed else 0
 
 
+def _remove_unfinished(endings: Mapping[Path, str]) -> None:
+    """Remove the files in work of this process, and of those that have ended, however
+    they ended.
+
+    endings: folder -> the ending of its files in work, named .ID.PROCESS.ENDING.
+    """
+    for folder, ending in endings.items():
+        for unfinished in folder.rglob(f".*.{ending}"):
+            number = unfinished.name.split(".")[-2]
+            if number.isdigit() and not _is_another(int(number)):
+                unfinished.unlink(missing_ok=True)
+
+
+def _is_another(number: int) -> bool:
+    """Whether a process of this number runs, and is not this one."""
+    if number == os.getpid():
+        return False
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
+
+
 class Session:
     """Runs the chosen entries of a catalogue, then the scoreboard.
 
@@ -198,6 +224,7 @@ class Session:
         # A folder that cannot be written is refused now, not after an hour.
         for folder in endings:
             files.check(folder / ".writable")
+        _remove_unfinished(endings)
         self._take_in_shared_runs()
         todo = _with_scoreboard(entries, self._options)
         self._show.total = self._show.total or len(todo)
@@ -224,9 +251,7 @@ class Session:
             self._show.say("stopping; what was finished is kept")
             raise
         finally:
-            for folder, ending in endings.items():
-                for unfinished in folder.rglob(f".*.{os.getpid()}.{ending}"):
-                    unfinished.unlink(missing_ok=True)
+            _remove_unfinished(endings)
             self._show.close()
         self._report()
         return self._outcome

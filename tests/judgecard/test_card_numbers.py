@@ -306,3 +306,15 @@ def test_more_scores_than_a_set_has_rows_are_refused(data):
     scores = frame[["input_id", "system_id", "aspect"]].assign(value=frame["human"])
     with pytest.raises(card.asked.InputError, match="several rows"):
         card.of_scores(pd.concat([scores, scores]), "bagel")
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_judge_whose_answers_cannot_be_read_has_reasons_for_numbers(frame):
+    """And no number that is made from nothing."""
+    silent = ScriptedEngine(lambda request, draw: "I would rather not say")
+    judge = PromptedJudge(planted.PROMPT)
+    made = card.of(judge, [frame], engine=silent, repeat=DRAWS, probes=True)
+    [of_set] = made.numbers["sets"].values()
+    [numbers] = of_set["aspects"].values()
+    assert numbers["closeness"] == {"reason": "no output has a score and a rating"}
+    assert numbers["repeats"] == {"reason": "no judgment has a score in every draw"}

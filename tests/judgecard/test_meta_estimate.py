@@ -291,3 +291,16 @@ def test_what_says_nothing_of_systems_is_refused(scores, ratings, names, says):
 def test_a_plan_of_impossible_numbers_is_refused(width, correlation, says):
     with pytest.raises(ValueError, match=says):
         plan_labels(width, 1, correlation, 100)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_ratings_that_are_all_equal_leave_nothing_to_estimate(nl, tmp_path):
+    lines = ["input_id,system_id,value,human"]
+    for place in range(60):
+        for system in "ab":
+            rating = 3 if place < 30 else ""
+            lines.append(f"{place},{system},{place * 7 % 5 + (system == 'a')},{rating}")
+    (tmp_path / "s.csv").write_text("\n".join(lines))
+    got = nl("estimate", "s.csv")
+    assert "60 labels; what the judge is worth cannot be said" in got.out + got.err
+    assert "nan" not in got.out + got.err

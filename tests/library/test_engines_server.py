@@ -5,12 +5,15 @@ failed ones named.
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
+import itertools
 import json
 import logging
 import random
 import re
 import threading
+import time
 
 import hostile_server
 import pytest
@@ -30,6 +33,7 @@ from nlgeval_lib.engines import (
 from nlgeval_lib.engines import openai_compatible as module
 from nlgeval_lib.engines._server import retry_after, without_key
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.records import Completion
 from nlgeval_lib.scoring import asking
 
 KEY = "sk-proj-" + "".join(chr(97 + i * 7 % 26) for i in range(150))
@@ -41,7 +45,7 @@ class Patient(OpenAIEngine):
     def __init__(self, server, **options):
         super().__init__("judge", base_url=server.url, **{"timeout": 20.0, **options})
         self.now, self.calls = 1000.0, 0
-        self._now = lambda: self.now
+        self._now = self._time_of_day = lambda: self.now
 
     def body(self, ask, sampling):
         self.calls += 1
@@ -476,6 +480,16 @@ def test_retry_after_is_read_in_all_its_forms(case):
     assert retry_after(case["headers"], 1_700_000_000.0) == case["seconds"]
 
 
+def test_a_clock_that_is_set_back_prolongs_no_wait(server):
+    """The time of day serves to read a date in an answer, and for nothing else."""
+    assert OpenAIEngine._now is time.monotonic
+    hours = itertools.count(10, -1)
+    engine = Patient(server(retry_after="20"), concurrency=1)
+    engine._time_of_day = lambda: next(hours) * 3600.0
+    engines.complete(engine, ["429 2: x", "y"], GREEDY)
+    assert 40 <= engine.now - 1000 < 60
+
+
 # -- what an answer may not be
 
 
@@ -555,6 +569,66 @@ def test_an_answer_with_the_key_in_escapes_is_kept_nowhere(ask, content, tmp_pat
         assert "repeats the API key" in completion.error
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY[:12].encode() not in kept
+
+
+WAYS = {
+    "as it is": lambda key: key,
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "base64 of the header": lambda key: base64.b64encode(
+        f"Bearer {key}".encode()
+    ).decode(),
+    "base64 within more": lambda key: base64.urlsafe_b64encode(
+        f"k={key};".encode()
+    ).decode(),
+    "hex": lambda key: key.encode().hex(),
+    "hex in capitals": lambda key: key.encode().hex(" ").upper(),
+    "reversed": lambda key: key[::-1],
+    "in capitals": str.upper,
+    "percent-encoded": lambda key: "".join(f"%{ord(sign):02X}" for sign in key),
+    "its dashes percent-encoded": lambda key: key.replace("-", "%2d"),
+    "escaped": lambda key: "".join(f"\\u{ord(sign):04x}" for sign in key),
+    "as HTML": lambda key: "".join(f"&#x{ord(sign):x};" for sign in key),
+    "in two lines": lambda key: f"{key[:30]}\n{key[30:]}",
+    "letter by letter": " ".join,
+    "without its end": lambda key: key[:-1],
+    "without its beginning": lambda key: key[1:],
+    "a part": lambda key: key[21:36],
+}
+SERVED_KEY = "sk-Ab3dE-f6hIjK_lmN0pQ9rStUvWxYz01234-Qq7"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_key_is_known_in_another_form(way):
+    hidden = WAYS[way](SERVED_KEY)
+    texts = {"text", "reasoning", "finish_reason", "served", "fingerprint"}
+    for name in texts:
+        made = Completion("k", **{"text": "4", name: f"see ({hidden}) there"})
+        assert _server.repeats_key(made, SERVED_KEY)
+    steps = tuple({sign: -0.1} for sign in hidden)
+    for table in (steps, ({"4": -0.1, hidden: -2.0},)):
+        made = Completion("k", "4", logprobs=table)
+        assert _server.repeats_key(made, SERVED_KEY)
+    masked = without_key(f"bad key ({hidden})", SERVED_KEY)
+    assert "[key]" in masked and not _server.has_key(masked, SERVED_KEY)
+
+
+@pytest.mark.parametrize("way", ["base64", "reversed"])
+def test_the_key_in_another_form_is_kept_nowhere(ask, way, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", SERVED_KEY)
+    hidden = WAYS[way](SERVED_KEY)
+    completion, _ = ask(200, text(f"you sent ({hidden}) here"))
+    assert completion.error == "the answer repeats the API key; nothing of it is kept"
+    failed, _ = ask(401, json.dumps({"error": {"message": hidden}}).encode())
+    assert failed.error.startswith("HTTP 401: [key]")
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert hidden.encode() not in kept
+
+
+def test_a_text_that_has_no_key_in_it_is_kept(ask, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", SERVED_KEY)
+    said = "An API key begins with sk- and is sent as Bearer; mine ends in 01234-Qq7."
+    assert ask(200, text(said))[0].text == said
+    assert ask(400, said.encode())[0].error == f"HTTP 400: {said}"
 
 
 def test_headers_without_end_hold_no_start(server, monkeypatch):

@@ -300,3 +300,20 @@ def test_a_difference_of_means_of_one_part_is_that_of_two_coefficients(units):
     plain = statistics.compare(x, other, y, ci=units, n_boot=200)
     ends = statistics.intervals.of_difference(*parts, plain.difference)
     assert (ends.low, ends.high) == pytest.approx((plain.low, plain.high))
+
+
+@pytest.mark.parametrize("coef", COEFFICIENTS)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", ["continuous", "ordinal", "gaps"])
+def test_closed_forms_are_the_coefficient_without_each_unit(kind, level, coef):
+    """Where inputs, or systems, are many they are not weighed one by one."""
+    for systems, inputs in ((3, 17), (17, 3), (5, 5)):
+        x, y = judged(systems, inputs, 3, kind if kind != "gaps" else "ordinal")
+        if kind == "gaps":
+            x[0, 1:] = np.nan
+            x[:, 2] = np.nan
+        x, y = arrays.common(x, y)
+        plan = levels.plan(x, y, coef, level)
+        for unit in ("systems", "inputs"):
+            expected = plan.without_these(unit, None)
+            np.testing.assert_allclose(plan.without(unit), expected, atol=1e-12)

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from nlgeval_lib.engines import store as engines_store
 from nlgeval_lib.engines.base import request_key
 from nlgeval_lib.engines.store import FILE, Store, StoreError
 from nlgeval_lib.records import Completion
@@ -293,7 +294,7 @@ def test_a_key_is_one_claimants_until_it_ends(tmp_path):
 
 def damage(folder: Path, change: str, *values: object) -> None:
     with sqlite3.connect(folder / FILE) as database:
-        database.create_function("crc32", 1, lambda _: 0)
+        database.create_function("whole", 3, lambda *_: 0)
         database.execute(
             f"UPDATE records SET {change} WHERE key = ?",
             (*values, bytes.fromhex(sha("1"))),
@@ -321,7 +322,8 @@ def test_a_damaged_record_is_told_and_asked_again_and_never_anothers(
     with Store(tmp_path) as store:
         assert store.verify() == [sha("1")] and len(store) == 3
         with pytest.warns(
-            UserWarning, match=f"1 stored answers failed .*such as {sha('1')[:12]}"
+            UserWarning,
+            match=f"1 stored answers cannot be used .*such as {sha('1')[:12]}",
         ):
             assert store.get_many(map(sha, "012")).keys() == {sha("0"), sha("2")}
         assert store.export(tmp_path / "whole.jsonl") == 2
@@ -381,18 +383,9 @@ def test_a_flipped_bit_anywhere_costs_at_most_what_it_hit(tmp_path):
     assert hit > 12 and refused < 16
 
 
-def test_a_newer_versions_file_or_record_is_not_misread(tmp_path):
+def test_a_newer_versions_file_is_not_misread(tmp_path):
     with Store(tmp_path) as store:
         store.put(done("1"))
-    body = json.dumps(
-        {"key": sha("1"), "text": "x", "tool_calls": []}, separators=(",", ":")
-    )
-    damage(tmp_path, "record = ?, crc = ?", body, zlib.crc32(body[1:].encode()))
-    with (
-        Store(tmp_path) as store,
-        pytest.raises(StoreError, match=r"of a newer version .*tool_calls"),
-    ):
-        store.get(sha("1"))
     with sqlite3.connect(tmp_path / FILE) as database:
         database.execute("PRAGMA user_version = 9")
     database.close()
@@ -401,6 +394,68 @@ def test_a_newer_versions_file_or_record_is_not_misread(tmp_path):
         pytest.raises(StoreError, match="version 9, this is 1: update"),
     ):
         store.put(done("2"))
+
+
+def test_a_line_without_end_costs_no_more_than_the_longest(tmp_path, monkeypatch):
+    """The lines around it are taken; so are many lines that are long together."""
+    monkeypatch.setattr(engines_store, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(engines_store, "_BLOCK", 300)
+    with Store(tmp_path / "other") as store:
+        store.put_many(done(str(i)) for i in range(4))
+        store.export(tmp_path / "all.jsonl")
+    first, *others = (tmp_path / "all.jsonl").read_bytes().splitlines(keepends=True)
+    for surplus in (b"\0" * 999, b"\0" * 1000, b"\0" * 3500):
+        lines = [first, surplus + b"\n", *others]
+        (tmp_path / "all.jsonl").write_bytes(b"".join(lines))
+        with (
+            Store(tmp_path / str(len(surplus))) as store,
+            pytest.warns(UserWarning, match="1 damaged lines"),
+        ):
+            assert store.merge(tmp_path / "all.jsonl") == 4
+
+
+FOREIGN = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "cases/foreign_records.jsonl").open()
+]
+
+
+def foreign(case: dict) -> str:
+    """A record with a right key and checksum that this version would not write."""
+    return json.dumps({"key": sha("1")} | case["fields"], separators=(",", ":"))
+
+
+@pytest.mark.parametrize("case", FOREIGN, ids=lambda case: case["name"])
+def test_a_foreign_record_is_not_merged(tmp_path, case):
+    record = foreign(case)
+    crc = zlib.crc32(record[1:].encode())
+    line = f'{{"crc":"{crc:08x}",{record[1:]}\n'
+    with Store(tmp_path / "other") as store:
+        store.put(done("2"))
+        store.export(tmp_path / "all.jsonl")
+    with (tmp_path / "all.jsonl").open("a") as file:
+        file.write(line)
+    with Store(tmp_path) as store:
+        with pytest.warns(UserWarning, match=f"1 damaged lines .*{case['says']}"):
+            assert store.merge(tmp_path / "all.jsonl") == 1
+        assert store.get_many(map(sha, "12")).keys() == {sha("2")}
+
+
+@pytest.mark.parametrize("case", FOREIGN, ids=lambda case: case["name"])
+def test_a_foreign_record_that_is_stored_is_told_and_asked_again(tmp_path, case):
+    """One that a version before took in blocks nothing: neither its block of the
+    store, nor the claims of who asks for it.
+    """
+    with Store(tmp_path) as store:
+        store.put_many(done(str(i)) for i in range(3))
+    record = foreign(case)
+    damage(tmp_path, "record = ?, crc = ?", record, zlib.crc32(record[1:].encode()))
+    with Store(tmp_path) as store, store.claimant() as name:
+        assert store.verify() == [sha("1")]
+        with pytest.warns(UserWarning, match=f"1 stored answers .*{case['says']}"):
+            assert store.get_many(map(sha, "012")).keys() == {sha("0"), sha("2")}
+        assert store.claim(name, map(sha, "012")) == {sha("1")}
+        assert store.put(done("1")) and store.verify() == []
 
 
 def test_what_is_no_store_is_named(tmp_path):
@@ -436,6 +491,63 @@ def test_a_store_that_may_only_be_read_is_read(tmp_path, monkeypatch):
             match="readonly database; free the disk, make the folder writable",
         ):
             store.put(done("b"))
+
+
+def killed_run(folder: Path, name: str) -> None:
+    """Puts one completion and ends without closing the file."""
+    store = Store(folder)
+    store.put(done(name))
+    os._exit(9)
+
+
+@pytest.fixture
+def left_by_a_killed_run(tmp_path) -> Path:
+    """A store whose one record is in SQLite's write-ahead log."""
+    folder = tmp_path / "killed"
+    forked(killed_run, folder, "a").join()
+    assert (folder / f"{FILE}-wal").stat().st_size
+    return folder
+
+
+def test_records_beside_the_file_are_read_where_nothing_may_be_written(
+    left_by_a_killed_run, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with Store(left_by_a_killed_run) as store:
+        assert store.get(sha("a")) == done("a") and len(store) == 1
+        assert store.export(tmp_path / "all.jsonl") == 1
+    monkeypatch.undo()
+    with Store(tmp_path / "merged") as store:
+        assert store.merge(left_by_a_killed_run) == 1
+
+
+def test_a_log_that_cannot_be_read_is_no_empty_store(left_by_a_killed_run, monkeypatch):
+    """SQLite reads no log where it can neither open nor make the log's index."""
+    index = left_by_a_killed_run / f"{FILE}-shm"
+    index.unlink()
+    index.symlink_to(index.parent / "nowhere" / "index")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    for use in (len, Store.verify, Store.census):
+        with (
+            Store(left_by_a_killed_run) as store,
+            pytest.raises(StoreError, match="copy the folder to where it is not"),
+        ):
+            use(store)
+
+
+def test_what_another_machine_writes_meanwhile_is_seen(tmp_path, monkeypatch):
+    """A folder that is read-only here may be another's to write."""
+    with Store(tmp_path) as writer:
+        writer.put(done("a"))
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with Store(tmp_path) as reader:
+        assert len(reader) == 1
+        monkeypatch.setattr(os, "access", access)
+        writer.put(done("b"))
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+        assert len(reader) == 2 and reader.get(sha("b")) == done("b")
+    writer.close()
 
 
 def test_a_full_disk_keeps_what_was_stored(tmp_path):

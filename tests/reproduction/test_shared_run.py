@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import zipfile
@@ -267,3 +268,42 @@ def test_what_cannot_be_shared_is_said(here: Checkout, nl, tmp_path: Path) -> No
     done = nl("store", "export", tmp_path / "two.zip", "--output", "two")
     assert done.code == 2 and "two asks no judge" in done.err
     assert not list(tmp_path.glob("*.zip"))
+
+
+def bomb(path: Path, members: dict[str, bytes], completions: int = 1) -> Path:
+    """A shared file whose manifest agrees with what is in it."""
+    hashes = {name: hashlib.sha256(text).hexdigest() for name, text in members.items()}
+    manifest = {
+        "format": shared_run.FORMAT,
+        "outputs": ["x"],
+        "judges": [],
+        "lacking": [],
+        "completions": completions,
+        "files": hashes,
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+        bundle.writestr(shared_run.MANIFEST, json.dumps(manifest))
+        for name, text in members.items():
+            bundle.writestr(name, text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "members, says",
+    [
+        ({}, "would unpack to 3,0"),
+        ({f"{i}.csv": b"" for i in range(1000)}, "has 1,002 members, at most 1,000"),
+        ({shared_run.COMPLETIONS: b"\n" * 30}, "30 lines .* says that it has 1"),
+    ],
+    ids=["bytes", "members", "lines"],
+)
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, members, says) -> None:
+    """Before anything of it is unpacked, or is in the store."""
+    members = {shared_run.COMPLETIONS: b"\0" * 3_000_000, **members}
+    path = bomb(tmp_path / "bomb.zip", members)
+    with (
+        Store(tmp_path / "store") as store,
+        pytest.raises(shared_run.SharedRunError, match=says),
+    ):
+        shared_run.take_in(path, store)
+    assert not (tmp_path / "store").exists()
