@@ -1,7 +1,7 @@
 """A file with a judge's score in every row and people's ratings in some: what the
 systems' mean ratings are, and how many more ratings would be needed.
 
-    for group in labelled(parts, "value", ["human"]):
+    for group in labelled(rows, "value", ["human"]):
         print(means_table(group.estimates()))
 
 `labelled` cuts a file into groups. Each is a `Labelled`, which gives `statistics`'s
@@ -19,6 +19,7 @@ import pandas as pd
 
 from judgecard import rated_columns
 from judgecard.estimates import Estimates, estimate
+from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
@@ -86,8 +87,27 @@ class Labelled:
         )
 
 
-def labelled(
+def needed(
     data: Parts,
+    score: str,
+    humans: Sequence[str],
+    by: str | None = None,
+    topic: str | None = None,
+) -> Parts:
+    """The columns of a file that `labelled` needs, of a large one no other is read.
+
+    Raises: InputError for a column that is not there.
+    """
+    for column in (score, *humans):
+        if column not in data.theirs:
+            raise InputError(data.lacks(column))
+    wanted = {score, *humans, *rows.IDS, by or "aspect", rows.RATER, "output"}
+    wanted |= {topic or rated_columns.TOPIC, training_column(score)}
+    return data.only(lambda name: name in wanted)
+
+
+def labelled(
+    table: Rows,
     score: str,
     humans: Sequence[str],
     by: str | None = None,
@@ -95,21 +115,15 @@ def labelled(
 ) -> Iterator[Labelled]:
     """The rows in groups, each with the mean of the ratings that a row has.
 
-    data: the file; of its columns only those that are needed are read.
+    table: the rows.
     score: the column with the judge's score.
     humans: the columns with ratings, one a rater or one for all.
     by: the column whose values are groups; None: `aspect` where it is there, "": one
     group.
     topic: the column of the inputs' topics; None: `topic` where it is there, "": none.
-    Raises: InputError for a column that is not there, a cell that is no number, an
+    Raises: InputError for a cell that is no number, an
     input with two topics, and no rating at all.
     """
-    for column in (score, *humans):
-        if column not in data.theirs:
-            raise InputError(data.lacks(column))
-    wanted = {score, *humans, *rows.IDS, by or "aspect"}
-    wanted.add(topic or rated_columns.TOPIC)
-    table = data.only(lambda name: name in wanted).whole()
     scores = table.numbers(score)
     ratings = _mean_rating(table, humans)
     if np.isnan(ratings).all():

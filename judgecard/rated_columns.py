@@ -19,6 +19,7 @@ import pandas as pd
 from nlgeval_lib import datasets, statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.columns import is_fact
 
 # The columns that are taken for families and topics unless others are named.
 FAMILY = "system_family"
@@ -73,7 +74,8 @@ def rater_kinds(
         kinds[kind] = members
     named = re.compile(re.escape(prefix) + r"(?:(.+)_)?\d+$")
     for name in columns:
-        if not prefix or not name.startswith(prefix) or name in taken:
+        is_rater = bool(prefix) and name.startswith(prefix)
+        if not is_rater or name in taken or is_fact(name, prefix):
             continue
         match = named.match(name)
         kind = ""

@@ -382,9 +382,9 @@ class Job:
         code = inspect.getsourcefile(type(self.evaluator))
         determinants = [
             data.sha256,
-            data.sources,
-            data.filled,
-            data.read_as,
+            data.plan.sources,
+            data.plan.filled,
+            data.plan.guessed,
             len(data),
             self.skip_incomplete,
             self.evaluator.signature(),
@@ -402,16 +402,12 @@ class Job:
         tally: of all parts.
         Returns: plain values under the names that they have in the record.
         """
-        columns = {}
-        for ours, column in self.data.theirs.items():
-            if rows.known(ours):
-                columns[ours] = column
         record: dict[str, Any] = {
             "signature": tally.signature,
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": columns,
+            **self.data.plan.recorded(),
             "rows": tally.rows,
             "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
