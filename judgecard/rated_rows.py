@@ -9,6 +9,7 @@ where less is better; and it names numbers that look like marks of a missing one
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -212,9 +213,8 @@ def suspects(values: np.ndarray) -> str:
     """Values far from all others, which may be marks of a missing one or of another
     scale, in words; "" where there are none.
 
-    Far is farther from the others than these are from each other; or below 0 where at
-    least nine of ten are not; or between 0 and 1 where at least nine of ten are above
-    10.
+    Far is twice as far from the others as these are from each other; or below 0 where
+    three of four are not; or between 0 and 1 where three of four are above 10.
 
     Example:
     >>> suspects(np.array([1, 2, 3, 4, 5, 2, 3, 1, 4, 99.0]))
@@ -223,11 +223,8 @@ def suspects(values: np.ndarray) -> str:
     present = values[~np.isnan(values)]
     if len(present) < 10:
         return ""
-    low, high = np.quantile(present, [0.1, 0.9], method="nearest")
-    span = high - low
-    far = (present < low - 2 * span - 1) | (present > high + 2 * span + 1)
-    if span == 0:
-        far[:] = False
+    low, high = np.quantile(present, [0.25, 0.75], method="nearest")
+    far = _far_above(present, high) | _far_above(-present, -low)
     if low >= 0:
         far |= present < 0
     if low > 10:
@@ -241,6 +238,19 @@ def suspects(values: np.ndarray) -> str:
         f"{int(far.sum())} of {len(present)} values {verb} {marks}, the others go from "
         f"{others.min():g} to {others.max():g}"
     )
+
+
+def _far_above(values: np.ndarray, most: float) -> np.ndarray:
+    """Which values are above all others by more than twice what these are apart.
+
+    most: up to it none is.
+    """
+    steps = np.unique(values)
+    for lower, upper in itertools.pairwise(steps):
+        spread = lower - steps[0]
+        if lower >= most and spread > 0 and upper - lower > 2 * spread + 1:
+            return values > lower
+    return np.zeros(len(values), dtype=bool)
 
 
 def seen_scale(scale: Scale | None, frame: pd.DataFrame) -> Scale | None:

@@ -85,7 +85,7 @@ class _OfEncoder(PairMetric):
             return ""
         tokenizer, longest = self.limit()
         for text in texts:
-            if len(tokenizer(text.strip(), truncation=False).input_ids) > longest:
+            if len(tokenizer(text.strip(), verbose=False).input_ids) > longest:
                 return (
                     f"a text is cut at the encoder's {longest} tokens; a model that "
                     "takes more reads it whole (-m MODEL)"

@@ -37,6 +37,7 @@ from nlgeval_lib.scoring.cells import (
     as_references,
     as_text,
     is_missing,
+    listed,
 )
 from nlgeval_lib.scoring.columns import (
     IDS,
@@ -721,6 +722,17 @@ def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
         f"{part.place(part.given.index[position])}: {', '.join(values)} as in "
         f"{original_row}"
     )
+
+
+def lists_as_text(part: Rows) -> dict[str, int]:
+    """How many cells of each column of one text look like a list of texts."""
+    counts = {}
+    for ours in ("output", "reference"):
+        texts = part.frame.get(ours, ())
+        number = sum(isinstance(text, str) and bool(listed(text)) for text in texts)
+        if number:
+            counts[ours] = number
+    return counts
 
 
 def _key_columns(part: Rows) -> list[str]:
