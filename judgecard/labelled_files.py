@@ -22,7 +22,7 @@ from judgecard.estimates import Estimates, estimate
 from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.scoring import rows
-from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
 
@@ -128,8 +128,12 @@ def labelled(
     ratings = _mean_rating(table, humans)
     if np.isnan(ratings).all():
         raise InputError(f"{table.name}: no row has a rating in {', '.join(humans)}")
-    labels = _labels(table, by)
-    places = _places(table.frame)
+    if by is None and "aspect" in table.frame:
+        by = "aspect"
+    if by and by not in table.frame:
+        raise InputError(f"--by {table.lacks(by)}")
+    labels = rated_columns.group_labels(table.frame, by)
+    places = rated_columns.places(table.frame)
     topics = rated_columns.groups(
         table.frame.assign(**places), topic, rated_columns.TOPIC, "input_id", table.name
     )
@@ -154,34 +158,6 @@ def _mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
     """The mean of the ratings that each row has; NaN for a row without any."""
     ratings = pd.DataFrame({name: table.numbers(name) for name in humans})
     return ratings.mean(axis=1).to_numpy()
-
-
-def _labels(table: Rows, by: str | None) -> np.ndarray:
-    """The group of each row; "" for a row without one.
-
-    Raises: InputError for an unknown column.
-    """
-    frame = table.frame
-    if by is None and "aspect" in frame.columns:
-        by = "aspect"
-    if by and by not in frame.columns:
-        raise InputError(f"--by {table.lacks(by)}")
-    labels = [""] * len(frame)
-    if by:
-        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
-    return np.array(labels, dtype=object)
-
-
-def _places(frame: pd.DataFrame) -> pd.DataFrame:
-    """System and input of each row; all are of one system where none is named, and each
-    row is an input of its own.
-    """
-    defaults = {"system_id": ["all"] * len(frame), "input_id": range(len(frame))}
-    places = pd.DataFrame(defaults, frame.index, dtype=object)
-    for key in rows.IDS:
-        if key in frame.columns:
-            places[key] = frame[key]
-    return places
 
 
 # -- as tables

@@ -141,6 +141,26 @@ def groups(
     return labels
 
 
+def places(frame: pd.DataFrame) -> pd.DataFrame:
+    """System and input of each row; where they are not named, each row is an input of
+    its own, and all are of one system.
+    """
+    defaults = {"system_id": ["all"] * len(frame), "input_id": range(len(frame))}
+    places = pd.DataFrame(defaults, frame.index, dtype=object)
+    for key in rows.IDS:
+        if key in frame.columns:
+            places[key] = frame[key]
+    return places
+
+
+def group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
+    """The group of each row; "" for a row without one."""
+    labels = [""] * len(frame)
+    if by:
+        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
+    return np.array(labels, dtype=object)
+
+
 def related_systems(frame: pd.DataFrame) -> str:
     """A note on systems of a known data set that are of one family; "" for none.
 

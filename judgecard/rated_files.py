@@ -27,7 +27,7 @@ from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import rows, score_files
-from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.columns import OTHER, nearest
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
@@ -349,8 +349,8 @@ def _groups(
     flat = not any(key in frame.columns for key in rows.IDS)
     if flat:
         _check_flat(settings)
-    places = _places(frame)
-    labels = _group_labels(frame, by)
+    places = rated_columns.places(frame)
+    labels = rated_columns.group_labels(frame, by)
     for label in dict.fromkeys(labels):
         members = np.flatnonzero(labels == label)
         ratings = {}
@@ -418,26 +418,6 @@ def _check_flat(settings: Settings) -> None:
         raise InputError(
             f"{option} needs the columns input_id and system_id (--map input_id=YOURS)"
         )
-
-
-def _places(frame: pd.DataFrame) -> pd.DataFrame:
-    """System and input of each row; where they are not named, each row is an input of
-    its own, and all are of one system.
-    """
-    defaults = {"system_id": ["one"] * len(frame), "input_id": range(len(frame))}
-    places = pd.DataFrame(defaults, frame.index, dtype=object)
-    for key in rows.IDS:
-        if key in frame.columns:
-            places[key] = frame[key]
-    return places
-
-
-def _group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
-    """The group of each row; "" for a row without one."""
-    labels = [""] * len(frame)
-    if by:
-        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
-    return np.array(labels, dtype=object)
 
 
 class _Tables:

@@ -129,17 +129,7 @@ def card(options: Judging) -> None:
     made = _made(options)
     if made is None:
         return
-    for name, numbers in made.numbers["sets"].items():
-        counts = numbers["coverage"]["statuses"]
-        scored = counts.get("ok", 0) + counts.get("verdicts", 0)
-        if counts.get("out_of_range"):
-            note(
-                f"{counts['out_of_range']} scores of {name} are off --scale and count "
-                "as missing (out_of_range)"
-            )
-        if counts.get("failed") and scored < 3:
-            say(f"error: no card is made: of {name} {counts['failed']} requests failed")
-            raise typer.Exit(SOME_MISSING)
+    _say_of_sets(made)
     written = made.write(options.output)
     typer.echo(made.verdict)
     typer.echo(f"written: {', '.join(path.name for path in written)}")
@@ -147,6 +137,32 @@ def card(options: Judging) -> None:
     statuses = [part["coverage"]["statuses"] for part in made.numbers["sets"].values()]
     if any(counts.get("failed") or not counts.get("ok", 1) for counts in statuses):
         raise typer.Exit(SOME_MISSING)
+
+
+def _say_of_sets(made: Card) -> None:
+    """Say what is to be known of a card's sets before it is written.
+
+    Raises: Exit where requests failed so that there is nothing to judge: that a server
+    refused says nothing of its judge.
+    """
+    for name, numbers in made.numbers["sets"].items():
+        counts = numbers["coverage"]["statuses"]
+        if counts.get("out_of_range"):
+            note(
+                f"{counts['out_of_range']} scores of {name} are off --scale and count "
+                "as missing (out_of_range)"
+            )
+        for aspect, measured in numbers.get("aspects", {}).items():
+            high = (measured.get("kendall") or {}).get("high")
+            if high is not None and high < 0:
+                note(
+                    f"{name}, {aspect}: it orders outputs the other way round than "
+                    "people do; where less is better, --reverse COLUMN"
+                )
+        scored = counts.get("ok", 0) + counts.get("verdicts", 0)
+        if counts.get("failed") and scored < 3:
+            say(f"error: no card is made: of {name} {counts['failed']} requests failed")
+            raise typer.Exit(SOME_MISSING)
 
 
 def _made(options: Judging) -> Card | None:
@@ -193,10 +209,13 @@ def _of_scores(options: Judging) -> Card:
         raise ValueError(f"--score {rows.lacks(score)}")
     data = options.rated(rows, [score], ["human"], on_scale=False)
     scores = data.frame.reset_index(drop=True).rename(columns={score: options.score})
-    own: Any = names[0] if names else judged.of_rows(data).frame
-    if options.input:
+    own: Any
+    if names:
+        own = names[0]
+    elif options.input:
         own = judged.of_rows(_own_rows(options)).frame
-    elif not names:
+    else:
+        own = judged.of_rows(data).frame
         scores = own.rename(columns={score: options.score})
     return cards.of_scores(
         scores,
@@ -218,20 +237,23 @@ def _asked(options: Judging) -> Card | None:
     from judgecard import asked
     from judgecard.judged import of_aspect, of_rows, with_human_scale
     from nlgeval_lib.scoring import named
+    from nlgeval_lib.scoring.cells import InputError
 
     scale = scale_of(options.scale)
     for path in options.plugin or ():
         say(f"the code of {path} is run")
         named.plugin(path)
+    lacking = _lacking(options)
     data: list[Any] = [asked.load(name) for name in options.data or ()]
     if options.input:
-        own = of_rows(_own_rows(options))
         human_scale = scale_of(options.human_scale, "--human-scale")
-        data.append(with_human_scale(own, human_scale))
-    if not data:
-        raise ValueError(
-            "which rows? Give --data summeval, or a file of your own with ratings: -i"
-        )
+        try:
+            own = of_rows(_own_rows(options))
+            data.append(with_human_scale(own, human_scale))
+        except InputError as error:
+            lacking.append(str(error))
+    if lacking:
+        raise ValueError("; ".join(lacking))
     if options.aspect:
         data = [of_aspect(data_set, options.aspect) for data_set in data]
     design = asked.Design(
@@ -258,6 +280,27 @@ def _asked(options: Judging) -> Card | None:
     made = run.card(quiet=options.quiet)
     failures(run.outcome)
     return made
+
+
+def _lacking(options: Judging) -> list[str]:
+    """What a card that asks a judge needs and the options do not say."""
+    lacking = []
+    if not options.data and not options.input:
+        lacking.append(
+            "which rows? Give --data summeval, or a file of your own with ratings: -i"
+        )
+    if options.prompt and not options.engine:
+        lacking.append("who is asked? Give --engine and --model")
+    elif options.engine and not options.model:
+        lacking.append(f"engine {options.engine} needs a model: --model")
+    if options.prompt and not options.scale and Path(options.prompt).is_file():
+        from nlgeval_lib.prompts import prompt_files
+
+        if not prompt_files.read(options.prompt).of_pairs:
+            lacking.append(
+                "a prompt that rates needs the lowest and the highest score: --scale 1-5"
+            )
+    return lacking
 
 
 @group.command("compare")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judgecard.rated_files import Result, Settings
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Parts, Rows
 
 SETTINGS = (
     "nan",
@@ -120,6 +120,12 @@ class Meta(Rated):
         bool,
         typer.Option("--pairs", help="Rows are pairs: verdicts against `preference`."),
     ] = False
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels", help="Scores are labels: kappa, accuracy, which for which."
+        ),
+    ] = False
     unread: Annotated[
         Literal["drop", "wrong", "tie"],
         typer.Option(help="With --pairs: what a pair without a verdict counts as."),
@@ -172,11 +178,23 @@ def correlations(options: Meta) -> None:
     scores = rated_files.score_columns(rows, options.score or ())
     rows = rows.only(rated_files.needed(scores, settings, options.by))
     data = options.rated(rows, scores, ["human"])
+    if options.labels:
+        return _agreement(options, data, scores)
     result = rated_files.correlate(data, scores, settings, options.by)
     _put(as_text(result, options.format), options.output)
     shown = [name.removeprefix(OTHER) for name in scores]
     if _report_missing(result.correlations, shown):
         raise typer.Exit(SOME_MISSING)
+
+
+def _agreement(options: Meta, data: Rows, scores: Sequence[str]) -> None:
+    """Print or write how often judges give the label that people give."""
+    from judgecard import label_agreement
+
+    texts = []
+    for title, table in label_agreement.tables(data, scores).items():
+        texts.append(_as_text(table, title, options.format))
+    _put("\n".join(texts), options.output)
 
 
 def _put(text: str, output: str) -> None:
@@ -262,8 +280,6 @@ def as_text(
     with their own header), markdown or jsonl (a `table` a line).
     """
     from nlgeval_lib.files import json_lines
-    from nlgeval_lib.scoring.cells import inert
-    from nlgeval_lib.tables import show
 
     if format == "jsonl":
         tables = {
@@ -283,14 +299,27 @@ def as_text(
     for heading, table in titled.items():
         if not len(table):
             continue
-        if format == "csv":
-            parts.append(table.map(inert).to_csv(index=False, lineterminator="\n"))
-            continue
-        shown = show(_joined(table), heading, rows=len(table))
-        parts.append(f"{shown.markdown if format == 'markdown' else shown.text}\n")
+        parts.append(
+            _as_text(_joined(table) if format != "csv" else table, heading, format)
+        )
     if result.notes and format != "csv":
         parts.append("".join(f"note: {note}\n" for note in result.notes))
     return "\n".join(parts)
+
+
+def _as_text(table: pd.DataFrame, heading: str, format: str) -> str:
+    """One table as text, csv, markdown or jsonl (the heading as `table`)."""
+    from nlgeval_lib.files import json_lines
+    from nlgeval_lib.scoring.cells import inert
+    from nlgeval_lib.tables import show
+
+    if format == "csv":
+        return table.map(inert).to_csv(index=False, lineterminator="\n")
+    if format == "jsonl":
+        rows = [{"table": heading, **row} for row in table.to_dict("records")]
+        return "".join(json_lines(rows))
+    shown = show(table, heading, rows=len(table))
+    return f"{shown.markdown if format == 'markdown' else shown.text}\n"
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli_tools import call, cases
+from hostile_server import HostileServer
 
 from judgecard import cards, judged, rated_rows
 from nlgeval_lib.scoring import chosen_rows
@@ -118,3 +119,54 @@ def test_a_packed_log_of_inspect_is_read(tmp_path):
     frame = chosen_rows(str(path)).whole().frame
     assert frame["output"].tolist() == ["o", "o"] and frame["g"].tolist() == [1, 2]
     assert frame["system_id"].tolist() == ["m", "m"]
+
+
+def test_scores_are_joined_with_rated_rows_of_another_file(
+    tmp_path, monkeypatch, capsys
+):
+    frame = rated_frame()
+    rows = tmp_path / "rows.csv"
+    frame.rename(columns={"input_id": "doc"}).to_csv(rows, index=False)
+    scores = tmp_path / "scores.csv"
+    made = frame[["input_id", "system_id"]].assign(judge=[*frame["human"]][::-1])
+    made.sample(frac=1, random_state=2).to_csv(scores, index=False)
+    words = ["card", "--scores", scores, "--score", "judge", "-i", rows]
+    got = call(monkeypatch, capsys, *words, "-o", tmp_path / "card")
+    assert got.code == 2 and "input_id" in got.err
+    frame.to_csv(rows, index=False)
+    got = call(monkeypatch, capsys, *words, "-o", tmp_path / "card")
+    assert got.code == 0, got.err
+    written = pd.read_csv(tmp_path / "card" / "scores.csv")
+    assert written["human"].tolist() == frame["human"].tolist()
+    assert written["value"].tolist() == frame["human"].tolist()[::-1]
+
+
+def test_a_card_says_all_that_it_lacks_at_once(tmp_path, monkeypatch, capsys):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("output\na\nb\nc\n")
+    prompt = tmp_path / "mine.txt"
+    prompt.write_text("Rate it from 1 to 5: {output}")
+    got = call(monkeypatch, capsys, "card", "--prompt", prompt, "-i", rows)
+    assert got.code == 2
+    for lacking in ("--engine and --model", "--scale 1-5", "has no ratings"):
+        assert lacking in got.err
+
+
+def test_no_card_is_made_of_a_server_that_refuses(tmp_path, monkeypatch, capsys):
+    rows = tmp_path / "rows.csv"
+    rated_frame().to_csv(rows, index=False)
+    prompt = tmp_path / "mine.txt"
+    prompt.write_text("Rate it from 1 to 5: {output}")
+    server = HostileServer()
+    server.says = (400, b'{"error": {"message": "temperature must be 1"}}')
+    try:
+        got = call(
+            *(monkeypatch, capsys, "card", "--prompt", prompt, "--scale", "1-5"),
+            *("-i", rows, "--engine", "openai", "--base-url", server.url, "-m", "j"),
+            *("--store", tmp_path / "store", "-o", tmp_path / "card"),
+        )
+    finally:
+        server.stop()
+    assert got.code == 1 and "no card is made" in got.err
+    assert "-s temperature=1" in got.err
+    assert not (tmp_path / "card").exists()
