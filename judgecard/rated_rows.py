@@ -213,8 +213,8 @@ def suspects(values: np.ndarray) -> str:
     """Values far from all others, which may be marks of a missing one or of another
     scale, in words; "" where there are none.
 
-    Far is twice as far from the others as these are from each other; or below 0 where
-    three of four are not; or between 0 and 1 where three of four are above 10.
+    Far is twice as far from the others as these are from each other; or one or two whole
+    numbers below 0 where three of four are not; or between 0 and 1 where three of four are above 10.
 
     Example:
     >>> suspects(np.array([1, 2, 3, 4, 5, 2, 3, 1, 4, 99.0]))
@@ -225,7 +225,8 @@ def suspects(values: np.ndarray) -> str:
         return ""
     low, high = np.quantile(present, [0.25, 0.75], method="nearest")
     far = _far_above(present, high) | _far_above(-present, -low)
-    if low >= 0:
+    below = present[present < 0]
+    if low >= 0 and len(set(below)) < 3 and not (below % 1).any():
         far |= present < 0
     if low > 10:
         far |= (present >= 0) & (present <= 1)

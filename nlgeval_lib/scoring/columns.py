@@ -198,12 +198,7 @@ def decided(
     usual: whether usual names are looked for.
     Raises: InputError for names that do not fit.
     """
-    gone: set[str] = set()
-    for pattern in without:
-        matching = columns_like(pattern, columns)
-        if not matching:
-            raise InputError(f"--without {lacks(name, columns, pattern)}")
-        gone.update(matching)
+    gone = _gone(name, columns, without)
     sources = _mapped(name, columns, mapping)
     filled = _filled(sources, fill)
     why = dict.fromkeys((*sources, *filled), "said")
@@ -232,6 +227,17 @@ def decided(
             why[ours] = "usual name"
             left_out.pop(column, None)
     return Plan(sources, filled, why, left_out)
+
+
+def _gone(name: str, columns: Sequence[str], without: Iterable[str]) -> set[str]:
+    """The columns that the user leaves out. Raises: InputError for one not there."""
+    gone: set[str] = set()
+    for pattern in without:
+        matching = columns_like(pattern, columns)
+        if not matching:
+            raise InputError(f"--without {lacks(name, columns, pattern)}")
+        gone.update(matching)
+    return gone
 
 
 def lacks(name: str, columns: Sequence[str], column: str) -> str:

@@ -379,7 +379,7 @@ def read(
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
-    parts = _of_file(str(path), format, delimiter)
+    parts = _of_file(str(path), format, delimiter, Dialect())
     raw = _plain(pd.concat(list(parts.frames([*parts.columns]))))
     return Rows(**vars(parts), given=raw, frame=raw)
 
@@ -406,26 +406,19 @@ def chosen_rows(
     mapping: `ours=theirs`, such as `output=response`. `references` may be given several
     times, and has then as many references a row. `human=rating_*` is the mean of all
     columns so named, and `rater_*=rating_*` names each of them.
-    fill: `column=text`, one text for all rows; `@file` in place of the text reads it
-    from a file.
+    fill: `column=text`, one text for all rows, or `@file`.
     limit: only the first so many rows; None for all.
     missing_values: what stands where a rating or score is missing, such as 99; texts
     are left as they are.
-    without: columns, or patterns of them, that are taken for nothing.
-    values: `word=number`, what words stand for in ratings and scores
-    (`cells.words_for`).
-    named: columns that the user names for a use of another kind, such as the scores.
+    values, without, named: what words stand for (`cells.words_for`), columns that are
+    taken for nothing, and those that the user names for another use.
     dialect: how the file is written, where its name does not say.
 
-    What a file of scores was made with holds on, where no word here says otherwise;
-    other columns of a file are known by usual names too, in small or large letters
-    (`read_as`), as far as their cells will do.
+    What a file of scores was made with holds on, where no word here says otherwise.
     Texts may be missing here (an evaluator says what it needs); ratings become numbers,
-    NaN where missing; identifiers become text. In CSV, `references` may hold a JSON
-    list of texts.
-    Raises: as `read`; InputError for names that do not fit, and from the parts, naming
-    row and column, for a cell that will not do; UnknownName and DataUnavailable where a
-    data set is not available.
+    NaN where missing; identifiers become text.
+    Raises: as `read`; InputError for names and cells that do not fit; UnknownName and
+    DataUnavailable where a data set is not available.
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
@@ -435,15 +428,12 @@ def chosen_rows(
     if not path:
         rows = of_frame(datasets.load(data), data, mapping, fill)
         return dataclasses.replace(rows, rows=min(rows.rows, limit or rows.rows))
-    rows = _of_file(path, format, delimiter, dialect)
-    earlier = provenance.record_of(path, rows.sha256)
-    rows = dataclasses.replace(
-        rows,
-        rows=min(rows.rows, limit or rows.rows),
-        earlier=earlier,
-        missing_values=tuple(missing_values) or _recorded_marks(earlier),
-        words=cells.words_for(values, (dialect or Dialect()).decimal),
-    )
+    rows = _of_file(path, format, delimiter, dialect or Dialect())
+    earlier = rows.earlier
+    marks = tuple(missing_values) or _recorded_marks(earlier)
+    words = [*rows.words, *cells.words_for(values)]
+    length = min(rows.rows, limit or rows.rows)
+    rows = dataclasses.replace(rows, rows=length, missing_values=marks, words=words)
     mapping = [*mapping]
     rows = _with_paths(rows, mapping)
     plan = columns.decided(
@@ -480,7 +470,7 @@ def _of_file(
     path: str,
     format: str,
     delimiter: str,
-    dialect: Dialect | None = None,
+    dialect: Dialect,
 ) -> Parts:
     """The rows of a file with no column of ours yet. Raises: as `read`."""
     file = TableFile(path, format, delimiter, dialect)
@@ -491,6 +481,8 @@ def _of_file(
         frames=file.parts,
         sha256=file.sha256,
         remarks=file.remarks,
+        earlier=provenance.record_of(path, file.sha256),
+        words=cells.words_for((), dialect.decimal),
     )
 
 

@@ -404,8 +404,7 @@ class TableFile:
                 line = reader.line_num + 1
                 if not header:
                     header = row
-                    named = [name for name in header if name.strip()]
-                    _check_header(named, self.delimiter, f"{self.name}, line 1")
+                    _check_header(header, self.delimiter, f"{self.name}, line 1")
                 elif not any(map(str.strip, row)):
                     self._blank += bool(row)
                 elif len(row) != len(header):
@@ -576,7 +575,7 @@ def _check_header(
 
     place: of the header, for the message. Raises: InputError.
     """
-    _check_once(header, f"{place}: ")
+    _check_once([name for name in header if name.strip()], f"{place}: ")
     if len(header) == 1:
         for mark in ";\t|,":
             if mark != delimiter and mark in header[0]:
