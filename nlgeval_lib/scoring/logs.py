@@ -66,9 +66,9 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
                 f"{meant(log, shapes())} Known logs: {', '.join(shapes())}"
             )
         return rows, f"the list {log}"
-    found = log or _found(value)
-    if found:
-        shape = shapes()[found]
+    log_name = log or _found(value)
+    if log_name:
+        shape = shapes()[log_name]
         rows = value if "row" in shape else at(value, shape["rows"])
         if not isinstance(rows, list):
             raise InputError(f"--from {log}: {name} has no list {shape.get('rows')!r}")
@@ -76,7 +76,7 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
             row
             for rows_of_one in map(functools.partial(_rows, shape, value), rows)
             for row in rows_of_one
-        ], f"a log of {found}"
+        ], f"a log of {log_name}"
     if isinstance(value, list):
         return value, ""
     table = _of_pandas(value)
@@ -106,31 +106,34 @@ def _found(value: Any) -> str:
     return ""
 
 
-def _rows(shape: Mapping[str, Any], whole: Any, row: Any) -> Iterator[Any]:
+def _rows(shape: Mapping[str, Any], content: Any, row: Any) -> Iterator[Any]:
     """The rows of one row of a log: one for each member of the list `each`."""
     if not isinstance(row, Mapping):
         yield row
         return
-    each = shape.get("each")
-    members = row.get(each) if each else None
-    for member in members if isinstance(members, list) else [None]:
-        given = row if member is None else {**row, each: member}
-        yield _row(shape["columns"], whole, given)
+    list_name = shape.get("each")
+    members = row.get(list_name) if list_name else None
+    # what nobody annotated is a row too
+    for member in members or [None]:
+        single = row if member is None else {**row, list_name: member}
+        yield _row(shape["columns"], content, single)
 
 
-def _row(columns: Mapping[str, Sequence[str]], whole: Any, row: Any) -> dict[str, Any]:
+def _row(
+    columns: Mapping[str, Sequence[str]], content: Any, row: Any
+) -> dict[str, Any]:
     """One row: its own columns, and the known ones over them."""
-    made: dict[str, Any] = {}
+    columns_read: dict[str, Any] = {}
     for ours, paths in columns.items():
         for path in paths:
             if ours == "*":
-                made = {**dict(_several(row, path)), **made}
-            elif made.get(ours) is None:
-                inside, root = (path[1:], whole) if path[0] == "/" else (path, row)
-                found = at(root, inside)
-                made[ours] = found if isinstance(found, _PLAIN) else None
-    known = {name: cell for name, cell in made.items() if cell is not None}
-    return {**row, **known}
+                columns_read = {**dict(_several(row, path)), **columns_read}
+            elif columns_read.get(ours) is None:
+                inside, root = (path[1:], content) if path[0] == "/" else (path, row)
+                cell = at(root, inside)
+                columns_read[ours] = cell if isinstance(cell, _PLAIN) else None
+    present = {name: cell for name, cell in columns_read.items() if cell is not None}
+    return {**row, **present}
 
 
 def _several(row: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -138,17 +141,17 @@ def _several(row: Any, path: str) -> Iterator[tuple[str, Any]]:
     steps = path.split(".")
     place = next(i for i, step in enumerate(steps) if step == "*" or step[0] == "[")
     inner = at(row, ".".join(steps[:place]))
-    named: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     if steps[place] == "*" and isinstance(inner, Mapping):
-        named = {str(name): value for name, value in inner.items()}
+        by_name = {str(name): value for name, value in inner.items()}
     elif isinstance(inner, list):
         key = steps[place].strip("[]")
-        named = {str(at(one, key)): one for one in inner}
-    rest = ".".join(steps[place + 1 :])
-    for name, value in named.items():
-        found = at(value, rest) if rest else value
-        if found is not None and isinstance(found, _PLAIN):
-            yield name, found
+        by_name = {str(at(one, key)): one for one in inner}
+    path_after = ".".join(steps[place + 1 :])
+    for name, value in by_name.items():
+        cell = at(value, path_after) if path_after else value
+        if cell is not None and isinstance(cell, _PLAIN):
+            yield name, cell
 
 
 def _of_pandas(value: Any) -> list[dict[str, Any]] | None:

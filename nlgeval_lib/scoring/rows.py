@@ -429,17 +429,11 @@ def chosen_rows(
         rows = of_frame(datasets.load(data), data, mapping, fill)
         return dataclasses.replace(rows, rows=min(rows.rows, limit or rows.rows))
     rows = _of_file(path, format, delimiter, dialect or Dialect())
-    earlier = rows.earlier
-    marks = tuple(missing_values) or _recorded_marks(earlier)
+    marks = tuple(missing_values) or _recorded_marks(rows.earlier)
     words = [*rows.words, *cells.words_for(values)]
     length = min(rows.rows, limit or rows.rows)
     rows = dataclasses.replace(rows, rows=length, missing_values=marks, words=words)
-    mapping = [*mapping]
-    rows = _with_paths(rows, mapping)
-    plan = columns.decided(
-        rows.name, rows.columns, earlier, mapping, fill, without, named
-    )
-    return _fitting(dataclasses.replace(rows, plan=plan))
+    return _planned(rows, [*mapping], fill, without, named)
 
 
 def of_frame(
@@ -510,6 +504,21 @@ def _flat(sources: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 # -- under our names
+
+
+def _planned(
+    rows: Parts,
+    mapping: Sequence[str],
+    fill: Iterable[str],
+    without: Iterable[str],
+    used: Collection[str],
+) -> Parts:
+    """The rows of a file with what is taken for what; used: as `named` there."""
+    rows = _with_paths(rows, mapping)
+    plan = columns.decided(
+        rows.name, rows.columns, rows.earlier, mapping, fill, without, used
+    )
+    return _fitting(dataclasses.replace(rows, plan=plan))
 
 
 def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
