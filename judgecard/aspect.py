@@ -13,6 +13,7 @@ import pandas as pd
 
 from judgecard.cells import Numbers, interval, mean_interval
 from judgecard.judged import Judged, Scale
+from judgecard.rated_rows import seen_scale
 from nlgeval_lib import statistics
 from nlgeval_lib.datasets.families import of_systems as families_of
 from nlgeval_lib.scoring.correlations import Grid
@@ -55,7 +56,7 @@ class Aspect:
         self.length = _lengths(rows)
 
         scale = judged.scale_of(name)
-        self.rated_on = judged.rated_on.get(name) or scale
+        self.rated_on = judged.rated_on.get(name) or seen_scale(scale, rows)
         self.scale = _scale_that_holds(scale, self.values)
 
         systems = rows["system_id"].nunique()
@@ -141,6 +142,8 @@ class Aspect:
         """
         if self.scale is None:
             return "the scale of the scores is not known (--scale LOW-HIGH)"
+        if self.rated_on is None:
+            return "the scale of the ratings is not known (--human-scale LOW-HIGH)"
         return "judge and ratings use different scales"
 
     def draws(self) -> np.ndarray:

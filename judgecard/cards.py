@@ -330,6 +330,7 @@ def of_scores(
     column: str = "value",
     title: str = "",
     scale: tuple[float, float] | None = None,
+    human_scale: tuple[float, float] | None = None,
 ) -> Card:
     """The card of scores that were made elsewhere, joined with a set by its keys.
 
@@ -338,12 +339,14 @@ def of_scores(
     data: the set by name, or a frame with ratings.
     column: that has the scores.
     title: of the card; "": made of the names of column and set.
-    scale: lowest and highest score; without it the scores are not compared with the
-        ratings' levels.
+    scale: lowest and highest score; a score off it has no value ("out_of_range").
+        Without it the scores are not compared with the ratings' levels.
+    human_scale: lowest and highest rating.
 
     Raises: InputError; UnknownName; DataUnavailable.
     """
-    scored = judged.scored(judged.rated(data), scores, column)
+    rated = judged.with_human_scale(judged.rated(data), human_scale)
+    scored = judged.scored(rated, scores, column, scale)
     known_judges = judged.known_judges(scored)
     scored = replace(scored, scale=scale, other_judges=known_judges)
     title = title or f"Judge card: {column} on {scored.name}"

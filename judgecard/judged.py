@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recorded_judges, recordings
+from judgecard.rated_rows import off_scale
 from nlgeval_lib import datasets, parsers
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.datasets.registry import unknown
@@ -103,6 +104,14 @@ def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
         rated_on=dict(data.attrs.get("scale", {})),
         flat="input_id" not in data and "system_id" not in data,
     )
+
+
+def with_human_scale(judged: Judged, scale: Scale | None) -> Judged:
+    """The set with one scale of the ratings of all aspects; as it is for None."""
+    if scale is None:
+        return judged
+    aspects = judged.frame["aspect"].unique()
+    return replace(judged, rated_on=dict.fromkeys(aspects, scale))
 
 
 def of_rows(rows: Parts) -> Judged:
@@ -228,12 +237,18 @@ def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
     return replace(judged, frame=rows, sample=sample)
 
 
-def scored(judged: Judged, scores: pd.DataFrame, column: str = "value") -> Judged:
+def scored(
+    judged: Judged,
+    scores: pd.DataFrame,
+    column: str = "value",
+    scale: Scale | None = None,
+) -> Judged:
     """The set with scores from elsewhere, joined by input, system and aspect.
 
     scores: a frame with `input_id`, `system_id`, and `aspect` where the set has
         several. Rows of the set without a score are kept.
     column: that has the scores.
+    scale: lowest and highest score; what is off it has no value.
 
     Raises: InputError for a column that is not there and for keys that do not fit.
     """
@@ -252,7 +267,17 @@ def scored(judged: Judged, scores: pd.DataFrame, column: str = "value") -> Judge
         example = " / ".join(rated_keys.iloc[0])
         raise InputError(f"no score has the keys of {judged.name}, such as {example}")
     values = joined["value"].astype(float).to_numpy()
-    return with_values(judged, values)
+    joined_set = with_values(judged, values)
+    if scale is None:
+        return joined_set
+    off = off_scale(values, scale, f"the scores of {judged.name}")
+    frame = joined_set.frame
+    frame = frame.assign(
+        value=np.where(off, np.nan, values),
+        status=np.where(off, "out_of_range", frame["status"]),
+        reason=np.where(off, f"off {scale[0]:g} to {scale[1]:g}", frame["reason"]),
+    )
+    return replace(judged, frame=frame)
 
 
 def _keys_of_scores(judged: Judged, scores: pd.DataFrame, column: str) -> list[str]:

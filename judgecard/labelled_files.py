@@ -1,7 +1,7 @@
 """A file with a judge's score in every row and people's ratings in some: what the
 systems' mean ratings are, and how many more ratings would be needed.
 
-    for group in labelled(parts, "value", ["human"]):
+    for group in labelled(rows, "value", ["human"]):
         print(means_table(group.estimates()))
 
 `labelled` cuts a file into groups. Each is a `Labelled`, which gives `statistics`'s
@@ -19,9 +19,10 @@ import pandas as pd
 
 from judgecard import rated_columns
 from judgecard.estimates import Estimates, estimate
+from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.scoring import rows
-from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
 
@@ -86,8 +87,27 @@ class Labelled:
         )
 
 
-def labelled(
+def needed(
     data: Parts,
+    score: str,
+    humans: Sequence[str],
+    by: str | None = None,
+    topic: str | None = None,
+) -> Parts:
+    """The columns of a file that `labelled` needs, of a large one no other is read.
+
+    Raises: InputError for a column that is not there.
+    """
+    for column in (score, *humans):
+        if column not in data.theirs:
+            raise InputError(data.lacks(column))
+    wanted = {score, *humans, *rows.IDS, by or "aspect", rows.RATER, "output"}
+    wanted |= {topic or rated_columns.TOPIC, training_column(score)}
+    return data.only(lambda name: name in wanted)
+
+
+def labelled(
+    table: Rows,
     score: str,
     humans: Sequence[str],
     by: str | None = None,
@@ -95,27 +115,25 @@ def labelled(
 ) -> Iterator[Labelled]:
     """The rows in groups, each with the mean of the ratings that a row has.
 
-    data: the file; of its columns only those that are needed are read.
+    table: the rows.
     score: the column with the judge's score.
     humans: the columns with ratings, one a rater or one for all.
     by: the column whose values are groups; None: `aspect` where it is there, "": one
     group.
     topic: the column of the inputs' topics; None: `topic` where it is there, "": none.
-    Raises: InputError for a column that is not there, a cell that is no number, an
+    Raises: InputError for a cell that is no number, an
     input with two topics, and no rating at all.
     """
-    for column in (score, *humans):
-        if column not in data.theirs:
-            raise InputError(data.lacks(column))
-    wanted = {score, *humans, *rows.IDS, by or "aspect"}
-    wanted.add(topic or rated_columns.TOPIC)
-    table = data.only(lambda name: name in wanted).whole()
     scores = table.numbers(score)
     ratings = _mean_rating(table, humans)
     if np.isnan(ratings).all():
         raise InputError(f"{table.name}: no row has a rating in {', '.join(humans)}")
-    labels = _labels(table, by)
-    places = _places(table.frame)
+    if by is None and "aspect" in table.frame:
+        by = "aspect"
+    if by and by not in table.frame:
+        raise InputError(f"--by {table.lacks(by)}")
+    labels = rated_columns.group_labels(table.frame, by)
+    places = rated_columns.places(table.frame)
     topics = rated_columns.groups(
         table.frame.assign(**places), topic, rated_columns.TOPIC, "input_id", table.name
     )
@@ -140,34 +158,6 @@ def _mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
     """The mean of the ratings that each row has; NaN for a row without any."""
     ratings = pd.DataFrame({name: table.numbers(name) for name in humans})
     return ratings.mean(axis=1).to_numpy()
-
-
-def _labels(table: Rows, by: str | None) -> np.ndarray:
-    """The group of each row; "" for a row without one.
-
-    Raises: InputError for an unknown column.
-    """
-    frame = table.frame
-    if by is None and "aspect" in frame.columns:
-        by = "aspect"
-    if by and by not in frame.columns:
-        raise InputError(f"--by {table.lacks(by)}")
-    labels = [""] * len(frame)
-    if by:
-        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
-    return np.array(labels, dtype=object)
-
-
-def _places(frame: pd.DataFrame) -> pd.DataFrame:
-    """System and input of each row; all are of one system where none is named, and each
-    row is an input of its own.
-    """
-    defaults = {"system_id": ["all"] * len(frame), "input_id": range(len(frame))}
-    places = pd.DataFrame(defaults, frame.index, dtype=object)
-    for key in rows.IDS:
-        if key in frame.columns:
-            places[key] = frame[key]
-    return places
 
 
 # -- as tables

@@ -9,7 +9,9 @@ verdicts are about the pair's own outputs 1 and 2.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,51 +20,61 @@ import pandas as pd
 
 from nlgeval_lib import statistics
 from nlgeval_lib.datasets import pairs
-from nlgeval_lib.scoring.cells import InputError, as_text, is_missing, without
+from nlgeval_lib.scoring.cells import (
+    InputError,
+    as_text,
+    is_missing,
+    with_words,
+    without,
+)
+from nlgeval_lib.scoring.columns import OTHER
 from nlgeval_lib.scoring.rows import Parts, Rows
 
 # The columns with the texts of a pair.
 OUTPUTS = ("output_1", "output_2")
 ORDERS = ("given", "swapped")
 CEILING = "raters, one against the others (ceiling)"
-# What stands in files for a verdict.
-_WORDS = {
-    "1": 1.0,
-    "a": 1.0,
-    "first": 1.0,
-    "model_a": 1.0,
-    "2": 2.0,
-    "b": 2.0,
-    "second": 2.0,
-    "model_b": 2.0,
-    "0": 0.0,
-    "tie": 0.0,
+# What stands in files for a verdict: forms of whole cells in small letters.
+_OPTION = r"(?:(?:model|response|assistant|output|answer|option|candidate)[ _]?)?"
+_FORMS = {
+    1.0: re.compile(rf"{_OPTION}(?:1|a)|first|left|a>>?b"),
+    2.0: re.compile(rf"{_OPTION}(?:2|b)|second|right|b>>?a"),
+    0.0: re.compile(
+        r"0|c|ties?|tied|tie \(both ?bad\)|both ?bad|both|neither|draw|equal|same|a=b"
+    ),
+    math.nan: re.compile(r"|error|nan|none|null|n/a"),
 }
 
 
 def as_verdict(value: Any) -> float:
-    """A cell as 1, 2, 0 (tie) or NaN for an empty one: a number, or a word such as A, B
-    and tie.
+    """A cell as 1, 2, 0 (tie) or NaN for an empty one: a word such as A, model_b, tie
+    and A>>B; or a number, from 1 to 2 for a preference with a weight.
 
     Raises: ValueError with what a message has after the place of the cell.
 
     Example:
-    >>> as_verdict("B"), as_verdict("2.0"), as_verdict(" Tie ")
-    (2.0, 2.0, 0.0)
+    >>> as_verdict("B"), as_verdict("2.0"), as_verdict(" Tie "), as_verdict(1.02)
+    (2.0, 2.0, 0.0, 1.0)
     """
     text = "" if is_missing(value) else str(value).strip().casefold()
-    text = text.removesuffix(".0")
-    if text and text not in _WORDS:
-        raise ValueError(
-            f": {str(value)[:40]!r}; a verdict is 1 or 2 (A or B) for an output, "
-            "0 (tie) for neither, or nothing"
-        )
-    return _WORDS.get(text, math.nan)
+    text = text.removeprefix("[[").removesuffix("]]").removesuffix(".0")
+    for verdict, form in _FORMS.items():
+        if form.fullmatch(text):
+            return verdict
+    with contextlib.suppress(ValueError):
+        weight = float(text)
+        if 1 < weight < 2:
+            return 0.0 if weight == 1.5 else float(round(weight))
+    raise ValueError(
+        f": {str(value)[:40]!r}; a verdict is 1 or 2 (A or B) for an output, "
+        "0 (tie) for neither, or nothing (--values 'left=1,...' for other words)"
+    )
 
 
 def _verdicts(data: Rows, column: str) -> np.ndarray:
     """A column of verdicts as numbers, (pairs,). Raises: InputError naming the cell."""
-    values = without(data.frame[column], data.missing_values)
+    values = with_words(data.frame[column], data.words)
+    values = without(values, data.missing_values)
     verdicts = data.read(values, column, data.given.index, as_verdict)
     return np.array(verdicts, dtype=float)
 
@@ -228,6 +240,11 @@ def names(data: Parts, scores: Sequence[str]) -> list[str]:
     for column in columns:
         if column not in data.theirs:
             raise InputError(f"--score {data.lacks(column)}")
+        if column == "preference":
+            named = data.theirs["preference"]
+            raise InputError(
+                f"{named!r} is what people prefer, and no judge (--human names it)"
+            )
     return columns
 
 
@@ -276,6 +293,7 @@ def of_file(
         if len(scores) == 1 and not set(orders) <= set(data.frame):
             orders = list(ORDERS)
         verdicts = _verdicts(data, name)
+        name = name.removeprefix(OTHER)
         # With both orders there, a second row says what they give together.
         if set(orders) <= set(data.frame):
             given, swapped = (_verdicts(data, order) for order in orders)

@@ -19,6 +19,7 @@ import pandas as pd
 from nlgeval_lib import datasets, statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.columns import is_fact
 
 # The columns that are taken for families and topics unless others are named.
 FAMILY = "system_family"
@@ -73,7 +74,8 @@ def rater_kinds(
         kinds[kind] = members
     named = re.compile(re.escape(prefix) + r"(?:(.+)_)?\d+$")
     for name in columns:
-        if not prefix or not name.startswith(prefix) or name in taken:
+        is_rater = bool(prefix) and name.startswith(prefix)
+        if not is_rater or name in taken or is_fact(name, prefix):
             continue
         match = named.match(name)
         kind = ""
@@ -137,6 +139,26 @@ def groups(
             f"{several.max()} of them; each has one"
         )
     return labels
+
+
+def places(frame: pd.DataFrame) -> pd.DataFrame:
+    """System and input of each row; where they are not named, each row is an input of
+    its own, and all are of one system.
+    """
+    defaults = {"system_id": ["all"] * len(frame), "input_id": range(len(frame))}
+    places = pd.DataFrame(defaults, frame.index, dtype=object)
+    for key in rows.IDS:
+        if key in frame.columns:
+            places[key] = frame[key]
+    return places
+
+
+def group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
+    """The group of each row; "" for a row without one."""
+    labels = [""] * len(frame)
+    if by:
+        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
+    return np.array(labels, dtype=object)
 
 
 def related_systems(frame: pd.DataFrame) -> str:

@@ -23,18 +23,18 @@ import numpy as np
 import pandas as pd
 
 from judgecard import rated_columns
+from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring import rows, score_files
-from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.columns import OTHER, nearest
 from nlgeval_lib.scoring.correlations import Grid
 from nlgeval_lib.scoring.rows import Parts, Rows
 from nlgeval_lib.statistics.comparison import following
 from nlgeval_lib.statistics.questions import Answer
 
 NAN = float("nan")
-# The column that a fitted evaluator adds, as `Judgment.details` have it.
-SEEN = "seen_in_training"
 # The names of rows and the notes, with what is filled in.
 CEILING = "{kind}raters ({n}), leave-one-out (ceiling)"
 NO_IDS = "without input_id and system_id only the dataset level is there"
@@ -60,6 +60,10 @@ _RESTS = {
 }
 # Column of the table of correlations -> attribute of `statistics`'s result.
 _VALUE = {"value": "value", "ci_low": "low", "ci_high": "high", "n": "n"}
+REVERSED = (
+    "{score} falls where the ratings rise ({coef}, {level} level: {value:.3f}); where "
+    "less is better in it, --reverse {score} turns its sign"
+)
 BELOW = "{} follows the ratings as well as {} ({}, {} level)"
 # Column of the table of differences -> attribute of `statistics`'s result.
 _DIFFERENCE = {
@@ -227,13 +231,12 @@ def needed(
     scores, settings, by: as `correlate` takes them.
     Returns: a function that says of a column's name whether it takes part.
     """
-    columns = {*scores, *map(_training_column, scores)}
+    columns = {*scores, *map(training_column, scores), rows.RATER, "output"}
     columns |= {rows.RATING, *rows.IDS, by or "aspect", "dataset"}
     columns |= {settings.family or rated_columns.FAMILY}
     columns |= {settings.topic or rated_columns.TOPIC}
     raters = ""
     if settings.baselines:
-        columns.add("output")
         raters = settings.raters
         columns |= _declared_columns(settings.rater_kinds)
 
@@ -241,18 +244,6 @@ def needed(
         return name in columns or bool(raters and name.startswith(raters))
 
     return takes_part
-
-
-def _training_column(score: str) -> str:
-    """The column that says whether a score was fitted on a row.
-
-    Example:
-    >>> _training_column("value"), _training_column("hdeval")
-    ('seen_in_training', 'hdeval_seen_in_training')
-    """
-    if score == "value":
-        return SEEN
-    return f"{score}_{SEEN}"
 
 
 def correlate(
@@ -274,8 +265,7 @@ def correlate(
     `settings` need inputs and systems that the file does not name.
     """
     settings = settings or Settings()
-    # A fitted score says nothing about the rows that it learned from.
-    data, notes = _without_training_rows(data, scores)
+    notes: list[str] = []
     _check_ratings(data)
     # Where the file gives no families, the note names the column that would.
     if note := rated_columns.related_systems(data.frame):
@@ -288,33 +278,10 @@ def correlate(
     return tables.result()
 
 
-def _without_training_rows(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
-    """The rows that no score was fitted on, and a note on how many are left out.
-
-    Raises: InputError where there are none.
-    """
-    fitted_on = np.zeros(len(data), dtype=bool)
-    for column in map(_training_column, scores):
-        if column in data.frame:
-            marks = data.frame[column].astype(str).str.lower()
-            fitted_on |= marks.isin(("true", "1", "1.0")).to_numpy()
-    if not fitted_on.any():
-        return data.take(~fitted_on), []
-    if fitted_on.all():
-        raise InputError(
-            f"{data.name}: a score was fitted on every row; rate others, "
-            "or use score --cross-fit"
-        )
-    count = int(fitted_on.sum())
-    return data.take(~fitted_on), [
-        f"{count:,} rows that a score was fitted on are left out"
-    ]
-
-
 def _check_ratings(data: Rows) -> None:
     """Raises: InputError where no row has a rating."""
     if rows.RATING not in data.frame.columns:
-        likely = rows.nearest(data, rows.RATING) or "COLUMN"
+        likely = nearest(data.plan, data.columns, rows.RATING) or "COLUMN"
         raise InputError(
             f"{data.name} has no column 'human'; say which has the ratings: "
             f"--human {likely}. Its columns: {', '.join(data.columns)}"
@@ -365,7 +332,7 @@ def _groups(
         by = "aspect"
     if by and by not in frame.columns:
         raise InputError(f"--by {data.lacks(by)}")
-    values = {name: data.numbers(name) for name in scores}
+    values = {name.removeprefix(OTHER): data.numbers(name) for name in scores}
     baselines = {}
     raters = {}
     if settings.baselines:
@@ -382,8 +349,8 @@ def _groups(
     flat = not any(key in frame.columns for key in rows.IDS)
     if flat:
         _check_flat(settings)
-    places = _places(frame)
-    labels = _group_labels(frame, by)
+    places = rated_columns.places(frame)
+    labels = rated_columns.group_labels(frame, by)
     for label in dict.fromkeys(labels):
         members = np.flatnonzero(labels == label)
         ratings = {}
@@ -451,26 +418,6 @@ def _check_flat(settings: Settings) -> None:
         raise InputError(
             f"{option} needs the columns input_id and system_id (--map input_id=YOURS)"
         )
-
-
-def _places(frame: pd.DataFrame) -> pd.DataFrame:
-    """System and input of each row; where they are not named, each row is an input of
-    its own, and all are of one system.
-    """
-    defaults = {"system_id": ["one"] * len(frame), "input_id": range(len(frame))}
-    places = pd.DataFrame(defaults, frame.index, dtype=object)
-    for key in rows.IDS:
-        if key in frame.columns:
-            places[key] = frame[key]
-    return places
-
-
-def _group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
-    """The group of each row; "" for a row without one."""
-    labels = [""] * len(frame)
-    if by:
-        labels = ["" if is_missing(label) else str(label) for label in frame[by]]
-    return np.array(labels, dtype=object)
 
 
 class _Tables:
@@ -583,6 +530,12 @@ class _Tables:
             row = {**key, "score": label, **ceiling, "baseline": True}
             self.correlations.append(row)
 
+    def _note_reversed(self) -> None:
+        """Note the scores that follow the ratings the other way round."""
+        for row in self.correlations:
+            if not row["baseline"] and row["ci_high"] < 0:
+                self.notes[REVERSED.format(**row)] = None
+
     def _note_baselines(self) -> None:
         """Note the scores that a baseline reaches."""
         table = pd.DataFrame(self.correlations)
@@ -632,6 +585,7 @@ class _Tables:
             differences = _corrected(differences, self.settings)
             sure = self.settings.correct in SURE
             correlations = _ranked(correlations, differences, sure)
+        self._note_reversed()
         self._note_baselines()
         notes = (*self.notes, *self.rests)
         return Result(_tidy(correlations), _tidy(differences), notes)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from judgecard.cli._rated import Rated, scale_of
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
-    Mapping,
-    MissingValues,
     Planning,
     Settings,
     Several,
     app,
-    by_comma,
     command,
     echo,
     failures,
@@ -30,7 +26,7 @@ from nlgeval_lib.cli._options import (
 
 if TYPE_CHECKING:
     from judgecard import Card
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Rows
 
 group = typer.Typer(rich_markup_mode=None)
 app.add_typer(group, name="card")
@@ -60,7 +56,7 @@ class _Itself:
         return add
 
 
-class Judging(Planning):
+class Judging(Rated, Planning):
     """The options of `card`."""
 
     prompt: Annotated[
@@ -77,17 +73,12 @@ class Judging(Planning):
         bool,
         typer.Option("--demo", help="Recorded GPT-4o on SummEval: no key, no network."),
     ] = False
-    scale: Annotated[
-        str, option(metavar="LOW-HIGH", help="The scores' scale, such as 1-5.")
-    ] = ""
     data: Annotated[
         Several, option(help="A data set by name (repeatable); see `nlgeval data`.")
     ] = None
     input: Annotated[
         str, option("--input", "-i", help="Rated rows of your own: CSV, JSONL, ...")
     ] = ""
-    map: Mapping = None
-    missing_values: MissingValues = ""
     score: Annotated[str, typer.Option(help="The column of --scores.")] = "value"
     set: Settings = None
     rubric: Annotated[str, option(help="A rubric for all rows (prometheus).")] = ""
@@ -138,6 +129,7 @@ def card(options: Judging) -> None:
     made = _made(options)
     if made is None:
         return
+    _say_of_sets(made)
     written = made.write(options.output)
     typer.echo(made.verdict)
     typer.echo(f"written: {', '.join(path.name for path in written)}")
@@ -145,6 +137,32 @@ def card(options: Judging) -> None:
     statuses = [part["coverage"]["statuses"] for part in made.numbers["sets"].values()]
     if any(counts.get("failed") or not counts.get("ok", 1) for counts in statuses):
         raise typer.Exit(SOME_MISSING)
+
+
+def _say_of_sets(made: Card) -> None:
+    """Say what is to be known of a card's sets before it is written.
+
+    Raises: Exit where requests failed so that there is nothing to judge: that a server
+    refused says nothing of its judge.
+    """
+    for name, numbers in made.numbers["sets"].items():
+        counts = numbers["coverage"]["statuses"]
+        if counts.get("out_of_range"):
+            note(
+                f"{counts['out_of_range']} scores of {name} are off --scale and count "
+                "as missing (out_of_range)"
+            )
+        for aspect, measured in numbers.get("aspects", {}).items():
+            high = (measured.get("kendall") or {}).get("high")
+            if high is not None and high < 0:
+                note(
+                    f"{name}, {aspect}: it orders outputs the other way round than "
+                    "people do; where less is better, --reverse COLUMN"
+                )
+        scored = counts.get("ok", 0) + counts.get("verdicts", 0)
+        if counts.get("failed") and scored < 3:
+            say(f"error: no card is made: of {name} {counts['failed']} requests failed")
+            raise typer.Exit(SOME_MISSING)
 
 
 def _made(options: Judging) -> Card | None:
@@ -174,54 +192,68 @@ def _made(options: Judging) -> Card | None:
 
 
 def _of_scores(options: Judging) -> Card:
-    """The card of a file of scores, beside a data set or its own ratings."""
+    """The card of a file of scores, beside a data set, rows of another file or its own
+    ratings.
+    """
     import judgecard as cards
     from judgecard import judged
 
-    rows = _own_rows(options, options.scores).whole()
-    frame = rows.frame.reset_index(drop=True)
-    if options.score in frame:
-        frame[options.score] = rows.numbers(options.score)
     names = options.data or []
-    if len(names) > 1:
-        raise ValueError("--scores are of one data set; give --data once")
-    data: Any = names[0] if names else frame
-    if not names:
-        data = judged.rated(frame, Path(options.scores).stem).frame
-        frame = data
-    return cards.of_scores(frame, data, options.score, scale=scale_of(options.scale))
-
-
-def _own_rows(options: Judging, path: str) -> Parts:
-    """The rows of a file of one's own, as the options name and read its columns."""
-    from nlgeval_lib.scoring import chosen_rows
-
-    rows = chosen_rows(
-        path,
-        mapping=options.map or (),
-        missing_values=by_comma(options.missing_values),
+    if len(names) + bool(options.input) > 1:
+        raise ValueError("--scores are of one set of rows; give one --data, or -i")
+    rows = options.read(
+        options.scores, format=options.input_format, named=[options.score]
     )
-    note(rows.told())
-    return rows
+    score = rows.ours(options.score)
+    if score not in rows.theirs:
+        raise ValueError(f"--score {rows.lacks(score)}")
+    data = options.rated(rows, [score], ["human"], on_scale=False)
+    scores = data.frame.reset_index(drop=True).rename(columns={score: options.score})
+    own: Any
+    if names:
+        own = names[0]
+    elif options.input:
+        own = judged.of_rows(_own_rows(options)).frame
+    else:
+        own = judged.of_rows(data).frame
+        scores = own.rename(columns={score: options.score})
+    return cards.of_scores(
+        scores,
+        own,
+        options.score,
+        scale=scale_of(options.scale),
+        human_scale=scale_of(options.human_scale, "--human-scale"),
+    )
+
+
+def _own_rows(options: Judging) -> Rows:
+    """The rated rows of a file of one's own."""
+    rows = options.read(options.input, format=options.input_format)
+    return options.rated(rows, [], ["human"])
 
 
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
     from judgecard import asked
-    from judgecard.judged import of_aspect, of_rows
+    from judgecard.judged import of_aspect, of_rows, with_human_scale
     from nlgeval_lib.scoring import named
+    from nlgeval_lib.scoring.cells import InputError
 
     scale = scale_of(options.scale)
     for path in options.plugin or ():
         say(f"the code of {path} is run")
         named.plugin(path)
+    lacking = _lacking(options)
     data: list[Any] = [asked.load(name) for name in options.data or ()]
     if options.input:
-        data.append(of_rows(_own_rows(options, options.input)))
-    if not data:
-        raise ValueError(
-            "which rows? Give --data summeval, or a file of your own with ratings: -i"
-        )
+        human_scale = scale_of(options.human_scale, "--human-scale")
+        try:
+            own = of_rows(_own_rows(options))
+            data.append(with_human_scale(own, human_scale))
+        except InputError as error:
+            lacking.append(str(error))
+    if lacking:
+        raise ValueError("; ".join(lacking))
     if options.aspect:
         data = [of_aspect(data_set, options.aspect) for data_set in data]
     design = asked.Design(
@@ -250,18 +282,25 @@ def _asked(options: Judging) -> Card | None:
     return made
 
 
-def scale_of(text: str) -> tuple[float, float] | None:
-    """The two ends of `--scale`; None for no text. Raises: ValueError."""
-    if not text:
-        return None
-    low, _, high = text.strip().rpartition("-")
-    with contextlib.suppress(ValueError):
-        ends = float(low), float(high)
-        if ends[0] < ends[1] and all(map(math.isfinite, ends)):
-            return ends
-    raise ValueError(
-        f"--scale {text}: the lowest and the highest score, such as 1-5 or 1-10"
-    )
+def _lacking(options: Judging) -> list[str]:
+    """What a card that asks a judge needs and the options do not say."""
+    lacking = []
+    if not options.data and not options.input:
+        lacking.append(
+            "which rows? Give --data summeval, or a file of your own with ratings: -i"
+        )
+    if options.prompt and not options.engine:
+        lacking.append("who is asked? Give --engine and --model")
+    elif options.engine and not options.model:
+        lacking.append(f"engine {options.engine} needs a model: --model")
+    if options.prompt and not options.scale and Path(options.prompt).is_file():
+        from nlgeval_lib.prompts import prompt_files
+
+        if not prompt_files.read(options.prompt).of_pairs:
+            lacking.append(
+                "a prompt that rates needs the lowest and the highest score: --scale 1-5"
+            )
+    return lacking
 
 
 @group.command("compare")

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from judgecard.cli._rated import Rated
 from nlgeval_lib.cli._options import (
-    Delimiter,
-    Mapping,
-    MissingValues,
     Several,
-    by_comma,
     command,
     echo,
     note,
@@ -48,7 +45,7 @@ Topic = Annotated[
 ]
 
 
-class Estimate:
+class Estimate(Rated):
     """The options of `estimate`."""
 
     file: Annotated[
@@ -58,19 +55,13 @@ class Estimate:
     human: Human = None
     by: By = None
     topic: Topic = None
-    map: Mapping = None
-    missing_values: MissingValues = ""
     confidence: Confidence = 0.95
     format: Annotated[
         Literal["text", "csv", "jsonl"], typer.Option(help="Of the tables.")
     ] = "text"
-    input_format: Annotated[
-        str, option(help="The file's format, where its name does not say.")
-    ] = ""
-    delimiter: Delimiter = ""
 
 
-class PlanLabels:
+class PlanLabels(Rated):
     """The options of `plan-labels`."""
 
     file: Annotated[
@@ -83,8 +74,6 @@ class PlanLabels:
     score: Score = "value"
     human: Human = None
     by: By = None
-    map: Mapping = None
-    missing_values: MissingValues = ""
     sd: Annotated[
         float | None, option(help="Without a file: spread of one system's ratings.")
     ] = None
@@ -95,10 +84,6 @@ class PlanLabels:
         int | None, option(help="Without a file: inputs that the judge scores.")
     ] = None
     confidence: Confidence = 0.95
-    input_format: Annotated[
-        str, option(help="The file's format, where its name does not say.")
-    ] = ""
-    delimiter: Delimiter = ""
 
 
 @command("estimate")
@@ -177,29 +162,19 @@ def plan_labels(options: PlanLabels) -> None:
 def _groups(options: Estimate | PlanLabels, topic: str | None) -> list[Labelled]:
     """The file's rows in groups; topic: as `labelled`. Raises: InputError."""
     from judgecard import labelled_files
-    from nlgeval_lib.scoring import chosen_rows
-    from nlgeval_lib.scoring.rows import columns_like
+    from nlgeval_lib.scoring.columns import columns_like
 
-    data = chosen_rows(
-        options.file,
-        format=options.input_format,
-        delimiter=options.delimiter,
-        mapping=options.map or (),
-        missing_values=by_comma(options.missing_values),
-    )
-    note(data.told())
+    asked = options.human or ["human"]
+    named = [options.score, *asked]
+    rows = options.read(options.file, format=options.input_format, named=named)
     humans = []
-    for human in options.human or ["human"]:
-        humans += columns_like(human, list(data.theirs)) or [human]
-    return list(
-        labelled_files.labelled(
-            data,
-            options.score,
-            humans,
-            options.by,
-            topic,
-        )
-    )
+    for human in asked:
+        humans += columns_like(human, rows.columns) or [human]
+    humans = [rows.ours(human) for human in humans]
+    score = rows.ours(options.score)
+    rows = labelled_files.needed(rows, score, humans, options.by, topic)
+    data = options.rated(rows, [score], humans)
+    return list(labelled_files.labelled(data, score, humans, options.by, topic))
 
 
 def _tables(

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from judgecard.cli._rated import Rated
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
-    Delimiter,
-    Mapping,
-    MissingValues,
     Several,
     by_comma,
     command,
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judgecard.rated_files import Result, Settings
+    from nlgeval_lib.scoring.rows import Parts, Rows
 
 SETTINGS = (
     "nan",
@@ -44,7 +43,7 @@ SETTINGS = (
 INTERVALS = {"ci": "95% interval", "careful": "careful", "these": "these systems"}
 
 
-class Meta:
+class Meta(Rated):
     """The options of `meta`."""
 
     file: Annotated[
@@ -56,11 +55,11 @@ class Meta:
     score: Annotated[Several, option(help="A column with scores (repeatable).")] = None
     human: Annotated[
         str,
-        typer.Option(
-            help="The column with the ratings; a pattern (rating_*) takes the mean of "
-            "all such columns, each a rater."
+        option(
+            help="The column with the ratings (default human, with --pairs preference);"
+            " a pattern (rating_*) takes the mean of all such columns, each a rater."
         ),
-    ] = "human"
+    ] = ""
     level: Annotated[Several, option(help="dataset, input, system (repeatable).")] = (
         None
     )
@@ -71,8 +70,6 @@ class Meta:
     by: Annotated[
         str | None, option(help="Groups of rows; default aspect, '' for none.")
     ] = None
-    map: Mapping = None
-    missing_values: MissingValues = ""
     nan: Annotated[
         str,
         typer.Option(
@@ -123,6 +120,12 @@ class Meta:
         bool,
         typer.Option("--pairs", help="Rows are pairs: verdicts against `preference`."),
     ] = False
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels", help="Scores are labels: kappa, accuracy, which for which."
+        ),
+    ] = False
     unread: Annotated[
         Literal["drop", "wrong", "tie"],
         typer.Option(help="With --pairs: what a pair without a verdict counts as."),
@@ -133,10 +136,6 @@ class Meta:
     output: Annotated[
         str, option("--output", "-o", help="Write here instead of the terminal.")
     ] = ""
-    input_format: Annotated[
-        str, option(help="The file's format, where its name does not say.")
-    ] = ""
-    delimiter: Delimiter = ""
 
 
 @command("meta")
@@ -165,31 +164,37 @@ def correlations(options: Meta) -> None:
     --human names: accuracy, consistency between the two orders, position bias.
     """
     from judgecard import rated_files
-    from nlgeval_lib.scoring import chosen_rows, score_files
+    from nlgeval_lib.scoring import score_files
+    from nlgeval_lib.scoring.columns import OTHER
 
+    if options.output:
+        score_files.check_output(options.output, options.file)
     if options.pairs:
         return _judges_of_pairs(options)
     settings = _settings(options)
-    if options.output:
-        score_files.check_output(options.output, options.file)
-    rows = chosen_rows(
-        options.file,
-        format=options.input_format,
-        delimiter=options.delimiter,
-        mapping=_mapping(options),
-        missing_values=by_comma(options.missing_values),
-    )
-    note(rows.told())
+    rows = _rows(options, "human")
     kinds = rated_files.declared(rows, settings.rater_kinds)
     settings = dataclasses.replace(settings, rater_kinds=kinds)
     scores = rated_files.score_columns(rows, options.score or ())
-    columns = rated_files.needed(scores, settings, options.by)
-    data = rows.only(columns).whole()
-    note(data.unused_marks(by_comma(options.missing_values)))
+    rows = rows.only(rated_files.needed(scores, settings, options.by))
+    data = options.rated(rows, scores, ["human"])
+    if options.labels:
+        return _agreement(options, data, scores)
     result = rated_files.correlate(data, scores, settings, options.by)
     _put(as_text(result, options.format), options.output)
-    if _report_missing(result.correlations, scores):
+    shown = [name.removeprefix(OTHER) for name in scores]
+    if _report_missing(result.correlations, shown):
         raise typer.Exit(SOME_MISSING)
+
+
+def _agreement(options: Meta, data: Rows, scores: Sequence[str]) -> None:
+    """Print or write how often judges give the label that people give."""
+    from judgecard import label_agreement
+
+    texts = []
+    for title, table in label_agreement.tables(data, scores).items():
+        texts.append(_as_text(table, title, options.format))
+    _put("\n".join(texts), options.output)
 
 
 def _put(text: str, output: str) -> None:
@@ -203,14 +208,17 @@ def _put(text: str, output: str) -> None:
         typer.echo(text, nl=False)
 
 
-def _mapping(options: Meta) -> list[str]:
-    """The columns that go by another name in this file."""
-    mapping = list(options.map or ())
-    if options.human != "human":
-        mapping.append(f"human={options.human}")
+def _rows(options: Meta, ours: str) -> Parts:
+    """The file's rows; ours: our column of what people say, which --human names."""
+    mapping = []
+    if options.human:
+        mapping.append(f"{ours}={options.human}")
     if "*" in options.human and options.raters:
         mapping.append(f"{options.raters}*={options.human}")
-    return mapping
+    named = options.score or ()
+    return options.read(
+        options.file, format=options.input_format, named=named, mapping=mapping
+    )
 
 
 def _settings(options: Meta) -> Settings:
@@ -232,21 +240,15 @@ def _judges_of_pairs(options: Meta) -> None:
     import pandas as pd
 
     from judgecard import pair_judges, rated_files
-    from nlgeval_lib.scoring import chosen_rows, score_files
 
-    if options.output:
-        score_files.check_output(options.output, options.file)
-    mapping = list(options.map or ())
-    if options.human != "human":
-        mapping.append(f"preference={options.human}")
-    rows = chosen_rows(
-        options.file,
-        format=options.input_format,
-        delimiter=options.delimiter,
-        mapping=mapping,
-        missing_values=by_comma(options.missing_values),
-    )
-    note(rows.told())
+    rows = _rows(options, "preference")
+    if not options.human and "preference" not in rows.theirs:
+        humans = [name for name in ("human", "winner") if name in rows.columns]
+        advice = humans[0] if humans else "COLUMN"
+        raise ValueError(
+            f"{rows.name} has no column 'preference'; say which has what people "
+            f"prefer: --human {advice}. Its columns: {', '.join(rows.columns)}"
+        )
     scores = pair_judges.names(rows, options.score or ())
     data = rows.only(pair_judges.needed(scores)).whole()
     note(data.unused_marks(by_comma(options.missing_values)))
@@ -278,8 +280,6 @@ def as_text(
     with their own header), markdown or jsonl (a `table` a line).
     """
     from nlgeval_lib.files import json_lines
-    from nlgeval_lib.scoring.cells import inert
-    from nlgeval_lib.tables import show
 
     if format == "jsonl":
         tables = {
@@ -299,14 +299,27 @@ def as_text(
     for heading, table in titled.items():
         if not len(table):
             continue
-        if format == "csv":
-            parts.append(table.map(inert).to_csv(index=False, lineterminator="\n"))
-            continue
-        shown = show(_joined(table), heading, rows=len(table))
-        parts.append(f"{shown.markdown if format == 'markdown' else shown.text}\n")
+        parts.append(
+            _as_text(_joined(table) if format != "csv" else table, heading, format)
+        )
     if result.notes and format != "csv":
         parts.append("".join(f"note: {note}\n" for note in result.notes))
     return "\n".join(parts)
+
+
+def _as_text(table: pd.DataFrame, heading: str, format: str) -> str:
+    """One table as text, csv, markdown or jsonl (the heading as `table`)."""
+    from nlgeval_lib.files import json_lines
+    from nlgeval_lib.scoring.cells import inert
+    from nlgeval_lib.tables import show
+
+    if format == "csv":
+        return table.map(inert).to_csv(index=False, lineterminator="\n")
+    if format == "jsonl":
+        rows = [{"table": heading, **row} for row in table.to_dict("records")]
+        return "".join(json_lines(rows))
+    shown = show(table, heading, rows=len(table))
+    return f"{shown.markdown if format == 'markdown' else shown.text}\n"
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:

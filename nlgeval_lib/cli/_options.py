@@ -48,22 +48,6 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")
 ]
 Delimiter = Annotated[str, option("--delimiter", help="What separates fields of CSV.")]
-Mapping = Annotated[
-    Several,
-    option(
-        "--map",
-        metavar="OURS=THEIRS",
-        help="A column by your name for it (repeatable).",
-    ),
-]
-MissingValues = Annotated[
-    str,
-    option(
-        "--missing-values",
-        metavar="VALUES",
-        help="Ratings and scores that stand for none, by comma, such as 99,-1.",
-    ),
-]
 Settings = Annotated[
     Several,
     option(
@@ -71,6 +55,92 @@ Settings = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+class Reading:
+    """How a file's rows are read, and what is taken for what."""
+
+    delimiter: Delimiter = ""
+    no_quotes: Annotated[
+        bool, typer.Option("--no-quotes", help="In CSV and TSV quotes are letters.")
+    ] = False
+    decimal: Annotated[
+        str, option(help="What stands before decimals, where it is a comma.")
+    ] = "."
+    log: Annotated[
+        str,
+        option(
+            "--from",
+            metavar="TOOL",
+            help="The tool whose log it is, or the path of the list of rows in JSON.",
+        ),
+    ] = ""
+    map: Annotated[
+        Several,
+        option(
+            metavar="OURS=THEIRS",
+            help="A column by your name for it, or a path, doc.answer (repeatable).",
+        ),
+    ] = None
+    fill: Annotated[
+        Several,
+        option(
+            metavar="COLUMN=TEXT",
+            help="A text for all rows; @FILE reads it (repeatable).",
+        ),
+    ] = None
+    without: Annotated[
+        Several, option(help="A column, or a pattern, to leave out (repeatable).")
+    ] = None
+    values: Annotated[
+        Several,
+        option(
+            metavar="WORDS",
+            help="What words stand for: 'no=0,yes=1', 'bad<fair<good', 'N/5', 'N%' "
+            "(repeatable).",
+        ),
+    ] = None
+    missing_values: Annotated[
+        str,
+        option(
+            metavar="VALUES",
+            help="Ratings and scores that stand for none, by comma, such as 99,-1.",
+        ),
+    ] = ""
+
+    def read(
+        self,
+        path: str,
+        data: str = "",
+        format: str = "",
+        limit: int | None = None,
+        named: Sequence[str] = (),
+        mapping: Sequence[str] = (),
+    ) -> Parts:
+        """The rows of a file or a data set, and the line that says how they are read.
+
+        named: columns that another option names. mapping: further columns that do.
+        Raises: InputError; DataUnavailable.
+        """
+        from nlgeval_lib.scoring import chosen_rows
+        from nlgeval_lib.scoring.table_files import Dialect
+
+        rows = chosen_rows(
+            path,
+            data,
+            format,
+            self.delimiter,
+            [*(self.map or ()), *mapping],
+            self.fill or (),
+            limit,
+            by_comma(self.missing_values),
+            self.without or (),
+            self.values or (),
+            named,
+            Dialect(not self.no_quotes, self.decimal, self.log),
+        )
+        note(rows.told())
+        return rows
 
 
 class Asking:
@@ -159,7 +229,7 @@ class Planning(Asking):
         echo(planning.in_words(planned, self.rate, prices(self.price), self.new_tokens))
 
 
-class Scoring(Planning):
+class Scoring(Reading, Planning):
     """An evaluator and the rows."""
 
     evaluator: Annotated[
@@ -175,15 +245,6 @@ class Scoring(Planning):
     format: Annotated[
         str, option(help="The input's format, where its name does not say.")
     ] = ""
-    delimiter: Delimiter = ""
-    map: Mapping = None
-    fill: Annotated[
-        Several,
-        option(
-            metavar="COLUMN=TEXT",
-            help="A text for all rows; @FILE reads it (repeatable).",
-        ),
-    ] = None
     rubric: Annotated[
         str, option(help="A rubric for all rows: TOML, JSON or YAML (prometheus).")
     ] = ""
@@ -217,7 +278,6 @@ class Scoring(Planning):
         Several,
         option(help="A Python file with evaluators; its code is run (repeatable)."),
     ] = None
-    missing_values: MissingValues = ""
 
     def plugins(self) -> None:
         """Run the plugins' files."""
@@ -233,21 +293,8 @@ class Scoring(Planning):
 
         Raises: InputError; DataUnavailable.
         """
-        from nlgeval_lib.scoring import chosen_rows
-
         data = "" if instead else self.data
-        rows = chosen_rows(
-            instead or self.input,
-            data,
-            self.format,
-            self.delimiter,
-            self.map or (),
-            self.fill or (),
-            self.limit,
-            by_comma(self.missing_values),
-        )
-        note(rows.told())
-        return rows
+        return self.read(instead or self.input, data, self.format, self.limit)
 
     def job(self, data: Parts | None = None) -> Job:
         """What these options ask for, on these rows or on their own.

@@ -109,7 +109,7 @@ def score(options: Score) -> None:
         options.plan_job(job)
         return
     _check_fitting(options, job)
-    note(job.repeated)
+    note(job.remarks)
     tally, place = _write_scores(options, job, data)
     failures(job.run)
     _print_outcome(options, job.summary(tally), place)

@@ -21,7 +21,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass
 from typing import Any
@@ -368,6 +368,7 @@ class AttemptFailed(Exception):
     reason: in words.
     wait: seconds until another attempt, at the least; None where there should be none.
     hopeless: no request of this run will fare better.
+    without: what the server does not take, and a request can do without (`spared`).
     passing: it says nothing about the prompt; always so where it is hopeless or may be
         tried again.
     silent: nobody answered in time.
@@ -380,6 +381,7 @@ class AttemptFailed(Exception):
     passing: bool = False
     silent: bool = False
     unreachable: bool = False
+    without: str = ""
 
     def __post_init__(self) -> None:
         self.passing = self.passing or self.hopeless or self.wait is not None
@@ -498,6 +500,8 @@ def _choice_text(choice: Any, chat: bool) -> str:
     match choice:
         case {"message": {"content": str(text)} | {"refusal": str(text)}} if chat:
             return text
+        case {"message": {"content": [*parts]}} if chat and parts:
+            return _parts_text(parts, thinking=False)
         case {"message": {**message}, "finish_reason": str(reason)} if (
             chat and message.get("content") is None
         ):
@@ -518,7 +522,30 @@ def _reasoning(choice: Any) -> str:
     match choice:
         case {"message": {"reasoning": str(text)} | {"reasoning_content": str(text)}}:
             return text
+        case {"message": {"content": [*parts]}}:
+            return _parts_text(parts, thinking=True)
     return ""
+
+
+def _parts_text(parts: Sequence[Any], thinking: bool) -> str:
+    """The text of a content that is a list of parts: of those that think, or of the
+    others.
+
+    Raises: AttemptFailed for a part without a text.
+    """
+    texts = []
+    for part in parts:
+        match part:
+            case {"type": "thinking" | "reasoning"}:
+                inner = part.get("thinking") or part.get("text") or ""
+                if not isinstance(inner, str):
+                    inner = _parts_text(inner, thinking=False)
+                texts.append(inner if thinking else "")
+            case {"text": str(text)} | str(text):
+                texts.append("" if thinking else text)
+            case _:
+                raise _bad("a part of its content without a text")
+    return "".join(texts)
 
 
 def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:
@@ -592,6 +619,11 @@ def refused(
         reason += f"; the key is that of {variable}"
     elif status in (401, 403):
         reason += f"; no key was sent: set {variable}"
+    if status in (400, 403, 422):
+        name, advice = _not_taken(message)
+        if advice or name:
+            reason += f"; {advice}" if advice else ""
+            return AttemptFailed(reason, hopeless=True, without=name)
     if 300 <= status < 400:
         target = _redirected_to(headers.get("location", ""))
         reason = (
@@ -609,6 +641,75 @@ def refused(
         reason += f"; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}"
         return AttemptFailed(reason, passing=True)
     return AttemptFailed(reason, wait)
+
+
+# what a request can do without, and how a server's refusal names it
+_SPARED = {
+    "max_tokens": re.compile(
+        r"max_tokens\b.*\buse.{0,3}max_completion_tokens", re.S | re.I
+    ),
+    "system": re.compile(
+        r"system.{0,30}(role|message|prompt)s?.{0,60}not (supported|allowed|permitted)|"
+        r"(role|message).{0,20}system.{0,60}not (supported|allowed|permitted)|"
+        r"only user and assistant roles",
+        re.S | re.I,
+    ),
+}
+_REFUSAL = re.compile(
+    r"unsupported|not support|does not|only|unknown|unrecognized|"
+    r"not allowed|less than|at most|<=|maximum|must be",
+    re.I,
+)
+_MOST_LOGPROBS = re.compile(
+    r"(?:<=|less than or equal to|at most|maximum\D{0,20}|"
+    r"up to|between 0 and)\s*(\d+)",
+    re.I,
+)
+
+
+def _not_taken(message: str) -> tuple[str, str]:
+    """What of a request a server says that it does not take: a name that `spared` knows,
+    or the setting that asks without it.
+
+    Example:
+    >>> _not_taken("Unsupported value: 'temperature' does not support 0")[1]
+    'ask with -s temperature=1'
+    """
+    for name, pattern in _SPARED.items():
+        if pattern.search(message):
+            return name, ""
+    if not _REFUSAL.search(message):
+        return "", ""
+    if re.search(r"log_?prob", message, re.I):
+        most = _MOST_LOGPROBS.search(message)
+        if most and most[1] != "0":
+            return "", f"ask with -s logprobs={most[1]}"
+        return "", "ask without log-probabilities: -s method=mean, or -s weigh=no"
+    for name in ("temperature", "top_p", "seed"):
+        if re.search(rf"\b{name}\b", message):
+            advice = {"temperature": "ask with -s temperature=1"}.get(name, "")
+            return ("" if advice else name), advice
+    return "", ""
+
+
+def spared(body: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A request's body without what the server does not take.
+
+    names: `max_tokens` is called max_completion_tokens then, a `system` message stands
+    before the first one of the user, a neutral `top_p` or a `seed` is left out.
+    """
+    body = dict(body)
+    if "max_tokens" in names and "max_tokens" in body:
+        body["max_completion_tokens"] = body.pop("max_tokens")
+    if "top_p" in names and body.get("top_p") == 1:
+        del body["top_p"]
+    if "seed" in names:
+        body.pop("seed", None)
+    messages = body.get("messages", ())
+    if "system" in names and len(messages) > 1 and messages[0]["role"] == "system":
+        text = f"{messages[0]['content']}\n\n{messages[1]['content']}"
+        body["messages"] = [{**messages[1], "content": text}, *messages[2:]]
+    return body
 
 
 def _redirected_to(address: str) -> str:

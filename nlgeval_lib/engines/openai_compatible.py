@@ -134,6 +134,8 @@ class OpenAIEngine(Engine):
         self.about: dict[str, str] = {}
         self.served: set[str] = set()
         self._probed = False
+        # what the server said that it does not take (`_server.spared`)
+        self._spared: set[str] = set()
         # whether the last run was given up because no answer of any kind came
         self._hung = False
         self._run: _Run | None = None
@@ -273,7 +275,7 @@ class OpenAIEngine(Engine):
             schema = {"name": "answer", "schema": form, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         body = {name: value for name, value in body.items() if value is not None}
-        return body | self.extra_body
+        return _server.spared(body, self._spared) | self.extra_body
 
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
@@ -365,6 +367,7 @@ class _Run:
         self.freed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
+        self._asked_without: set[tuple[str, str]] = set()
 
     def stop(self) -> None:
         """End it, from any thread; nothing happens if it has ended."""
@@ -437,6 +440,8 @@ class _Run:
             try:
                 return await self._attempt(ask)
             except AttemptFailed as error:
+                if self._can_do_without(ask, error.without):
+                    continue
                 if error.wait is None:
                     raise
                 if attempt > self.engine.max_retries:
@@ -449,6 +454,19 @@ class _Run:
                 most = min(most, 1.0)  # to learn soon whether the server has ended
             await self.engine._sleep(max(0.25, random.uniform(0, most)))
         raise AssertionError
+
+    def _can_do_without(self, ask: Ask, name: str) -> bool:
+        """Whether a further attempt leaves out what the server did not take; what it
+        says once is remembered.
+        """
+        spared = self.engine._spared
+        if not name or (ask.key, name) in self._asked_without:
+            return False
+        if name not in spared:
+            warnings.warn(f"the server takes no {name}; asked without", stacklevel=2)
+        spared.add(name)
+        self._asked_without.add((ask.key, name))
+        return True
 
     async def _attempt(self, ask: Ask) -> Completion:
         """One attempt, not before the server wants one again.
@@ -490,6 +508,8 @@ class _Run:
         sent: when the attempt began, by the monotonic clock.
         """
         engine = self.engine
+        if fault.without:
+            return  # the next attempt does without
         if fault.hopeless and not self.hopeless:
             self.hopeless = str(fault)
         self.silent = self.silent + 1 if fault.silent else 0

@@ -56,6 +56,9 @@ def _say_stand_in(name: str, papers: str) -> None:
     )
 
 
+_SURELY_WHOLE = 120  # a text of fewer characters has fewer tokens than any limit
+
+
 class _OfEncoder(PairMetric):
     """What metrics of an encoder share: their values are made once and travel."""
 
@@ -67,6 +70,31 @@ class _OfEncoder(PairMetric):
 
     def weights_are_here(self) -> bool:
         return encoders.is_here(self.model)
+
+    def remark(self, items: Sequence[Item]) -> str:
+        """Whether a text of the row is longer than the encoder takes, and is cut.
+
+        It is not known where the encoder is not here and values come from a cache.
+        """
+        texts = [
+            text
+            for text in itertools.chain.from_iterable(items)
+            if isinstance(text, str) and len(text) > _SURELY_WHOLE
+        ]
+        if not texts or not self.weights_are_here():
+            return ""
+        tokenizer, longest = self.limit()
+        for text in texts:
+            if len(tokenizer(text.strip(), verbose=False).input_ids) > longest:
+                return (
+                    f"a text is cut at the encoder's {longest} tokens; a model that "
+                    "takes more reads it whole (-m MODEL)"
+                )
+        return ""
+
+    def limit(self) -> tuple[Any, int]:
+        """The encoder's tokenizer, and how many tokens of a text it reads."""
+        raise NotImplementedError
 
     def _named(self, model: str | Path | None) -> str | Path:
         """The encoder that was asked for; the packaged MiniLM, with a warning, where
@@ -147,6 +175,10 @@ class BertScore(_OfEncoder):
     def _loaded(self) -> encoders.TokenEncoder:
         """The encoder, loaded when it is first needed."""
         return encoders.TokenEncoder(encoders.locate(self.model), layer=self._layer())
+
+    def limit(self) -> tuple[Any, int]:
+        encoder = self._loaded
+        return encoder.tokenizer, encoder.max_tokens
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """(F, P, R) of each (output, reference) pair; EMPTY where a text has no token
@@ -302,6 +334,14 @@ class SemScore(_OfEncoder):
         if fresh:
             embeddings.update(zip(fresh, self.embed(fresh), strict=True))
         return [_cosine(embeddings[a], embeddings[b]) for a, b in items]
+
+    def limit(self) -> tuple[Any, int]:
+        """As of every encoder; of `pooling="model"` its own limit."""
+        if self.pooling == "model":
+            model = self._loaded_transformer
+            return model.tokenizer, model.max_seq_length or 10**9
+        encoder = self._loaded_encoder
+        return encoder.tokenizer, encoder.max_tokens
 
     def embed(self, texts: list[str]) -> Sequence[np.ndarray]:
         """The embedding of each text, a vector in float32. Step 1 of the paper.

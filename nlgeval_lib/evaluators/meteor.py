@@ -19,7 +19,7 @@ from typing import Any
 
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
-from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer
+from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer, unspaced
 
 # For each part of speech a block of groups of words that share a meaning, a line each,
 # and one of irregular forms with their bases.
@@ -79,6 +79,14 @@ class Meteor(PairMetric):
             **WEIGHTS,
             "nltk": version("nltk"),
         }
+
+    def remark(self, items: Sequence[Item]) -> str:
+        """Whether a text of the row is of a script without spaces."""
+        return unspaced(
+            items,
+            "METEOR knows no words of it: -e rouge -s "
+            "tokenize=unicode, or -e bleu -s tokenize=char",
+        )
 
     @functools.cached_property
     def _loaded(self) -> Any:

@@ -24,6 +24,7 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+_UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}{{3,}}")
 # Type of ROUGE -> what package rouge calls it.
 _PYPI = {
     "rouge1": "rouge-1",
@@ -79,6 +80,14 @@ class Bleu(PairMetric):
             "smooth": self.smooth + value,
             "sacrebleu": version("sacrebleu"),
         }
+
+    def remark(self, items: Sequence[Item]) -> str:
+        """Whether a text of the row is of a script without spaces, which the tokenizer
+        leaves whole.
+        """
+        if self.tokenize not in ("13a", "intl", "none"):
+            return ""
+        return unspaced(items, "-s tokenize=char (or zh, ja-mecab, ko-mecab) cuts it")
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -249,6 +258,21 @@ class Rouge(PairMetric):
                 reason = f"a sentence is too long for {self.type} of package rouge"
                 values.append(Judgment.missing(Status.FAILED, reason))
         return values
+
+
+def unspaced(items: Sequence[Item], advice: str) -> str:
+    """That a text of a row has three letters or more side by side of a script without
+    spaces, which are one word then; "" where none has.
+
+    items: of the row. advice: how it is cut into words.
+    """
+    for text in itertools.chain.from_iterable(items):
+        found = _UNSPACED_RUN.search(text) if isinstance(text, str) else None
+        if found:
+            return (
+                f"a script without spaces ({found[0][:8]}) is one word here; {advice}"
+            )
+    return ""
 
 
 def unicode_words(text: str, stemmer: Any = None) -> list[str]:

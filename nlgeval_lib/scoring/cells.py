@@ -6,10 +6,12 @@ refuse it; `inert` makes one harmless to a spreadsheet.
 
 from __future__ import annotations
 
-import contextlib
+import ast
+import io
 import json
 import math
 import re
+import tokenize
 from collections.abc import Collection, Iterable
 from decimal import Decimal
 from typing import Any
@@ -48,6 +50,8 @@ def is_missing(value: Any) -> bool:
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
 # a text that a spreadsheet takes for a number, whatever sign it begins with
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9.]+")
+# a number with something before or behind it that a form of `words_for` takes off
+_WITH_NUMBER = re.compile(r"()[-+]?\d+(?:[.,]\d+)?(/\d+|\s*%)")
 _WHOLE = 2**53  # above it a float stands for several whole numbers
 
 
@@ -59,6 +63,8 @@ def as_text(value: Any) -> str | None:
     """
     if is_missing(value):
         return None
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        return as_text(value[0])
     if not isinstance(value, str):
         raise ValueError(f": {_shown(value)} where a text is needed")
     try:
@@ -73,8 +79,8 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
     """A text or several, or None where the cell is missing.
 
     value: a text, or a list or tuple of texts, of which missing ones are left out.
-    packed: whether a text may be a JSON list of texts, as CSV files have several
-    references; a text that is no such list is one reference.
+    packed: whether a text may be a list of texts, as CSV files have several references
+    (`listed`); a text that is no such list is one reference.
     Raises: ValueError for another value.
 
     Example:
@@ -83,17 +89,113 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
         >>> as_references('["a", "b"]', packed=False)
         '["a", "b"]'
     """
-    if packed and isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(ValueError, RecursionError):
-            texts = json.loads(value)
-            if texts and all(isinstance(text, str) for text in texts):
-                value = texts
+    if packed and isinstance(value, str):
+        value = listed(value) or value
     if isinstance(value, str) or is_missing(value):
         return as_text(value)
     if not isinstance(value, (list, tuple)):
         raise ValueError(f": {_shown(value)} where a text or a list of texts is needed")
     texts = map(as_text, value)
     return tuple(text for text in texts if text is not None)
+
+
+def listed(text: str) -> list[str] | None:
+    """The texts of a list as JSON, Python or numpy writes one; None for another text.
+
+    Example:
+        >>> listed("['a' \"b's\"]"), listed('["a", "b"]'), listed("[1]")
+        (['a', "b's"], ['a', 'b'], None)
+    """
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        texts = json.loads(text)
+        is_list = bool(texts) and all(isinstance(one, str) for one in texts)
+        return texts if is_list else None
+    except (ValueError, RecursionError):
+        pass
+    # Python would join texts without a comma between them, as numpy writes them.
+    texts = []
+    try:
+        inside = text[1:-1].replace("\n", " ")
+        for token in tokenize.generate_tokens(io.StringIO(inside).readline):
+            if token.type == tokenize.STRING:
+                texts.append(ast.literal_eval(token.string))
+            elif token.string.strip() not in ("", ","):
+                return None
+    except (SyntaxError, ValueError, tokenize.TokenError):
+        return None
+    is_list = bool(texts) and all(isinstance(one, str) for one in texts)
+    return texts if is_list else None
+
+
+def words_for(
+    texts: Iterable[str], decimal: str = "."
+) -> list[tuple[re.Pattern[str], float | None]]:
+    """What words stand for as numbers: patterns of whole cells, each with its number,
+    or None for the number that the pattern finds.
+
+    texts: `no=0,yes=1`; words in their order, the least first, `bad<fair<good` (1, 2,
+    3); or a form with N for the number, `N/5`, `N%`, `N - *`.
+    decimal: "," where numbers have a decimal comma.
+    Raises: InputError for another text.
+    """
+    words: list[tuple[re.Pattern[str], float | None]] = []
+    pairs: list[tuple[str, Any]]
+    for text in texts:
+        if "<" in text:
+            pairs = [(word, n) for n, word in enumerate(text.split("<"), start=1)]
+        elif "=" in text:
+            cut = [part.rpartition("=") for part in text.split(",")]
+            pairs = [(word, number) for word, _, number in cut]
+        elif "N" in text:
+            form = (
+                re.escape(text).replace(r"\*", ".*").replace("N", r"([-+]?[\d.,]+)", 1)
+            )
+            words.append((re.compile(form), None))
+            continue
+        else:
+            pairs = [("", "")]
+        for word, number in pairs:
+            value = _as_float(number)
+            if not word.strip() or value is None:
+                raise InputError(
+                    f"--values {text!r}: write 'no=0,yes=1', 'bad<fair<good', or N for "
+                    "a number, 'N/5'"
+                )
+            words.append((re.compile(re.escape(word.strip()), re.IGNORECASE), value))
+    if decimal == ",":
+        words.append((re.compile(r"([-+]?[\d.]*,\d+)"), None))
+    elif decimal != ".":
+        raise InputError(f"--decimal {decimal!r}; a point or a comma")
+    return words
+
+
+def with_words(
+    values: Iterable[Any], words: Collection[tuple[re.Pattern[str], float | None]]
+) -> list[Any]:
+    """The values, with its number for each that is a word for one.
+
+    words: as `words_for` gives them.
+
+    Example:
+        >>> with_words(["yes", "4/5", "7", None], words_for(["yes=1", "N/5"]))
+        [1.0, '4', '7', None]
+    """
+    read = []
+    for value in values:
+        text = str(value).strip()
+        for pattern, number in words:
+            if match := pattern.fullmatch(text):
+                value = number
+                if number is None:
+                    value = match[1]
+                    if "," in value:
+                        value = value.replace(".", "").replace(",", ".")
+                break
+        read.append(value)
+    return read
 
 
 def as_id(value: Any) -> str:
@@ -126,7 +228,8 @@ def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
 
 
 def as_number(value: Any) -> float:
-    """A finite number, NaN where the cell is empty or says so (nan, null, none, na).
+    """A finite number, NaN where the cell is empty or says so (nan, null, none, na); 1
+    for true and 0 for false.
 
     Raises: ValueError for infinity, for what is no number, and for a whole number that
     a float would change without a word.
@@ -139,9 +242,19 @@ def as_number(value: Any) -> float:
         return math.nan
     if isinstance(value, str) and value.strip().lower() in _NO_NUMBER:
         return math.nan
+    if str(value).strip().lower() in ("true", "false"):
+        return float(str(value).strip().lower() == "true")
     number = _as_float(value)
     if number is None:
-        raise ValueError(f": {_shown(value)} where a number is needed, or nothing")
+        advice = ""
+        if isinstance(value, str):
+            word = value.strip()[:20]
+            form = _WITH_NUMBER.fullmatch(word)
+            told = f"{form[1]}N{form[2]}" if form else f"{word}=1,..."
+            advice = f" (--values {told!r} says what words stand for)"
+        raise ValueError(
+            f": {_shown(value)} where a number is needed, or nothing{advice}"
+        )
     if math.isinf(number):
         raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
     if abs(number) >= _WHOLE and not isinstance(value, float):

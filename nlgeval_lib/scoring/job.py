@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import inspect
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -61,7 +62,8 @@ class Job:
     skip_incomplete: whether a row that lacks something gets a reason in place of a
     score, rather than ending the run.
     run: what came of the completions.
-    repeated: which rows are there twice, in words, after `check`; "" where none is.
+    remarks: after `check`, which rows are there twice and which columns hold lists that
+    are read as one text, in words; "" for neither.
     """
 
     name: str
@@ -71,7 +73,7 @@ class Job:
     store: Any = None
     skip_incomplete: bool = False
     run: Run = field(default_factory=Run)
-    repeated: str = ""
+    remarks: str = ""
 
     @property
     def judge(self) -> bool:
@@ -98,7 +100,7 @@ class Job:
         )
 
     def check(self) -> None:
-        """Pass where all rows can be scored, and note which are there twice.
+        """Pass where all rows can be scored, and note what is to be known of them.
 
         All rows are read once for this, so that a run does not end after hours at a
         cell that will not do.
@@ -109,7 +111,9 @@ class Job:
         first = ""
         count = 0
         keys = []
+        lists: Counter[str] = Counter()
         for part in self.data:
+            lists.update(rows.lists_as_text(part))
             reasons = self._incomplete(part)
             if reasons and not first:
                 first = reasons[min(reasons)]
@@ -123,7 +127,14 @@ class Job:
                     "--skip-incomplete leaves them without a score)"
                 )
             raise InputError(first + advice)
-        self.repeated = rows.repeated(self.data, keys)
+        remarks = [rows.repeated(self.data, keys)]
+        for ours, number in lists.items():
+            remarks.append(
+                f"{number} of {len(self.data)} cells of {self.data.theirs[ours]} look "
+                f"like a list and are read as one text; --map references="
+                f"{self.data.theirs[ours]} reads several"
+            )
+        self.remarks = "; ".join(filter(None, remarks))
 
     def _incomplete(self, part: Rows) -> dict[int, str]:
         """Position in the part -> the reason why a row cannot be scored.
@@ -382,9 +393,9 @@ class Job:
         code = inspect.getsourcefile(type(self.evaluator))
         determinants = [
             data.sha256,
-            data.sources,
-            data.filled,
-            data.read_as,
+            data.plan.sources,
+            data.plan.filled,
+            data.plan.guessed,
             len(data),
             self.skip_incomplete,
             self.evaluator.signature(),
@@ -402,16 +413,12 @@ class Job:
         tally: of all parts.
         Returns: plain values under the names that they have in the record.
         """
-        columns = {}
-        for ours, column in self.data.theirs.items():
-            if rows.known(ours):
-                columns[ours] = column
         record: dict[str, Any] = {
             "signature": tally.signature,
             "evaluator": self.name,
             "input": Path(self.data.name).name,
             "input_sha256": self.data.sha256,
-            "columns": columns,
+            **self.data.plan.recorded(),
             "rows": tally.rows,
             "statuses": dict(tally.statuses.most_common()),
             "date": datetime.now(UTC).isoformat(timespec="seconds"),

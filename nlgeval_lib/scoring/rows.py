@@ -4,9 +4,8 @@ is used is checked, once.
 `Parts` is a file or a data set that is read a part at a time, as often as wanted; each
 part comes as `Rows`, which are in memory. `chosen_rows` makes one of what a user names,
 `of_frame` of a frame, `read` reads a file as it is. Which of the user's columns becomes
-which of ours is decided once (`_named`): by the user's words, by the record of an
-earlier run, by our own names, by usual names. `incomplete` says which rows an evaluator
-cannot be shown, and why; `repeated` which rows are there twice.
+which of ours is decided once, as a `columns.Plan`. `incomplete` says which rows an
+evaluator cannot be shown, and why; `repeated` which rows are there twice.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import re
 from collections.abc import (
     Callable,
     Collection,
@@ -31,8 +29,7 @@ import numpy as np
 import pandas as pd
 
 from nlgeval_lib import datasets
-from nlgeval_lib.names import meant, near, plain
-from nlgeval_lib.scoring import cells, provenance
+from nlgeval_lib.scoring import cells, columns, logs, provenance
 from nlgeval_lib.scoring.cells import (
     InputError,
     as_id,
@@ -40,42 +37,24 @@ from nlgeval_lib.scoring.cells import (
     as_references,
     as_text,
     is_missing,
+    listed,
 )
-from nlgeval_lib.scoring.settings import pairs, text_or_file
+from nlgeval_lib.scoring.columns import (
+    IDS,
+    RATER,
+    RATING,
+    RATINGS,
+    REFERENCES,
+    TEXTS,
+    Plan,
+)
+from nlgeval_lib.scoring.settings import pairs
+from nlgeval_lib.scoring.table_files import Dialect, TableFile
 
-# our columns, by what their cells hold
-TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
-REFERENCES = ("references", "reference")
-IDS = ("input_id", "system_id")
-RATING = "human"
-RATINGS = ("human_", "rater_")  # how columns with further ratings begin
-_SEVERAL = ("references", RATING)  # what may be made of several columns
-KNOWN = (*TEXTS, *REFERENCES, *IDS, RATING)
-_ALIAS = {"input": "source"}  # a further name of our own for a column
-# What files call our columns, the most telling name first: `answer` is the output only
-# where no other column is. Ratings have to be named by the user; their names here only
-# help to ask for them.
-_OTHERS = {
-    "output": ("prediction", "hypothesis", "candidate", "response", "answer"),
-    "reference": ("target", "gold", "reference_answer", "gold_answer"),
-    "instruction": ("question", "prompt"),
-    "source": ("input", "document"),
-    "input_id": ("doc_id", "id"),
-    "system_id": ("model", "system"),
-    RATING: ("rating", "human_score", "score", "label"),
-}
-# what files in other languages call them: only for a message's suggestion
-_ELSEWHERE = {
-    "output": ("antwort", "ausgabe", "respuesta", "réponse"),
-    "reference": ("referenz", "musterantwort", "referencia", "référence"),
-    "instruction": ("frage", "aufgabe", "anweisung", "pregunta", "consigne"),
-    "source": ("quelle", "eingabe", "entrada", "fuente", "entrée"),
-}
-_ALIKE = 0.7  # a name less like a usual one is not suggested
 # our column -> the function of `cells` that checks a cell of it
 _READERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(TEXTS, as_text),
-    **dict.fromkeys(IDS, as_id),
+    **dict.fromkeys((*IDS, RATER), as_id),
     "reference": functools.partial(as_references, packed=False),
     "references": as_references,
     RATING: as_number,
@@ -94,11 +73,11 @@ class Parts:
     row's place, such as "line 7".
     sha256: of the file's bytes; "" for a data set.
     earlier: what was recorded beside the file, where it is a file of scores.
-    sources: our column -> the columns it is made of; several become references or a
-    mean rating.
-    filled: our column -> one text for all rows.
-    read_as: our column -> the user's, where no word of the user says so.
+    plan: what is taken for what.
     missing_values: what stands in the file where a rating or score is missing.
+    words: what words stand for as numbers (`cells.words_for`).
+    unfit: our column of ids that was not taken -> the cell that speaks against it.
+    remarks: what else is to be told of how the file was read.
 
     Iterating gives `Rows`; it raises InputError naming row and column for a cell that
     will not do.
@@ -110,10 +89,11 @@ class Parts:
     frames: Callable[[list[str]], Iterable[pd.DataFrame]]
     sha256: str = ""
     earlier: Mapping[str, Any] = field(default_factory=dict)
-    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    filled: Mapping[str, str] = field(default_factory=dict)
-    read_as: Mapping[str, str] = field(default_factory=dict)
+    plan: Plan = field(default_factory=Plan)
     missing_values: Sequence[str] = ()
+    words: Sequence[Any] = ()
+    unfit: Mapping[str, str] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
 
     def __len__(self) -> int:
         return self.rows
@@ -134,20 +114,20 @@ class Parts:
 
         Raises: InputError naming the row and the column.
         """
-        columns = {}
+        read = {}
         # What has no meaning here is taken as it was written, all columns at once.
         unread: dict[str, str] = {}
-        for ours in (*self.sources, *self.filled):
-            names = self.sources.get(ours, ())
+        for ours in (*self.plan.sources, *self.plan.filled):
+            names = self.plan.sources.get(ours, ())
             if len(names) == 1 and not _is_read(ours):
                 unread[ours] = names[0]
             else:
-                columns[ours] = self.cells(raw, ours)
-        checked = pd.DataFrame(columns, raw.index)
+                read[ours] = self.cells(raw, ours)
+        checked = pd.DataFrame(read, raw.index)
         if unread:
             as_written = raw[list(unread.values())].set_axis(list(unread), axis=1)
             checked = pd.concat([checked, as_written], axis=1)
-            checked = checked[[*self.sources, *self.filled]]
+            checked = checked[[*self.plan.sources, *self.plan.filled]]
         return checked
 
     def whole(self) -> Rows:
@@ -169,19 +149,27 @@ class Parts:
         choose: says of a name of ours whether it is wanted.
         """
 
-        def chosen(by_column: Mapping[str, Any]) -> dict[str, Any]:
-            return {ours: by_column[ours] for ours in by_column if choose(ours)}
-
-        sources = chosen(self.sources)
-        needed = _flat(sources)
+        plan = self.plan.only(choose)
+        needed = _flat(plan.sources)
         read = self.frames
         return dataclasses.replace(
             self,
-            sources=sources,
-            filled=chosen(self.filled),
-            read_as=chosen(self.read_as),
+            plan=plan,
             frames=lambda names: read([name for name in names if name in needed]),
         )
+
+    def check_ids(self) -> None:
+        """Pass where no usual column of ids was left out: whether rows are independent
+        hangs on them.
+
+        Raises: InputError naming the cell.
+        """
+        for ours, problem in self.unfit.items():
+            column = self.plan.left_out[problem]
+            raise InputError(
+                f"{column}; fill it, name another (--map {ours}=COLUMN), or leave the "
+                f"column out (--without {problem!r})"
+            )
 
     @property
     def theirs(self) -> dict[str, str]:
@@ -190,24 +178,18 @@ class Parts:
         It is the user's name; " + " between them where several became one; "--fill
         OURS" for a text of the user's.
         """
-        columns = {ours: " + ".join(names) for ours, names in self.sources.items()}
-        return columns | {ours: f"--fill {ours}" for ours in self.filled}
+        made = {ours: " + ".join(names) for ours, names in self.plan.sources.items()}
+        return made | {ours: f"--fill {ours}" for ours in self.plan.filled}
 
     def told(self) -> str:
-        """What was done without a word of the user, in one line; "" where there is
-        nothing.
-
-        It says what was taken for our columns, which ratings are averaged, and what
-        stands for no rating.
+        """What was taken for what and what follows, in one line; "" where there is
+        nothing to say.
         """
         sentences = []
-        if self.read_as:
-            names = [f"{ours} = {column}" for ours, column in self.read_as.items()]
-            sentences.append(
-                f"{self.name} is read with {', '.join(names)} "
-                "(--map OURS=COLUMN for another)"
-            )
-        raters = self.sources.get(RATING, ())
+        if self.sha256:
+            said = "; ".join(self.plan.told())
+            sentences.append(f"{self.name} is read with {said}")
+        raters = self.plan.sources.get(RATING, ())
         if len(raters) > 1:
             sentences.append(
                 f"{RATING} is the mean of {len(raters)} columns: {', '.join(raters)}"
@@ -215,28 +197,17 @@ class Parts:
         if self.missing_values:
             marks = ", ".join(self.missing_values)
             sentences.append(f"of ratings and scores {marks} stand for none")
-        return "; ".join(sentences)
+        return "; ".join([*sentences, *self.remarks])
 
     def ours(self, column: str) -> str:
-        """The name that a column of the user's has here; its own where none is
-        mapped.
-        """
-        if column in self.theirs:
-            return column
-        for ours, names in self.sources.items():
-            if list(names) == [column]:
-                return ours
-        return column
+        """The name that a column of the user's has here, as `Plan.ours`."""
+        return self.plan.ours(column)
 
     def lacks(self, column: str) -> str:
         """That there is no such column, with the nearest name and all there are: a
         message.
         """
-        advice = meant(column, self.columns, ".")
-        return (
-            f"{self.name} has no column {column!r}{advice} Its columns: "
-            f"{', '.join(self.columns)}"
-        )
+        return columns.lacks(self.name, self.columns, column)
 
     def place(self, row: str, column: str = "") -> str:
         """How a message names a row, or a cell of it.
@@ -259,23 +230,34 @@ class Parts:
         Returns: a series of texts or ids, an array of numbers.
         Raises: InputError naming the row and the column.
         """
-        if ours in self.filled:
-            values = [self.filled[ours]] * len(raw)
+        if ours in self.plan.filled:
+            values = [self.plan.filled[ours]] * len(raw)
         else:
-            names = list(self.sources[ours])
+            names = list(self.plan.sources[ours])
             if ours == RATING and len(names) > 1:
                 return self._mean_rating(raw, names)
-            columns = raw[names if len(names) > 1 else names[0]]
-            values = columns.to_numpy().tolist()
+            given = raw[names if len(names) > 1 else names[0]]
+            values = given.to_numpy().tolist()
         return self.read(values, ours, raw.index)
 
-    def _mean_rating(self, raw: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    def has_number(self, column: pd.Series) -> bool:
+        """Whether any cell of a column is a number, as ratings are."""
+        for value in column.dropna().unique():
+            try:
+                read = self.read([value], RATING, pd.Index(["row"]), as_number)
+            except InputError:
+                continue
+            if not np.isnan(read).any():
+                return True
+        return False
+
+    def _mean_rating(self, raw: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
         """The mean of the ratings that each row has; NaN for a row without any.
 
         Raises: InputError naming the row and the column.
         """
         ratings = {}
-        for column in columns:
+        for column in names:
             values = raw[column].tolist()
             ratings[column] = self.read(values, column, raw.index, as_number)
         return pd.DataFrame(ratings).mean(axis=1).to_numpy()
@@ -298,6 +280,8 @@ class Parts:
         """
         if reader is None:
             reader = _reader(ours)
+        if reader is as_number and self.words:
+            values = cells.with_words(values, self.words)
         if reader is as_number and self.missing_values:
             values = cells.without(values, self.missing_values)
         cells_read: list[Any] = []
@@ -350,13 +334,13 @@ class Rows(Parts):
         A mark that stands nowhere is likely a slip of the user's. marks: as
         `missing_values` has them.
         """
-        columns = set[str]()
-        for ours, names in self.sources.items():
+        numeric = set[str]()
+        for ours, names in self.plan.sources.items():
             if ours not in (*TEXTS, *REFERENCES, *IDS):
-                columns.update(names)
+                numeric.update(names)
         unused = []
         for mark in marks:
-            if not any(self._has_mark(column, mark) for column in columns):
+            if not any(self._has_mark(column, mark) for column in numeric):
                 unused.append(mark)
         if not unused:
             return ""
@@ -395,7 +379,7 @@ def read(
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
-    parts = _of_file(str(path), format, delimiter)
+    parts = _of_file(str(path), format, delimiter, Dialect())
     raw = _plain(pd.concat(list(parts.frames([*parts.columns]))))
     return Rows(**vars(parts), given=raw, frame=raw)
 
@@ -409,6 +393,10 @@ def chosen_rows(
     fill: Iterable[str] = (),
     limit: int | None = None,
     missing_values: Sequence[str] = (),
+    without: Iterable[str] = (),
+    values: Iterable[str] = (),
+    named: Collection[str] = (),
+    dialect: Dialect | None = None,
 ) -> Parts:
     """The rows of a file or of a data set, under our column names.
 
@@ -418,36 +406,34 @@ def chosen_rows(
     mapping: `ours=theirs`, such as `output=response`. `references` may be given several
     times, and has then as many references a row. `human=rating_*` is the mean of all
     columns so named, and `rater_*=rating_*` names each of them.
-    fill: `column=text`, one text for all rows; `@file` in place of the text reads it
-    from a file.
+    fill: `column=text`, one text for all rows, or `@file`.
     limit: only the first so many rows; None for all.
     missing_values: what stands where a rating or score is missing, such as 99; texts
     are left as they are.
+    values, without, named: what words stand for (`cells.words_for`), columns that are
+    taken for nothing, and those that the user names for another use.
+    dialect: how the file is written, where its name does not say.
 
-    What a file of scores was made with holds on, where no word here says otherwise;
-    other columns of a file are known by usual names too, in small or large letters
-    (`read_as`), as far as their cells will do.
+    What a file of scores was made with holds on, where no word here says otherwise.
     Texts may be missing here (an evaluator says what it needs); ratings become numbers,
-    NaN where missing; identifiers become text. In CSV, `references` may hold a JSON
-    list of texts.
-    Raises: as `read`; InputError for names that do not fit, and from the parts, naming
-    row and column, for a cell that will not do; UnknownName and DataUnavailable where a
-    data set is not available.
+    NaN where missing; identifiers become text.
+    Raises: as `read`; InputError for names and cells that do not fit; UnknownName and
+    DataUnavailable where a data set is not available.
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
     path = input
     if data and not datasets.has(data) and Path(data).is_file():
         path = data
-    if path:
-        rows = _of_file(path, format, delimiter)
-        earlier = provenance.record_of(path, rows.sha256)
-        marks = tuple(missing_values) or _recorded_marks(earlier)
-        rows = dataclasses.replace(rows, earlier=earlier, missing_values=marks)
-        rows = _named(rows, mapping, fill)
-    else:
+    if not path:
         rows = of_frame(datasets.load(data), data, mapping, fill)
-    return dataclasses.replace(rows, rows=min(rows.rows, limit or rows.rows))
+        return dataclasses.replace(rows, rows=min(rows.rows, limit or rows.rows))
+    rows = _of_file(path, format, delimiter, dialect or Dialect())
+    marks = tuple(missing_values) or _recorded_marks(rows.earlier)
+    words = [*rows.words, *cells.words_for(values)]
+    length = min(rows.rows, limit or rows.rows)
+    rows = dataclasses.replace(rows, rows=length, missing_values=marks, words=words)
+    return _planned(rows, [*mapping], fill, without, named)
 
 
 def of_frame(
@@ -465,37 +451,33 @@ def of_frame(
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
     raw = _plain(frame.set_axis(places))
 
-    def frames(columns: list[str]) -> Iterator[pd.DataFrame]:
+    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
         for start in range(0, len(raw), cells.ROWS):
-            yield raw[columns].iloc[start : start + cells.ROWS]
+            yield raw[wanted].iloc[start : start + cells.ROWS]
 
-    rows = Parts(name=name, columns=list(raw.columns), rows=len(raw), frames=frames)
-    return _named(rows, mapping, fill)
+    names = list(raw.columns)
+    plan = columns.decided(name, names, {}, mapping, fill, usual=False)
+    return Parts(name=name, columns=names, rows=len(raw), frames=frames, plan=plan)
 
 
 def _of_file(
     path: str,
     format: str,
     delimiter: str,
+    dialect: Dialect,
 ) -> Parts:
     """The rows of a file with no column of ours yet. Raises: as `read`."""
-    from nlgeval_lib.scoring.table_files import TableFile
-
-    file = TableFile(path, format, delimiter)
+    file = TableFile(path, format, delimiter, dialect)
     return Parts(
         name=file.name,
         columns=file.columns,
         rows=file.rows,
         frames=file.parts,
         sha256=file.sha256,
+        remarks=file.remarks,
+        earlier=provenance.record_of(path, file.sha256),
+        words=cells.words_for((), dialect.decimal),
     )
-
-
-def known(name: str) -> bool:
-    """Whether it is the name of a column that has a meaning here: one of KNOWN, or of
-    further ratings.
-    """
-    return name in KNOWN or name.startswith(RATINGS)
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -524,170 +506,95 @@ def _flat(sources: Mapping[str, Sequence[str]]) -> set[str]:
 # -- under our names
 
 
-def _named(
+def _planned(
     rows: Parts,
-    mapping: Iterable[str],
+    mapping: Sequence[str],
     fill: Iterable[str],
+    without: Iterable[str],
+    used: Collection[str],
 ) -> Parts:
-    """The rows with what our columns are made of.
+    """The rows of a file with what is taken for what; used: as `named` there."""
+    rows = _with_paths(rows, mapping)
+    plan = columns.decided(
+        rows.name, rows.columns, rows.earlier, mapping, fill, without, used
+    )
+    return _fitting(dataclasses.replace(rows, plan=plan))
 
-    The user's words count first, then those that a file of scores was made with, then
-    our own names, then for a file the usual names.
-    Raises: InputError.
+
+def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
+    """The rows with a column for each path into another one that is mapped, such as
+    `doc.answer`.
+
+    Raises: InputError where a path leads to nothing in any row.
     """
-    columns = rows.columns
-    sources = _mapped(rows, mapping)
-    filled = _filled(sources, fill)
-    mapped = _flat(sources)
-    read_as = _as_recorded(rows, {*sources, *filled})
-    for ours, column in read_as.items():
-        sources[ours] = column.split(" + ")
-    # Our own names, and every further column under its own.
-    for column in columns:
-        ours = _ALIAS.get(column, column)
-        if column in mapped or ours in sources or ours in filled:
-            continue
-        if ours == column or ours not in columns:
-            sources[ours] = [column]
-    if rows.sha256:
-        for ours, column in _usual(columns, {*sources, *filled}, mapped).items():
-            read_as[ours] = column
-            sources[ours] = [column]
-    result = dataclasses.replace(rows, sources=sources, filled=filled, read_as=read_as)
-    if read_as:
-        _drop_unfit(result, read_as, sources)
-    return result
+    paths = {}
+    for _, path in pairs(mapping, "map", "ours=theirs"):
+        root, dot, inner = path.partition(".")
+        if dot and path not in rows.columns and root in rows.columns:
+            paths[path] = (root, inner)
+    if not paths:
+        return rows
+    read = rows.frames
+
+    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
+        roots = [paths.get(name, (name, ""))[0] for name in wanted]
+        for frame in read([*dict.fromkeys(roots)]):
+            columns_of_part = {}
+            for name in wanted:
+                root, inner = paths.get(name, (name, ""))
+                column = frame[root]
+                if inner:
+                    inside = [logs.at(cell, inner) for cell in column]
+                    column = pd.Series(inside, frame.index, dtype=object)
+                columns_of_part[name] = column
+            yield pd.DataFrame(columns_of_part, frame.index)
+
+    for path in paths:
+        if not any(part[path].notna().any() for part in frames([path])):
+            raise InputError(f"map: {rows.name} has nothing at {path!r} in any row")
+    return dataclasses.replace(rows, columns=[*rows.columns, *paths], frames=frames)
 
 
-def _drop_unfit(
-    rows: Parts, read_as: dict[str, str], sources: dict[str, list[str]]
-) -> None:
-    """Take back what was read as a column of ours and has cells that will not do.
+def _fitting(rows: Parts) -> Parts:
+    """The rows without what was taken by its name alone and has cells that will not do:
+    usual names, and columns of words that begin as ratings do.
 
-    read_as, sources: the mappings of `rows` themselves, which are changed. No word of
-    the user stands behind the names in `read_as`.
+    Raises: InputError for a column of ratings in which one cell is no number.
     """
-    needed = [column for ours in read_as for column in sources[ours]]
-    for raw in rows.frames(needed):
-        for ours in [*read_as]:
-            try:
-                rows.cells(raw, ours)
-            except InputError:
-                # Its name alone spoke for this column, and its cells speak against.
-                del read_as[ours], sources[ours]
-
-
-def _mapped(rows: Parts, mapping: Iterable[str]) -> dict[str, list[str]]:
-    """Our column -> those that the user named for it.
-
-    mapping: as `chosen_rows` has it. Raises: InputError naming the text and what is
-    wrong.
-    """
-    sources: dict[str, list[str]] = {}
-    for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
-        ours = _ALIAS.get(ours, ours)
-        matching = columns_like(column, rows.columns)
-        problem = _why_unmapped(rows, ours, column, matching, sources)
-        if problem:
-            raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
-        if "*" not in ours:
-            sources.setdefault(ours, []).extend(matching)
-            continue
-        # A pattern on both sides gives each matching column a name of its own.
-        for name, expanded in _expanded(ours, column, matching).items():
-            if expanded in sources or (expanded in rows.columns and expanded != name):
-                raise InputError(
-                    f"map {f'{ours}={column}'!r}: {name} would be {expanded}, which "
-                    "another column is already"
-                )
-            sources[expanded] = [name]
-    return sources
-
-
-def _why_unmapped(
-    rows: Parts,
-    ours: str,
-    column: str,
-    matching: Sequence[str],
-    sources: Mapping[str, Sequence[str]],
-) -> str:
-    """Why `column`, or the columns that match it, cannot be ours; "" where they can.
-
-    sources: what is mapped already.
-    """
-    if ours in sources and ours != "references":
-        return f"{ours} is mapped twice; only references may have several columns"
-    if not matching:
-        return rows.lacks(column)
-    if "*" in ours and "*" not in column:
-        return f"a pattern on the left needs one on the right, such as {ours}"
-    if len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
-        return f"{ours} is one column, and these match: {', '.join(matching)}"
-    return ""
-
-
-def _expanded(ours: str, pattern: str, columns: Sequence[str]) -> dict[str, str]:
-    """The user's columns that match a pattern -> our name of each: the part that its
-    first star stands for, in the place of ours.
-
-    Of `rater_*=rating_*` the column rating_anna becomes rater_anna.
-    """
-    start, _, end = pattern.partition("*")
-    names = {}
-    for column in columns:
-        own_part = column.removeprefix(start).removesuffix(end)
-        names[column] = ours.replace("*", own_part, 1)
-    return names
-
-
-def columns_like(name: str, columns: Sequence[str]) -> list[str]:
-    """The columns that a name or a pattern stands for; none where there is no such
-    column.
-
-    Example:
-        >>> columns_like("rating_*", ["output", "rating_1", "rating_2"])
-        ['rating_1', 'rating_2']
-    """
-    if name in columns:
-        return [name]
-    if "*" not in name:
-        return []
-    pattern = re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
-    return [column for column in columns if pattern.fullmatch(column)]
-
-
-def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
-    """Our column -> the one text that all rows have in it.
-
-    mapped: the columns that are there already. fill: as `chosen_rows` has it.
-    Raises: InputError where the column is there already.
-    """
-    filled: dict[str, str] = {}
-    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
-        ours = _ALIAS.get(ours, ours)
-        if ours in mapped or ours in filled:
-            setting = f"{ours}={text}"[:60]
-            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
-        filled[ours] = text_or_file(text)
-    return filled
-
-
-def _as_recorded(rows: Parts, present: set[str]) -> dict[str, str]:
-    """Our column -> the user's, as the record beside a file of scores has it.
-
-    present: our columns that are mapped or filled; they are left out, as is a name that
-    the file has not.
-    """
-    read_as = {}
-    for run in rows.earlier.get("scores", {}).values():
-        recorded = run.get("columns") if isinstance(run, dict) else None
-        for ours, column in dict(recorded or {}).items():
-            if not isinstance(column, str):
-                continue
-            in_file = {*column.split(" + ")} <= {*rows.columns}
-            if in_file and ours != column and ours not in present:
-                read_as[ours] = column
-    return read_as
+    plan = rows.plan
+    taken = {}  # our column, by its name alone -> the user's
+    for ours, names in plan.sources.items():
+        by_name = plan.why[ours] != "said"
+        if by_name and (ours in plan.guessed or ours.startswith(RATINGS)):
+            taken[ours] = list(names)
+    if not taken:
+        return rows
+    problems: dict[str, str] = {}
+    has_number = set()
+    needed = {name for names in taken.values() for name in names}
+    for raw in rows.frames([name for name in rows.columns if name in needed]):
+        raw = _plain(raw)
+        for ours in taken:
+            if ours.startswith(RATINGS) and rows.has_number(raw[taken[ours][0]]):
+                has_number.add(ours)
+            if ours not in problems:
+                try:
+                    rows.cells(raw, ours)
+                except InputError as error:
+                    problems[ours] = str(error)
+    unfit = {}
+    for ours, problem in problems.items():
+        column = " + ".join(taken[ours])
+        if ours.startswith(RATINGS):
+            if ours in has_number:
+                continue  # a rating with a slip, which is named when it is read
+            problem = "words, so no rating (--values 'no=0,yes=1' reads words)"
+        else:
+            problem = f"not taken for {ours}, as {problem}"
+        plan = plan.without(ours, problem)
+        if ours in IDS:
+            unfit[ours] = column
+    return dataclasses.replace(rows, plan=plan, unfit=unfit)
 
 
 def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
@@ -700,61 +607,6 @@ def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
         for mark in recorded or ():
             marks[str(mark)] = None
     return tuple(marks)
-
-
-def _usual(
-    columns: Sequence[str],
-    present: set[str],
-    mapped: set[str],
-) -> dict[str, str]:
-    """Our column -> the one of a file that usually has its name, for those of our
-    columns that are not present.
-
-    columns: of the file. present: our columns that are there. mapped: the file's that
-    are taken.
-    """
-    # plain name -> column; of several alike the first one counts
-    free = {}
-    for name in reversed(columns):
-        if name not in (*KNOWN, *_ALIAS, *mapped):
-            free[plain(name)] = name
-    usual = {}
-    for ours in KNOWN:
-        if ours in present:
-            continue
-        if ours in REFERENCES and present.intersection(REFERENCES):
-            continue
-        # A rating has to be named by the user.
-        names = (ours,) if ours == RATING else (ours, *_OTHERS.get(ours, ()))
-        for name in map(plain, names):
-            if name in free:
-                usual[ours] = free.pop(name)
-                break
-    return usual
-
-
-def nearest(rows: Parts, need: str, suggested: Collection[str] = ()) -> str:
-    """The column whose name is most like a usual one for ours, for a message's advice;
-    "" where no name is near.
-
-    need: our column. suggested: columns that are advised for another need already; they
-    are not taken, nor those with a use.
-    """
-    occupied = set(suggested)
-    for ours, names in rows.sources.items():
-        if ours in KNOWN:
-            occupied.update(names)
-    free = [name for name in rows.columns if name not in occupied]
-    for ours in reversed(_choices(need)):
-        for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
-            for column in near(usual, free, 1, _ALIKE):
-                return column
-    return ""
-
-
-def _choices(need: str) -> tuple[str, ...]:
-    """The columns that serve a need: for references either of their two names."""
-    return REFERENCES if need in REFERENCES else (need,)
 
 
 # -- before the first row is scored
@@ -776,19 +628,19 @@ def incomplete(
     advice: what else helps where a column is not there.
     Raises: InputError for a column that is not there at all.
     """
-    columns = {}  # need -> the column that serves it
+    serving = {}  # need -> the column that serves it
     missing = []
     for need in dict.fromkeys(needs):
-        present = [name for name in _choices(need) if name in rows.frame.columns]
+        present = [name for name in columns.choices(need) if name in rows.frame.columns]
         if present:
-            columns[need] = present[0]
+            serving[need] = present[0]
         else:
             missing.append(need)
     if missing:
         message = _needed_columns(rows, missing, evaluator)
         raise InputError(f"{message}; {advice}" if advice else message)
     reasons: dict[int, str] = {}
-    for need, column in columns.items():
+    for need, column in serving.items():
         for row, value in enumerate(rows.frame[column]):
             if is_missing(value) or value == ():
                 problem = "missing"
@@ -807,14 +659,14 @@ def _needed_columns(
     evaluator: str,
 ) -> str:
     """That these columns are not there, and how to give them: a message."""
-    columns = []
+    named = []
     maps = []
     fills = []
     suggested: list[str] = []
     for need in needs:
-        column = nearest(rows, need, suggested)
+        column = columns.nearest(rows.plan, rows.columns, need, suggested)
         suggested.append(column)
-        columns.append("a column " + " or ".join(map(repr, _choices(need))))
+        named.append("a column " + " or ".join(map(repr, columns.choices(need))))
         maps.append(f"--map {need}={column or 'COLUMN'}")
         if need == "rubric":
             fills.append("--rubric FILE, or -s rubric=no")
@@ -822,7 +674,7 @@ def _needed_columns(
             fills.append(f"--fill {need}=TEXT")
     present = ", ".join(rows.columns) or "none"
     return (
-        f"{evaluator} needs {' and '.join(columns)}, and {rows.name} has {present}; "
+        f"{evaluator} needs {' and '.join(named)}, and {rows.name} has {present}; "
         f"say which it is ({' '.join(maps)}), or give one text for all rows "
         f"({' '.join(fills)})"
     )
@@ -834,10 +686,10 @@ def keys_of(part: Rows) -> np.ndarray:
 
     Returns: uint64, one a row. A run over millions of rows keeps these alone.
     """
-    columns = _key_columns(part)
-    if not columns:
+    keys = _key_columns(part)
+    if not keys:
         return np.empty(0)
-    return pd.util.hash_pandas_object(part.frame[columns], index=False).to_numpy()
+    return pd.util.hash_pandas_object(part.frame[keys], index=False).to_numpy()
 
 
 def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
@@ -862,18 +714,29 @@ def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
             break
         start += len(part)
     position = repeat - start
-    columns = _key_columns(part)
+    key_columns = _key_columns(part)
     values = []
-    for column in columns:
+    for column in key_columns:
         values.append(f"{rows.theirs[column]} {part.frame[column].iloc[position]!r}")
     return (
-        f"{len(repeats)} rows have the {', '.join(columns)} of an earlier one, first "
+        f"{len(repeats)} rows have the {', '.join(key_columns)} of an earlier one, first "
         f"{part.place(part.given.index[position])}: {', '.join(values)} as in "
         f"{original_row}"
     )
 
 
+def lists_as_text(part: Rows) -> dict[str, int]:
+    """How many cells of each column of one text look like a list of texts."""
+    counts = {}
+    for ours in ("output", "reference"):
+        texts = part.frame.get(ours, ())
+        number = sum(isinstance(text, str) and bool(listed(text)) for text in texts)
+        if number:
+            counts[ours] = number
+    return counts
+
+
 def _key_columns(part: Rows) -> list[str]:
     """The columns that tell a row; none where input or system has no column."""
-    columns = [name for name in (*IDS, "aspect") if name in part.frame.columns]
-    return columns if {*columns} >= {*IDS} else []
+    keys = [name for name in (*IDS, "aspect") if name in part.frame.columns]
+    return keys if {*keys} >= {*IDS} else []

@@ -233,7 +233,7 @@ class ScoreFile:
         for name in (*IDS, "aspect", RATING):
             if name not in part.frame.columns or part.theirs.get(name) == name:
                 continue
-            if name not in columns and name not in part.read_as:
+            if name not in columns and name not in part.plan.guessed:
                 values = part.frame[name]
                 columns[name] = [
                     None if is_missing(value) else value for value in values

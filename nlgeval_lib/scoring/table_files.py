@@ -19,15 +19,17 @@ import os
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from nlgeval_lib import files
-from nlgeval_lib.scoring import cells
+from nlgeval_lib.scoring import cells, logs
 from nlgeval_lib.scoring.cells import InputError
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
@@ -36,6 +38,21 @@ _LONGEST = 1 << 27  # characters or bytes of one line
 _DEEPEST = 100  # lists and objects within each other
 # how packed files begin -> what they are called
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is written, where neither its name nor its beginning says so.
+
+    quoted: whether double quotes enclose fields of CSV and TSV.
+    decimal: what stands before the decimals of a number, "." or ",".
+    log: the tool whose log it is, one of `logs.shapes`, or the path of the list of rows
+    in a JSON file; "" for what is found.
+    """
+
+    quoted: bool = True
+    decimal: str = "."
+    log: str = ""
 
 
 def format_of(path: str, stated: str = "") -> str:
@@ -48,6 +65,8 @@ def format_of(path: str, stated: str = "") -> str:
     if stated and stated not in FORMATS:
         raise InputError(f"format {stated!r}; allowed: {allowed}")
     ending = Path(path).suffix.lower().removeprefix(".")
+    if not stated and ending == "eval":
+        return "json"  # a log of inspect_ai, packed
     format = stated or ending.replace("ndjson", "jsonl")
     if format not in FORMATS:
         raise InputError(
@@ -166,12 +185,14 @@ class TableFile:
     path: of the file.
     format: one of FORMATS; "" for what the name says.
     delimiter: between fields of CSV, one character; "" for a comma, in TSV a tab.
+    dialect: how it is written; None for as usual.
 
     name: what messages call it.
     kind: its format; a JSON list is held whole.
     columns: as they are written, in order; of JSON those of all rows.
     rows: how many.
     sha256: of the bytes.
+    remarks: what is left out, and as what it is read.
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
@@ -181,13 +202,18 @@ class TableFile:
         path: str,
         format: str = "",
         delimiter: str = "",
+        dialect: Dialect | None = None,
     ) -> None:
+        self.dialect = dialect or Dialect()
+        self.remarks: list[str] = []
+        self._nameless: dict[int, str] = {}  # places of CSV columns that are left out
         self.kind = format_of(path, format)
         self.name = called(path)
         self.delimiter = delimiter or ("\t" if self.kind == "tsv" else ",")
         if len(self.delimiter) != 1:
             raise InputError(f"delimiter {delimiter!r}; one character is needed")
-        self._file = _opened(path, text=self.kind != "parquet")
+        self._packed = path.endswith(".eval") and zipfile.is_zipfile(path)
+        self._file = _opened(path, text=self.kind != "parquet" and not self._packed)
         self._file.seek(0)
         self.sha256 = hashlib.file_digest(self._file, "sha256").hexdigest()
         self.columns, self.rows = self._columns_and_rows()
@@ -203,6 +229,7 @@ class TableFile:
         """
         columns: dict[str, None] = {}
         rows = 0
+        self._blank = 0
         if self.kind == "parquet":
             with self._parquet() as table:
                 names = table.schema_arrow.names
@@ -216,6 +243,9 @@ class TableFile:
             for _, record in self._records():
                 columns.update(dict.fromkeys(record))
                 rows += 1
+        if self._blank:
+            self.remarks.append(f"{self._blank} blank rows are left out")
+        self.remarks += self._nameless.values()
         return list(columns), rows
 
     def _check_columns(self) -> None:
@@ -280,7 +310,13 @@ class TableFile:
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The place of each row, such as "line 7", and its cells: column -> value."""
-        return self._csv() if self.kind in ("csv", "tsv") else self._json()
+        self._blank = 0
+        records = self._csv() if self.kind in ("csv", "tsv") else self._json()
+        for place, record in records:
+            if _is_blank(record):
+                self._blank += 1
+            else:
+                yield place, record
 
     def _json(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The rows of JSON Lines, or of the list that the file is.
@@ -305,16 +341,42 @@ class TableFile:
         if self.kind == "jsonl":
             for number, line in lines:
                 if line.strip():
-                    yield f"line {number}", _loaded(line, self.name, number)
+                    value = _loaded(line, self.name, number)
+                    for row in self._rows_in([value]):
+                        yield f"line {number}", row
             return
-        values = _loaded("".join(line for _, line in lines), self.name)
-        if not isinstance(values, list):
+        if self._packed:
+            value = self._unpacked()
+        else:
+            value = _loaded("".join(line for _, line in lines), self.name)
+        for number, row in enumerate(self._rows_in(value), start=1):
+            yield f"row {number}", row
+
+    def _rows_in(self, value: Any) -> list[Any]:
+        """The rows of a value of JSON, and a remark as what they are read."""
+        rows, kind = logs.rows_of(value, self.dialect.log, self.name)
+        remark = f"it is read as {kind}"
+        if kind and remark not in self.remarks:
+            self.remarks.append(remark)
+        return rows
+
+    def _unpacked(self) -> dict[str, Any]:
+        """A packed log of inspect_ai as its JSON form has it.
+
+        Raises: InputError for another packed file.
+        """
+        try:
+            with zipfile.ZipFile(self._file) as packed:
+                names = packed.namelist()
+                whole = dict(_loaded(packed.read("header.json").decode(), self.name))
+                samples = sorted(name for name in names if name.startswith("samples/"))
+                texts = [packed.read(name).decode() for name in samples]
+        except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
             raise InputError(
-                f"{self.name} holds one {type(values).__name__}; a list of objects is "
-                "needed"
-            )
-        for number, value in enumerate(values, start=1):
-            yield f"row {number}", value
+                f"{self.name} is packed and cannot be read ({error}); "
+                "`inspect log convert --to json` unpacks a log of inspect_ai"
+            ) from None
+        return whole | {"samples": [_loaded(text, self.name) for text in texts]}
 
     def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The rows of CSV and TSV; the place of a row is the line on which it begins.
@@ -331,25 +393,32 @@ class TableFile:
         text = io.TextIOWrapper(self._file, encoding="utf-8-sig", newline="")
         try:
             lines = _text_lines(text, self.name)
-            reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+            reader = csv.reader(
+                lines,
+                delimiter=self.delimiter,
+                quoting=csv.QUOTE_MINIMAL if self.dialect.quoted else csv.QUOTE_NONE,
+                strict=True,
+            )
             for row in reader:
                 place = f"line {line}"
                 line = reader.line_num + 1
                 if not header:
                     header = row
                     _check_header(header, self.delimiter, f"{self.name}, line 1")
-                elif row and len(row) != len(header):
+                elif not any(map(str.strip, row)):
+                    self._blank += bool(row)
+                elif len(row) != len(header):
                     raise InputError(
                         f"{self.name}, {place}: {len(row)} fields where the header has "
                         f"{len(header)}; a field with the delimiter or a line break in "
                         "it must stand in double quotes"
                     )
-                elif row:
-                    yield place, dict(zip(header, row, strict=True))
+                else:
+                    yield place, self._record(header, row, place)
         except csv.Error as error:
             raise InputError(
                 f"{self.name}, line {line}: {error}; is a double quote not closed, or "
-                "not doubled?"
+                "not doubled? --no-quotes reads quotes as letters"
             ) from None
         except UnicodeDecodeError:
             # Reading line by line raises the error that names the line.
@@ -359,6 +428,26 @@ class TableFile:
         finally:
             csv.field_size_limit(limit)
             text.detach()
+
+    def _record(self, header: list[str], row: list[str], place: str) -> dict[str, Any]:
+        """A row of CSV by column, without those that have no name: an empty column, and
+        the numbers of the rows before the first one, as pandas writes them.
+
+        Raises: InputError where such a column holds something else.
+        """
+        record = {}
+        for number, (name, cell) in enumerate(zip(header, row, strict=True)):
+            if name.strip():
+                record[name] = cell
+            elif number == 0 and cell.strip().isdigit():
+                self._nameless[number] = "the nameless first column is left out"
+            elif cell.strip():
+                raise InputError(
+                    f"{self.name}, {place}: field {number + 1} has no name in the "
+                    "header and holds something; every column needs a name "
+                    "(pandas: to_csv(index=False))"
+                )
+        return record
 
     @contextlib.contextmanager
     def _parquet(self) -> Iterator[Any]:
@@ -469,6 +558,13 @@ def _frame(rows: Mapping[str, list[Any]], columns: Sequence[str]) -> pd.DataFram
     return pd.DataFrame(list(rows.values()), places, list(columns), dtype=object)
 
 
+def _is_blank(record: Any) -> bool:
+    """Whether a row holds nothing: no cell, or empty ones alone."""
+    if not isinstance(record, dict):
+        return False
+    return all(cell is None or str(cell).strip() == "" for cell in record.values())
+
+
 def _check_header(
     header: list[str],
     delimiter: str,
@@ -479,13 +575,7 @@ def _check_header(
 
     place: of the header, for the message. Raises: InputError.
     """
-    for number, column in enumerate(header, start=1):
-        if not column.strip():
-            raise InputError(
-                f"{place}: field {number} of the header is empty; every column needs a "
-                "name"
-            )
-    _check_once(header, f"{place}: ")
+    _check_once([name for name in header if name.strip()], f"{place}: ")
     if len(header) == 1:
         for mark in ";\t|,":
             if mark != delimiter and mark in header[0]:

@@ -166,7 +166,10 @@ def test_a_bad_file_is_named_with_its_place(case, nl, tmp_path):
     )
     assert "Traceback" not in got.err and "\x1b" not in got.out + got.err
     if got.code == 2:
-        assert got.err.startswith("error: ") and got.err.count("\n") == 1
+        # before the error stands how the file was read, where that is known
+        *notes, error = got.err.splitlines()
+        assert error.startswith("error: ")
+        assert all(note.startswith("note: ") for note in notes)
         assert [one.name for one in tmp_path.iterdir() if one.name != "state"] in (
             [case["file"]],
             [],

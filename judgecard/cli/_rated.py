@@ -1,0 +1,71 @@
+"""What the commands about rated rows share: their options, and the rows."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from nlgeval_lib.cli._options import Reading, Several, by_comma, note, option
+
+if TYPE_CHECKING:
+    from nlgeval_lib.scoring.rows import Parts, Rows
+
+
+class Rated(Reading):
+    """How rows with scores and ratings are read."""
+
+    scale: Annotated[
+        str, option(metavar="LOW-HIGH", help="The scores' scale, such as 1-5.")
+    ] = ""
+    human_scale: Annotated[
+        str, option(metavar="LOW-HIGH", help="The ratings' scale, where it is known.")
+    ] = ""
+    reverse: Annotated[
+        Several, option(help="A column in which less is better (repeatable).")
+    ] = None
+    input_format: Annotated[
+        str, option(help="The file's format, where its name does not say.")
+    ] = ""
+
+    def rated(
+        self,
+        rows: Parts,
+        scores: Sequence[str],
+        humans: Sequence[str],
+        on_scale: bool = True,
+    ) -> Rows:
+        """The rows of a file as they are measured; notes are said.
+
+        on_scale: whether scores off the stated scale become missing here.
+        Raises: InputError.
+        """
+        from judgecard import rated_rows
+
+        data = rows.whole()
+        note(data.unused_marks(by_comma(self.missing_values)))
+        scale = scale_of(self.scale)
+        if scale and not on_scale:
+            scale = (-math.inf, math.inf)
+        said = rated_rows.Said(
+            scale,
+            scale_of(self.human_scale, "--human-scale"),
+            [rows.ours(name) for name in self.reverse or ()],
+        )
+        data, notes = rated_rows.prepared(data, scores, humans, said)
+        for text in notes:
+            note(text)
+        return data
+
+
+def scale_of(text: str, flag: str = "--scale") -> tuple[float, float] | None:
+    """The two ends of a scale; None for no text. Raises: ValueError."""
+    if not text:
+        return None
+    low, _, high = text.strip().rpartition("-")
+    with contextlib.suppress(ValueError):
+        ends = float(low), float(high)
+        if ends[0] < ends[1] and all(map(math.isfinite, ends)):
+            return ends
+    raise ValueError(f"{flag} {text}: the lowest and the highest, such as 1-5 or 1-10")

@@ -1,0 +1,73 @@
+"""Labels of a judge beside those of people: accuracy and kappa against chance, and
+which label is given for which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgecard import rated_columns
+from nlgeval_lib import statistics
+from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.columns import IDS, OTHER, RATING
+from nlgeval_lib.scoring.correlations import Grid
+from nlgeval_lib.scoring.rows import Rows
+
+_MOST = 20  # classes; more are no labels
+
+
+def tables(data: Rows, scores: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """How often does each judge give the label that people give, and which for which?
+
+    data: rows with labels as numbers. scores: the columns of judges.
+    Returns: by title. "Agreement of labels": `judge, measure, value, low, high, n,
+    reason, signature`, with the accuracy of the commonest label as `constant`; and a
+    table of counts a judge, people's labels in rows.
+    Raises: InputError where there are no ratings, or more than twenty labels.
+    """
+    if RATING not in data.frame:
+        raise InputError(f"{data.name} has no column 'human'; --human names it")
+    human = data.numbers(RATING)
+    flat = not any(key in data.frame for key in IDS)
+    grid = Grid(rated_columns.places(data.frame), "dataset", flat)
+    rows: list[dict[str, Any]] = []
+    made = {}
+    for name in scores:
+        values = data.numbers(name)
+        judge = data.theirs.get(name, name).removeprefix(OTHER)
+        if len(np.unique(values[~np.isnan(values)])) > _MOST:
+            raise InputError(f"{judge} has more than {_MOST} values: no labels")
+        both = grid.matrix(values), grid.matrix(human)
+        ci = str(grid.interval("auto"))
+        agreement = statistics.class_agreement(*both, ci=ci)
+        measures = [*agreement.measures, statistics.kappa(*both, ci=ci)]
+        for measure, title in zip(
+            measures, ("accuracy", "macro-f1", "kappa"), strict=True
+        ):
+            rows.append(_row(judge, title, measure))
+        rows.append(
+            {"judge": judge, "measure": "constant", "value": agreement.constant}
+        )
+        counts = pd.crosstab(
+            pd.Series(human, name="human"), pd.Series(values, name=judge)
+        )
+        made[f"{judge}: labels, people's in rows"] = counts.reset_index()
+    return {"Agreement of labels": pd.DataFrame(rows), **made}
+
+
+def _row(judge: str, title: str, measure: Any) -> dict[str, Any]:
+    """A measure as a row of the table."""
+    return {
+        "judge": judge,
+        "measure": title,
+        "value": measure.value,
+        "low": measure.low,
+        "high": measure.high,
+        "n": measure.n,
+        "reason": measure.reason,
+        "signature": measure.signature(),
+    }

@@ -1,0 +1,267 @@
+"""Rows with scores and ratings as every command takes them: an output a row, numbers on
+their scales.
+
+`prepared` makes them of a file's rows, with a note on whatever it did: one row of
+several ratings of an output, no value for what is off a stated scale, the sign turned
+where less is better; and it names numbers that look like marks of a missing one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.names import counted_noun
+from nlgeval_lib.scoring.cells import InputError, is_missing
+from nlgeval_lib.scoring.columns import IDS, OTHER, RATER, RATING
+from nlgeval_lib.scoring.rows import Rows
+
+Scale = tuple[float, float]
+# The column that a fitted evaluator adds, as `Judgment.details` have it.
+SEEN = "seen_in_training"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a user says of the numbers.
+
+    scale: lowest and highest score; None where it is not said.
+    human_scale: lowest and highest rating.
+    reverse: columns in which less is better, by our names.
+    """
+
+    scale: Scale | None = None
+    human_scale: Scale | None = None
+    reverse: Sequence[str] = ()
+
+
+def training_column(score: str) -> str:
+    """The column that says whether a score was fitted on a row.
+
+    Example:
+    >>> training_column("value"), training_column("hdeval")
+    ('seen_in_training', 'hdeval_seen_in_training')
+    """
+    if score == "value":
+        return SEEN
+    return f"{score}_{SEEN}"
+
+
+def prepared(
+    data: Rows, scores: Sequence[str], humans: Sequence[str], said: Said
+) -> tuple[Rows, list[str]]:
+    """The rows as they are measured, and notes on what was done.
+
+    scores: columns with scores. humans: columns with ratings, single raters' too.
+    Raises: InputError naming the cell that is no number; for one column that is both;
+    for an output whose rows have several scores; where most numbers are off a stated
+    scale.
+    """
+    for name in scores:
+        if name in humans:
+            column = data.theirs.get(name, name)
+            raise InputError(f"{column!r} is named for the scores and for the ratings")
+    data.check_ids()
+    data, notes = _without_training_rows(data, scores)
+    present = [name for name in (*scores, *humans) if name in data.frame]
+    data = _with(data, {name: data.numbers(name) for name in present})
+    data = _wide(data, scores, humans, notes)
+    further = [name for name in data.frame if str(name).startswith("rater_")]
+    ratings = [
+        name for name in dict.fromkeys((*humans, *further)) if name in data.frame
+    ]
+    for names, scale, option in (
+        (scores, said.scale, "--scale"),
+        (ratings, said.human_scale, "--human-scale"),
+    ):
+        for name in names:
+            data = _on_scale(data, name, scale, option, notes)
+    turned = {}
+    for name in said.reverse:
+        if name not in (*scores, *ratings):
+            raise InputError(f"--reverse {data.lacks(name)}")
+        for column in ratings if name == RATING else [name]:
+            turned[column] = -data.numbers(column)
+    if turned:
+        notes.append(f"less is better in {', '.join(turned)}: the sign is turned")
+    return _with(data, turned), notes
+
+
+def _with(data: Rows, columns: dict[str, np.ndarray]) -> Rows:
+    """The rows with these columns in place of those of their names."""
+    return dataclasses.replace(data, frame=data.frame.assign(**columns))
+
+
+def _without_training_rows(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
+    """The rows that no score was fitted on, and a note on how many are left out.
+
+    Raises: InputError where there are none.
+    """
+    fitted_on = np.zeros(len(data), dtype=bool)
+    for column in map(training_column, scores):
+        if column in data.frame:
+            marks = data.frame[column].astype(str).str.lower()
+            fitted_on |= marks.isin(("true", "1", "1.0")).to_numpy()
+    if not fitted_on.any():
+        return data, []
+    if fitted_on.all():
+        raise InputError(
+            f"{data.name}: a score was fitted on every row; rate others, "
+            "or use score --cross-fit"
+        )
+    count = int(fitted_on.sum())
+    return data.take(~fitted_on), [
+        f"{count:,} rows that a score was fitted on are left out"
+    ]
+
+
+def _wide(
+    data: Rows, scores: Sequence[str], humans: Sequence[str], notes: list[str]
+) -> Rows:
+    """The rows with one of each output, where a row is one rating: each rater gets a
+    column `rater_N`, and `human` is their mean.
+
+    Raises: InputError for an output whose rows have several scores.
+    """
+    frame = data.frame
+    keys = [name for name in (*IDS, "aspect", "output") if name in frame]
+    if not {*keys} & {*IDS, "output"} or not frame.duplicated(keys).any():
+        return data
+    if not {*IDS} <= {*keys} and RATER not in frame:
+        return data
+    group = frame.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()
+    twice = len(frame) - len({*group})
+    if RATER not in frame or list(humans) != [RATING]:
+        notes.append(
+            f"{counted_noun(twice, 'row has', 'rows have')} the {', '.join(keys)} of "
+            "an earlier one; where a row is one rating, --map rater=COLUMN says whose"
+        )
+        return data
+    for name in scores:
+        if (frame[name].groupby(group).nunique() > 1).any():
+            raise InputError(
+                f"{data.name}: rows of one output have several scores in "
+                f"{data.theirs.get(name, name)!r}; a row a rating needs one for each "
+                "(--without the rater's column takes each row as an output)"
+            )
+    ratings = pd.Series(frame[RATING].to_numpy(dtype=float))
+    by_rater = ratings.groupby([group, frame[RATER].to_numpy()], sort=False).mean()
+    table = by_rater.unstack()[list(dict.fromkeys(frame[RATER]))].sort_index()
+    first = pd.Series(range(len(frame))).groupby(group, sort=True).first()
+    columns = {RATING: table.mean(axis=1).to_numpy()}
+    for number, rater in enumerate(table, start=1):
+        columns[f"rater_{number}"] = table[rater].to_numpy()
+    notes.append(
+        f"a row is one rating, by {data.theirs[RATER]}: {len(frame):,} rows are "
+        f"{len(table):,} outputs of {len(table.columns)} raters"
+    )
+    return _with(data.take(first.to_numpy()), columns)
+
+
+def _on_scale(
+    data: Rows, name: str, scale: Scale | None, option: str, notes: list[str]
+) -> Rows:
+    """The rows without a value where one is off its scale; without a scale a note on
+    values that may stand for none.
+
+    Raises: InputError where more than half are off.
+    """
+    values = data.numbers(name)
+    column = data.theirs.get(name, name).removeprefix(OTHER)
+    if scale is None:
+        marks = suspects(values)
+        if marks:
+            notes.append(
+                f"{column}: {marks}; do they stand for none (--missing-values), or "
+                f"are they off the scale ({option} LOW-HIGH)?"
+            )
+        return data
+    off = off_scale(values, scale, f"{data.name}, column {column!r}", option)
+    if not off.any():
+        return data
+    notes.append(
+        f"{column}: {int(off.sum())} of {int((~np.isnan(values)).sum())} are off "
+        f"{scale[0]:g} to {scale[1]:g} and count as missing (out_of_range)"
+    )
+    return _with(data, {name: np.where(off, np.nan, values)})
+
+
+def off_scale(
+    values: np.ndarray, scale: Scale, place: str, option: str = "--scale"
+) -> np.ndarray:
+    """Which values are off a scale. place, option: for the message.
+
+    Raises: InputError where more than half are: it is another scale.
+    """
+    off = (values < scale[0]) | (values > scale[1])
+    present = int((~np.isnan(values)).sum())
+    if 2 * off.sum() > present:
+        raise InputError(
+            f"{place}: {int(off.sum())} of {present} values are off {option} "
+            f"{scale[0]:g}-{scale[1]:g}; they go from {np.nanmin(values):g} to "
+            f"{np.nanmax(values):g}"
+        )
+    return off
+
+
+def suspects(values: np.ndarray) -> str:
+    """Values far from all others, which may be marks of a missing one or of another
+    scale, in words; "" where there are none.
+
+    Far is twice as far from the others as these are from each other; or one or two whole
+    numbers below 0 where three of four are not; or between 0 and 1 where three of four are above 10.
+
+    Example:
+    >>> suspects(np.array([1, 2, 3, 4, 5, 2, 3, 1, 4, 99.0]))
+    '1 of 10 values is 99, the others go from 1 to 5'
+    """
+    present = values[~np.isnan(values)]
+    if len(present) < 10:
+        return ""
+    low, high = np.quantile(present, [0.25, 0.75], method="nearest")
+    far = _far_above(present, high) | _far_above(-present, -low)
+    below = present[present < 0]
+    if low >= 0 and len(set(below)) < 3 and not (below % 1).any():
+        far |= present < 0
+    if low > 10:
+        far |= (present >= 0) & (present <= 1)
+    if not far.any() or far.mean() > 0.25:
+        return ""
+    marks = ", ".join(f"{mark:g}" for mark in np.unique(present[far])[:5])
+    others = present[~far]
+    verb = "is" if far.sum() == 1 else "are"
+    return (
+        f"{int(far.sum())} of {len(present)} values {verb} {marks}, the others go from "
+        f"{others.min():g} to {others.max():g}"
+    )
+
+
+def _far_above(values: np.ndarray, most: float) -> np.ndarray:
+    """Which values are above all others by more than twice what these are apart.
+
+    most: up to it none is.
+    """
+    steps = np.unique(values)
+    for lower, upper in itertools.pairwise(steps):
+        spread = lower - steps[0]
+        if lower >= most and spread > 0 and upper - lower > 2 * spread + 1:
+            return values > lower
+    return np.zeros(len(values), dtype=bool)
+
+
+def seen_scale(scale: Scale | None, frame: pd.DataFrame) -> Scale | None:
+    """The scale of ratings that nobody states: that of the scores, where ratings reach
+    both its ends; None where they do not, as it may be another one.
+    """
+    names = [name for name in frame if name == RATING or str(name).startswith("rater_")]
+    if scale is None or not names:
+        return None
+    ratings = frame[names].map(lambda cell: np.nan if is_missing(cell) else cell)
+    ratings = ratings.apply(pd.to_numeric, errors="coerce")
+    reached = float(np.nanmin(ratings)), float(np.nanmax(ratings))
+    return scale if reached == tuple(scale) else None

@@ -1,0 +1,423 @@
+"""Which column of a file is taken for what, and why.
+
+`decided` makes a `Plan` of names alone: the user's words count first, then the record
+of an earlier run, then our own names, then usual ones. Every command that reads rows
+has one, prints it in one line and keeps it beside its result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nlgeval_lib.names import meant, near, plain
+from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.settings import pairs, text_or_file
+
+# our columns, by what their cells hold
+TEXTS = ("instruction", "source", "context", "output", "rubric", "aspect")
+REFERENCES = ("references", "reference")
+IDS = ("input_id", "system_id")
+RATER = "rater"  # who rated, where a row is one rating
+RATING = "human"
+RATINGS = ("human_", "rater_")  # how columns with further ratings begin
+_SEVERAL = ("references", RATING)  # what may be made of several columns
+KNOWN = (*TEXTS, *REFERENCES, *IDS, RATER, RATING)
+_ALIAS = {"input": "source"}  # a further name of our own for a column
+OTHER = "column "  # before the name of a column that another one stands for
+# What files call our columns, the most telling name first: `answer` is the output only
+# where no other column is. Ratings have to be named by the user; their names here only
+# help to ask for them.
+_OTHERS = {
+    "output": (
+        *("prediction", "hypothesis", "candidate", "response", "actual_output"),
+        *("filtered_resps", "completion", "generation", "answer"),
+    ),
+    "reference": (
+        *("target", "gold", "reference_answer", "gold_answer", "expected_output"),
+        "ground_truth",
+    ),
+    "instruction": ("question", "prompt", "user_input"),
+    "source": ("input", "document"),
+    "input_id": (
+        *("doc_id", "question_id", "item_id", "sample_id", "task_id", "seg_id"),
+        *("example_id", "id", "idx"),
+    ),
+    "system_id": ("model", "system", "model_name", "model_id", "generator"),
+    RATER: (
+        *("annotator", "rater_id", "annotator_id", "worker_id", "worker"),
+        *("completed_by", "labeler", "reviewer"),
+    ),
+    RATING: ("rating", "human_score", "score", "label"),
+}
+# what files in other languages call them: only for a message's suggestion
+_ELSEWHERE = {
+    "output": ("antwort", "ausgabe", "respuesta", "réponse"),
+    "reference": ("referenz", "musterantwort", "referencia", "référence"),
+    "instruction": ("frage", "aufgabe", "anweisung", "pregunta", "consigne"),
+    "source": ("quelle", "eingabe", "entrada", "fuente", "entrée"),
+}
+_ALIKE = 0.7  # a name less like a usual one is not suggested
+# what a column `rater_...` says of a rater, who is then none of the ratings' columns
+_FACT = re.compile(
+    r"(.+_)?(ids?|uuid|index|number|count|name|email|initials|age|gender|sex|"
+    r"country|nationality|languages?|native|education|degree|occupation|job|"
+    r"experience|years?|group|batch|type|kind|role|times?|date|seconds|minutes|"
+    r"duration|comments?|notes?|remarks?|confidence)(_.*)?"
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is taken for what in a file, and why.
+
+    sources: our column -> the columns it is made of; several become references or a
+    mean rating. A column that has a name of ours and is not taken for it stands under
+    `OTHER` and its name.
+    filled: our column -> one text for all rows.
+    why: our column -> "said", "recorded", "usual name" or "own name".
+    left_out: column -> why it is not taken for what its name says.
+    """
+
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    filled: Mapping[str, str] = field(default_factory=dict)
+    why: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def only(self, choose: Callable[[str], bool]) -> Plan:
+        """The plan with those of our columns that `choose` chooses."""
+
+        def chosen(by_column: Mapping[str, Any]) -> dict[str, Any]:
+            return {ours: by_column[ours] for ours in by_column if choose(ours)}
+
+        return replace(
+            self,
+            sources=chosen(self.sources),
+            filled=chosen(self.filled),
+            why=chosen(self.why),
+        )
+
+    def without(self, ours: str, why: str) -> Plan:
+        """The plan with a column taken back; why: for the line that says it."""
+        sources = dict(self.sources)
+        names = sources.pop(ours)
+        if self.why[ours] == "own name":
+            sources[OTHER + ours] = names
+        left_out = {**self.left_out, " + ".join(names): why}
+        return replace(self, sources=sources, left_out=left_out)
+
+    @property
+    def guessed(self) -> dict[str, str]:
+        """Our column -> the user's, where no word of the user says so."""
+        names = {}
+        for ours, columns in self.sources.items():
+            if self.why.get(ours) in ("recorded", "usual name"):
+                names[ours] = " + ".join(columns)
+        return names
+
+    def ours(self, column: str) -> str:
+        """The name that a column of the user's has here; its own where none is
+        mapped.
+        """
+        if list(self.sources.get(column, ())) == [column]:
+            return column
+        for ours, names in self.sources.items():
+            if list(names) == [column]:
+                return ours
+        return column
+
+    def told(self) -> list[str]:
+        """What was taken for what, and what follows, as clauses of one line."""
+        names = []
+        for ours in KNOWN:
+            columns = self.sources.get(ours, ())
+            if ours in self.filled or list(columns) == [ours]:
+                names.append(ours)
+            elif columns:
+                names.append(f"{ours} = {' + '.join(columns)}")
+        raters = [name for name in self.sources if name.startswith("rater_")]
+        if raters:
+            names.append(f"{len(raters)} raters ({', '.join(raters[:6])})")
+        advice = " (--map OURS=COLUMN for another)" if self.guessed else ""
+        clauses = [f"{', '.join(names) or 'no usual column'}{advice}"]
+        clauses += [f"{column}: {why}" for column, why in self.left_out.items()]
+        keys = [name for name in IDS if name in self.sources or name in self.filled]
+        if keys:
+            clauses.append(f"rows are independent: no, by {' and '.join(keys)}")
+        else:
+            clauses.append("rows are independent: yes, none has input_id or system_id")
+        return clauses
+
+    def recorded(self) -> dict[str, Any]:
+        """The plan as it is kept beside a result: known columns, and what is left
+        out.
+        """
+        columns = {}
+        for ours, names in self.sources.items():
+            if known(ours):
+                columns[ours] = " + ".join(names)
+        columns |= {ours: f"--fill {ours}" for ours in self.filled if known(ours)}
+        return {"columns": columns, "left_out": dict(self.left_out)}
+
+
+def known(name: str) -> bool:
+    """Whether it is the name of a column that has a meaning here: one of KNOWN, or of
+    further ratings.
+    """
+    return name in KNOWN or name.startswith(RATINGS)
+
+
+def is_fact(name: str, prefix: str = "rater_") -> bool:
+    """Whether a column that begins as a rater's says something of the rater.
+
+    Example:
+    >>> is_fact("rater_age"), is_fact("rater_1"), is_fact("rater_anna")
+    (True, False, False)
+    """
+    return name.startswith(prefix) and bool(_FACT.fullmatch(name.removeprefix(prefix)))
+
+
+def decided(
+    name: str,
+    columns: Sequence[str],
+    earlier: Mapping[str, Any],
+    mapping: Iterable[str] = (),
+    fill: Iterable[str] = (),
+    without: Iterable[str] = (),
+    named: Collection[str] = (),
+    usual: bool = True,
+) -> Plan:
+    """What is taken for what, by names alone.
+
+    name: of the file, for messages. columns: its own, in order.
+    earlier: the record beside a file of scores.
+    mapping, fill, without: as `rows.chosen_rows` has them.
+    named: columns that the user has another use for; no usual name takes them.
+    usual: whether usual names are looked for.
+    Raises: InputError for names that do not fit.
+    """
+    gone = _gone(name, columns, without)
+    sources = _mapped(name, columns, mapping)
+    filled = _filled(sources, fill)
+    why = dict.fromkeys((*sources, *filled), "said")
+    mapped = {column for names in sources.values() for column in names}
+    for ours, column in _as_recorded(columns, earlier, {*sources, *filled}).items():
+        sources[ours] = column.split(" + ")
+        why[ours] = "recorded"
+    left_out = {}
+    for column in columns:
+        if column in mapped or column in gone:
+            continue
+        ours = _ALIAS.get(column, column)
+        if ours != column and (ours in columns or ours in why):
+            ours = column
+        if is_fact(column) and column not in named:
+            left_out[column] = "a fact about a rater, no rating"
+            ours = OTHER + column
+        elif ours in sources or ours in filled:
+            ours = OTHER + column
+        sources[ours] = [column]
+        why[ours] = "own name"
+    if usual:
+        taken = {*mapped, *gone, *named}
+        for ours, column in _usual(columns, {*why}, taken).items():
+            sources[ours] = [column]
+            why[ours] = "usual name"
+            left_out.pop(column, None)
+    return Plan(sources, filled, why, left_out)
+
+
+def _gone(name: str, columns: Sequence[str], without: Iterable[str]) -> set[str]:
+    """The columns that the user leaves out. Raises: InputError for one not there."""
+    gone: set[str] = set()
+    for pattern in without:
+        matching = columns_like(pattern, columns)
+        if not matching:
+            raise InputError(f"--without {lacks(name, columns, pattern)}")
+        gone.update(matching)
+    return gone
+
+
+def lacks(name: str, columns: Sequence[str], column: str) -> str:
+    """That a file has no such column, with the nearest name and all there are: a
+    message.
+    """
+    advice = meant(column, columns, ".")
+    return f"{name} has no column {column!r}{advice} Its columns: {', '.join(columns)}"
+
+
+def _mapped(
+    name: str, columns: Sequence[str], mapping: Iterable[str]
+) -> dict[str, list[str]]:
+    """Our column -> those that the user named for it.
+
+    Raises: InputError naming the text and what is wrong.
+    """
+    sources: dict[str, list[str]] = {}
+    for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
+        ours = _ALIAS.get(ours, ours)
+        matching = columns_like(column, columns)
+        problem = _why_unmapped(ours, column, matching, sources)
+        if not matching:
+            problem = problem or lacks(name, columns, column)
+        if problem:
+            raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
+        if "*" not in ours:
+            sources.setdefault(ours, []).extend(matching)
+            continue
+        # A pattern on both sides gives each matching column a name of its own.
+        for theirs, expanded in _expanded(ours, column, matching).items():
+            if expanded in sources or (expanded in columns and expanded != theirs):
+                raise InputError(
+                    f"map {f'{ours}={column}'!r}: {theirs} would be {expanded}, which "
+                    "another column is already"
+                )
+            sources[expanded] = [theirs]
+    return sources
+
+
+def _why_unmapped(
+    ours: str,
+    column: str,
+    matching: Sequence[str],
+    sources: Mapping[str, Sequence[str]],
+) -> str:
+    """Why `column`, or the columns that match it, cannot be ours; "" where they can.
+
+    sources: what is mapped already.
+    """
+    if ours in sources and ours != "references":
+        return f"{ours} is mapped twice; only references may have several columns"
+    if matching and "*" in ours and "*" not in column:
+        return f"a pattern on the left needs one on the right, such as {ours}"
+    if len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
+        return f"{ours} is one column, and these match: {', '.join(matching)}"
+    return ""
+
+
+def _expanded(ours: str, pattern: str, columns: Sequence[str]) -> dict[str, str]:
+    """The user's columns that match a pattern -> our name of each: the part that its
+    first star stands for, in the place of ours.
+
+    Of `rater_*=rating_*` the column rating_anna becomes rater_anna.
+    """
+    start, _, end = pattern.partition("*")
+    names = {}
+    for column in columns:
+        own_part = column.removeprefix(start).removesuffix(end)
+        names[column] = ours.replace("*", own_part, 1)
+    return names
+
+
+def columns_like(name: str, columns: Sequence[str]) -> list[str]:
+    """The columns that a name or a pattern stands for; none where there is no such
+    column.
+
+    Example:
+        >>> columns_like("rating_*", ["output", "rating_1", "rating_2"])
+        ['rating_1', 'rating_2']
+    """
+    if name in columns:
+        return [name]
+    if "*" not in name:
+        return []
+    pattern = re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
+    return [column for column in columns if pattern.fullmatch(column)]
+
+
+def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
+    """Our column -> the one text that all rows have in it.
+
+    mapped: the columns that are there already. fill: as `chosen_rows` has it.
+    Raises: InputError where the column is there already.
+    """
+    filled: dict[str, str] = {}
+    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
+        ours = _ALIAS.get(ours, ours)
+        if ours in mapped or ours in filled:
+            setting = f"{ours}={text}"[:60]
+            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
+        filled[ours] = text_or_file(text)
+    return filled
+
+
+def _as_recorded(
+    columns: Sequence[str], earlier: Mapping[str, Any], present: set[str]
+) -> dict[str, str]:
+    """Our column -> the user's, as the record beside a file of scores has it.
+
+    present: our columns that are mapped or filled; they are left out, as is a name that
+    the file has not.
+    """
+    read_as = {}
+    for run in earlier.get("scores", {}).values():
+        recorded = run.get("columns") if isinstance(run, dict) else None
+        for ours, column in dict(recorded or {}).items():
+            if not isinstance(column, str):
+                continue
+            in_file = {*column.split(" + ")} <= {*columns}
+            if in_file and ours != column and ours not in present:
+                read_as[ours] = column
+    return read_as
+
+
+def _usual(
+    columns: Sequence[str],
+    present: set[str],
+    mapped: set[str],
+) -> dict[str, str]:
+    """Our column -> the one of a file that usually has its name, for those of our
+    columns that are not present.
+
+    columns: of the file. present: our columns that are there. mapped: the file's that
+    are taken.
+    """
+    # plain name -> column; of several alike the first one counts
+    free = {}
+    for name in reversed(columns):
+        if name not in (*KNOWN, *_ALIAS, *mapped):
+            free[plain(name)] = name
+    usual = {}
+    for ours in KNOWN:
+        if ours in present:
+            continue
+        if ours in REFERENCES and present.intersection(REFERENCES):
+            continue
+        # A rating has to be named by the user.
+        names = (ours,) if ours == RATING else (ours, *_OTHERS.get(ours, ()))
+        for name in map(plain, names):
+            if name in free:
+                usual[ours] = free.pop(name)
+                break
+    return usual
+
+
+def nearest(
+    plan: Plan,
+    columns: Sequence[str],
+    need: str,
+    suggested: Collection[str] = (),
+) -> str:
+    """The column whose name is most like a usual one for ours, for a message's advice;
+    "" where no name is near.
+
+    plan, columns: of the file. need: our column. suggested: columns that are advised for another need already; they
+    are not taken, nor those with a use.
+    """
+    occupied = set(suggested)
+    for ours, names in plan.sources.items():
+        if ours in KNOWN:
+            occupied.update(names)
+    free = [name for name in columns if name not in occupied]
+    for ours in reversed(choices(need)):
+        for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
+            for column in near(usual, free, 1, _ALIKE):
+                return column
+    return ""
+
+
+def choices(need: str) -> tuple[str, ...]:
+    """The columns that serve a need: for references either of their two names."""
+    return REFERENCES if need in REFERENCES else (need,)

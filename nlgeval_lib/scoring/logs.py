@@ -1,0 +1,188 @@
+"""Logs of other tools as rows: where their rows are, and which of their fields is which
+of our columns (`logs.toml`).
+
+`rows_of` gives the rows of what a JSON file holds; `at` what stands at a path inside a
+cell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib.names import meant
+from nlgeval_lib.scoring.cells import InputError
+
+_PLAIN = (str, int, float, bool, type(None))
+
+
+@functools.cache
+def shapes() -> dict[str, Any]:
+    """The known logs, by name, as `logs.toml` has them."""
+    return tomllib.loads(Path(__file__).with_name("logs.toml").read_text("utf-8"))
+
+
+def at(value: Any, path: str) -> Any:
+    """What stands at a path of names and numbers by dots; None where it leads nowhere.
+
+    A text that is a JSON list or object is read.
+
+    Example:
+    >>> at({"choices": [{"text": "a"}]}, "choices.0.text")
+    'a'
+    """
+    for step in path.split("."):
+        if isinstance(value, str) and value[:1] in ("[", "{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                value = json.loads(value)
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, Sequence) and step.isdigit():
+            value = value[int(step)] if int(step) < len(value) else None
+        else:
+            return None
+    return value
+
+
+def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
+    """The rows of what a JSON file holds, and as what they were read; "" for a list of
+    plain rows.
+
+    log: the name of a known log; or the path of the list of rows inside the file,
+    such as `data.items`; "" for what is found.
+    name: of the file, for messages.
+    Raises: InputError where the file holds no list that is known.
+    """
+    if log and log not in shapes():
+        rows = at(value, log)
+        if not isinstance(rows, list):
+            raise InputError(
+                f"--from {log!r}: no list is there in {name}"
+                f"{meant(log, shapes())} Known logs: {', '.join(shapes())}"
+            )
+        return rows, f"the list {log}"
+    log_name = log or _found(value)
+    if log_name:
+        shape = shapes()[log_name]
+        rows = value if "row" in shape else at(value, shape["rows"])
+        if not isinstance(rows, list):
+            raise InputError(f"--from {log}: {name} has no list {shape.get('rows')!r}")
+        return [
+            row
+            for rows_of_one in map(functools.partial(_rows, shape, value), rows)
+            for row in rows_of_one
+        ], f"a log of {log_name}"
+    if isinstance(value, list):
+        return value, ""
+    table = _of_pandas(value)
+    if table is not None:
+        return table, "a frame of pandas"
+    inside = "; ".join(
+        f"{path} is a list of {count} (--from {path})" for path, count in _lists(value)
+    )
+    raise InputError(
+        f"{name} holds one {type(value).__name__}; a list of objects is needed"
+        + (f"; {inside}" if inside else "")
+    )
+
+
+def _found(value: Any) -> str:
+    """The known log that a file holds; "" for none."""
+    is_list = isinstance(value, list)
+    first = value[0] if is_list and value else value
+    if not isinstance(first, Mapping):
+        return ""
+    for name, shape in shapes().items():
+        names = shape.get("row" if is_list else "file")
+        if not names or not set(names) <= set(first):
+            continue
+        if is_list or isinstance(at(value, shape["rows"]), list):
+            return name
+    return ""
+
+
+def _rows(shape: Mapping[str, Any], content: Any, row: Any) -> Iterator[Any]:
+    """The rows of one row of a log: one for each member of the list `each`."""
+    if not isinstance(row, Mapping):
+        yield row
+        return
+    list_name = shape.get("each")
+    members = row.get(list_name) if list_name else None
+    # what nobody annotated is a row too
+    for member in members or [None]:
+        single = row if member is None else {**row, list_name: member}
+        yield _row(shape["columns"], content, single)
+
+
+def _row(
+    columns: Mapping[str, Sequence[str]], content: Any, row: Any
+) -> dict[str, Any]:
+    """One row: its own columns, and the known ones over them."""
+    columns_read: dict[str, Any] = {}
+    for ours, paths in columns.items():
+        for path in paths:
+            if ours == "*":
+                columns_read = {**dict(_several(row, path)), **columns_read}
+            elif columns_read.get(ours) is None:
+                inside, root = (path[1:], content) if path[0] == "/" else (path, row)
+                cell = at(root, inside)
+                columns_read[ours] = cell if isinstance(cell, _PLAIN) else None
+    present = {name: cell for name, cell in columns_read.items() if cell is not None}
+    return {**row, **present}
+
+
+def _several(row: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """The columns of a path with a step for several: name -> value."""
+    steps = path.split(".")
+    place = next(i for i, step in enumerate(steps) if step == "*" or step[0] == "[")
+    inner = at(row, ".".join(steps[:place]))
+    by_name: dict[str, Any] = {}
+    if steps[place] == "*" and isinstance(inner, Mapping):
+        by_name = {str(name): value for name, value in inner.items()}
+    elif isinstance(inner, list):
+        key = steps[place].strip("[]")
+        by_name = {str(at(one, key)): one for one in inner}
+    path_after = ".".join(steps[place + 1 :])
+    for name, value in by_name.items():
+        cell = at(value, path_after) if path_after else value
+        if cell is not None and isinstance(cell, _PLAIN):
+            yield name, cell
+
+
+def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
+    """The rows of a frame as pandas writes one: split, by column, or by index; None for
+    another object.
+    """
+    if not isinstance(value, Mapping) or not value:
+        return None
+    columns, data = value.get("columns"), value.get("data")
+    if isinstance(columns, list) and isinstance(data, list):
+        return [dict(zip(columns, row, strict=False)) for row in data]
+    if isinstance(data, list) and "schema" in value:
+        return data
+    inner = list(value.values())
+    if not all(isinstance(one, Mapping) and one for one in inner):
+        return None
+    names = list(inner[0])
+    if any(list(one) != names for one in inner):
+        return None
+    numbers = [str(number) for number in range(len(names))]
+    if names == numbers:
+        return [{name: value[name][place] for name in value} for place in names]
+    if list(value) == [str(number) for number in range(len(inner))]:
+        return [dict(one) for one in inner]
+    return None
+
+
+def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+    """The lists of objects inside an object: path -> how many."""
+    if isinstance(value, Mapping) and depth < 4:
+        for name, inner in value.items():
+            yield from _lists(inner, f"{path}.{name}" if path else str(name), depth + 1)
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        yield path, len(value)
