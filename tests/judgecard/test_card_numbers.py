@@ -313,7 +313,7 @@ def test_a_judge_whose_answers_cannot_be_read_has_reasons_for_numbers(frame):
     """And no number that is made from nothing."""
     silent = ScriptedEngine(lambda request, draw: "I would rather not say")
     judge = PromptedJudge(planted.PROMPT)
-    made = card.of(judge, [frame], engine=silent, repeat=DRAWS, probes=True)
+    made = card.make_card(judge, [frame], engine=silent, repeat=DRAWS, probes=True)
     [of_set] = made.numbers["sets"].values()
     [numbers] = of_set["aspects"].values()
     assert numbers["closeness"] == {"reason": "no output has a score and a rating"}
