@@ -106,7 +106,7 @@ def _output(
         return output | {"text": _lines("".join(output["text"]))}
     if kind == "error":
         return output
-    data = {}
+    data: dict[str, Any] = {}
     for form in FORMS:
         if form not in output["data"]:
             continue
