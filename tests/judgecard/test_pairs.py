@@ -287,7 +287,7 @@ def test_a_file_of_verdicts_becomes_a_table(nl, tmp_path):
     assert table.loc[pair_judges.CEILING, "accuracy"] == pytest.approx(3 / 4)
     wrong = nl("meta", "--pairs", "my.csv", "--human", "winner", "--score", "pair_id")
     assert wrong.code == 2
-    assert "my.csv, line 4, column 'pair_id': 'c'; a verdict is 1 or 2" in wrong.err
+    assert "my.csv, line 5, column 'pair_id': 'd'; a verdict is 1 or 2" in wrong.err
     lacking = nl("meta", "--pairs", "my.csv")
     assert lacking.code == 2 and "my.csv has no column 'preference'" in lacking.err
 
